@@ -1,0 +1,119 @@
+"""Supercomputers as the queues they are.
+
+A workload arrives at a cluster; policies decide who runs when and how fast; the engine moves
+time; measures say what it cost.
+
+>>> import sojourn
+>>> jobs = sojourn.lublin(1000, 128, load=0.8, seed=7)
+>>> result = sojourn.simulate(jobs, sojourn.Cluster.homogeneous(128), policy="easy")
+>>> result.summary["utilisation"] < 1
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .__about__ import __version__
+
+if TYPE_CHECKING:
+    from .cluster import XEON_5430, Cluster, ConstantPower, RatePower, ScaledPower
+    from .errors import (
+        InputError,
+        JobError,
+        LogError,
+        OptionError,
+        PolicyError,
+        RunError,
+        SojournError,
+    )
+    from .policy import (
+        Control,
+        Policy,
+        Score,
+        constant,
+        control,
+        count_hysteresis,
+        randomized,
+        score,
+        threshold,
+        workload_hysteresis,
+    )
+    from .result import Result
+    from .simulate import simulate
+    from .workload import (
+        Jobs,
+        clean,
+        read_csv,
+        read_hpcwld,
+        read_log,
+        read_parquet,
+        read_swf,
+        write_csv,
+        write_log,
+        write_parquet,
+        write_swf,
+    )
+    from .workload.estimates import apply_estimates
+    from .workload.generate import generate
+    from .workload.lublin import lublin
+
+# Where each public name lives: nothing heavy is imported before it is asked for.
+_HOME = {
+    "cluster": ["XEON_5430", "Cluster", "ConstantPower", "RatePower", "ScaledPower"],
+    "errors": [
+        "InputError",
+        "JobError",
+        "LogError",
+        "OptionError",
+        "PolicyError",
+        "RunError",
+        "SojournError",
+    ],
+    "policy": [
+        "Control",
+        "Policy",
+        "Score",
+        "constant",
+        "control",
+        "count_hysteresis",
+        "randomized",
+        "score",
+        "threshold",
+        "workload_hysteresis",
+    ],
+    "result": ["Result"],
+    "simulate": ["simulate"],
+    "workload": [
+        "Jobs",
+        "clean",
+        "read_csv",
+        "read_hpcwld",
+        "read_log",
+        "read_parquet",
+        "read_swf",
+        "write_csv",
+        "write_log",
+        "write_parquet",
+        "write_swf",
+    ],
+    "workload.estimates": ["apply_estimates"],
+    "workload.generate": ["generate"],
+    "workload.lublin": ["lublin"],
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = ["__version__", *sorted(_MODULE)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"module 'sojourn' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f".{_MODULE[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

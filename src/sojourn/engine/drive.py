@@ -1,0 +1,162 @@
+"""Choosing the kernel for a policy, and driving it to the end of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import RunError
+from .state import (
+    ARRIVED,
+    CONSERVATIVE,
+    EASY,
+    EPOCHS,
+    FIRST_FIT,
+    NONE,
+    PREEMPT,
+    RECORDED,
+    REMAINING,
+    RESERVE,
+    RUNNING,
+    SEGMENTS,
+    WAITING,
+    Orders,
+    Recording,
+    Rules,
+    State,
+    is_indexed,
+    make_recording,
+    make_state,
+)
+from .types import JobView
+
+__all__ = ["Laws", "Run", "backfill_code", "load_kernel"]
+
+DONE, PAUSED, FULL, DECIDE = range(4)
+
+_CODES = {
+    "none": NONE,
+    "first-fit": FIRST_FIT,
+    "conservative": CONSERVATIVE,
+    "preempt": PREEMPT,
+    "remaining": REMAINING,
+}
+
+
+def backfill_code(backfill: str, reservations: float) -> int:
+    """Return the kernel's number for a backfilling rule."""
+    if backfill == "easy":
+        return EASY if reservations == 1 else RESERVE
+    return _CODES[backfill]
+
+
+def load_kernel(rules: Rules) -> Any:
+    """Return the kernel that runs such rules; only that one is loaded."""
+    if rules.backfill >= PREEMPT:
+        from .preemptive import run_preemptive
+
+        return run_preemptive
+    if is_indexed(rules):
+        from .ordered import run_ordered
+
+        return run_ordered
+    from .planned import run_planned
+
+    return run_planned
+
+
+@dataclass(frozen=True)
+class Laws:
+    """The compiled functions of a policy with their parameters, in the kernel's order."""
+
+    order: Any
+    order_theta: NDArray[np.float64]
+    backfill: Any
+    backfill_theta: NDArray[np.float64]
+    control: Any
+    wake: Any
+    control_theta: NDArray[np.float64]
+
+
+class Run:
+    """One run: state, rows, and the kernel that advances them."""
+
+    def __init__(
+        self,
+        jobs: JobView,
+        rules: Rules,
+        orders: Orders,
+        laws: Laws,
+        rate: float,
+        coins: NDArray[np.float64],
+    ) -> None:
+        self.jobs = jobs
+        self.rules = rules
+        self.laws = laws
+        self.initial_rate = rate
+        self.state: State = make_state(jobs, rules, orders, rate, coins)
+        self.recording: Recording = make_recording(len(jobs.submit), rules)
+        self._kernel = load_kernel(rules)
+
+    def advance(self, instants: int = 2**62) -> int:
+        """Run on for at most so many instants; rows are enlarged as needed."""
+        laws = self.laws
+        while True:
+            status = int(
+                self._kernel(
+                    self.state,
+                    self.recording,
+                    self.jobs,
+                    self.rules,
+                    laws.order,
+                    laws.order_theta,
+                    laws.backfill,
+                    laws.backfill_theta,
+                    laws.control,
+                    laws.wake,
+                    laws.control_theta,
+                    instants,
+                )
+            )
+            if status != FULL:
+                return status
+            self._enlarge()
+
+    def to_the_end(self, progress: Callable[[int, int], None] | None = None) -> None:
+        """Run to the end, reporting (jobs arrived, jobs) from time to time."""
+        total = len(self.jobs.submit)
+        step = 2**62 if progress is None else max(50_000, total // 50)
+        while self.advance(step) == PAUSED:
+            if progress is not None:
+                progress(int(self.state.count[ARRIVED]), total)
+        self.check()
+
+    def check(self) -> None:
+        """Every accepted job has ended once, and nothing is left."""
+        count = self.state.count
+        if count[RUNNING] or count[WAITING] or np.isnan(self.state.end).any():
+            raise RunError("the run stopped with jobs unfinished; please report this as a bug")
+
+    def rows(self, name: str) -> NDArray[Any]:
+        """The filled part of a recorded column."""
+        length = {"segment": SEGMENTS, "epoch": EPOCHS}.get(name.partition("_")[0], RECORDED)
+        column: NDArray[Any] = getattr(self.recording, name)
+        return column[: self.state.count[length]]
+
+    def _enlarge(self) -> None:
+        count = self.state.count
+        more = {"segment": count[SEGMENTS], "epoch": count[EPOCHS]}
+        grown = {}
+        for name, column in self.recording._asdict().items():
+            used = more.get(name.partition("_")[0], count[RECORDED])
+            wanted = 2 * used + 4 * len(self.state.finish_job) + len(self.jobs.submit) + 1024
+            grown[name] = (
+                np.concatenate([column[:used], np.empty(wanted - used, column.dtype)])
+                if len(column)
+                else column
+            )
+        self.recording = Recording(**grown)

@@ -1,0 +1,201 @@
+"""Kernel for scores that change with time and for backfilling that looks further ahead.
+
+The waiting jobs are kept in a list by (key, job); where a score depends on the time they are
+scored and sorted anew in each pass.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import called, compiled, inlined
+from .easy import find_shadow, may_backfill
+from .heap import heap_pop, heap_push
+from .instants import DECIDE, KERNEL, READY, next_instant, settle
+from .profile import profile_add, profile_earliest, profile_fits
+from .promises import is_overdue, keep_promise, make_promises, next_due, plan_profile, take_due
+from .state import (
+    ARRIVED,
+    CONSERVATIVE,
+    EARLY,
+    EASY,
+    FREE,
+    NEW,
+    NONE,
+    PENDING,
+    RESERVE,
+    SORTED,
+    WAITING,
+    WAS_OVERDUE,
+    WORK,
+)
+from .steps import begin, list_insert, list_remove
+
+__all__ = ["run_planned"]
+
+_START, _PASS_OVER, _STOP = range(3)
+
+
+@called
+def _sort_heap(key, job, size, target):
+    """Write the jobs of a heap to `target`, by (key, job)."""
+    for i in range(size):
+        target[i] = job[0]
+        heap_pop(key, job, size - i)
+
+
+@inlined
+def _sort(state, jobs, source, size, now, dynamic, keys, score, theta):
+    """Put jobs in order in `state.sorted`: by their score now, or by their fixed keys."""
+    state.count[SORTED] = size
+    in_order = not dynamic
+    for i in range(size):
+        state.sorted[i] = source[i]
+        in_order = in_order and (i == 0 or keys[source[i - 1]] <= keys[source[i]])
+    if in_order:
+        return
+    for i in range(size):
+        j = source[i]
+        value = score(jobs, j, now, theta) if dynamic else keys[j]
+        heap_push(state.score, state.scored, i, value, j)
+    _sort_heap(state.score, state.scored, size, state.sorted)
+
+
+@inlined
+def _promise_and_take(state, jobs, rules, now, order, theta, new):
+    """Conservative: update the promises, then list the jobs that are due, in order."""
+    count = state.count
+    overdue = is_overdue(state)
+    rebuild = overdue or count[WAS_OVERDUE] == 1
+    count[WAS_OVERDUE] = 1 if overdue else 0
+    everybody = rebuild or count[EARLY] == 1
+    for step in range(2):
+        if step == 0:
+            source, size = state.waiting, count[WAITING]
+            if not everybody:
+                # Only the arrivals of this instant are without a promise.
+                source, size = state.chosen, new
+                for i in range(new):
+                    state.chosen[i] = count[ARRIVED] - new + i
+        else:
+            take_due(state)
+            source, size = state.chosen, count[SORTED]
+            for i in range(size):
+                state.chosen[i] = state.sorted[i]
+        _sort(state, jobs, source, size, now, rules.dynamic_order, state.key, order, theta)
+        if step == 0:
+            make_promises(state, jobs, rebuild)
+
+
+@inlined
+def _consider_head(state, jobs, rules, j, reserved):
+    """First half of a pass: in order, until one blocks the rest."""
+    count = state.count
+    work = state.clock[WORK]
+    procs, plan = jobs.procs[j], jobs.plan[j]
+    fits = procs <= count[FREE]
+    if rules.backfill == CONSERVATIVE:
+        keep_promise(state, j, fits)
+        return _START if fits else _PASS_OVER
+    if rules.backfill != RESERVE:
+        return _START if fits else _STOP
+    at = work
+    fits = fits and profile_fits(state.profile, work, procs, plan)
+    if not fits:
+        at = profile_earliest(state.profile, work, procs, plan, np.inf, np.inf)
+    profile_add(state.profile, at, at + plan, -procs)
+    if fits:
+        return _START
+    return _STOP if reserved + 1 >= rules.reservations or count[FREE] == 0 else _PASS_OVER
+
+
+@inlined
+def _consider_backfill(state, jobs, rules, j):
+    """Second half: whatever fits and delays no reservation."""
+    count = state.count
+    work = state.clock[WORK]
+    procs, plan = jobs.procs[j], jobs.plan[j]
+    if count[FREE] == 0:
+        return _STOP
+    if procs > count[FREE]:
+        return _PASS_OVER
+    if rules.backfill == EASY:
+        return _START if may_backfill(state, jobs, j) else _PASS_OVER
+    if rules.backfill == RESERVE:
+        if not profile_fits(state.profile, work, procs, plan):
+            return _PASS_OVER
+        profile_add(state.profile, work, work + plan, -procs)
+    return _START
+
+
+@inlined
+def _planned_pass(state, jobs, rules, now, order, theta, backfill, backfill_theta):
+    count = state.count
+    new = count[NEW]
+    for j in range(count[ARRIVED] - new, count[ARRIVED]):
+        list_insert(state, j)
+    count[NEW] = 0
+    if rules.backfill != CONSERVATIVE and (count[WAITING] == 0 or count[FREE] == 0):
+        return
+    examined = 0
+    reserved = 0
+    for half in range(2):
+        if half == 0:
+            if rules.backfill == CONSERVATIVE:
+                _promise_and_take(state, jobs, rules, now, order, theta, new)
+            else:
+                if rules.backfill == RESERVE:
+                    plan_profile(state)
+                _sort(
+                    state, jobs, state.waiting, count[WAITING], now,
+                    rules.dynamic_order, state.key, order, theta,
+                )  # fmt: skip
+        else:
+            if examined >= count[SORTED] or rules.backfill in (NONE, CONSERVATIVE):
+                break
+            if rules.backfill == EASY:
+                find_shadow(state, jobs.procs[state.sorted[examined - 1]])
+            if rules.own_backfill_order:
+                examined = 0
+                _sort(
+                    state, jobs, state.waiting, count[WAITING], now,
+                    rules.dynamic_backfill, state.backfill_key, backfill, backfill_theta,
+                )  # fmt: skip
+        while examined < count[SORTED]:
+            j = state.sorted[examined]
+            examined += 1
+            if half == 0:
+                verdict = _consider_head(state, jobs, rules, j, reserved)
+                if verdict != _START:
+                    reserved += 1
+            else:
+                verdict = _consider_backfill(state, jobs, rules, j)
+            if verdict == _STOP:
+                break
+            if verdict == _START:
+                list_remove(state, j)
+                begin(state, jobs, rules, j)
+    if rules.backfill == CONSERVATIVE:
+        next_due(state)
+
+
+@compiled(KERNEL)
+def run_planned(
+    state, recording, jobs, rules, order, order_theta, backfill, backfill_theta,
+    control, wake, control_theta, budget,
+):  # fmt: skip
+    """Run until done, `budget` instants on, rows full, or a decision due; the status."""
+    while True:
+        if state.count[PENDING] == 0:
+            status = next_instant(state, recording, jobs, rules, control, control_theta, budget)
+            if status != READY:
+                return status
+            budget -= 1
+            if rules.stop_at_decisions and state.count[WAITING] + state.count[NEW] > 0:
+                state.count[PENDING] = 1
+                return DECIDE
+        state.count[PENDING] = 0
+        _planned_pass(
+            state, jobs, rules, state.clock[0], order, order_theta, backfill, backfill_theta
+        )
+        settle(state, recording, rules, wake, control_theta)

@@ -1,0 +1,162 @@
+"""Availability profile: processors free over future work, as steps.
+
+Step i covers [at[i], at[i+1]) and has free[i] processors; the last one never ends. Conservative
+backfilling keeps one between passes; EASY with several reservations builds one in each pass.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..jit import called, inlined
+
+__all__ = [
+    "Profile",
+    "make_profile",
+    "profile_add",
+    "profile_advance",
+    "profile_earliest",
+    "profile_fits",
+    "profile_reset",
+]
+
+
+class Profile(NamedTuple):
+    """Steps and their number (`size[0]`)."""
+
+    at: np.ndarray
+    free: np.ndarray
+    size: np.ndarray
+
+
+def make_profile(room: int, servers: int) -> Profile:
+    """Profile of an idle machine with room for `room` steps."""
+    profile = Profile(np.empty(room), np.empty(room, dtype=np.int64), np.ones(1, dtype=np.int64))
+    profile.at[0] = -np.inf
+    profile.free[0] = servers
+    return profile
+
+
+@inlined
+def profile_reset(profile, now, free):
+    """Forget all steps: `free` processors from `now` on."""
+    profile.at[0] = now
+    profile.free[0] = free
+    profile.size[0] = 1
+
+
+@called
+def profile_advance(profile, now):
+    """Drop the steps that end at or before `now`."""
+    size = profile.size[0]
+    gone = 0
+    while gone + 1 < size and profile.at[gone + 1] <= now:
+        gone += 1
+    if gone > 0:
+        for i in range(size - gone):
+            profile.at[i] = profile.at[i + gone]
+            profile.free[i] = profile.free[i + gone]
+        profile.size[0] = size - gone
+
+
+@inlined
+def _find(profile, x):
+    """Index of the step that covers `x` (0 if `x` lies before all)."""
+    low = 0
+    high = profile.size[0]
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if profile.at[middle] <= x:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@inlined
+def _cut(profile, x):
+    """Make a step begin exactly at `x`; its index."""
+    i = _find(profile, x)
+    if profile.at[i] >= x:
+        return i
+    size = profile.size[0]
+    for k in range(size, i + 1, -1):
+        profile.at[k] = profile.at[k - 1]
+        profile.free[k] = profile.free[k - 1]
+    profile.at[i + 1] = x
+    profile.free[i + 1] = profile.free[i]
+    profile.size[0] = size + 1
+    return i + 1
+
+
+@inlined
+def _join(profile, i):
+    """Remove step i if it equals its predecessor."""
+    size = profile.size[0]
+    if 0 < i < size and profile.free[i] == profile.free[i - 1]:
+        for k in range(i, size - 1):
+            profile.at[k] = profile.at[k + 1]
+            profile.free[k] = profile.free[k + 1]
+        profile.size[0] = size - 1
+
+
+@called
+def profile_add(profile, begin, end, procs):
+    """`procs` more processors are free (fewer if negative) in [begin, end)."""
+    if end <= begin:
+        return
+    first = _cut(profile, begin)
+    last = _cut(profile, end)
+    for i in range(first, last):
+        profile.free[i] += procs
+    _join(profile, last)
+    _join(profile, first)
+
+
+@called
+def profile_fits(profile, now, procs, length):
+    """Whether `procs` processors stay free from `now` for `length`."""
+    i = _find(profile, now)
+    if profile.free[i] < procs:
+        return False
+    end = now + length
+    i += 1
+    while i < profile.size[0] and profile.at[i] < end:
+        if profile.free[i] < procs:
+            return False
+        i += 1
+    return True
+
+
+@called
+def profile_earliest(profile, now, procs, length, own_begin, own_end):
+    """Earliest start >= `now`, counting the caller's own reservation [own_begin, own_end) as free.
+
+    With a reservation of one's own the answer is never later than `own_begin`; without one, both
+    bounds are infinite.
+    """
+    size = profile.size[0]
+    if now >= own_begin:
+        return own_begin
+    i = _find(profile, now)
+    begin = now
+    while True:
+        after = profile.at[i + 1] if i + 1 < size else np.inf
+        end = begin + length
+        if profile.free[i] >= procs:
+            # A plan of 0 needs only the step it starts in.
+            if end <= after:
+                return begin
+        elif own_begin <= profile.at[i] < own_end:
+            # Own ground; behind it the step may go on, and there nothing is free.
+            if end <= min(after, own_end):
+                return begin
+            if own_end < after:
+                return own_begin
+        else:
+            begin = after
+            if begin >= own_begin:
+                return own_begin
+        i += 1

@@ -1,0 +1,164 @@
+"""Conservative backfilling: everybody is promised a start, and nobody may delay a promise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import called, inlined
+from .heap import heap_pop, heap_push
+from .profile import profile_add, profile_advance, profile_earliest, profile_reset
+from .state import (
+    DUE_WORK,
+    DUES,
+    FREE,
+    RUNNING,
+    SORTED,
+    WORK,
+)
+
+__all__ = ["is_overdue", "keep_promise", "make_promises", "next_due", "plan_profile", "take_due"]
+
+
+@inlined
+def is_overdue(state):
+    """Whether a running job is past its plan."""
+    return state.count[RUNNING] > 0 and state.plan_end[0] <= state.clock[WORK]
+
+
+@called
+def _plan_steps(profile, work, free, ends, procs, running):
+    soonest = np.nextafter(work, np.inf)
+    profile_reset(profile, work, free)
+    last = 0
+    for i in range(running):
+        end = max(ends[i], soonest)
+        if end > profile.at[last]:
+            last += 1
+            profile.at[last] = end
+            profile.free[last] = profile.free[last - 1]
+        profile.free[last] += procs[i]
+    profile.size[0] = last + 1
+
+
+@inlined
+def plan_profile(state):
+    """Profile of the running jobs alone; an overdue one is expected at once, but not yet."""
+    _plan_steps(
+        state.profile,
+        state.clock[WORK],
+        state.count[FREE],
+        state.plan_end,
+        state.plan_procs,
+        state.count[RUNNING],
+    )
+
+
+@called
+def _sweep(key, job, size, promise):
+    """Drop the entries of promises that were moved or kept; the size that is left."""
+    kept = 0
+    for i in range(size):
+        if promise[job[i]] == key[i]:
+            heap_push(key, job, kept, key[i], job[i])
+            kept += 1
+    return kept
+
+
+@inlined
+def _promise(state, jobs, j, own_begin, own_end):
+    """Promise job `j` its earliest start, no later than the one it has."""
+    count = state.count
+    procs, plan = jobs.procs[j], jobs.plan[j]
+    at = profile_earliest(state.profile, state.clock[WORK], procs, plan, own_begin, own_end)
+    if at == own_begin:
+        return
+    profile_add(state.profile, own_begin, own_end, procs)
+    profile_add(state.profile, at, at + plan, -procs)
+    state.promise[j] = at
+    if np.isnan(state.first_promise[j]):
+        state.first_promise[j] = at
+    if count[DUES] == state.due_key.shape[0]:
+        count[DUES] = _sweep(state.due_key, state.due_job, count[DUES], state.promise)
+    heap_push(state.due_key, state.due_job, count[DUES], at, j)
+    count[DUES] += 1
+
+
+@inlined
+def make_promises(state, jobs, rebuild):
+    """Bring the promises up to date: `sorted` holds whom it may concern, in order.
+
+    After an overrun all are made anew. After an early end they are moved up, one by one, in
+    order; then the arrivals of this instant get theirs.
+    """
+    count = state.count
+    if rebuild:
+        plan_profile(state)
+        count[DUES] = 0
+    else:
+        profile_advance(state.profile, state.clock[WORK])
+    for arrivals in range(2):
+        for i in range(count[SORTED]):
+            j = state.sorted[i]
+            begins = state.promise[j]
+            if rebuild:
+                begins = np.inf
+                if arrivals == 1:
+                    continue
+            elif (begins == np.inf) != (arrivals == 1):
+                continue
+            _promise(state, jobs, j, begins, begins + jobs.plan[j])
+
+
+@inlined
+def take_due(state):
+    """Move the jobs whose promise has come to `sorted`, by (promise, job)."""
+    count = state.count
+    due = 0
+    while count[DUES] > 0:
+        j = state.due_job[0]
+        key = state.due_key[0]
+        live = state.promise[j] == key
+        if live and key > state.clock[WORK]:
+            break
+        heap_pop(state.due_key, state.due_job, count[DUES])
+        count[DUES] -= 1
+        if live:
+            state.sorted[due] = j
+            due += 1
+    count[SORTED] = due
+
+
+@inlined
+def keep_promise(state, j, started):
+    """After a due job's turn: its promise is kept, or it tries again in the next pass."""
+    if started:
+        state.promise[j] = np.nan
+    else:
+        heap_push(state.due_key, state.due_job, state.count[DUES], state.promise[j], j)
+        state.count[DUES] += 1
+
+
+@called
+def _first_after(key, job, size, promise, work):
+    first = np.inf
+    for i in range(size):
+        if work < key[i] < first and promise[job[i]] == key[i]:
+            first = key[i]
+    return first
+
+
+@inlined
+def next_due(state):
+    """The first promise still to come, as work; none while an overdue job spoils the plan."""
+    count = state.count
+    state.clock[DUE_WORK] = np.inf
+    if count[DUES] == 0 or is_overdue(state):
+        return
+    # After `take_due` the heap begins with a live promise to come, or with one held up by a job
+    # whose plan is 0 and that started a moment ago.
+    first = state.due_key[0]
+    if first <= state.clock[WORK]:
+        first = _first_after(
+            state.due_key, state.due_job, count[DUES], state.promise, state.clock[WORK]
+        )
+    state.clock[DUE_WORK] = first

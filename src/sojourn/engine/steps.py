@@ -1,0 +1,181 @@
+"""The elementary steps of a run: a customer starts, stops, waits; shared by every discipline."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import inlined
+from .heap import heap_discard, heap_pop, heap_push
+from .profile import profile_add
+from .state import (
+    CONSERVATIVE,
+    DEPARTED,
+    EARLY,
+    EASY,
+    FREE,
+    LOAD,
+    NEW,
+    NOW,
+    PREEMPT,
+    REMAINING,
+    RUNNING,
+    SEGMENTS,
+    SHADOW_KNOWN,
+    WAITING,
+    WORK,
+)
+
+__all__ = ["begin", "finish", "list_insert", "list_remove", "preempt", "present"]
+
+
+@inlined
+def present(count):
+    """nu: customers in the system."""
+    return count[RUNNING] + count[WAITING] + count[NEW]
+
+
+@inlined
+def _plan_insert(state, job, procs):
+    """Keep the running jobs sorted by planned end, ties by job."""
+    end = state.planned[job]
+    ends = state.plan_end
+    at = state.count[RUNNING]
+    while at > 0 and (ends[at - 1] > end or (ends[at - 1] == end and state.plan_job[at - 1] > job)):
+        ends[at] = ends[at - 1]
+        state.plan_procs[at] = state.plan_procs[at - 1]
+        state.plan_job[at] = state.plan_job[at - 1]
+        at -= 1
+    ends[at] = end
+    state.plan_procs[at] = procs
+    state.plan_job[at] = job
+
+
+@inlined
+def _plan_remove(state, job):
+    """Take a running job out of the plan; call before RUNNING is lowered."""
+    end = state.planned[job]
+    size = state.count[RUNNING]
+    low = 0
+    high = size
+    while low < high:
+        middle = (low + high) >> 1
+        if state.plan_end[middle] < end:
+            low = middle + 1
+        else:
+            high = middle
+    while state.plan_job[low] != job:
+        low += 1
+    for i in range(low, size - 1):
+        state.plan_end[i] = state.plan_end[i + 1]
+        state.plan_procs[i] = state.plan_procs[i + 1]
+        state.plan_job[i] = state.plan_job[i + 1]
+
+
+@inlined
+def begin(state, jobs, rules, j):
+    """Customer `j` enters service, for the first time or again [rumyantsev2018, eq. 6].
+
+    While it runs, `remaining` and `left` hold the work at which they run out.
+    """
+    count = state.count
+    work = state.clock[WORK]
+    amount = jobs.work[j]
+    if rules.backfill >= PREEMPT:
+        amount = state.remaining[j]
+        state.remaining[j] = work + amount
+        state.left[j] = work + state.left[j]
+        state.resumed[j] = state.clock[NOW]
+        if np.isnan(state.start[j]):
+            state.start[j] = state.clock[NOW]
+        if rules.backfill == REMAINING:
+            state.planned[j] = -state.left[j] if rules.longest_first else state.left[j]
+            _plan_insert(state, j, jobs.procs[j])
+    else:
+        state.start[j] = state.clock[NOW]
+        if rules.backfill >= EASY:
+            state.planned[j] = work + jobs.plan[j]
+            _plan_insert(state, j, jobs.procs[j])
+    heap_push(state.finish_key, state.finish_job, count[RUNNING], work + amount, j)
+    count[RUNNING] += 1
+    count[FREE] -= jobs.procs[j]
+
+
+@inlined
+def _close_segment(state, recording, j):
+    """Note the stretch of service that ends now."""
+    at = state.count[SEGMENTS]
+    recording.segment_job[at] = j
+    recording.segment_start[at] = state.resumed[j]
+    recording.segment_stop[at] = state.clock[NOW]
+    state.count[SEGMENTS] = at + 1
+
+
+@inlined
+def preempt(state, recording, jobs, rules, j):
+    """Customer `j` leaves service and keeps its remaining job amount."""
+    count = state.count
+    work = state.clock[WORK]
+    heap_discard(state.finish_key, state.finish_job, count[RUNNING], j)
+    if rules.backfill == REMAINING:
+        _plan_remove(state, j)
+    count[RUNNING] -= 1
+    count[FREE] += jobs.procs[j]
+    state.remaining[j] -= work
+    state.left[j] -= work
+    _close_segment(state, recording, j)
+
+
+@inlined
+def finish(state, recording, jobs, rules):
+    """The first job of the completion heap departs [rumyantsev2018, eq. 3]."""
+    count = state.count
+    j = state.finish_job[0]
+    if rules.backfill >= EASY and rules.backfill != PREEMPT:
+        _plan_remove(state, j)
+    if rules.backfill == CONSERVATIVE and state.planned[j] > state.clock[WORK]:
+        profile_add(state.profile, state.clock[WORK], state.planned[j], jobs.procs[j])
+        count[EARLY] = 1
+    heap_pop(state.finish_key, state.finish_job, count[RUNNING])
+    count[RUNNING] -= 1
+    count[FREE] += jobs.procs[j]
+    count[DEPARTED] += 1
+    count[SHADOW_KNOWN] = 0
+    state.end[j] = state.clock[NOW]
+    if rules.backfill >= PREEMPT:
+        _close_segment(state, recording, j)
+    if present(count) == 0:
+        state.clock[LOAD] = 0.0
+
+
+@inlined
+def _position(state, j):
+    """Where `j` stands, or would stand, in the list of waiting jobs by (key, job)."""
+    low = 0
+    high = state.count[WAITING]
+    key = state.key[j]
+    while low < high:
+        middle = (low + high) >> 1
+        other = state.waiting[middle]
+        if state.key[other] < key or (state.key[other] == key and other < j):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inlined
+def list_insert(state, j):
+    """Let `j` wait in the list."""
+    at = _position(state, j)
+    for i in range(state.count[WAITING], at, -1):
+        state.waiting[i] = state.waiting[i - 1]
+    state.waiting[at] = j
+    state.count[WAITING] += 1
+
+
+@inlined
+def list_remove(state, j):
+    """`j` waits no longer."""
+    for i in range(_position(state, j), state.count[WAITING] - 1):
+        state.waiting[i] = state.waiting[i + 1]
+    state.count[WAITING] -= 1

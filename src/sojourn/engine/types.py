@@ -1,0 +1,82 @@
+"""What a policy function sees, and the pointer types by which kernels call it.
+
+A kernel receives policies as first-class function pointers of a fixed signature: it is compiled
+once, and a user's own function never recompiles it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numba import types
+
+__all__ = [
+    "ARRIVE",
+    "CONTROL",
+    "CONTROL_POINTER",
+    "FINISH",
+    "SCORE",
+    "SCORE_POINTER",
+    "SWITCH",
+    "JobView",
+    "SystemView",
+    "empty_jobs",
+]
+
+# Event kinds, as a control sees them.
+ARRIVE, FINISH, SWITCH = 1, 2, 3
+
+
+class JobView(NamedTuple):
+    """Columns of the jobs in submission order, as a score and the kernels see them.
+
+    `estimate` and `plan` are the same array: what the scheduler believes, as work (seconds at
+    rate 1). `work` is the truth, already cut at the limit when jobs are killed there.
+    """
+
+    submit: np.ndarray
+    work: np.ndarray
+    plan: np.ndarray
+    estimate: np.ndarray
+    procs: np.ndarray
+    user: np.ndarray
+    group: np.ndarray
+    queue: np.ndarray
+    partition: np.ndarray
+    memory: np.ndarray
+
+
+class SystemView(NamedTuple):
+    """The system at one event, as a rate control sees it [rumyantsev2018, sec. II].
+
+    `before` is nu before the event, `present` nu after it; `workload` is W after it; `coin` is
+    the event's uniform draw (one per arrival or departure, errata 8).
+    """
+
+    event: int
+    before: int
+    present: int
+    waiting: int
+    busy: int
+    servers: int
+    workload: float
+    rate: float
+    coin: float
+
+
+def empty_jobs() -> JobView:
+    """No jobs: the example whose type fixes the signatures."""
+    f, i = np.empty(0), np.empty(0, dtype=np.int64)
+    return JobView(f, f, f, f, i, i, i, i, i, f)
+
+
+_JOBS = numba.typeof(empty_jobs())
+_SYSTEM = numba.typeof(SystemView(1, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0))
+_THETA = types.float64[::1]
+
+SCORE = types.float64(_JOBS, types.int64, types.float64, _THETA)
+CONTROL = types.float64(_SYSTEM, types.float64, _THETA)
+SCORE_POINTER = types.FunctionType(SCORE)
+CONTROL_POINTER = types.FunctionType(CONTROL)

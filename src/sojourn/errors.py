@@ -1,0 +1,79 @@
+"""What can go wrong, as a tree.
+
+::
+
+    SojournError                 anything this package raises on purpose
+    ├── InputError               the caller's input is wrong: exit code 2
+    │   ├── LogError             a workload file: names file, line and field
+    │   ├── JobError             a job's values: names the job and the field
+    │   ├── PolicyError          a policy, order, backfill or control that cannot be used
+    │   └── OptionError          any other option or argument
+    └── RunError                 the run itself failed: exit code 1
+
+Every message is one line: where, what is wrong, what to do.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+
+
+class SojournError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class InputError(SojournError):
+    """The input is wrong; the message says what to change."""
+
+
+class LogError(InputError):
+    """A workload file that cannot be read as what it claims to be.
+
+    Parameters
+    ----------
+    path : path of the file.
+    problem : what is wrong, and what to do.
+    line : line number, counted from 1, when one line is to blame.
+    field : name of the field, when one field is to blame.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        problem: str,
+        *,
+        line: int | None = None,
+        field: str | None = None,
+    ) -> None:
+        self.path = str(path)
+        self.line = line
+        self.field = field
+        self.problem = problem
+        where = self.path
+        if line is not None:
+            where += f", line {line}"
+        if field is not None:
+            where += f", field '{field}'"
+        super().__init__(f"{where}: {problem}")
+
+
+class JobError(InputError):
+    """A job whose values cannot be simulated."""
+
+    def __init__(self, job: int, field: str, problem: str) -> None:
+        self.job = job
+        self.field = field
+        self.problem = problem
+        super().__init__(f"job {job}, field '{field}': {problem}")
+
+
+class PolicyError(InputError):
+    """An order, backfill, control or policy file that cannot be used."""
+
+
+class OptionError(InputError):
+    """An option or argument outside its range."""
+
+
+class RunError(SojournError):
+    """The run failed although the input was accepted."""

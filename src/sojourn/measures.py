@@ -1,0 +1,129 @@
+"""Measures: arrays in, numbers out; each with its equation [rumyantsev2018, sec. II-B].
+
+Per customer: delay, sojourn, service, slowdown, bounded slowdown, energy budget (9).
+Per system: potential and effective load, job wasting (10), energy (11), time averages (12).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "bounded_slowdown",
+    "busy_energy",
+    "clock_at",
+    "describe",
+    "effective_load",
+    "energy_budget",
+    "energy_rate",
+    "job_wasting",
+    "potential_load",
+    "slowdown",
+    "time_average",
+    "workload_average",
+]
+
+Floats = NDArray[np.float64]
+
+QUANTILES = (0.5, 0.9, 0.95, 0.99)
+
+
+def slowdown(sojourn: Floats, service: Floats) -> Floats:
+    """Sojourn over service time (errata 3): 1 if both are 0, infinite if only service is."""
+    ratio = np.full_like(sojourn, np.inf)
+    np.divide(sojourn, service, out=ratio, where=service > 0)
+    ratio[(service == 0) & (sojourn == 0)] = 1.0
+    ratio[np.isnan(sojourn)] = np.nan
+    return ratio
+
+
+def bounded_slowdown(sojourn: Floats, service: Floats, bound: float = 10.0) -> Floats:
+    """max(1, sojourn / max(service, bound)); `bound` in seconds."""
+    return np.maximum(1.0, sojourn / np.maximum(service, bound))
+
+
+def potential_load(rate: Floats, busy: Floats, queued: Floats, servers: int) -> Floats:
+    """Job completion rate if all servers could be used while somebody waits (errata 9)."""
+    return rate * np.where(queued > 0, servers, busy)
+
+
+def effective_load(rate: Floats, busy: Floats) -> Floats:
+    """Job completion rate of the busy servers."""
+    return rate * busy
+
+
+def job_wasting(rate: Floats, busy: Floats, queued: Floats, servers: int) -> Floats:
+    """Rate at which work is wasted: idle servers while somebody waits [eq. 10, per second]."""
+    return (servers - busy) * rate * (queued > 0)
+
+
+def energy_rate(busy: Floats, busy_watts: Floats, idle_watts: Floats, servers: int) -> Floats:
+    """Power of the system in watts [eq. 11]."""
+    return busy * busy_watts + (servers - busy) * idle_watts
+
+
+def time_average(
+    time: Floats, value: Floats, *, start: float | None = None, end: float | None = None
+) -> float:
+    """Average of a piecewise constant value over [start, end] [eq. 12].
+
+    `value[i]` holds from `time[i]` to `time[i + 1]`, the last one for ever; the intervals at both
+    ends are cut at `start` (default: the first instant) and `end` (default: the last; errata 11).
+    """
+    begin = float(time[0]) if start is None else start
+    finish = float(time[-1]) if end is None else end
+    if finish <= begin:
+        return float(value[-1]) if len(value) else float("nan")
+    edges = np.clip(np.append(time, np.inf), begin, finish)
+    return float(np.sum(np.diff(edges) * value) / (finish - begin))
+
+
+def workload_average(
+    time: Floats, workload: Floats, rate: Floats, running: Floats, end: float | None = None
+) -> float:
+    """Exact average of W, which falls with slope R |S| inside an interval (errata 2)."""
+    finish = float(time[-1]) if end is None else end
+    edges = np.minimum(np.append(time, finish), finish)
+    lapse = np.diff(edges)
+    area = (workload - 0.5 * rate * running * lapse) * lapse
+    return float(np.sum(area) / (finish - time[0]))
+
+
+def clock_at(at: Floats, epochs: Floats, speeds: Floats) -> Floats:
+    """Integral, from the first epoch to each instant `at`, of a speed that is constant in between.
+
+    `speeds[i]` holds from `epochs[i]` on. With the rate as speed this is the work clock; with the
+    watts of a busy server it is the energy clock of eq. (9).
+    """
+    reached = np.concatenate([[0.0], np.cumsum(np.diff(epochs) * speeds[:-1])])
+    i = np.maximum(np.searchsorted(epochs, at, side="right") - 1, 0)
+    return reached[i] + (at - epochs[i]) * speeds[i]
+
+
+def busy_energy(
+    start: Floats, stop: Floats, procs: NDArray[np.int64], epochs: Floats, watts: Floats
+) -> Floats:
+    """Energy, in joules, of stretches of service of `procs` servers each [eq. 9]."""
+    if len(epochs) == 1:
+        # One rate for ever: no clocks, hence no rounding of their differences.
+        return procs * (stop - start) * watts[0]
+    return procs * (clock_at(stop, epochs, watts) - clock_at(start, epochs, watts))
+
+
+def energy_budget(job: NDArray[np.int64], energy: Floats, jobs: int) -> Floats:
+    """Energy per job, in joules: the sum over its stretches of service [eq. 9]."""
+    return np.bincount(job, weights=energy, minlength=jobs)
+
+
+def describe(values: Floats) -> dict[str, float]:
+    """Mean, quantiles and maximum of a measure."""
+    if len(values) == 0:
+        return {"mean": float("nan")}
+    told: dict[str, Any] = {"mean": float(np.mean(values))}
+    for q, x in zip(QUANTILES, np.quantile(values, QUANTILES), strict=True):
+        told["median" if q == 0.5 else f"p{round(q * 100)}"] = float(x)
+    told["max"] = float(np.max(values))
+    return told

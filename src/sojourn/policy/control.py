@@ -1,0 +1,311 @@
+"""Service-rate controls: at each event, how fast all servers run [rumyantsev2018, sec. II-III].
+
+A control is a compiled function of the system at an event; some also name a workload level at
+which they want to be asked again. To add one, write its functions and its constructor here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import OptionError, PolicyError
+
+__all__ = [
+    "Control",
+    "constant",
+    "control",
+    "count_hysteresis",
+    "parse_control",
+    "randomized",
+    "threshold",
+    "workload_hysteresis",
+]
+
+_ARRIVE, _FINISH = 1, 2
+
+Law = Callable[[Any, float, Any], float]
+
+
+def _keep(state: Any, now: float, theta: Any) -> float:
+    """Never change the rate."""
+    return state.rate
+
+
+def _never(state: Any, now: float, theta: Any) -> float:
+    """Ask at arrivals and departures only."""
+    return -np.inf
+
+
+def _flip(state: Any, now: float, theta: Any) -> float:
+    """[rumyantsev2018, eq. 5], with one coin per event (errata 8)."""
+    low, high, p_low, p_high = theta[0], theta[1], theta[2], theta[3]
+    if state.event == _ARRIVE and state.coin < p_high:
+        return high
+    if state.event == _FINISH and state.coin < p_low:
+        return low
+    return state.rate
+
+
+def _by_count(state: Any, now: float, theta: Any) -> float:
+    """[rumyantsev2018, sec. III-A], by nu before the event (errata 7)."""
+    steps = int(theta[0])
+    rate = state.rate
+    for i in range(steps):
+        low, high = theta[2 + steps + i], theta[2 + 2 * steps + i]
+        if state.event == _FINISH and state.before == low + 1:
+            rate = min(rate, theta[1 + i])
+        if state.event == _ARRIVE and state.before == high:
+            rate = max(rate, theta[2 + i])
+    return rate
+
+
+def _by_workload(state: Any, now: float, theta: Any) -> float:
+    """[rumyantsev2018, sec. III-C]: up above k_H, down at k_L and below, else unchanged."""
+    steps = int(theta[0])
+    rate = state.rate
+    for i in range(steps):
+        if state.workload > theta[2 + 2 * steps + i]:
+            rate = max(rate, theta[2 + i])
+        if state.workload <= theta[2 + steps + i]:
+            rate = min(rate, theta[1 + i])
+    return rate
+
+
+def _down_level(state: Any, now: float, theta: Any) -> float:
+    """The threshold below which the present rate is given up (errata 2)."""
+    steps = int(theta[0])
+    for i in range(steps):
+        if state.rate == theta[2 + i]:
+            return theta[2 + steps + i]
+    return -np.inf
+
+
+@dataclass(frozen=True)
+class Control:
+    """How the common rate of all servers follows the system.
+
+    Parameters
+    ----------
+    law : ``(state, now, theta) -> rate``, asked after each event; `state` has event (1 arrival,
+        2 departure, 3 switch), before, present, waiting, busy, servers, workload, rate, coin.
+    initial : rate before the first event.
+    theta : parameters of the law.
+    wake : ``(state, now, theta) -> level``: asked again when the workload falls to that level.
+    rates : every rate the law may choose, if known.
+    """
+
+    law: Law
+    initial: float
+    theta: tuple[float, ...] = ()
+    wake: Law = _never
+    rates: tuple[float, ...] = ()
+    draws: bool = False
+    house: bool = field(default=False, repr=False)
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        for rate in (self.initial, *self.rates):
+            if not (np.isfinite(rate) and rate > 0):
+                raise OptionError(f"rate control: a rate of {rate}; rates must be above 0")
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the rate never changes."""
+        return self.law is _keep
+
+    @property
+    def timed(self) -> bool:
+        """Whether it wants to be asked between arrivals and departures too."""
+        return self.wake is not _never
+
+    @property
+    def parameters(self) -> NDArray[np.float64]:
+        """Theta as the kernels take it."""
+        return np.array(self.theta or (0.0,), dtype=np.float64)
+
+    @cached_property
+    def pointers(self) -> tuple[Any, Any]:
+        """The law and its wake-up, compiled, as the kernels take them."""
+        return _pointer(self.law, self.house), _pointer(
+            self.wake, self.wake is _never or self.house
+        )
+
+    def __str__(self) -> str:
+        return self.text or self.law.__name__
+
+
+_POINTERS: dict[Law, Any] = {}
+
+
+def _pointer(law: Law, house: bool) -> Any:
+    import numba
+
+    from ..engine.types import CONTROL
+    from ..jit import compiled
+
+    if law not in _POINTERS:
+        try:
+            _POINTERS[law] = (
+                compiled(CONTROL)(law)
+                if house
+                else numba.njit(CONTROL, error_model="numpy", nogil=True)(law)
+            )
+        except numba.core.errors.NumbaError as error:
+            first = next(line for line in str(error).splitlines() if line.strip())
+            raise PolicyError(f"control '{law.__name__}' does not compile: {first}") from None
+    return _POINTERS[law]
+
+
+def constant(rate: float = 1.0) -> Control:
+    """One rate for ever: a true system without control (errata 7)."""
+    rate = float(rate)
+    return Control(_keep, rate, rates=(rate,), house=True, text=f"constant {rate:g}")
+
+
+def randomized(low: float, high: float, p_low: float, p_high: float) -> Control:
+    """Up with probability `p_high` at an arrival, down with `p_low` at a departure (eq. 5)."""
+    for name, p in (("p_low", p_low), ("p_high", p_high)):
+        if not 0 <= p <= 1:
+            raise OptionError(f"rate control: {name} = {p}; a probability lies in [0, 1]")
+    _check_rates((low, high))
+    text = f"randomized {low:g}, {high:g} with p_L = {p_low:g}, p_H = {p_high:g}"
+    return Control(
+        _flip, low, (low, high, p_low, p_high), rates=(low, high), draws=True, house=True, text=text
+    )
+
+
+def count_hysteresis(
+    rates: Sequence[float], low: float | Sequence[float], high: float | Sequence[float]
+) -> Control:
+    """Rate by the number of customers: up above `high`, down at `low` and below (sec. III-A).
+
+    With m + 1 rates there are m thresholds of each kind, one between each rate and the next.
+    """
+    theta = _levels(rates, low, high)
+    text = f"count hysteresis {_join(rates)} at {_join(low)} / {_join(high)}"
+    return Control(
+        _by_count, theta[1], theta, rates=tuple(map(float, rates)), house=True, text=text
+    )
+
+
+def workload_hysteresis(
+    rates: Sequence[float],
+    low: float | Sequence[float],
+    high: float | Sequence[float],
+    *,
+    timer: bool = True,
+) -> Control:
+    """Rate by the unfinished work: up above `high`, down at `low` and below (sec. III-C).
+
+    With ``timer=False`` the workload is looked at only at arrivals and departures.
+    """
+    theta = _levels(rates, low, high)
+    text = f"workload hysteresis {_join(rates)} at {_join(low)} / {_join(high)}"
+    return Control(
+        _by_workload,
+        theta[1],
+        theta,
+        wake=_down_level if timer else _never,
+        rates=tuple(map(float, rates)),
+        house=True,
+        text=text + ("" if timer else ", at events only"),
+    )
+
+
+def threshold(rates: Sequence[float], k: float | Sequence[float]) -> Control:
+    """Single threshold: workload hysteresis with both thresholds at `k`."""
+    return workload_hysteresis(rates, k, k)
+
+
+def control(
+    law: Law | None = None,
+    *,
+    initial: float = 1.0,
+    theta: Sequence[float] = (),
+    wake: Law | None = None,
+    rates: Sequence[float] = (),
+) -> Any:
+    """Make a control from a function ``(state, now, theta) -> rate``."""
+
+    def make(law: Law) -> Control:
+        return Control(
+            law,
+            float(initial),
+            tuple(float(value) for value in theta),
+            wake=wake or _never,
+            rates=tuple(float(rate) for rate in rates),
+            draws=True,
+        )
+
+    return make if law is None else make(law)
+
+
+def parse_control(value: Control | float | str | None) -> Control:
+    """Make a control from a rate or a text.
+
+    ``1.5`` | ``constant:1.5`` | ``random:RL,RH:PL,PH`` | ``count:R0,R1[,..]:KL[,..]:KH[,..]`` |
+    ``workload:R0,R1[,..]:KL[,..]:KH[,..]`` | ``threshold:R0,R1[,..]:K[,..]``
+    """
+    if value is None:
+        return constant()
+    if isinstance(value, Control):
+        return value
+    if isinstance(value, (int, float)):
+        return constant(value)
+    kind, _, rest = value.partition(":")
+    try:
+        numbers = [[float(x) for x in part.split(",")] for part in rest.split(":")] if rest else []
+        if not rest:
+            return constant(float(kind))
+        makers: dict[str, Callable[..., Control]] = {
+            "constant": lambda a: constant(a[0]),
+            "random": lambda a, b: randomized(a[0], a[1], b[0], b[1]),
+            "count": count_hysteresis,
+            "workload": workload_hysteresis,
+            "threshold": threshold,
+        }
+        return makers[kind](*numbers)
+    except (KeyError, IndexError, TypeError, ValueError):
+        raise OptionError(
+            f"rate control '{value}' cannot be read; write for example 1.5, "
+            "workload:2.0,2.66:1e5:3e5, threshold:2.0,2.66:1e5, count:2.0,2.66:5:10 or "
+            "random:2.0,2.66:0.3,0.7"
+        ) from None
+
+
+def _join(values: float | Sequence[float]) -> str:
+    return ", ".join(f"{value:g}" for value in np.atleast_1d(values))
+
+
+def _check_rates(rates: Sequence[float]) -> None:
+    if len(rates) < 2 or any(a >= b for a, b in zip(rates, rates[1:], strict=False)):
+        raise OptionError(
+            f"rate control: rates {_join(rates)}; give at least two, in increasing order"
+        )
+
+
+def _levels(
+    rates: Sequence[float], low: float | Sequence[float], high: float | Sequence[float]
+) -> tuple[float, ...]:
+    """Check rates and thresholds and lay them out: steps, rates, low, high."""
+    _check_rates(rates)
+    down = [float(k) for k in np.atleast_1d(low)]
+    up = [float(k) for k in np.atleast_1d(high)]
+    steps = len(rates) - 1
+    if len(down) != steps or len(up) != steps:
+        raise OptionError(
+            f"rate control: {len(rates)} rates need {steps} threshold(s) of each kind, not "
+            f"{len(down)} and {len(up)}"
+        )
+    if any(a > b for a, b in zip(down, up, strict=True)):
+        raise OptionError(f"rate control: k_L = {_join(down)} above k_H = {_join(up)}")
+    for ks in (down, up):
+        if any(a > b for a, b in zip(ks, ks[1:], strict=False)):
+            raise OptionError(f"rate control: thresholds {_join(ks)} must not decrease")
+    return (float(steps), *map(float, rates), *down, *up)

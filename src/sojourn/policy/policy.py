@@ -1,0 +1,186 @@
+"""A scheduling policy: an order of the queue, and what may start out of order."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import OptionError, PolicyError
+from .orders import ORDERS
+from .score import Score
+
+__all__ = ["BACKFILLS", "POLICIES", "Policy", "load_score", "parse_policy"]
+
+BACKFILLS = {
+    "none": "start in order; the first that does not fit blocks the rest",
+    "first-fit": "start whatever fits, in order; nobody has a reservation",
+    "easy": "the first blocked job has a reservation (the first k with easy:k)",
+    "conservative": "every job has a reservation, made on arrival",
+    "preempt": "serve the longest prefix of all jobs present that fits; stopped jobs resume",
+    "remaining": "as preempt, by remaining estimate and only at departures",
+}
+"""What may start out of order."""
+
+POLICIES = {
+    "easy": "fcfs+easy",
+    "easy-sjbf": "fcfs+easy@sjf",
+    "conservative": "fcfs+conservative",
+    "first-fit": "fcfs+first-fit",
+    "lcfs-pr": "lcfs+preempt",
+    "spf": "sjf+remaining",
+    "lpf": "ljf+remaining",
+}
+"""Names of well-known combinations."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """An order of the queue and a backfilling rule.
+
+    Parameters
+    ----------
+    order : a named order or a `Score`.
+    backfill : one of `BACKFILLS`.
+    reservations : for ``easy``: how many blocked jobs have a reservation (math.inf for all,
+        made anew in each pass).
+    backfill_order : for ``easy`` and ``first-fit``: the order in which backfilling looks at the
+        queue, if not `order` (SJBF is ``sjf``).
+    """
+
+    order: str | Score = "fcfs"
+    backfill: str = "none"
+    reservations: float = 1
+    backfill_order: str | Score | None = None
+
+    def __post_init__(self) -> None:
+        if self.backfill not in BACKFILLS:
+            raise PolicyError(_unknown("backfill", self.backfill, BACKFILLS))
+        if not self.reservations >= 1 or (
+            math.isfinite(self.reservations) and self.reservations != int(self.reservations)
+        ):
+            raise PolicyError(
+                f"policy: {self.reservations} reservations; give a whole number of at least 1, "
+                "or inf"
+            )
+        if self.reservations != 1 and self.backfill != "easy":
+            raise PolicyError(f"policy: only easy takes reservations, not '{self.backfill}'")
+        if self.backfill_order is not None and self.backfill != "easy":
+            raise PolicyError(f"policy: '{self.backfill}' has no backfill order; only easy has one")
+        if self.backfill == "preempt" and self.score.depends_on_time:
+            raise PolicyError(
+                f"policy: preempt needs an order that does not depend on time, '{self.score.name}' does"
+            )
+        if self.backfill == "remaining" and self.score.name not in ("sjf", "ljf"):
+            raise PolicyError("policy: remaining goes by remaining estimate: use spf or lpf")
+
+    @property
+    def score(self) -> Score:
+        """The order as a score."""
+        return _as_score(self.order)
+
+    @property
+    def backfill_score(self) -> Score | None:
+        """The backfill order as a score, if it is one of its own."""
+        return None if self.backfill_order is None else _as_score(self.backfill_order)
+
+    @property
+    def preemptive(self) -> bool:
+        """Whether running jobs may be stopped."""
+        return self.backfill in ("preempt", "remaining")
+
+    def __str__(self) -> str:
+        text = self.score.name
+        if self.backfill != "none":
+            text += f"+{self.backfill}"
+        if self.reservations != 1:
+            text += f":{'inf' if math.isinf(self.reservations) else int(self.reservations)}"
+        if self.backfill_score is not None:
+            text += f"@{self.backfill_score.name}"
+        return next((short for short, long in POLICIES.items() if long == text), text)
+
+
+def _as_score(order: str | Score) -> Score:
+    if isinstance(order, Score):
+        return order
+    if not isinstance(order, str):
+        raise PolicyError(
+            f"policy: an order is a name or a function decorated with @sojourn.score, not {order!r}"
+        )
+    if order not in ORDERS:
+        raise PolicyError(_unknown("order", order, ORDERS))
+    return ORDERS[order]
+
+
+def _unknown(kind: str, name: str, known: object) -> str:
+    names = list(known)  # type: ignore[call-overload]
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean '{close[0]}'?" if close else f"choose from {', '.join(names)}"
+    return f"unknown {kind} '{name}': {hint}"
+
+
+_FORM = re.compile(
+    r"(?P<order>[\w-]+?)(\+(?P<backfill>[a-z-]+)(:(?P<k>\d+|inf))?(@(?P<by>[\w-]+))?)?"
+)
+
+
+def parse_policy(text: str | Policy | Score) -> Policy:
+    """Make a policy from a name or from ``ORDER[+BACKFILL[:K][@ORDER]]``.
+
+    Examples
+    --------
+    >>> str(parse_policy("sjf+easy")), parse_policy("fcfs+easy:4@sjf").reservations
+    ('sjf+easy', 4.0)
+    """
+    if isinstance(text, Policy):
+        return text
+    if isinstance(text, Score):
+        return Policy(order=text)
+    name = text.strip().lower()
+    match = _FORM.fullmatch(POLICIES.get(name, name))
+    if match is None:
+        raise PolicyError(
+            f"policy '{text}' cannot be read; write ORDER[+BACKFILL[:K][@ORDER]], such as "
+            "sjf+easy, fcfs+easy:4 or fcfs+easy@sjf"
+        )
+    if match["order"] not in ORDERS and match["backfill"] is None:
+        known = [*POLICIES, *ORDERS]
+        raise PolicyError(_unknown("policy", match["order"], known))
+    return Policy(
+        order=match["order"],
+        backfill=match["backfill"] or "none",
+        reservations=float(match["k"] or 1),
+        backfill_order=match["by"],
+    )
+
+
+def load_score(where: str) -> Score:
+    """Load a user's score from ``FILE.py:name``."""
+    path, colon, name = where.rpartition(":")
+    if not colon or not path:
+        raise OptionError(f"--policy-file {where}: write FILE.py:name")
+    file = Path(path)
+    if not file.is_file():
+        raise OptionError(f"--policy-file {path}: no such file")
+    spec = importlib.util.spec_from_file_location(f"sojourn_policy_{file.stem}", file)
+    if spec is None or spec.loader is None:
+        raise OptionError(f"--policy-file {path}: not a Python file; its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except PolicyError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise PolicyError(f"{path}: the file fails when it is loaded: {reason}") from None
+    found = getattr(module, name, None)
+    if not isinstance(found, Score):
+        scores = [key for key, value in vars(module).items() if isinstance(value, Score)]
+        told = (
+            f"it has {', '.join(scores)}" if scores else "decorate a function with @sojourn.score"
+        )
+        raise PolicyError(f"{path}: no score named '{name}'; {told}")
+    return found

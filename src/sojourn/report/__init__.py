@@ -1,0 +1,51 @@
+"""What a run looks like: pictures of schedules, paths and distributions.
+
+- `plots`: every picture by its name
+- `timeline`, `schedule`, `curves`, `page`: how they are drawn
+- `servers`, `binning`: what is computed for them
+- `style`: colours, axes and files
+
+The names of `plots` can be had from here too; Matplotlib is imported when the first is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .plots import (
+        Pieces,
+        assign_servers,
+        compare,
+        distributions,
+        gantt,
+        occupation,
+        overview,
+        power,
+        save,
+        trade_off,
+        utilisation,
+        workload,
+    )
+
+__all__ = [
+    "Pieces",
+    "assign_servers",
+    "compare",
+    "distributions",
+    "gantt",
+    "occupation",
+    "overview",
+    "power",
+    "save",
+    "trade_off",
+    "utilisation",
+    "workload",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(import_module(".plots", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,103 @@
+"""One page that shows a whole run."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from .binning import Path, counted
+from .curves import draw_distribution
+from .schedule import gantt
+from .style import (
+    MUTED,
+    Clock,
+    Table,
+    column,
+    duration,
+    new_figure,
+    number,
+    polish,
+    styled,
+)
+from .timeline import busy_path, draw_busy, draw_queue
+
+__all__ = ["overview"]
+
+
+@styled
+def overview(
+    jobs: Table,
+    trajectory: Table | None,
+    procs: int,
+    title: str = "",
+    *,
+    segments: Table | None = None,
+    unix_start: float | None = None,
+) -> Figure:
+    """Draw a run on one page: Gantt chart, busy processors, queue, distribution of waits.
+
+    Parameters
+    ----------
+    jobs : the run's jobs; columns as for `gantt`, with wait (s), bounded_slowdown and, if energy
+        is to be stated, energy (J).
+    trajectory : columns time (s), busy, queued; None computes both from the jobs.
+    procs : processors of the cluster.
+    title : heading of the page.
+    segments : stretches of service (columns job, start, end) when jobs were preempted.
+    unix_start : Unix time (s) of second 0; given, time axes show dates.
+    """
+    fig = new_figure(10.0, 7.4)
+    grid = fig.add_gridspec(3, 2, width_ratios=(2.1, 1), height_ratios=(1.8, 1, 1), wspace=0.04)
+    chart = polish(fig.add_subplot(grid[0, 0]))
+    busy_ax = polish(fig.add_subplot(grid[1, 0]))
+    queue_ax = polish(fig.add_subplot(grid[2, 0]))
+    waits = polish(fig.add_subplot(grid[0, 1]))
+    gantt(jobs, procs, segments=segments, ax=chart, unix_start=unix_start)
+    busy = busy_path(jobs if trajectory is None else trajectory)
+    if trajectory is None:
+        submit, start = column(jobs, "submit"), column(jobs, "start")
+        queue = counted(submit[np.isfinite(start)], start[np.isfinite(start)])
+    else:
+        queue = Path.of(busy.time, column(trajectory, "queued"))
+    first = min(busy.time[0], queue.time[0])
+    last = max(busy.time[-1], queue.time[-1])
+    clock = Clock.spanning(first, last, unix_start)
+    share = draw_busy(busy_ax, busy, procs, clock)
+    draw_queue(queue_ax, queue, clock)
+    for ax in (chart, busy_ax, queue_ax):
+        clock.mark(ax, first, last, label=ax is queue_ax)
+    chart.set_xlabel("")
+    fig.align_ylabels((chart, busy_ax, queue_ax))
+    draw_distribution(waits, {"": column(jobs, "wait")}, "wait", marks=True)
+    facts = fig.add_subplot(grid[1:, 1])
+    facts.set_axis_off()
+    rows = _facts(jobs, share, last - first)
+    for index, (name, value) in enumerate(rows):
+        height = 0.93 - 0.115 * index
+        facts.text(0.0, height, name, color=MUTED, transform=facts.transAxes)
+        facts.text(1.0, height, value, ha="right", fontweight="bold", transform=facts.transAxes)
+    if title:
+        fig.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold")
+    return fig
+
+
+def _facts(jobs: Table, share: float, span: float) -> list[tuple[str, str]]:
+    start, wait = column(jobs, "start"), column(jobs, "wait")
+    ran = np.isfinite(start)
+    rows = [("jobs", f"{int(ran.sum()):,}")]
+    if not ran.all():
+        rows.append(("not accepted", f"{int((~ran).sum()):,}"))
+    bounded = column(jobs, "bounded_slowdown")[ran]
+    rows += [
+        ("makespan", duration(span)),
+        ("utilisation", f"{100 * share:.1f} %"),
+        ("mean wait", duration(float(wait[ran].mean()))),
+        ("median wait", duration(float(np.median(wait[ran])))),
+        ("longest wait", duration(float(wait[ran].max()))),
+        ("mean bounded slowdown", number(float(np.nanmean(bounded)))),
+    ]
+    if "energy" in jobs:
+        joules = float(np.nansum(column(jobs, "energy")))
+        if joules > 0:
+            rows.append(("energy of jobs", f"{number(joules / 3.6e6)} kWh"))
+    return rows

@@ -1,0 +1,31 @@
+"""Every picture by its name; each function returns a `matplotlib.figure.Figure`.
+
+- over time: `workload`, `utilisation`, `power`
+- who ran where: `gantt`, `occupation`, and `assign_servers`, which names the servers
+- what jobs met: `distributions`, `compare`
+- what a threshold costs: `trade_off`
+- one page of a run: `overview`
+- `save` writes a figure to a PNG, SVG or PDF file
+"""
+
+from .curves import compare, distributions, trade_off
+from .page import overview
+from .schedule import gantt, occupation
+from .servers import Pieces, assign_servers
+from .style import save
+from .timeline import power, utilisation, workload
+
+__all__ = [
+    "Pieces",
+    "assign_servers",
+    "compare",
+    "distributions",
+    "gantt",
+    "occupation",
+    "overview",
+    "power",
+    "save",
+    "trade_off",
+    "utilisation",
+    "workload",
+]

@@ -1,0 +1,86 @@
+"""Bytes in and out: compression by content, atomic writes, errors that say what to do."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from ..errors import LogError
+
+__all__ = ["atomic_path", "open_atomic", "read_bytes"]
+
+_GZIP = b"\x1f\x8b"
+_XZ = b"\xfd7zXZ\x00"
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a file, unpacked if its first bytes say gzip or xz.
+
+    Raises
+    ------
+    LogError
+        When the file is missing, unreadable, a directory, or a damaged archive.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        raise LogError(path, "no such file; check the path") from None
+    except IsADirectoryError:
+        raise LogError(path, "is a directory; name a file inside it") from None
+    except PermissionError:
+        raise LogError(path, "cannot be read; check the file's permissions") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise LogError(path, f"cannot be read ({reason}); check the path") from None
+    try:
+        if data.startswith(_GZIP):
+            return gzip.decompress(data)
+        if data.startswith(_XZ):
+            return lzma.decompress(data)
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        kind = "gzip" if data.startswith(_GZIP) else "xz"
+        raise LogError(
+            path, f"the {kind} archive is cut short or damaged ({error}); fetch the file again"
+        ) from None
+    return data
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary name beside `path`; what was written there replaces `path` at the end.
+
+    On any error the temporary file is removed and `path` stays as it was.
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    except OSError as error:
+        reason = error.strerror or error
+        raise LogError(path, f"cannot be written ({reason}); check the folder") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def open_atomic(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file for writing bytes, packed if its name ends in ``.gz`` or ``.xz``."""
+    suffix = Path(path).suffix.lower()
+    with atomic_path(path) as temporary, open(temporary, "wb") as plain:
+        if suffix == ".gz":
+            # Neither name nor time in the archive: equal jobs give equal files.
+            with gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0) as packed:
+                yield cast(BinaryIO, packed)
+        elif suffix == ".xz":
+            with lzma.LZMAFile(plain, "wb", preset=1) as xz:
+                yield cast(BinaryIO, xz)
+        else:
+            yield plain

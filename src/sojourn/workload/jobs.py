@@ -1,0 +1,358 @@
+"""The jobs of a workload, as columns."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import JobError, OptionError
+from ._report import CleaningReport
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MISSING", "SCHEMA", "SWF_FIELDS", "Header", "Jobs", "check_names", "did_you_mean"]
+
+MISSING = -1
+"""The value of a field that is not known, in every column [swf]."""
+
+_INT = np.dtype(np.int64)
+_FLOAT = np.dtype(np.float64)
+
+SWF_FIELDS: Mapping[str, np.dtype[Any]] = MappingProxyType(
+    {
+        "job": _INT,
+        "submit": _FLOAT,
+        "wait": _FLOAT,
+        "runtime": _FLOAT,
+        "allocated": _INT,
+        "cpu_time": _FLOAT,
+        "used_memory": _FLOAT,
+        "requested": _INT,
+        "estimate": _FLOAT,
+        "memory": _FLOAT,
+        "status": _INT,
+        "user": _INT,
+        "group": _INT,
+        "executable": _INT,
+        "queue": _INT,
+        "partition": _INT,
+        "preceding": _INT,
+        "think_time": _FLOAT,
+    }
+)
+"""The 18 fields of the Standard Workload Format, in its order."""
+
+SCHEMA: Mapping[str, np.dtype[Any]] = MappingProxyType(
+    {**SWF_FIELDS, "procs": _INT, "work": _FLOAT}
+)
+"""Every column a `Jobs` can have, with its type."""
+
+Column = NDArray[Any]
+
+
+def did_you_mean(name: str, valid: Iterable[str]) -> str:
+    """Return ``; did you mean 'x'?`` for the valid name nearest to `name`, or nothing."""
+    near = difflib.get_close_matches(name, list(valid), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def check_names(names: Iterable[str], valid: Iterable[str] = SCHEMA) -> None:
+    """Raise OptionError at the first name that is not a column."""
+    valid = list(valid)
+    for name in names:
+        if name not in valid:
+            near = did_you_mean(name, valid) or f"; known columns: {', '.join(valid)}"
+            raise OptionError(f"no column is called '{name}'{near}")
+
+
+class Header(tuple[str, ...]):
+    """The comment lines of a log, in order and as written, each beginning with ``;``.
+
+    Examples
+    --------
+    >>> header = Header(["; MaxProcs: 128", "; Note: one", "; Note: two"])
+    >>> header.get("MaxProcs")
+    '128'
+    >>> header.get_all("Note")
+    ('one', 'two')
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, lines: Iterable[str] = ()) -> Header:
+        """Make a header of lines of text, with or without the ``;``."""
+        if isinstance(lines, Header):
+            return lines
+        if isinstance(lines, str):
+            lines = [lines]
+        parts = (part.rstrip("\r") for line in lines for part in line.split("\n"))
+        return super().__new__(cls, (p if p.startswith(";") else f"; {p}" for p in parts))
+
+    def get_all(self, key: str) -> tuple[str, ...]:
+        """Return the values of all lines ``; key: value``, in order."""
+        pattern = re.compile(rf";\s*{re.escape(key)}\s*:(.*)", re.IGNORECASE | re.DOTALL)
+        matches = map(pattern.fullmatch, self)
+        return tuple(match[1].strip() for match in matches if match)
+
+    def get(self, key: str, default: str | None = None) -> str | None:
+        """Return the value of the first line ``; key: value``."""
+        return next(iter(self.get_all(key)), default)
+
+
+def _integers(array: Column) -> Column | None:
+    """Return an array as int64, or None if a value would change."""
+    if array.dtype.kind in "ib":
+        return array.astype(_INT, copy=False)
+    if array.dtype.kind == "u":
+        return array.astype(_INT) if array.size == 0 or array.max() < 2**63 else None
+    exact = (array == np.trunc(array)) & (np.abs(array) < 2.0**63)
+    return array.astype(_INT) if exact.all() else None
+
+
+def _column(name: str, values: ArrayLike, ids: Column | None) -> Column:
+    """Return one column in its own type, checked: one dimension, numbers, finite."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise OptionError(f"column '{name}' has {array.ndim} dimensions; give one value per job")
+    if array.dtype.kind not in "iubf":
+        try:
+            array = array.astype(_FLOAT)
+        except (TypeError, ValueError):
+            raise OptionError(f"column '{name}' holds values that are not numbers") from None
+    if array.dtype.kind == "f":
+        bad = np.flatnonzero(~np.isfinite(array))
+        if bad.size:
+            row = int(bad[0])
+            job = row + 1 if ids is None or row >= ids.size else int(ids[row])
+            raise JobError(job, name, f"{array[row]} is not a finite number; use -1 for unknown")
+    if SCHEMA[name] == _FLOAT:
+        return np.ascontiguousarray(array, dtype=_FLOAT)
+    integers = _integers(array)
+    if integers is None:
+        raise OptionError(f"column '{name}' must hold whole numbers that fit in 64 bits")
+    return np.ascontiguousarray(integers)
+
+
+class Jobs:
+    """A stream of jobs: one array per column, rows in log order.
+
+    Columns, as in the Standard Workload Format [swf] (s: float seconds; unknown values are -1):
+    ``job`` (id), ``submit`` (s), ``wait`` (s), ``runtime`` (s), ``allocated`` (processors),
+    ``cpu_time`` (s, per processor), ``used_memory`` (KB per processor), ``requested``
+    (processors), ``estimate`` (s, the user's limit), ``memory`` (KB per processor, requested),
+    ``status``, ``user``, ``group``, ``executable``, ``queue``, ``partition``, ``preceding``
+    (job id), ``think_time`` (s). And two that a simulation reads: ``procs``, the width it uses,
+    and ``work``, the job amount in seconds at the reference rate.
+
+    Parameters
+    ----------
+    columns : arrays by column name. Needed: ``submit``, ``procs``, and ``runtime`` or ``work``
+        (each stands in for the other where absent). ``job`` defaults to 1..n, all others to -1.
+    header : comment lines of the log.
+    source : where the jobs came from.
+    report : what reading and cleaning did to them.
+
+    Notes
+    -----
+    Shapes, types and finiteness are checked here; whether a job makes sense is the business of
+    `sojourn.workload.clean`. Arrays are not copied when they already have the right type:
+    treat the columns as read-only.
+
+    Examples
+    --------
+    >>> jobs = Jobs({"submit": [0, 5], "runtime": [10, 20], "procs": [1, 4]})
+    >>> len(jobs), jobs.work.tolist(), jobs[1:].procs.tolist()
+    (2, [10.0, 20.0], [4])
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, ArrayLike],
+        *,
+        header: Iterable[str] = (),
+        source: str = "",
+        report: CleaningReport | None = None,
+    ) -> None:
+        check_names(columns)
+        for needed in ("submit", "procs"):
+            if needed not in columns:
+                raise OptionError(f"jobs need a column '{needed}'; give it")
+        if "runtime" not in columns and "work" not in columns:
+            raise OptionError("jobs need a column 'runtime' or 'work'; give one")
+        ids = _column("job", columns["job"], None) if "job" in columns else None
+        ordered = {name: columns[name] for name in SCHEMA if name in columns and name != "job"}
+        arrays = {name: _column(name, values, ids) for name, values in ordered.items()}
+        count = arrays["submit"].size
+        arrays = {"job": np.arange(1, count + 1) if ids is None else ids, **arrays}
+        for name, array in arrays.items():
+            if array.size != count:
+                raise OptionError(
+                    f"column '{name}' has {array.size} values, 'submit' has {count};"
+                    " give one value per job"
+                )
+        self._columns = arrays
+        self._header = Header(header)
+        self._source = source
+        self._report = report or CleaningReport(source, count, count)
+
+    @property
+    def header(self) -> Header:
+        """Comment lines of the log, with ``header.get("MaxProcs")``."""
+        return self._header
+
+    @property
+    def source(self) -> str:
+        """Where the jobs came from."""
+        return self._source
+
+    @property
+    def report(self) -> CleaningReport:
+        """What reading and cleaning did so far."""
+        return self._report
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Columns that are stored, in schema order; all others are derived or unknown."""
+        return tuple(self._columns)
+
+    @property
+    def max_procs(self) -> int:
+        """Processors of the machine: MaxProcs, else MaxNodes of the header, else the widest job."""
+        for key in ("MaxProcs", "MaxNodes"):
+            digits = re.match(r"[0-9]{1,18}\b", self._header.get(key) or "")
+            if digits and int(digits[0]) > 0:
+                return int(digits[0])
+        return int(self._columns["procs"].max(initial=0))
+
+    def __len__(self) -> int:
+        return int(self._columns["submit"].size)
+
+    def __repr__(self) -> str:
+        source = f", from {self._source!r}" if self._source else ""
+        return f"<Jobs: {len(self)} jobs{source}>"
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *SCHEMA]
+
+    def __getattr__(self, name: str) -> Column:
+        if name in SCHEMA:
+            return self._read(name)
+        raise AttributeError(f"Jobs has no column or attribute '{name}'")
+
+    def _read(self, name: str) -> Column:
+        stored = self._columns.get(name)
+        if stored is not None:
+            return stored
+        if name in ("runtime", "work"):
+            return self._columns["work" if name == "runtime" else "runtime"]
+        # Kept beside the stored columns, so that `names` goes on telling what is known.
+        unknown: dict[str, Column] = self.__dict__.setdefault("_unknown", {})
+        if name not in unknown:
+            unknown[name] = np.full(len(self), MISSING, SCHEMA[name])
+        return unknown[name]
+
+    @overload
+    def __getitem__(self, key: str) -> Column: ...
+
+    @overload
+    def __getitem__(self, key: slice | NDArray[Any] | list[int] | list[bool]) -> Jobs: ...
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return a column (by name), or some of the jobs (by slice, mask or indices)."""
+        if isinstance(key, str):
+            check_names([key])
+            return self._read(key)
+        if isinstance(key, slice):
+            return self._with({k: np.ascontiguousarray(v[key]) for k, v in self._columns.items()})
+        index = np.asarray(key)
+        if index.ndim != 1:
+            raise TypeError("jobs are chosen by column name, slice, mask or array of indices")
+        if index.size == 0:
+            index = index.astype(np.intp)
+        return self._with({k: v[index] for k, v in self._columns.items()})
+
+    def _with(self, columns: dict[str, Column]) -> Jobs:
+        """Return jobs with other arrays, already checked, and everything else as here."""
+        twin = object.__new__(Jobs)
+        twin._columns = columns
+        twin._header, twin._source, twin._report = self._header, self._source, self._report
+        return twin
+
+    def replace(
+        self,
+        *,
+        header: Iterable[str] | None = None,
+        source: str | None = None,
+        report: CleaningReport | None = None,
+        **columns: ArrayLike,
+    ) -> Jobs:
+        """Return jobs with some columns (or header, source, report) replaced or added."""
+        check_names(columns)
+        ids = self._columns["job"]
+        new = {name: _column(name, values, ids) for name, values in columns.items()}
+        for name, array in new.items():
+            if array.size != len(self):
+                raise OptionError(
+                    f"column '{name}' has {array.size} values for {len(self)} jobs;"
+                    " give one value per job"
+                )
+        merged = {**self._columns, **new}
+        twin = self._with({name: merged[name] for name in SCHEMA if name in merged})
+        if header is not None:
+            twin._header = Header(header)
+        if source is not None:
+            twin._source = source
+        if report is not None:
+            twin._report = report
+        return twin
+
+    def sorted(self) -> Jobs:
+        """Return the jobs by submit time; jobs submitted together stay in log order."""
+        submit = self._columns["submit"]
+        if (submit[1:] >= submit[:-1]).all():
+            return self
+        return self[np.argsort(submit, kind="stable")]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the stored columns as a data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self._columns)
+
+    @classmethod
+    def from_pandas(cls, frame: pd.DataFrame, mapping: Mapping[str, str] | None = None) -> Jobs:
+        """Make jobs of a data frame.
+
+        Parameters
+        ----------
+        frame : one row per job.
+        mapping : our column name -> the frame's; by default equal names. ``interarrival`` may
+            stand for ``submit``, and ``requested`` or ``allocated`` for ``procs``.
+        """
+        from ._columns import assemble, choose
+
+        chosen = choose([str(name) for name in frame.columns], mapping, "the frame")
+        return cls(assemble({ours: frame[theirs].to_numpy() for ours, theirs in chosen.items()}))
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write the stored columns, header and source to a Parquet file."""
+        from .parquet import write_parquet
+
+        write_parquet(self, path)
+
+    @classmethod
+    def from_parquet(
+        cls, path: str | os.PathLike[str], mapping: Mapping[str, str] | None = None
+    ) -> Jobs:
+        """Read a Parquet file; `mapping` as in `from_pandas`."""
+        from .parquet import read_parquet
+
+        return read_parquet(path, mapping)

@@ -1,0 +1,232 @@
+"""The Standard Workload Format, version 2.2 [swf]: 18 fields a line, comments from ``;``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LogError
+from ._columns import widths
+from ._files import open_atomic, read_bytes
+from ._kinds import COMMENT, EXACT, GOOD, MALFORMED, NOT_INTEGER, TOO_FEW, TOO_LARGE, TOO_MANY
+from ._report import EXAMPLES, CleaningReport, Finding
+from ._text import formatted
+from .jobs import SWF_FIELDS, Header, Jobs
+
+__all__ = ["read_swf", "write_swf"]
+
+_BOM = b"\xef\xbb\xbf"
+_NAMES = tuple(SWF_FIELDS)
+# 18 digits, 17 blanks and a newline: no good line is shorter.
+_SHORTEST = 2 * len(_NAMES)
+_NOTES = 1 << 16
+
+
+def read_swf(
+    path: str | os.PathLike[str], *, strict: bool = False, width: str = "requested"
+) -> Jobs:
+    """Read a log in the Standard Workload Format, plain or packed with gzip or xz.
+
+    Parameters
+    ----------
+    path : the log.
+    strict : raise at the first malformed line, instead of skipping and counting it in
+        ``jobs.report``.
+    width : where ``procs`` comes from: ``requested`` or ``allocated`` (the other where that is
+        not positive), or ``max`` of the two.
+
+    Returns
+    -------
+    Jobs
+        In the order of the log, with its comment lines as ``jobs.header``.
+
+    Raises
+    ------
+    LogError
+        When the file cannot be read or holds no job, or (strict) a line is malformed.
+    """
+    widths(np.empty(0, np.int64), np.empty(0, np.int64), width)
+    scanner = _Scanner(path, strict)
+    scanner.run()
+    columns = scanner.columns()
+    columns["procs"] = widths(columns["requested"], columns["allocated"], width)
+    count = columns["job"].size
+    findings = scanner.findings()
+    if width != "max":
+        findings.extend(_other_width(columns, width))
+    return Jobs(
+        columns,
+        header=Header(scanner.comments),
+        source=str(path),
+        report=CleaningReport(str(path), count, count, tuple(findings)),
+    )
+
+
+def _other_width(columns: dict[str, NDArray[Any]], width: str) -> list[Finding]:
+    other = "allocated" if width == "requested" else "requested"
+    hit = np.flatnonzero((columns[width] <= 0) & (columns[other] > 0))
+    if hit.size == 0:
+        return []
+    first = tuple(columns["job"][hit[:EXAMPLES]].tolist())
+    what = f"no {width} processors: the {other} are taken"
+    return [Finding("missing-procs", "repair", what, int(hit.size), first)]
+
+
+class _Scanner:
+    """One pass over a log: drives the kernel and answers its notes."""
+
+    def __init__(self, path: str | os.PathLike[str], strict: bool) -> None:
+        self.path = path
+        self.strict = strict
+        self.comments: list[str] = []
+        self.bad: dict[int, tuple[int, list[int]]] = {}
+        self.late: list[int] = []
+        self.rows = 0
+        kinds = [dtype.kind for dtype in SWF_FIELDS.values()]
+        self.slots = [kinds[:k].count(kind) for k, kind in enumerate(kinds)]
+        self.is_int = [kind == "i" for kind in kinds]
+
+    def run(self) -> None:
+        """Fill the columns; the bytes of the log are let go on return."""
+        from . import _kernels as kernels
+
+        data = _text_of(self.path)
+        capacity = min(data.count(b"\n"), len(data) // _SHORTEST) + 1
+        self.ints = np.empty((sum(self.is_int), capacity), np.int64)
+        self.floats = np.empty((len(_NAMES) - sum(self.is_int), capacity), np.float64)
+        buffer = np.frombuffer(data, np.uint8)
+        notes = np.empty((_NOTES, kernels.NOTE_WIDTH), np.int64)
+        pos = len(_BOM) if data.startswith(_BOM) else 0
+        line = 0
+        while pos < buffer.size:
+            pos, line, self.rows, count = kernels.scan(
+                buffer, pos, line, self.rows, self.ints, self.floats, notes
+            )
+            self._answer(data, notes[:count])
+        if self.rows == len(self.late):
+            self._complain_of_no_jobs()
+
+    def _answer(self, data: bytes, notes: NDArray[np.int64]) -> None:
+        kinds = notes[:, 0]
+        for begin, end in notes[kinds == COMMENT, 3:5].tolist():
+            self.comments.append(_decoded(data[begin:end]))
+        malformed = [(line, kind, field) for kind, line, field in notes[kinds > EXACT, :3].tolist()]
+        failed_rows = set()
+        for _, line, field, begin, end, row in notes[kinds == EXACT].tolist():
+            kind = self._store_exactly(data[begin:end].decode("ascii"), field, row)
+            if kind != GOOD and row not in failed_rows:
+                failed_rows.add(row)
+                malformed.append((line, kind, field))
+        self.late.extend(failed_rows)
+        malformed.sort()
+        for line, kind, field in malformed:
+            if self.strict:
+                raise LogError(
+                    self.path,
+                    _advice(kind, field),
+                    line=line,
+                    field=None if kind in (TOO_FEW, TOO_MANY) else _NAMES[field],
+                )
+            count, first = self.bad.setdefault(kind, (0, []))
+            if len(first) < EXAMPLES:
+                first.append(line)
+            self.bad[kind] = (count + 1, first)
+
+    def _store_exactly(self, token: str, field: int, row: int) -> int:
+        """Store a number that the kernel left aside; return what is wrong with it, or GOOD."""
+        if not self.is_int[field]:
+            value = float(token)
+            self.floats[self.slots[field], row] = value
+            return TOO_LARGE if np.isinf(value) else GOOD
+        try:
+            exact = Decimal(token)
+        except InvalidOperation:
+            return TOO_LARGE
+        if exact and exact.adjusted() > 18:
+            return TOO_LARGE
+        if exact and (exact.adjusted() < 0 or exact != exact.to_integral_value()):
+            return NOT_INTEGER
+        integer = int(exact)
+        if not -(2**63) <= integer < 2**63:
+            return TOO_LARGE
+        self.ints[self.slots[field], row] = integer
+        return GOOD
+
+    def _complain_of_no_jobs(self) -> None:
+        if not self.bad:
+            raise LogError(self.path, "holds comments but no job; check that the log is complete")
+        line, kind = min((first[0], kind) for kind, (_, first) in self.bad.items())
+        total = sum(count for count, _ in self.bad.values())
+        raise LogError(
+            self.path,
+            f"none of {total} lines is a job in the Standard Workload Format"
+            f" (line {line}: {MALFORMED[kind][1]}); check the file's format",
+        )
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the good rows, by field name."""
+        columns: dict[str, NDArray[Any]] = {}
+        for name, slot, is_int in zip(_NAMES, self.slots, self.is_int, strict=True):
+            column: NDArray[Any] = (self.ints if is_int else self.floats)[slot, : self.rows]
+            columns[name] = np.delete(column, self.late) if self.late else column
+        return columns
+
+    def findings(self) -> list[Finding]:
+        """Return the malformed lines, by kind."""
+        return [
+            Finding(MALFORMED[kind][0], "skip", MALFORMED[kind][1], count, tuple(first), "line")
+            for kind, (count, first) in sorted(self.bad.items())
+        ]
+
+
+def _advice(kind: int, fields: int) -> str:
+    what = f"{fields} fields instead of 18" if kind == TOO_FEW else MALFORMED[kind][1]
+    return f"{what}; correct or remove the line, or read without strict to skip it"
+
+
+def _text_of(path: str | os.PathLike[str]) -> bytes:
+    data = read_bytes(path)
+    if not data or data.isspace():
+        raise LogError(path, "is empty; give a log with at least one job")
+    if b"\0" in data:
+        raise LogError(path, "is a binary file, not a text log; check the file's format")
+    return data if data.endswith(b"\n") else data + b"\n"
+
+
+def _decoded(comment: bytes) -> str:
+    try:
+        return comment.decode("utf-8")
+    except UnicodeDecodeError:
+        return comment.decode("latin-1")
+
+
+def write_swf(
+    jobs: Jobs, path: str | os.PathLike[str], *, header: Iterable[str] | None = None
+) -> None:
+    """Write jobs in the Standard Workload Format, atomically.
+
+    Parameters
+    ----------
+    jobs : what to write.
+    path : the file; a name ending in ``.gz`` or ``.xz`` packs it.
+    header : comment lines instead of ``jobs.header``.
+
+    Notes
+    -----
+    Every number reads back as the same number. The format has no field for ``procs``: where
+    requested (or else allocated) processors do not already say it, it is written as requested.
+    ``work`` has no field either, and is not written.
+    """
+    said = widths(jobs["requested"], jobs["allocated"])
+    if not np.array_equal(said, jobs["procs"]):
+        requested = np.where(said == jobs["procs"], jobs["requested"], jobs["procs"])
+        jobs = jobs.replace(requested=requested)
+    lines = Header(jobs.header if header is None else header)
+    with open_atomic(path) as file:
+        file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"))
+        file.writelines(formatted(jobs, _NAMES, " "))
