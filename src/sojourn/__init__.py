@@ -41,7 +41,8 @@ if TYPE_CHECKING:
         workload_hysteresis,
     )
     from .result import Result
-    from .simulate import simulate
+    from .simulation import simulate
+    from .stepping import Simulation
     from .workload import (
         Jobs,
         clean,
@@ -84,7 +85,8 @@ _HOME = {
         "workload_hysteresis",
     ],
     "result": ["Result"],
-    "simulate": ["simulate"],
+    "simulation": ["simulate"],
+    "stepping": ["Simulation"],
     "workload": [
         "Jobs",
         "clean",
@@ -104,7 +106,48 @@ _HOME = {
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = ["__version__", *sorted(_MODULE)]
+__all__ = [
+    "XEON_5430",
+    "Cluster",
+    "ConstantPower",
+    "Control",
+    "InputError",
+    "JobError",
+    "Jobs",
+    "LogError",
+    "OptionError",
+    "Policy",
+    "PolicyError",
+    "RatePower",
+    "Result",
+    "RunError",
+    "ScaledPower",
+    "Score",
+    "Simulation",
+    "SojournError",
+    "__version__",
+    "apply_estimates",
+    "clean",
+    "constant",
+    "control",
+    "count_hysteresis",
+    "generate",
+    "lublin",
+    "randomized",
+    "read_csv",
+    "read_hpcwld",
+    "read_log",
+    "read_parquet",
+    "read_swf",
+    "score",
+    "simulate",
+    "threshold",
+    "workload_hysteresis",
+    "write_csv",
+    "write_log",
+    "write_parquet",
+    "write_swf",
+]
 
 
 def __getattr__(name: str) -> Any:

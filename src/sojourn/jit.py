@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
+import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -54,10 +56,43 @@ def _house_cache() -> Iterator[None]:
         config.CACHE_DIR = before
 
 
+def _defer_linear_algebra() -> None:
+    """Let Numba find out whether SciPy is there without importing it.
+
+    Numba's array support imports all of SciPy's linear algebra to see whether there is a BLAS:
+    0.3 s of each start, for functions that no kernel here uses. Code that does use them imports
+    it when it is compiled, as ever.
+    """
+    if "numba.np.arraymath" in sys.modules or "scipy.linalg" in sys.modules:
+        return
+    try:
+        from numba.np import linalg
+
+        thorough = linalg.ensure_blas
+    except (ImportError, AttributeError):
+        return
+
+    def is_installed() -> None:
+        if importlib.util.find_spec("scipy") is None:
+            raise ImportError("scipy is not installed")
+
+    linalg.ensure_blas = is_installed
+    try:
+        importlib.import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = thorough
+
+
+_defer_linear_algebra()
+
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
+_ENGINE = f"{__package__}.engine."
+_announced: set[str] = set()
 
 
-def compiled(signature: Any = None, *, allocates: bool = False) -> Callable[..., Any]:
+def compiled(
+    signature: Any = None, *, allocates: bool = False, pointer: bool = False
+) -> Callable[..., Any]:
     """Compile a kernel: cached, without the interpreter lock, NumPy's error model.
 
     Parameters
@@ -65,24 +100,36 @@ def compiled(signature: Any = None, *, allocates: bool = False) -> Callable[...,
     signature : an explicit Numba signature (compiled at decoration), or None (at first call).
     allocates : whether it makes arrays. One that does not is compiled without reference counts,
         which otherwise cost more than the work between them.
+    pointer : whether it is handed to kernels as a function pointer.
     """
+    options = {**_OPTIONS, "_nrt": allocates, "no_cfunc_wrapper": not pointer}
 
     def decorate(function: Callable[..., Any]) -> Any:
-        arguments = () if signature is None else (signature,)
         with _house_cache():
-            return numba.njit(*arguments, cache=True, _nrt=allocates, **_OPTIONS)(function)
+            kernel = numba.njit(cache=True, **options)(function)
+        if signature is not None and not config.DISABLE_JIT:
+            # As njit with a signature does, but with a word first where it takes long.
+            if function.__module__.startswith(_ENGINE):
+                notice_if_cold(kernel, "the engine")
+            kernel.compile(signature)
+            kernel.disable_compile()
+        return kernel
 
     return decorate
 
 
+# Parts of kernels are never called from Python: without wrappers they compile much faster.
+_PART = {**_OPTIONS, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small part of a kernel so that it always melts into its caller."""
-    return numba.njit(_nrt=False, forceinline=True, **_OPTIONS)(function)
+    return numba.njit(forceinline=True, **_PART)(function)
 
 
 def called(function: Callable[..., Any]) -> Any:
     """Compile a larger part of a kernel as a function of its own, called with few arrays."""
-    return numba.njit(_nrt=False, **_OPTIONS)(function)
+    return numba.njit(**_PART)(function)
 
 
 def is_cold(kernel: Any) -> bool:
@@ -96,5 +143,6 @@ def is_cold(kernel: Any) -> bool:
 
 def notice_if_cold(kernel: Any, what: str) -> None:
     """One line on standard error before a first compilation, instead of silence."""
-    if is_cold(kernel):
+    if what not in _announced and is_cold(kernel):
+        _announced.add(what)
         print(f"sojourn: compiling {what}; this happens once ...", file=sys.stderr, flush=True)

@@ -119,11 +119,15 @@ def energy_budget(job: NDArray[np.int64], energy: Floats, jobs: int) -> Floats:
 
 
 def describe(values: Floats) -> dict[str, float]:
-    """Mean, quantiles and maximum of a measure."""
+    """Mean, quantiles and maximum of a measure.
+
+    A quantile is the smallest value that at least this share of the sample does not exceed: one
+    of the sample, so infinite slowdowns do no harm.
+    """
     if len(values) == 0:
         return {"mean": float("nan")}
     told: dict[str, Any] = {"mean": float(np.mean(values))}
-    for q, x in zip(QUANTILES, np.quantile(values, QUANTILES), strict=True):
+    for q, x in zip(QUANTILES, np.quantile(values, QUANTILES, method="inverted_cdf"), strict=True):
         told["median" if q == 0.5 else f"p{round(q * 100)}"] = float(x)
     told["max"] = float(np.max(values))
     return told

@@ -25,7 +25,8 @@ from .errors import OptionError, RunError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .simulate import Prepared
+    from .simulation import Prepared
+    from .workload import Jobs
 
 __all__ = ["Result"]
 
@@ -35,6 +36,7 @@ _TOLERANCE = 1e-9
 _JOULES_PER_KWH = 3.6e6
 
 COMPLETED, KILLED, UNACCEPTED = "completed", "killed", "unaccepted"
+STATUS = (COMPLETED, KILLED, UNACCEPTED)
 
 
 class Result:
@@ -131,66 +133,101 @@ class Result:
         job, start, stop = self._stretches
         return np.bincount(job, weights=stop - start, minlength=len(self.end))
 
+    def job_columns(self, first: int = 0, last: int | None = None) -> dict[str, NDArray[Any]]:
+        """Columns of the job table for the rows `first` to `last`; status as a place in `STATUS`.
+
+        Made anew on each call, so that a long table can be written piece by piece.
+        """
+        log, accepted, run = self._prepared.jobs, self._prepared.accepted, self._run
+        mine = accepted[first:last]
+        everybody = bool(mine.all())
+        skipped = int(np.count_nonzero(accepted[:first]))
+        at = slice(skipped, skipped + int(np.count_nonzero(mine)))
+
+        def spread(values: Floats) -> Floats:
+            if everybody:
+                return values
+            column = np.full(len(mine), np.nan)
+            column[mine] = values
+            return column
+
+        submit, start, end = run.jobs.submit[at], self.start[at], self.end[at]
+        service, sojourn = self._service[at], end - submit
+        status = np.full(len(mine), STATUS.index(UNACCEPTED), dtype=np.int8)
+        status[mine] = self._prepared.killed[at]
+        return {
+            "job": log.job[first:last],
+            "submit": log.submit[first:last],
+            "start": spread(start),
+            "end": spread(end),
+            "wait": spread(start - submit),
+            "service": spread(service),
+            "sojourn": spread(sojourn),
+            "slowdown": spread(measures.slowdown(sojourn, service)),
+            "bounded_slowdown": spread(measures.bounded_slowdown(sojourn, service)),
+            "procs": log.procs[first:last],
+            "estimate": log.estimate[first:last],
+            "energy": spread(self._energy[0][at]),
+            "status": status,
+        }
+
     @cached_property
     def jobs(self) -> pd.DataFrame:
         """The job table (see `docs/reference/jobs`)."""
         import pandas as pd
 
+        columns: dict[str, Any] = self.job_columns()
+        columns["status"] = pd.Categorical.from_codes(columns["status"], categories=list(STATUS))
+        return pd.DataFrame(columns, copy=False)
+
+    def as_log(self) -> Jobs:
+        """The log with the simulated waits (s; -1 if not accepted) and times in service in it."""
         log, accepted = self._prepared.jobs, self._prepared.accepted
-        everybody = bool(accepted.all())
+        wait, runtime = np.full(len(log), -1.0), log.runtime.copy()
+        wait[accepted] = self.start - self._run.jobs.submit
+        runtime[accepted] = self._service
+        return log.replace(wait=wait, runtime=runtime)
 
-        def spread(values: Floats) -> Floats:
-            if everybody:
-                return values
-            column = np.full(len(log), np.nan)
-            column[accepted] = values
-            return column
+    @property
+    def instants(self) -> int:
+        """Rows of the trajectory."""
+        return len(self._run.rows("time"))
 
-        service = self._service
-        sojourn = self.end - self._run.jobs.submit
-        status = np.zeros(len(log), dtype=np.int8)
-        status[accepted] = self._prepared.killed
-        status[~accepted] = 2
-        return pd.DataFrame(
-            {
-                "job": log.job,
-                "submit": log.submit,
-                "start": spread(self.start),
-                "end": spread(self.end),
-                "wait": spread(self.start - self._run.jobs.submit),
-                "service": spread(service),
-                "sojourn": spread(sojourn),
-                "slowdown": spread(measures.slowdown(sojourn, service)),
-                "bounded_slowdown": spread(measures.bounded_slowdown(sojourn, service)),
-                "procs": log.procs,
-                "estimate": log.estimate,
-                "energy": spread(self._energy[0]),
-                "status": pd.Categorical.from_codes(
-                    status, categories=[COMPLETED, KILLED, UNACCEPTED]
-                ),
-            },
-            copy=False,
-        )
+    def trajectory_columns(
+        self, first: int = 0, last: int | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """Columns of the trajectory for the rows `first` to `last`, as `job_columns`."""
+        if not self.options.record:
+            raise OptionError("the trajectory was not recorded; simulate with record=True")
+        names = ("time", "rate", "present", "queued", "busy", "running", "workload")
+        columns = {name: self._run.rows(name)[first:last] for name in names}
+        columns["power"] = self._power(columns["rate"], columns["busy"])
+        return columns
 
     @cached_property
     def trajectory(self) -> pd.DataFrame:
         """The trajectory: the state after each scheduling instant, until the next."""
         import pandas as pd
 
-        if not self.options.record:
-            raise OptionError("the trajectory was not recorded; simulate with record=True")
-        names = ("time", "rate", "present", "queued", "busy", "running", "workload")
-        columns = {name: self._run.rows(name) for name in names}
-        columns["power"] = self._power(columns["rate"], columns["busy"])
-        return pd.DataFrame(columns, copy=False)
+        return pd.DataFrame(self.trajectory_columns(), copy=False)
+
+    @cached_property
+    def _known_rates(self) -> Floats:
+        """Every rate that was ever set, in increasing order."""
+        return np.unique(np.append(self._run.rows("epoch_rate"), self._run.initial_rate))
 
     def _power(self, rate: Floats, busy: NDArray[Any]) -> Floats:
         """Watts of the whole system [rumyantsev2018, eq. 11]."""
-        known, at = np.unique(rate, return_inverse=True)
-        power = self.cluster.power
-        return measures.energy_rate(
-            busy, power.busy(known)[at], power.idle(known)[at], self.cluster.procs
-        )
+        power, known = self.cluster.power, self._known_rates
+        if len(known) == 1:
+            watts = power.busy(known)[0], power.idle(known)[0]
+            return measures.energy_rate(busy, *watts, self.cluster.procs)
+        at = np.searchsorted(known, rate)
+        # A power model need not know a rate that never lasted.
+        used = np.bincount(at, minlength=len(known)) > 0
+        on, off = np.zeros(len(known)), np.zeros(len(known))
+        on[used], off[used] = power.busy(known[used]), power.idle(known[used])
+        return measures.energy_rate(busy, on[at], off[at], self.cluster.procs)
 
     @cached_property
     def segments(self) -> pd.DataFrame:

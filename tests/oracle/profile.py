@@ -17,8 +17,8 @@ class Hold(NamedTuple):
 
 
 def later(instant: Instant, work: Exact) -> Instant:
-    """`work` after `instant`."""
-    return (instant[0] + work, instant[1])
+    """`work` after `instant`: an infinitesimal is lost in a sum with anything else."""
+    return (instant[0] + work, 0) if work else instant
 
 
 def planned_end(state: State, j: int) -> Instant:

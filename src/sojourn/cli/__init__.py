@@ -1,1 +1,112 @@
-"""."""
+"""The command line: one file per verb, none of them with logic of its own.
+
+Exit codes: 0 done, 1 the run failed, 2 wrong input or usage, 130 interrupted. What goes wrong is
+said in one line on standard error. Nothing heavy is imported before a verb needs it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+import typer
+
+from ..__about__ import __version__
+from ..errors import InputError, SojournError
+from . import compare, convert, demo, generate, inspect, simulate
+
+__all__ = ["app", "main"]
+
+DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+
+app = typer.Typer(
+    name="sojourn",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for _verb in (demo, simulate, compare, inspect, generate, convert):
+    _verb.register(app)
+if find_spec(f"{__name__}.reproduce") is not None:
+    from . import reproduce
+
+    reproduce.register(app)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: bool = typer.Option(False, "--version", help="Show the version and exit."),
+) -> None:
+    """Supercomputers as the queues they are: simulate job streams, policies, speed and energy.
+
+    Begin with: [bold]sojourn demo[/bold]
+    """
+    if version:
+        print(f"sojourn {__version__}")
+        raise typer.Exit
+
+
+# Typer carries Click inside itself in some versions and imports it in others.
+_UsageError = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "UsageError")
+_ClickException = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    if hasattr(sys.stdout, "reconfigure"):
+        # A file name that is not valid text must not end a command.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        code = app(arguments, standalone_mode=False, prog_name="sojourn")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has gone: nothing more can be said, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except BaseException as error:
+        return _tell(error)
+    if code == INTERRUPTED:
+        return _tell(KeyboardInterrupt())
+    return code if isinstance(code, int) else DONE
+
+
+def _tell(error: BaseException) -> int:
+    """Say in one line what went wrong, and return the exit code for it."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else FAILED
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return _complain("interrupted; no results were written", INTERRUPTED)
+    if isinstance(error, SojournError):
+        return _complain(str(error), WRONG if isinstance(error, InputError) else FAILED)
+    if isinstance(error, _ClickException):
+        return _complain_of_usage(error)
+    if isinstance(error, MemoryError):
+        return _complain("not enough memory for this run; use fewer jobs", FAILED)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename is not None else ""
+        return _complain(f"{where}{error.strerror or error}", FAILED)
+    if os.environ.get("SOJOURN_TRACEBACK"):
+        raise error
+    told = f"{type(error).__name__}: {error}"
+    return _complain(f"{told} (please report this; SOJOURN_TRACEBACK=1 shows where)", FAILED)
+
+
+def _complain_of_usage(error: BaseException) -> int:
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "sojourn"
+    hint = f"; see {path} --help" if isinstance(error, _UsageError) else ""
+    if not message:  # No arguments at all: the help has been shown.
+        return WRONG
+    return _complain(f"{message.rstrip('.')}{hint}", WRONG)
+
+
+def _complain(message: str, code: int) -> int:
+    line = " ".join(message.split())
+    print(f"sojourn: error: {line}", file=sys.stderr, flush=True)
+    return code

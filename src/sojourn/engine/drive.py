@@ -56,6 +56,10 @@ def backfill_code(backfill: str, reservations: float) -> int:
 
 def load_kernel(rules: Rules) -> Any:
     """Return the kernel that runs such rules; only that one is loaded."""
+    if rules.stop_at_decisions:
+        from .stepped import run_stepped
+
+        return run_stepped
     if rules.backfill >= PREEMPT:
         from .preemptive import run_preemptive
 

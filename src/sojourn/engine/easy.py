@@ -19,17 +19,16 @@ def find_shadow(state, procs):
     """
     count = state.count
     soonest = np.nextafter(state.clock[WORK], np.inf)
-    running = count[RUNNING]
+    i = count[RUNNING] - 1
     have = count[FREE]
     shadow = soonest
-    i = 0
     while have < procs:
         shadow = max(state.plan_end[i], soonest)
         have += state.plan_procs[i]
-        i += 1
-    while i < running and max(state.plan_end[i], soonest) == shadow:
+        i -= 1
+    while i >= 0 and max(state.plan_end[i], soonest) == shadow:
         have += state.plan_procs[i]
-        i += 1
+        i -= 1
     state.clock[SHADOW] = shadow
     # Generous by the rounding of work + plan; `may_backfill` decides.
     state.clock[UNTIL] = shadow - state.clock[WORK] + 4.5e-16 * abs(shadow)

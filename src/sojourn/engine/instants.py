@@ -50,7 +50,7 @@ from .state import (
     make_recording,
     make_state,
 )
-from .steps import finish, present
+from .steps import finish, first_end, present
 from .types import (
     ARRIVE,
     CONTROL_POINTER,
@@ -61,11 +61,20 @@ from .types import (
     empty_jobs,
 )
 
-__all__ = ["DECIDE", "DONE", "FULL", "KERNEL", "PAUSED", "READY", "next_instant", "settle"]
+__all__ = [
+    "DECIDE",
+    "DONE",
+    "FULL",
+    "KERNEL",
+    "PAUSED",
+    "READY",
+    "next_instant",
+    "settle",
+]
 
 DONE, PAUSED, FULL, DECIDE, READY = range(5)
 
-_RULES = Rules(1, 0, 1, *(False,) * 10)
+_RULES = Rules(1, 0, 1, *(False,) * 11)
 _STATE = make_state(empty_jobs(), _RULES, Orders(np.empty(0), None), 1.0, np.empty(0))
 _THETA = types.float64[::1]
 # state, recording, jobs, rules, order, backfill order, control, its wake-up, budget of instants
@@ -100,9 +109,12 @@ def _advance(state, rules, at, ends):
     lapse = at - clock[NOW]
     rate = clock[RATE]
     if ends <= at:
-        work = state.finish_key[0]
+        work = first_end(state, rules)
     else:
         work = clock[ANCHOR_WORK] + (at - clock[ANCHOR_TIME]) * rate
+    if clock[DUE] <= at:
+        # Like a completion, a promise comes at its own work, not at a rounded one.
+        work = max(work, clock[DUE_WORK])
     work = max(work, clock[WORK])
     if lapse > 0.0:
         effective = rate * (rules.servers - count[FREE]) * lapse
@@ -173,7 +185,8 @@ def _drain(state, recording, jobs, rules, control, theta):
         before = present(count)
         arriving = count[ARRIVED] < arrivals and jobs.submit[count[ARRIVED]] <= clock[NOW]
         ending = count[RUNNING] > 0 and (
-            state.finish_key[0] <= clock[WORK] or _time_of(clock, state.finish_key[0]) <= clock[NOW]
+            first_end(state, rules) <= clock[WORK]
+            or _time_of(clock, first_end(state, rules)) <= clock[NOW]
         )
         if rules.per_event and arriving:
             ending = False
@@ -224,7 +237,9 @@ def next_instant(state, recording, jobs, rules, control, theta, budget):
         return PAUSED
     ends = np.inf
     if count[RUNNING] > 0:
-        ends = _time_of(clock, state.finish_key[0])
+        ends = clock[NOW]
+        if first_end(state, rules) > clock[WORK]:
+            ends = _time_of(clock, first_end(state, rules))
     at = min(ends, clock[SWITCH_AT], clock[DUE])
     if count[ARRIVED] < jobs.submit.shape[0]:
         at = min(at, jobs.submit[count[ARRIVED]])

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..jit import compiled, inlined
 from .easy import find_shadow, may_backfill
-from .instants import DECIDE, KERNEL, READY, next_instant, settle
+from .instants import KERNEL, READY, next_instant, settle
 from .queue import queue_find, queue_insert, queue_remove
 from .state import (
     ARRIVED,
@@ -19,7 +19,6 @@ from .state import (
     HEAD,
     NEW,
     NONE,
-    PENDING,
     SHADOW_KNOWN,
     UNTIL,
     WAITING,
@@ -140,16 +139,11 @@ def run_ordered(
     state, recording, jobs, rules, order, order_theta, backfill, backfill_theta,
     control, wake, control_theta, budget,
 ):  # fmt: skip
-    """Run until done, `budget` instants on, rows full, or a decision due; the status."""
+    """Run until done, `budget` instants on, or rows full; the status."""
     while True:
-        if state.count[PENDING] == 0:
-            status = next_instant(state, recording, jobs, rules, control, control_theta, budget)
-            if status != READY:
-                return status
-            budget -= 1
-            if rules.stop_at_decisions and state.count[WAITING] + state.count[NEW] > 0:
-                state.count[PENDING] = 1
-                return DECIDE
-        state.count[PENDING] = 0
+        status = next_instant(state, recording, jobs, rules, control, control_theta, budget)
+        if status != READY:
+            return status
+        budget -= 1
         _ordered_pass(state, jobs, rules)
         settle(state, recording, rules, wake, control_theta)

@@ -11,9 +11,16 @@ import numpy as np
 from ..jit import called, compiled, inlined
 from .easy import find_shadow, may_backfill
 from .heap import heap_pop, heap_push
-from .instants import DECIDE, KERNEL, READY, next_instant, settle
+from .instants import KERNEL, READY, next_instant, settle
 from .profile import profile_add, profile_earliest, profile_fits
-from .promises import is_overdue, keep_promise, make_promises, next_due, plan_profile, take_due
+from .promises import (
+    is_overdue,
+    keep_promise,
+    make_promises,
+    next_due,
+    plan_profile,
+    take_due,
+)
 from .state import (
     ARRIVED,
     CONSERVATIVE,
@@ -22,7 +29,6 @@ from .state import (
     FREE,
     NEW,
     NONE,
-    PENDING,
     RESERVE,
     SORTED,
     WAITING,
@@ -184,18 +190,20 @@ def run_planned(
     state, recording, jobs, rules, order, order_theta, backfill, backfill_theta,
     control, wake, control_theta, budget,
 ):  # fmt: skip
-    """Run until done, `budget` instants on, rows full, or a decision due; the status."""
+    """Run until done, `budget` instants on, or rows full; the status."""
     while True:
-        if state.count[PENDING] == 0:
-            status = next_instant(state, recording, jobs, rules, control, control_theta, budget)
-            if status != READY:
-                return status
-            budget -= 1
-            if rules.stop_at_decisions and state.count[WAITING] + state.count[NEW] > 0:
-                state.count[PENDING] = 1
-                return DECIDE
-        state.count[PENDING] = 0
+        status = next_instant(state, recording, jobs, rules, control, control_theta, budget)
+        if status != READY:
+            return status
+        budget -= 1
         _planned_pass(
-            state, jobs, rules, state.clock[0], order, order_theta, backfill, backfill_theta
+            state,
+            jobs,
+            rules,
+            state.clock[0],
+            order,
+            order_theta,
+            backfill,
+            backfill_theta,
         )
         settle(state, recording, rules, wake, control_theta)

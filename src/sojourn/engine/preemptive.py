@@ -7,13 +7,12 @@ where the longest comes first.
 from __future__ import annotations
 
 from ..jit import compiled, inlined
-from .instants import DECIDE, KERNEL, READY, next_instant, settle
+from .instants import KERNEL, READY, next_instant, settle
 from .state import (
     ARRIVED,
     DEPARTED,
     FREE,
     NEW,
-    PENDING,
     REMAINING,
     RUNNING,
     WAITING,
@@ -30,11 +29,11 @@ def _list_running(state, jobs, rules):
     running = state.count[RUNNING]
     work = state.clock[WORK]
     for i in range(running):
+        j = state.finish_job[i]
         if rules.backfill == REMAINING:
             # All lose work at the same rate, so the plan keeps them in order.
-            j = state.plan_job[i]
+            j = state.plan_job[running - 1 - i]
             state.key[j] = work - state.left[j] if rules.longest_first else state.left[j] - work
-        j = state.plan_job[i] if rules.backfill == REMAINING else state.finish_job[i]
         k = i
         while k > 0:
             other = state.scored[k - 1]
@@ -121,16 +120,11 @@ def run_preemptive(
     state, recording, jobs, rules, order, order_theta, backfill, backfill_theta,
     control, wake, control_theta, budget,
 ):  # fmt: skip
-    """Run until done, `budget` instants on, rows full, or a decision due; the status."""
+    """Run until done, `budget` instants on, or rows full; the status."""
     while True:
-        if state.count[PENDING] == 0:
-            status = next_instant(state, recording, jobs, rules, control, control_theta, budget)
-            if status != READY:
-                return status
-            budget -= 1
-            if rules.stop_at_decisions and state.count[WAITING] + state.count[NEW] > 0:
-                state.count[PENDING] = 1
-                return DECIDE
-        state.count[PENDING] = 0
+        status = next_instant(state, recording, jobs, rules, control, control_theta, budget)
+        if status != READY:
+            return status
+        budget -= 1
         _preemptive_pass(state, recording, jobs, rules)
         settle(state, recording, rules, wake, control_theta)

@@ -33,7 +33,11 @@ class Profile(NamedTuple):
 
 def make_profile(room: int, servers: int) -> Profile:
     """Profile of an idle machine with room for `room` steps."""
-    profile = Profile(np.empty(room), np.empty(room, dtype=np.int64), np.ones(1, dtype=np.int64))
+    profile = Profile(
+        at=np.empty(room),
+        free=np.empty(room, dtype=np.int64),
+        size=np.ones(1, dtype=np.int64),
+    )
     profile.at[0] = -np.inf
     profile.free[0] = servers
     return profile
@@ -138,11 +142,11 @@ def profile_earliest(profile, now, procs, length, own_begin, own_end):
     bounds are infinite.
     """
     size = profile.size[0]
-    if now >= own_begin:
-        return own_begin
-    i = _find(profile, now)
+    i = 0
+    while i + 1 < size and profile.at[i + 1] <= now:
+        i += 1
     begin = now
-    while True:
+    while begin < own_begin:
         after = profile.at[i + 1] if i + 1 < size else np.inf
         end = begin + length
         if profile.free[i] >= procs:
@@ -157,6 +161,5 @@ def profile_earliest(profile, now, procs, length, own_begin, own_end):
                 return own_begin
         else:
             begin = after
-            if begin >= own_begin:
-                return own_begin
         i += 1
+    return own_begin

@@ -16,13 +16,21 @@ from .state import (
     WORK,
 )
 
-__all__ = ["is_overdue", "keep_promise", "make_promises", "next_due", "plan_profile", "take_due"]
+__all__ = [
+    "is_overdue",
+    "keep_promise",
+    "make_promises",
+    "next_due",
+    "plan_profile",
+    "take_due",
+]
 
 
 @inlined
 def is_overdue(state):
     """Whether a running job is past its plan."""
-    return state.count[RUNNING] > 0 and state.plan_end[0] <= state.clock[WORK]
+    last = state.count[RUNNING] - 1
+    return last >= 0 and state.plan_end[last] <= state.clock[WORK]
 
 
 @called
@@ -30,7 +38,7 @@ def _plan_steps(profile, work, free, ends, procs, running):
     soonest = np.nextafter(work, np.inf)
     profile_reset(profile, work, free)
     last = 0
-    for i in range(running):
+    for i in range(running - 1, -1, -1):
         end = max(ends[i], soonest)
         if end > profile.at[last]:
             last += 1
@@ -66,7 +74,7 @@ def _sweep(key, job, size, promise):
 
 @inlined
 def _promise(state, jobs, j, own_begin, own_end):
-    """Promise job `j` its earliest start, no later than the one it has."""
+    """Promise job `j` its earliest start, if that is before the one it has."""
     count = state.count
     procs, plan = jobs.procs[j], jobs.plan[j]
     at = profile_earliest(state.profile, state.clock[WORK], procs, plan, own_begin, own_end)
@@ -99,14 +107,9 @@ def make_promises(state, jobs, rebuild):
     for arrivals in range(2):
         for i in range(count[SORTED]):
             j = state.sorted[i]
-            begins = state.promise[j]
-            if rebuild:
-                begins = np.inf
-                if arrivals == 1:
-                    continue
-            elif (begins == np.inf) != (arrivals == 1):
-                continue
-            _promise(state, jobs, j, begins, begins + jobs.plan[j])
+            begins = np.inf if rebuild else state.promise[j]
+            if (rebuild or begins < np.inf) == (arrivals == 0):
+                _promise(state, jobs, j, begins, begins + jobs.plan[j])
 
 
 @inlined

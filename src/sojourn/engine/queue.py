@@ -2,9 +2,9 @@
 
 Every job has a fixed rank in an order. Ranks are grouped in blocks of 32; a block is one word of
 bits (who waits) and a summary: the smallest width, and for each class of widths the shortest plan
-among jobs of that class or narrower. A binary tree over the blocks keeps the same summary, so that a
-search skips everything that is too wide or too long. Removal only clears a bit; a summary left
-too optimistic is tightened when a search visits the block in vain.
+among jobs of that class or narrower. A binary tree over the blocks keeps the same summary, so
+that a search skips everything that is too wide or too long. Removal only clears a bit; a summary
+left too optimistic is tightened when a search visits the block in vain.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ import numpy as np
 
 from ..jit import inlined
 
-__all__ = ["QueueIndex", "make_queue_index", "queue_find", "queue_insert", "queue_remove"]
+__all__ = [
+    "QueueIndex",
+    "make_queue_index",
+    "queue_find",
+    "queue_insert",
+    "queue_remove",
+]
 
 BLOCK = 32
 NEVER = np.int64(2**62)
@@ -108,14 +114,11 @@ def _tighten(q, block, procs, plan):
         low = word & -word
         word ^= low
         j = q.by_rank[(block << 5) + _BIT[low % 37]]
-        if procs[j] < q.width[node]:
-            q.width[node] = procs[j]
+        q.width[node] = min(q.width[node], procs[j])
         k = q.width_class[procs[j]]
-        if plan[j] < q.shortest[node, k]:
-            q.shortest[node, k] = plan[j]
+        q.shortest[node, k] = min(q.shortest[node, k], plan[j])
     for k in range(1, classes):
-        if q.shortest[node, k - 1] < q.shortest[node, k]:
-            q.shortest[node, k] = q.shortest[node, k - 1]
+        q.shortest[node, k] = min(q.shortest[node, k], q.shortest[node, k - 1])
     node >>= 1
     while node >= 1:
         left = 2 * node

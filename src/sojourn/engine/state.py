@@ -40,6 +40,7 @@ class Rules(NamedTuple):
     per_event: bool
     controlled: bool
     timed_control: bool
+    exact: bool
     may_overrun: bool
     record: bool
     stop_at_decisions: bool
@@ -65,7 +66,8 @@ class Recording(NamedTuple):
 class State(NamedTuple):
     """Everything that changes during a run.
 
-    `finish_*` is the completion heap (work, job); `plan_*` the running jobs by planned end;
+    `finish_*` is the completion heap (work, job); `plan_*` the running jobs by planned end, the
+    soonest last;
     `waiting` the waiting jobs by (key, job) where no queue index is used; `promise`, `due_*` and
     `profile` belong to conservative backfilling; `remaining`, `left` and `resumed` to preemption.
     """
@@ -110,7 +112,8 @@ class Orders(NamedTuple):
 
 def is_indexed(rules: Rules) -> bool:
     """Whether the waiting jobs live in a queue index: fixed orders, and no look-ahead."""
-    return rules.backfill <= EASY and not (rules.dynamic_order or rules.dynamic_backfill)
+    listed = rules.dynamic_order or rules.dynamic_backfill or rules.stop_at_decisions
+    return rules.backfill <= EASY and not listed
 
 
 def is_planned(rules: Rules) -> bool:

@@ -25,7 +25,15 @@ from .state import (
     WORK,
 )
 
-__all__ = ["begin", "finish", "list_insert", "list_remove", "preempt", "present"]
+__all__ = [
+    "begin",
+    "finish",
+    "first_end",
+    "list_insert",
+    "list_remove",
+    "preempt",
+    "present",
+]
 
 
 @inlined
@@ -35,12 +43,23 @@ def present(count):
 
 
 @inlined
+def first_end(state, rules):
+    """The work at which the next job ends; call only while one runs.
+
+    With exact estimates the plan itself is the order of completions, and no heap is kept.
+    """
+    if rules.exact:
+        return state.plan_end[state.count[RUNNING] - 1]
+    return state.finish_key[0]
+
+
+@inlined
 def _plan_insert(state, job, procs):
-    """Keep the running jobs sorted by planned end, ties by job."""
+    """Keep the running jobs sorted by (planned end, job), the soonest last."""
     end = state.planned[job]
     ends = state.plan_end
     at = state.count[RUNNING]
-    while at > 0 and (ends[at - 1] > end or (ends[at - 1] == end and state.plan_job[at - 1] > job)):
+    while at > 0 and (ends[at - 1] < end or (ends[at - 1] == end and state.plan_job[at - 1] < job)):
         ends[at] = ends[at - 1]
         state.plan_procs[at] = state.plan_procs[at - 1]
         state.plan_job[at] = state.plan_job[at - 1]
@@ -53,19 +72,21 @@ def _plan_insert(state, job, procs):
 @inlined
 def _plan_remove(state, job):
     """Take a running job out of the plan; call before RUNNING is lowered."""
+    last = state.count[RUNNING] - 1
+    if state.plan_job[last] == job:
+        return
     end = state.planned[job]
-    size = state.count[RUNNING]
     low = 0
-    high = size
+    high = last
     while low < high:
         middle = (low + high) >> 1
-        if state.plan_end[middle] < end:
+        if state.plan_end[middle] > end:
             low = middle + 1
         else:
             high = middle
     while state.plan_job[low] != job:
         low += 1
-    for i in range(low, size - 1):
+    for i in range(low, last):
         state.plan_end[i] = state.plan_end[i + 1]
         state.plan_procs[i] = state.plan_procs[i + 1]
         state.plan_job[i] = state.plan_job[i + 1]
@@ -95,7 +116,8 @@ def begin(state, jobs, rules, j):
         if rules.backfill >= EASY:
             state.planned[j] = work + jobs.plan[j]
             _plan_insert(state, j, jobs.procs[j])
-    heap_push(state.finish_key, state.finish_job, count[RUNNING], work + amount, j)
+    if not rules.exact:
+        heap_push(state.finish_key, state.finish_job, count[RUNNING], work + amount, j)
     count[RUNNING] += 1
     count[FREE] -= jobs.procs[j]
 
@@ -127,15 +149,16 @@ def preempt(state, recording, jobs, rules, j):
 
 @inlined
 def finish(state, recording, jobs, rules):
-    """The first job of the completion heap departs [rumyantsev2018, eq. 3]."""
+    """The job that ends first departs [rumyantsev2018, eq. 3]."""
     count = state.count
-    j = state.finish_job[0]
+    j = state.plan_job[count[RUNNING] - 1] if rules.exact else state.finish_job[0]
     if rules.backfill >= EASY and rules.backfill != PREEMPT:
         _plan_remove(state, j)
     if rules.backfill == CONSERVATIVE and state.planned[j] > state.clock[WORK]:
         profile_add(state.profile, state.clock[WORK], state.planned[j], jobs.procs[j])
         count[EARLY] = 1
-    heap_pop(state.finish_key, state.finish_job, count[RUNNING])
+    if not rules.exact:
+        heap_pop(state.finish_key, state.finish_job, count[RUNNING])
     count[RUNNING] -= 1
     count[FREE] += jobs.procs[j]
     count[DEPARTED] += 1

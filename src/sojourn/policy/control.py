@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,7 @@ def _pointer(law: Law, house: bool) -> Any:
     if law not in _POINTERS:
         try:
             _POINTERS[law] = (
-                compiled(CONTROL)(law)
+                compiled(CONTROL, pointer=True)(law)
                 if house
                 else numba.njit(CONTROL, error_model="numpy", nogil=True)(law)
             )
@@ -284,7 +285,7 @@ def _join(values: float | Sequence[float]) -> str:
 
 
 def _check_rates(rates: Sequence[float]) -> None:
-    if len(rates) < 2 or any(a >= b for a, b in zip(rates, rates[1:], strict=False)):
+    if len(rates) < 2 or any(a >= b for a, b in pairwise(rates)):
         raise OptionError(
             f"rate control: rates {_join(rates)}; give at least two, in increasing order"
         )
@@ -306,6 +307,6 @@ def _levels(
     if any(a > b for a, b in zip(down, up, strict=True)):
         raise OptionError(f"rate control: k_L = {_join(down)} above k_H = {_join(up)}")
     for ks in (down, up):
-        if any(a > b for a, b in zip(ks, ks[1:], strict=False)):
+        if any(a > b for a, b in pairwise(ks)):
             raise OptionError(f"rate control: thresholds {_join(ks)} must not decrease")
     return (float(steps), *map(float, rates), *down, *up)

@@ -72,7 +72,7 @@ class Policy:
             raise PolicyError(f"policy: '{self.backfill}' has no backfill order; only easy has one")
         if self.backfill == "preempt" and self.score.depends_on_time:
             raise PolicyError(
-                f"policy: preempt needs an order that does not depend on time, '{self.score.name}' does"
+                f"policy: preempt needs an order that is fixed in time, '{self.score.name}' is not"
             )
         if self.backfill == "remaining" and self.score.name not in ("sjf", "ljf"):
             raise PolicyError("policy: remaining goes by remaining estimate: use spf or lpf")

@@ -67,7 +67,7 @@ class Score:
 
         try:
             if self.house:
-                return compiled(SCORE)(self.formula)
+                return compiled(SCORE, pointer=True)(self.formula)
             return numba.njit(SCORE, error_model="numpy", nogil=True)(self.formula)
         except numba.core.errors.NumbaError as error:
             raise PolicyError(

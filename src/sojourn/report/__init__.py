@@ -2,7 +2,7 @@
 
 - `plots`: every picture by its name
 - `timeline`, `schedule`, `curves`, `page`: how they are drawn
-- `servers`, `binning`: what is computed for them
+- `servers`, `binning`, `boxes`: what is computed for them
 - `style`: colours, axes and files
 
 The names of `plots` can be had from here too; Matplotlib is imported when the first is used.

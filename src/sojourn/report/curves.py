@@ -45,12 +45,6 @@ _PANELS = (
 )
 
 
-def _quantile(ordered: Floats, level: ArrayLike) -> Floats:
-    """Return the smallest value that at least this share of all values does not exceed."""
-    rank = np.ceil(np.asarray(level) * ordered.size - 1e-9).astype(np.int64)
-    return ordered[np.clip(rank, 1, ordered.size) - 1]
-
-
 def _curve(ordered: Floats, low: float) -> tuple[Floats, Floats]:
     """Return the distribution function from `low` on, at no more points than a picture shows."""
     share = np.arange(1, ordered.size + 1) / ordered.size
@@ -91,11 +85,13 @@ def draw_distribution(ax: Axes, runs: Mapping[str, Floats], name: str, *, marks:
         color = PALETTE[index % len(PALETTE)]
         x, y = _curve(value, low)
         dash = _DASHES[index // len(PALETTE) % len(_DASHES)]
-        ax.step(x, y, where="post", color=color, linestyle=dash, linewidth=1.6)
+        # Under a later curve an earlier one still shows as its rim.
+        width = 1.5 + 1.3 * (len(ordered) - 1 - index) / max(len(ordered) - 1, 1)
+        ax.step(x, y, where="post", color=color, linestyle=dash, linewidth=width)
         if not marks:
             continue
         for level in _MARKS:
-            at = float(_quantile(value, level))
+            at = float(np.quantile(value, level))
             if at <= low:
                 continue
             ax.plot([at], [level], "o", color=color, markersize=4.5, zorder=3)

@@ -14,6 +14,7 @@ from .style import (
     Table,
     column,
     duration,
+    energy,
     new_figure,
     number,
     polish,
@@ -47,11 +48,11 @@ def overview(
     unix_start : Unix time (s) of second 0; given, time axes show dates.
     """
     fig = new_figure(10.0, 7.4)
-    grid = fig.add_gridspec(3, 2, width_ratios=(2.1, 1), height_ratios=(1.8, 1, 1), wspace=0.04)
-    chart = polish(fig.add_subplot(grid[0, 0]))
-    busy_ax = polish(fig.add_subplot(grid[1, 0]))
-    queue_ax = polish(fig.add_subplot(grid[2, 0]))
-    waits = polish(fig.add_subplot(grid[0, 1]))
+    grid = fig.add_gridspec(1, 2, width_ratios=(2.15, 1), wspace=0.02)
+    left, right = fig.add_subfigure(grid[0, 0]), fig.add_subfigure(grid[0, 1])
+    chart, busy_ax, queue_ax = (polish(ax) for ax in left.subplots(3, 1, height_ratios=(1.9, 1, 1)))
+    waits, facts = right.subplots(2, 1, height_ratios=(1, 1))
+    polish(waits)
     gantt(jobs, procs, segments=segments, ax=chart, unix_start=unix_start)
     busy = busy_path(jobs if trajectory is None else trajectory)
     if trajectory is None:
@@ -67,9 +68,8 @@ def overview(
     for ax in (chart, busy_ax, queue_ax):
         clock.mark(ax, first, last, label=ax is queue_ax)
     chart.set_xlabel("")
-    fig.align_ylabels((chart, busy_ax, queue_ax))
+    left.align_ylabels((chart, busy_ax, queue_ax))
     draw_distribution(waits, {"": column(jobs, "wait")}, "wait", marks=True)
-    facts = fig.add_subplot(grid[1:, 1])
     facts.set_axis_off()
     rows = _facts(jobs, share, last - first)
     for index, (name, value) in enumerate(rows):
@@ -99,5 +99,5 @@ def _facts(jobs: Table, share: float, span: float) -> list[tuple[str, str]]:
     if "energy" in jobs:
         joules = float(np.nansum(column(jobs, "energy")))
         if joules > 0:
-            rows.append(("energy of jobs", f"{number(joules / 3.6e6)} kWh"))
+            rows.append(("energy of jobs", energy(joules)))
     return rows

@@ -9,13 +9,14 @@ import numpy as np
 from matplotlib import colormaps, ticker
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import LineCollection
 from matplotlib.colors import LogNorm, to_rgb
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from ..errors import OptionError
+from .boxes import EXACT, Boxes, draw_boxes
 from .servers import assign_servers
 from .style import (
     INK,
@@ -24,48 +25,25 @@ from .style import (
     Clock,
     Table,
     column,
-    duration,
     duration_axis,
     log_axis,
     new_axes,
     new_figure,
-    number,
     polish,
     root,
     styled,
     title,
 )
 
-__all__ = ["Boxes", "draw_boxes", "gantt", "occupation", "paint"]
+__all__ = ["gantt", "occupation"]
 
 Floats = NDArray[np.float64]
 Color = Literal["wait", "width", "user", "job"]
 
-_EXACT = 4000
-"""Boxes up to which each is drawn by itself; more are averaged into cells."""
-
-_COLUMNS, _ROWS = 1200, 480
 _WAITING = "#B4B4B4"
 _AT_ONCE = "#C6CAD0"
 _LABELS = 60
 """Boxes up to which each says its job's number."""
-
-
-class Boxes(NamedTuple):
-    """Rectangles over time, each of one colour.
-
-    Attributes
-    ----------
-    left, right : times (s).
-    bottom, top : servers or customers.
-    color : red, green and blue (0 to 1), one row per box.
-    """
-
-    left: Floats
-    right: Floats
-    bottom: Floats
-    top: Floats
-    color: Floats
 
 
 class _Colors(NamedTuple):
@@ -75,118 +53,6 @@ class _Colors(NamedTuple):
     label: str
 
 
-def _shares(edge: Floats, sign: float, cells: int) -> list[tuple[NDArray[np.int64], Floats]]:
-    # The running sum of these two entries is the part of each cell beyond the edge.
-    cell = np.floor(edge).astype(np.int64)
-    part = edge - cell
-    return [
-        (np.minimum(cell, cells), sign * (1 - part)),
-        (np.minimum(cell + 1, cells), sign * part),
-    ]
-
-
-def paint(boxes: Boxes, columns: Floats, rows: Floats) -> Floats:
-    """Average boxes over the cells of a grid: the exact picture at a coarser grain.
-
-    Parameters
-    ----------
-    boxes : rectangles that do not overlap.
-    columns, rows : evenly spaced edges of the cells, along time and upwards.
-
-    Returns
-    -------
-    array of shape (rows, columns, 4)
-        The sum of colour times covered share (three values), and the covered share (0 to 1).
-    """
-    shape = rows.size - 1, columns.size - 1
-
-    def place(value: Floats, edges: Floats) -> Floats:
-        cells = edges.size - 1
-        scaled = (value - edges[0]) * (cells / (edges[-1] - edges[0]))
-        return np.asarray(np.clip(scaled, 0.0, cells))
-
-    # Coverage is a product of one part along time and one upwards, so that each box needs only
-    # its corners: two running sums spread them over the cells.
-    grid = np.zeros((shape[0] + 1, shape[1] + 1, 4))
-    along = [
-        share
-        for edge, sign in ((boxes.left, 1.0), (boxes.right, -1.0))
-        for share in _shares(place(edge, columns), sign, shape[1])
-    ]
-    upwards = [
-        share
-        for edge, sign in ((boxes.bottom, 1.0), (boxes.top, -1.0))
-        for share in _shares(place(edge, rows), sign, shape[0])
-    ]
-    cells = grid.shape[0] * grid.shape[1]
-    for row, high in upwards:
-        for col, wide in along:
-            where = row * grid.shape[1] + col
-            weight = high * wide
-            for channel in range(4):
-                each = weight * boxes.color[:, channel] if channel < 3 else weight
-                grid[..., channel] += np.bincount(where, each, cells).reshape(grid.shape[:2])
-    return np.cumsum(np.cumsum(grid, axis=0), axis=1)[:-1, :-1]
-
-
-def draw_boxes(
-    ax: Axes, boxes: Boxes, clock: Clock, window: tuple[float, float, float, float], rows: str
-) -> str:
-    """Draw boxes one by one if they are few, else averaged into cells.
-
-    Parameters
-    ----------
-    window : first and last time (s), lowest and highest row of the picture.
-    rows : what the rows are, in the plural.
-
-    Returns
-    -------
-    str
-        How they were drawn when averaged, for the caption; else nothing.
-    """
-    first, last, low, high = window
-    if boxes.left.size <= _EXACT:
-        left, right = clock(boxes.left), clock(boxes.right)
-        corners = np.empty((left.size, 4, 2))
-        corners[:, :2, 0], corners[:, 2:, 0] = left[:, None], right[:, None]
-        corners[:, [0, 3], 1] = boxes.bottom[:, None]
-        corners[:, [1, 2], 1] = boxes.top[:, None]
-        # White edges keep neighbours apart where both are wider than the edge.
-        roomy = (right - left > 0.005 * float(clock(last) - clock(first))) & (
-            boxes.top - boxes.bottom > 0.01 * (high - low)
-        )
-        ax.add_collection(
-            PolyCollection(
-                list(corners),
-                facecolors=boxes.color,
-                edgecolors="white",
-                linewidths=np.where(roomy, 0.5, 0.0),
-                rasterized=left.size > 1000,
-            ),
-            autolim=False,
-        )
-        caption = ""
-    else:
-        count = int(min(_ROWS, round(high - low)))
-        columns = np.linspace(first, last, _COLUMNS + 1)
-        cells = paint(boxes, columns, np.linspace(low, high, count + 1))
-        image = np.clip(cells[..., :3] + (1.0 - cells[..., 3:]), 0.0, 1.0)
-        ax.imshow(
-            (255 * image).round().astype(np.uint8),
-            extent=(float(clock(first)), float(clock(last)), low, high),
-            origin="lower",
-            aspect="auto",
-            interpolation="nearest",
-        )
-        each = (high - low) / count
-        several = rows if each > 1 else rows.removesuffix("s")
-        span = duration(columns[1] - columns[0])
-        caption = f"cells of {span} × {number(each)} {several}, mean colour"
-    ax.set_ylim(low, high)
-    clock.mark(ax, first, last)
-    return caption
-
-
 def _by_value(value: Floats, seconds: bool) -> _Colors:
     positive = value[value > 0]
     low = max(float(positive.min()), 1.0) if positive.size else 1.0
@@ -194,12 +60,11 @@ def _by_value(value: Floats, seconds: bool) -> _Colors:
     if seconds:
         # Waits shorter than a minute look alike on a chart of hours.
         low = max(low, min(60.0, high / 10))
-    colors = colormaps["viridis_r"].copy()
+    colors = colormaps["viridis_r"].with_extremes(under=_AT_ONCE)
     scale = ScalarMappable(LogNorm(low, high), colors)
     rgb = np.asarray(scale.to_rgba(np.maximum(value, low)))[:, :3].copy()
     if not seconds:
         return _Colors(rgb, scale, [], "processors of the job")
-    colors.set_under(_AT_ONCE)
     rgb[value <= 0] = to_rgb(_AT_ONCE)
     return _Colors(rgb, scale, [], "wait (gray: started at once)")
 
@@ -219,18 +84,17 @@ def _by_user(user: NDArray[np.int64], area: Floats) -> _Colors:
     return _Colors(rgb[who], None, patches, "")
 
 
-def _colors(jobs: Table, color: Color) -> _Colors:
-    start, procs = column(jobs, "start"), column(jobs, "procs")
+def _colors(jobs: Table, rows: NDArray[np.int64], area: Floats, color: Color) -> _Colors:
+    """Colour stretches of service, given the rows of their jobs and what each occupied."""
     if color == "wait":
-        return _by_value(np.nan_to_num(start - column(jobs, "submit")), True)
+        return _by_value((column(jobs, "start") - column(jobs, "submit"))[rows], True)
     if color == "width":
-        return _by_value(procs, False)
+        return _by_value(column(jobs, "procs")[rows], False)
     if color == "user":
-        area = np.nan_to_num((column(jobs, "end") - start) * procs)
-        return _by_user(column(jobs, "user").astype(np.int64), area)
+        return _by_user(column(jobs, "user")[rows].astype(np.int64), area)
     if color == "job":
         cycle = np.array([to_rgb(name) for name in PALETTE[:-1]])
-        return _Colors(cycle[np.arange(procs.size) % len(cycle)], None, [], "")
+        return _Colors(cycle[rows % len(cycle)], None, [], "")
     raise OptionError(f"color '{color}' is not known; use wait, width, user or job")
 
 
@@ -279,15 +143,17 @@ def gantt(
     rows, start, end = _served(jobs, segments)
     if rows.size == 0:
         raise OptionError("no job was served; there is nothing to draw")
-    colors = _colors(jobs, color)
-    pieces = assign_servers(start, end, column(jobs, "procs")[rows], procs)
+    width = column(jobs, "procs")[rows]
+    colors = _colors(jobs, rows, (end - start) * width, color)
+    pieces = assign_servers(start, end, width, procs)
     boxes = Boxes(
         start[pieces.job],
         end[pieces.job],
         pieces.first.astype(np.float64),
         (pieces.first + pieces.procs).astype(np.float64),
-        colors.rgb[rows[pieces.job]],
+        colors.rgb[pieces.job],
     )
+    served = rows.size if segments is None else np.unique(rows).size
     ax = new_axes(ax, 10.0, 4.4)
     ax.grid(False)
     first, last = float(start.min()), float(end.max())
@@ -295,10 +161,9 @@ def gantt(
     caption = draw_boxes(ax, boxes, clock, (first, last, 0.0, float(procs)), "servers")
     if boxes.left.size <= _LABELS:
         _label(ax, boxes, np.asarray(jobs["job"])[rows[pieces.job]], clock)
-    ax.yaxis.set_major_locator(ticker.MaxNLocator(6, integer=True))
-    ax.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
+    _whole_numbers(ax)
     ax.set_ylabel("servers")
-    title(ax, f"{np.unique(rows).size:,} jobs on {procs:,} servers", caption)
+    title(ax, f"{served:,} jobs on {procs:,} servers", caption)
     if colors.scale is not None:
         extend = "min" if color == "wait" else "neither"
         bar = root(ax).colorbar(
@@ -324,6 +189,11 @@ def gantt(
     return root(ax)
 
 
+def _whole_numbers(ax: Axes) -> None:
+    ax.yaxis.set_major_locator(ticker.MaxNLocator(6, integer=True))
+    ax.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
+
+
 def _label(ax: Axes, boxes: Boxes, names: NDArray[np.int64], clock: Clock) -> None:
     middle = clock((boxes.left + boxes.right) / 2)
     dark = boxes.color @ np.array([0.299, 0.587, 0.114]) < 0.55
@@ -334,7 +204,7 @@ def _label(ax: Axes, boxes: Boxes, names: NDArray[np.int64], clock: Clock) -> No
         # A number that would not fit its box says less than none.
         if wide[i] < 0.012 * len(str(name)) * (right - left):
             continue
-        if boxes.top[i] - boxes.bottom[i] < 0.05 * tall:
+        if boxes.top[i] - boxes.bottom[i] < 0.032 * tall:
             continue
         ax.text(
             float(middle[i]),
@@ -389,11 +259,12 @@ def occupation(
     title(upper, "Servers by customer", caption)
     numbered = bool((np.diff(label) == 1).all())
     base = float(label[0]) if numbered else 1.0
-    place = base - 0.5 + np.arange(rows.size)
+    place = base - 0.5 + np.arange(rows.size, dtype=np.float64)
     caption = _draw_states(lower, (submit, start, end), place, clock)
     lower.set_ylabel("customer" if numbered else "customer, by arrival")
     title(lower, "State of each customer", caption)
-    lower.yaxis.set_major_locator(ticker.MaxNLocator(6, integer=True))
+    for ax in (upper, lower):
+        _whole_numbers(ax)
     lower.legend(
         handles=[Patch(color=_WAITING, label="waiting"), Patch(color="black", label="computing")],
         loc="upper left",
@@ -410,7 +281,7 @@ def _draw_states(
     """Draw a line per customer, gray from submit to start and black from start to end."""
     submit, start, end = instants
     window = float(submit.min()), float(end.max()), float(place[0]), float(place[-1]) + 1.0
-    if place.size > _EXACT:
+    if place.size > EXACT:
         gray = np.tile(to_rgb(_WAITING), (place.size, 1))
         states = Boxes(
             np.concatenate((submit, start)),
@@ -419,7 +290,7 @@ def _draw_states(
             np.tile(place + 1.0, 2),
             np.concatenate((gray, np.zeros_like(gray))),
         )
-        return draw_boxes(ax, states, clock, window, "customers")
+        return draw_boxes(ax, states, clock, window, "customers", solid=True)
     # Lines keep a width that can be seen, however many customers share the height.
     width = float(np.clip(150.0 / place.size, 0.8, 6.0))
     for left, right, color in ((submit, start, _WAITING), (start, end, "black")):

@@ -51,21 +51,34 @@ def assign_servers(start: ArrayLike, end: ArrayLike, procs: ArrayLike, servers: 
     OptionError
         When the jobs need more servers at once than there are.
     """
-    from ._first_fit import first_fit
+    from ..jit import notice_if_cold
+    from ._kernels import NO_ROOM, first_fit
 
     begins = np.ascontiguousarray(start, dtype=np.float64)
     ends = np.ascontiguousarray(end, dtype=np.float64)
     width = np.ascontiguousarray(procs, dtype=np.int64)
     if not begins.shape == ends.shape == width.shape:
         raise OptionError("start, end and procs differ in length; give one value of each per job")
+    if servers < 1:
+        raise OptionError(f"servers is {servers}; a cluster has at least 1")
     held = np.flatnonzero((ends > begins) & (width > 0))
     by_start = held[np.argsort(begins[held], kind="stable")]
     by_end = held[np.argsort(ends[held], kind="stable")]
-    job, first, count, stuck = first_fit(begins, ends, width, by_start, by_end, int(servers))
+    notice_if_cold(first_fit, "the assignment of servers")
+    orders = np.stack((by_start, by_end))
+    gaps = np.empty((2, int(servers) + 1), dtype=np.int64)
+    spans = np.zeros((2, width.size), dtype=np.int64)
+    room = 4 * held.size + int(servers)
+    while True:
+        pieces = np.empty((3, room), dtype=np.int64)
+        made, stuck = first_fit(begins, ends, width, orders, gaps, spans, pieces)
+        if stuck != NO_ROOM:
+            break
+        room *= 4
     if stuck >= 0:
         raise OptionError(
             f"job in row {stuck}, field 'procs': at {begins[stuck]:.15g} s its {width[stuck]} "
             f"servers are not free among {servers}; check the number of servers, and give "
             "the segments of service if jobs were preempted"
         )
-    return Pieces(job, first, count)
+    return Pieces(*pieces[:, :made].copy())

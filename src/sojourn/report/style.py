@@ -33,6 +33,7 @@ __all__ = [
     "column",
     "duration",
     "duration_axis",
+    "energy",
     "log_axis",
     "new_axes",
     "new_figure",
@@ -187,28 +188,46 @@ def duration(seconds: float) -> str:
     return f"{number(seconds)} s"
 
 
-_TICKS = tuple(
-    count * length
-    for length, counts in (
-        (1e-3, (1, 10, 100)),
-        (1.0, (1, 10)),
-        (60.0, (1, 10)),
-        (3600.0, (1, 6)),
-        (86400.0, (1, 7, 30, 365)),
-    )
-    for count in counts
+_JOULES = ((3.6e12, "GWh", 3.6e12), (3.6e9, "MWh", 3.6e9), (3.6e5, "kWh", 3.6e6), (0.0, "J", 1.0))
+
+
+def energy(joules: float) -> str:
+    """Write an energy in the unit bills use, or in joules if it is small."""
+    length, unit = next((size, unit) for least, unit, size in _JOULES if abs(joules) >= least)
+    return f"{number(joules / length)} {unit}"
+
+
+# Units first, then what may stand between them.
+_TICKS = (
+    1e-3,
+    1.0,
+    60.0,
+    3600.0,
+    86400.0,
+    2.592e6,
+    0.1,
+    10.0,
+    600.0,
+    2.16e4,
+    6.048e5,
+    0.01,
+    3.15e7,
 )
 
 
 def duration_axis(axis: Axis, low: float, high: float) -> None:
     """Mark a logarithmic axis of seconds at the lengths people know."""
-    ticks = [tick for tick in _TICKS if low * 0.999 <= tick <= high * 1.001]
+    ticks: list[float] = []
+    for tick in _TICKS:
+        apart = 0.15 * np.log(high / low)
+        if low * 0.999 <= tick <= high * 1.001 and all(
+            abs(np.log(tick / other)) >= apart for other in ticks
+        ):
+            ticks.append(tick)
     if len(ticks) < 2:
         log_axis(axis, "{} s")
         return
-    if len(ticks) > 7:
-        ticks = ticks[len(ticks) % 2 :: 2]
-    axis.set_major_locator(ticker.FixedLocator(ticks))
+    axis.set_major_locator(ticker.FixedLocator(sorted(ticks)))
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: duration(value)))
     axis.set_minor_locator(ticker.NullLocator())
 

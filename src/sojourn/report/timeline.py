@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib import ticker
@@ -25,6 +26,7 @@ from .style import (
     Table,
     column,
     duration,
+    energy,
     new_axes,
     new_figure,
     number,
@@ -40,6 +42,8 @@ _EXACT = 4000
 """Instants up to which every one of them is drawn."""
 
 _BINS = 360
+_SERVED = "#8C8C8C"
+_DASHES: tuple[Any, ...] = ((0, (1.5, 2)), (0, (5, 3)))
 _RATES = LinearSegmentedColormap.from_list("rates", ["#FFFFFF", "#F9E0C7"])
 
 
@@ -50,10 +54,15 @@ def draw_path(
     *,
     color: str,
     fill: bool = False,
+    band: bool = True,
     width: float = 1.2,
-    zorder: float = 2.0,
 ) -> str:
     """Draw a path, exactly if it is short, else as means of bins with a band of extremes.
+
+    Parameters
+    ----------
+    fill : shade the area under a path that is drawn exactly.
+    band : shade from the smallest to the largest value of a bin.
 
     Returns
     -------
@@ -62,20 +71,19 @@ def draw_path(
     """
     if path.time.size <= _EXACT:
         time, value = path.corners()
-        ax.plot(clock(time), value, color=color, linewidth=width, zorder=zorder)
+        ax.plot(clock(time), value, color=color, linewidth=width)
         if fill:
-            ax.fill_between(
-                clock(time), value, color=color, alpha=BAND, linewidth=0, zorder=zorder - 0.5
-            )
+            ax.fill_between(clock(time), value, color=color, alpha=BAND, linewidth=0)
         return ""
     bins = bin_path(path, np.linspace(path.time[0], path.time[-1], _BINS + 1))
     edges = clock(bins.edges)
+    ax.stairs(bins.mean, edges, baseline=None, color=color, linewidth=width)
+    caption = f"means over {duration(bins.edges[1] - bins.edges[0])}"
+    if not band:
+        return caption
     low, high = (np.append(side, side[-1]) for side in (bins.low, bins.high))
-    ax.fill_between(
-        edges, low, high, step="post", color=color, alpha=BAND, linewidth=0, zorder=zorder - 0.5
-    )
-    ax.stairs(bins.mean, edges, baseline=None, color=color, linewidth=width, zorder=zorder)
-    return f"means over {duration(bins.edges[1] - bins.edges[0])}; band: smallest to largest"
+    ax.fill_between(edges, low, high, step="post", color=color, alpha=BAND, linewidth=0)
+    return f"{caption}; band: least to most"
 
 
 def _from_zero(ax: Axes, top: float | None = None) -> None:
@@ -146,35 +154,35 @@ def workload(
     ax : axes to draw in; a new figure when None.
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.
     """
-    ax = new_axes(ax, 10.0, 4.2)
+    ax = new_axes(ax, 10.0, 4.4)
     time, rate, running = (column(trajectory, name) for name in ("time", "rate", "running"))
-    clock = Clock.spanning(time[0], time[-1], unix_start)
-    tints = _tint_rates(ax, time, rate, clock)
     path = Path.of(time, column(trajectory, "workload"), -rate * running)
+    clock = Clock.spanning(time[0], time[-1], unix_start)
     count = ax.twinx()
     polish(count, grid=False)
+    tints = _tint_rates(count, time, rate, clock)
     count.spines["right"].set_visible(True)
     count.spines["right"].set_color(MUTED)
     count.spines["left"].set_visible(False)
-    caption = draw_path(count, Path.of(time, running), clock, color="#9A9A9A", width=0.9)
+    draw_path(count, Path.of(time, running), clock, color=_SERVED, band=False, width=0.9)
     count.set_ylabel("customers in service", color=MUTED)
     # Twice the range keeps the gray curve in the lower half, out of the black one's way.
     _from_zero(count, max(2.0 * float(running.max(initial=1.0)), 1.0))
-    draw_path(ax, path, clock, color="black", width=1.3)
+    caption = draw_path(ax, path, clock, color="black", width=1.3)
     ax.set_zorder(count.get_zorder() + 1)
     ax.patch.set_visible(False)
     levels = _levels(thresholds) if thresholds is not None else {}
-    for name, level in levels.items():
-        ax.axhline(level, color=PALETTE[1], linewidth=0.9, linestyle=(0, (4, 3)), zorder=1.5)
-        ax.annotate(
-            name,
-            (1, level),
-            xycoords=ax.get_yaxis_transform(),
-            xytext=(-4, 2),
-            textcoords="offset points",
+    marks = [
+        ax.axhline(
+            level,
             color=PALETTE[1],
-            ha="right",
+            linewidth=1.0,
+            linestyle=_DASHES[i % len(_DASHES)],
+            label=f"{name} = {number(level)}",
+            zorder=1.5,
         )
+        for i, (name, level) in enumerate(levels.items())
+    ]
     ax.set_ylim(0, 1.05 * max([float(path.value.max()), *levels.values(), 1e-12]))
     ax.yaxis.set_major_formatter(ticker.ScalarFormatter(useMathText=True))
     ax.ticklabel_format(axis="y", scilimits=(-2, 4))
@@ -183,11 +191,10 @@ def workload(
     title(ax, "Workload and customers in service", caption)
     lines = [
         Line2D([], [], color="black", label="workload"),
-        Line2D([], [], color="#9A9A9A", label="in service"),
+        Line2D([], [], color=_SERVED, label="in service"),
     ]
-    ax.legend(
-        handles=[*lines, *tints], loc="upper left", ncols=len(lines) + len(tints), borderpad=0.2
-    )
+    handles = [*lines, *marks, *tints]
+    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.0, -0.11), ncols=len(handles))
     return root(ax)
 
 
@@ -297,6 +304,8 @@ def power(
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.
     """
     time = column(trajectory, "time")
+    if time.size == 0:
+        raise OptionError("the trajectory has no rows; there is nothing to draw")
     if "power" in trajectory:
         drawn = column(trajectory, "power")
     elif procs is not None and watts is not None:
@@ -317,11 +326,10 @@ def power(
     caption = draw_path(ax, path, clock, color=PALETTE[2], fill=True, width=1.1)
     mean = float(bin_path(path, time[[0, -1]]).mean[0]) if time[-1] > time[0] else 0.0
     joules = mean * size * (time[-1] - time[0])
-    energy = f"{number(joules / 3.6e6)} kWh" if joules >= 3.6e5 else f"{number(joules)} J"
     ax.axhline(mean, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
     ax.set_ylim(bottom=0)
     ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
     ax.set_ylabel(f"power ({unit})")
     clock.mark(ax, time[0], time[-1])
-    title(ax, f"Power: {number(mean)} {unit} on average, {energy} in all", caption)
+    title(ax, f"Power: {number(mean)} {unit} on average, {energy(joules)} in all", caption)
     return root(ax)

@@ -93,9 +93,11 @@ class _Scanner:
 
     def run(self) -> None:
         """Fill the columns; the bytes of the log are let go on return."""
+        from ..jit import notice_if_cold
         from . import _kernels as kernels
 
         data = _text_of(self.path)
+        notice_if_cold(kernels.scan, "the reader of logs")
         capacity = min(data.count(b"\n"), len(data) // _SHORTEST) + 1
         self.ints = np.empty((sum(self.is_int), capacity), np.int64)
         self.floats = np.empty((len(_NAMES) - sum(self.is_int), capacity), np.float64)

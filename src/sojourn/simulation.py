@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .cluster import Cluster
 from .engine.drive import Laws, Run, backfill_code
-from .engine.state import Orders, Rules
+from .engine.state import CONSERVATIVE, EASY, Orders, Rules
 from .engine.types import JobView
 from .errors import JobError, OptionError
 from .policy import Control, Policy, Score, parse_control, parse_policy
@@ -163,7 +163,7 @@ def _options(given: dict[str, Any]) -> Options:
 
 
 def _validated(jobs: Jobs) -> Jobs:
-    """Jobs a kernel can run, in submission order; else an error that names the first that is not."""
+    """Jobs a kernel can run, in submission order; else an error that names the first bad one."""
     for field_name, bad, problem in (
         ("procs", jobs.procs < 1, "at least 1 processor is needed"),
         ("runtime", jobs.work < 0, "a runtime is not negative"),
@@ -215,9 +215,10 @@ def _rules(
     stop_at_decisions: bool,
 ) -> Rules:
     own = policy.backfill_score
+    code = backfill_code(policy.backfill, policy.reservations)
     return Rules(
         servers=int(cluster.procs),
-        backfill=backfill_code(policy.backfill, policy.reservations),
+        backfill=code,
         reservations=int(min(policy.reservations, max(len(view.submit), 1))),
         dynamic_order=policy.score.depends_on_time,
         dynamic_backfill=own is not None and own.depends_on_time,
@@ -226,6 +227,7 @@ def _rules(
         per_event=options.passes == "event",
         controlled=not control.is_constant,
         timed_control=control.timed,
+        exact=bool(np.array_equal(view.work, view.plan)) and EASY <= code <= CONSERVATIVE,
         may_overrun=bool(np.any(view.work > view.plan)) or options.passes == "event",
         record=bool(options.record),
         stop_at_decisions=stop_at_decisions,

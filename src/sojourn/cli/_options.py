@@ -1,0 +1,324 @@
+"""Options that several verbs share, and what they are turned into."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import LogError, OptionError, PolicyError
+
+if TYPE_CHECKING:
+    from ..cluster import Power
+    from ..policy import Policy
+    from ..workload import Jobs
+
+__all__ = [
+    "AsJson",
+    "Columns",
+    "Estimates",
+    "KeepZero",
+    "Log",
+    "LogFormat",
+    "OverLimit",
+    "Passes",
+    "PolicyFile",
+    "Procs",
+    "Rate",
+    "ReferenceRate",
+    "Rules",
+    "Seed",
+    "Strict",
+    "Watts",
+    "WattsBusy",
+    "WattsIdle",
+    "Width",
+    "chosen_policies",
+    "chosen_policy",
+    "chosen_power",
+    "chosen_rules",
+    "cleaned",
+    "machine_size",
+    "number_or_text",
+    "read_jobs",
+]
+
+_MACHINE, _JOBS, _SCHEDULING = "Machine", "Jobs", "Scheduling"
+
+Log = Annotated[
+    Path,
+    typer.Argument(metavar="LOG", help="Job log: .swf, .csv or .parquet, also with .gz or .xz."),
+]
+LogFormat = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Format of LOG when its suffix does not tell: swf, csv, parquet or hpcwld.",
+        rich_help_panel=_JOBS,
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="OURS=THEIRS,...",
+        help="Columns of a CSV or Parquet log, such as submit=t,runtime=s,procs=n.",
+        rich_help_panel=_JOBS,
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Fail at the first bad line or job instead of cleaning.",
+        rich_help_panel=_JOBS,
+    ),
+]
+Width = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHICH",
+        help="Processors of an SWF job: requested (default), allocated or max.",
+        rich_help_panel=_JOBS,
+    ),
+]
+KeepZero = Annotated[
+    bool,
+    typer.Option("--keep-zero", help="Keep jobs of runtime 0.", rich_help_panel=_JOBS),
+]
+Rules = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE,...",
+        help="Cleaning rules to apply instead of the standard ones; none for none.",
+        rich_help_panel=_JOBS,
+    ),
+]
+Procs = Annotated[
+    int | None,
+    typer.Option(
+        metavar="P",
+        help="Processors of the machine; default: MaxProcs of the log.",
+        rich_help_panel=_MACHINE,
+    ),
+]
+WattsBusy = Annotated[
+    float | None,
+    typer.Option(
+        metavar="W",
+        help="Watts of a busy processor at any rate (41 if no power is given).",
+        rich_help_panel=_MACHINE,
+    ),
+]
+WattsIdle = Annotated[
+    float | None,
+    typer.Option(
+        metavar="W",
+        help="Watts of an idle processor at any rate (18 if no power is given).",
+        rich_help_panel=_MACHINE,
+    ),
+]
+Watts = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="RATE:BUSY:IDLE",
+        help="Watts at one rate; once for each rate the control uses.",
+        rich_help_panel=_MACHINE,
+    ),
+]
+Rate = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CONTROL",
+        help="Service rate: 1.5, workload:2.0,2.66:1e5:3e5, threshold:2.0,2.66:1e5, "
+        "count:2.0,2.66:5:10 or random:2.0,2.66:0.3,0.7. Default: always 1.",
+        rich_help_panel=_MACHINE,
+    ),
+]
+ReferenceRate = Annotated[
+    float,
+    typer.Option(
+        metavar="R", help="Rate at which the runtimes were recorded.", rich_help_panel=_MACHINE
+    ),
+]
+Estimates = Annotated[
+    str,
+    typer.Option(
+        metavar="user|exact|FACTOR",
+        help="What the scheduler believes a job takes.",
+        rich_help_panel=_SCHEDULING,
+    ),
+]
+OverLimit = Annotated[
+    str,
+    typer.Option(
+        metavar="kill|run",
+        help="What happens to a job at the user's estimate.",
+        rich_help_panel=_SCHEDULING,
+    ),
+]
+Passes = Annotated[
+    str,
+    typer.Option(
+        metavar="instant|event",
+        help="One scheduling pass per instant, or per event as some simulators do.",
+        rich_help_panel=_SCHEDULING,
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        metavar="S", min=0, help="Seed of a random rate control.", rich_help_panel=_SCHEDULING
+    ),
+]
+PolicyFile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE.py:NAME",
+        help="Your own order, decorated with @sojourn.score, in place of that of --policy.",
+        rich_help_panel=_SCHEDULING,
+    ),
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON alone on standard output, nothing else.")
+]
+
+
+def pairs(text: str, option: str) -> dict[str, str]:
+    """Return ``a=b,c=d`` as a dictionary."""
+    found = {}
+    for part in text.split(","):
+        left, equals, right = part.partition("=")
+        if not (left.strip() and equals and right.strip()):
+            raise OptionError(f"{option} '{text}': write {option} NAME=COLUMN,NAME=COLUMN")
+        found[left.strip()] = right.strip()
+    return found
+
+
+def read_jobs(
+    log: Path,
+    format: str | None = None,
+    *,
+    columns: str | None = None,
+    strict: bool = False,
+    width: str | None = None,
+) -> Jobs:
+    """Read a log of any format, with the options that its reader has."""
+    from ..workload import read_log
+
+    options: dict[str, Any] = {}
+    if columns is not None:
+        mapping = "mapping" if _suffix(log, format) == "parquet" else "columns"
+        options[mapping] = pairs(columns, "--columns")
+    if width is not None:
+        options["width"] = width
+    if strict and _suffix(log, format) == "swf":
+        options["strict"] = True
+    return read_log(log, format=format, **options)
+
+
+def _suffix(log: Path, format: str | None) -> str:
+    plain = log.with_suffix("") if log.suffix.lower() in (".gz", ".xz") else log
+    return format or plain.suffix.lower().removeprefix(".")
+
+
+def machine_size(jobs: Jobs, procs: int | None) -> int:
+    """Return the processors asked for, else those the log's header tells."""
+    if procs is not None:
+        return procs
+    told = jobs[:0].max_procs  # Without jobs only the header can tell.
+    if told < 1:
+        raise OptionError(f"{jobs.source}: no MaxProcs in its header; give --procs")
+    return told
+
+
+def chosen_rules(rules: str | None, keep_zero: bool) -> tuple[str, ...]:
+    """Return the cleaning rules asked for."""
+    from ..workload import STANDARD
+
+    if rules is None:
+        chosen = STANDARD
+    else:
+        chosen = tuple(name.strip() for name in rules.split(",") if name.strip() != "none")
+    return tuple(name for name in chosen if not (keep_zero and name == "zero-runtime"))
+
+
+def cleaned(jobs: Jobs, procs: int, rules: tuple[str, ...], *, strict: bool = False) -> Jobs:
+    """Return the jobs after cleaning; an error if none is left."""
+    from ..workload import clean
+
+    left = clean(jobs, procs=procs, rules=rules, strict=strict)
+    if not len(left):
+        first = next(iter(left.report.findings), None)
+        told = f" ({first})" if first is not None else ""
+        raise LogError(jobs.source, f"no job is left after cleaning{told}; check the log")
+    return left
+
+
+def chosen_policy(policy: str, policy_file: str | None) -> Policy:
+    """Return the policy, with the order of a file in it."""
+    from dataclasses import replace
+
+    from ..policy import load_score, parse_policy
+
+    parsed = parse_policy(policy)
+    if policy_file is None:
+        return parsed
+    try:
+        score = load_score(policy_file)
+    except SystemExit:
+        raise PolicyError(f"{policy_file}: the file exits when it is loaded") from None
+    return replace(parsed, order=score)
+
+
+def chosen_policies(policies: str, policy_files: list[str]) -> list[Policy]:
+    """Return the policies of a list, in which orders from files go by their names."""
+    from ..policy import parse_policy
+
+    loaded = {where.rpartition(":")[2]: where for where in policy_files}
+    names = [name.strip() for name in policies.split(",") if name.strip()]
+    if not names:
+        raise OptionError("--policies names none; give for example fcfs,easy,conservative")
+    chosen = []
+    for name in names:
+        order, plus, backfill = name.partition("+")
+        if order in loaded:
+            chosen.append(chosen_policy(f"fcfs{plus}{backfill}", loaded[order]))
+        else:
+            chosen.append(parse_policy(name))
+    return chosen
+
+
+def chosen_power(
+    busy: float | None, idle: float | None, per_rate: list[str] | None
+) -> Power | None:
+    """Return the power model, or None for the default one."""
+    from ..cluster import ConstantPower, RatePower
+
+    if per_rate:
+        if busy is not None or idle is not None:
+            raise OptionError("--watts gives both powers at each rate; leave the others out")
+        table = {}
+        for text in per_rate:
+            try:
+                rate, on, off = map(float, text.split(":"))
+            except ValueError:
+                raise OptionError(
+                    f"--watts '{text}': write RATE:BUSY:IDLE, such as 2.66:41:18"
+                ) from None
+            table[rate] = (on, off)
+        return RatePower(table)
+    if busy is None and idle is None:
+        return None
+    default = ConstantPower()
+    return ConstantPower(
+        default.busy_watts if busy is None else busy, default.idle_watts if idle is None else idle
+    )
+
+
+def number_or_text(text: str) -> float | str:
+    """Return a factor as a number, anything else as it is."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,46 @@
+"""``sojourn convert``: a log in another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import _options as o
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(name="convert")(convert)
+
+
+def convert(
+    log: Annotated[
+        Path, typer.Argument(metavar="IN", help="Log to read: .swf, .csv, .parquet [.gz, .xz].")
+    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Log to write; the suffix decides.")],
+    clean: Annotated[
+        bool, typer.Option("--clean", help="Apply the standard cleaning rules, or --rules.")
+    ] = False,
+    rules: o.Rules = None,
+    procs: o.Procs = None,
+    strict: o.Strict = False,
+    width: o.Width = None,
+    log_format: o.LogFormat = None,
+    columns: o.Columns = None,
+) -> None:
+    """Read a log and write it in another format, cleaned if wanted.
+
+    Example: sojourn convert jobs.csv jobs.swf.gz --columns submit=t,runtime=s,procs=n --clean
+    """
+    from ..workload import write_log
+    from ._tables import show_report
+
+    jobs = o.read_jobs(log, log_format, columns=columns, strict=strict, width=width)
+    if clean or rules is not None:
+        size = procs if procs is not None else jobs.max_procs
+        jobs = o.cleaned(jobs, size, o.chosen_rules(rules, False), strict=strict)
+    write_log(jobs, out)
+    show_report(jobs.report.as_dict())
+    print(f"{len(jobs):,} jobs written to {out}")

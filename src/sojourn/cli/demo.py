@@ -1,0 +1,60 @@
+"""``sojourn demo``: a first look, with nothing but this package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+POLICIES = ("fcfs", "easy", "conservative", "easy-sjbf")
+_JOBS, _PROCS, _LOAD, _SEED = 5_000, 256, 0.85, 2018
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(name="demo")(demo)
+
+
+def demo(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results.")] = Path(
+        "demo"
+    ),
+) -> None:
+    """Make a small log, run it under four policies, compare them, draw them.
+
+    Example: sojourn demo --out demo
+    """
+    from ..compare import compare
+    from ..output import check_folder, provenance, staged, write_run
+    from ..report import compare as draw
+    from ..report import save
+    from ..workload import write_swf
+    from ..workload.lublin import lublin
+    from ._progress import progress
+    from ._tables import show_comparison
+
+    check_folder(out)
+    log = f"{out}/log.swf.gz"
+    print(f"{_JOBS:,} jobs of the Lublin-Feitelson model on {_PROCS} processors, load {_LOAD}")
+    jobs = lublin(_JOBS, _PROCS, load=_LOAD, seed=_SEED, estimates="tsafrir")
+    with staged(out) as place:
+        write_swf(jobs, place("log.swf.gz"))
+    rows, runs = [], {}
+    with progress("simulating") as report:
+        for run in compare(jobs, _PROCS, POLICIES, progress=report, record=True):
+            origin = provenance("demo", {"policy": run.policy, "log": log}, _SEED)
+            write_run(run.result, out / run.policy, picture=True, origin=origin)
+            rows.append(run.row())
+            runs[run.policy] = run.result.jobs
+    save(draw(runs), out / "comparison.png")
+    show_comparison(rows)
+    print(f"\nThe log is {log}; each policy has a folder in {out} with its job table,")
+    print("trajectory, summary and overview.png. All of them in one picture:")
+    print(f"{out}/comparison.png")
+    print("\nTry next:")
+    print(f"  sojourn inspect {log}")
+    print(f"  sojourn simulate {log} --policy sjf+easy --out {out}/sjf")
+    print(f"  sojourn compare {log} --policies easy,wfp3+easy,saf+easy --estimates exact")
+    print(f"  sojourn simulate {log} --rate workload:0.8,1.0:5e5:2e6 \\")
+    print("      --watts 0.8:28:15 --watts 1.0:41:18")

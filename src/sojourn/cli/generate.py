@@ -1,0 +1,124 @@
+"""``sojourn generate``: synthetic logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import OptionError
+from . import _options as o
+
+Jobs = Annotated[int, typer.Option(metavar="N", help="Number of jobs.")]
+Procs = Annotated[int, typer.Option(metavar="P", help="Processors of the machine.")]
+Load = Annotated[
+    float | None,
+    typer.Option(metavar="L", help="Offered load: work over what the machine could do."),
+]
+Seed = Annotated[int, typer.Option(metavar="S", min=0, help="The only source of randomness.")]
+Out = Annotated[
+    Path, typer.Option(metavar="FILE", help="Log to write: .swf, .csv or .parquet [.gz, .xz].")
+]
+Estimates = Annotated[
+    str, typer.Option(metavar="exact|tsafrir|FACTOR", help="Estimates of the users.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    models = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+    models.command(name="lublin")(lublin)
+    models.command(name="poisson")(poisson)
+    app.add_typer(
+        models,
+        name="generate",
+        help="Make a synthetic log.\n\n"
+        "Example: sojourn generate lublin --jobs 10000 --procs 256 --load 0.8 --out log.swf.gz",
+    )
+
+
+def lublin(
+    out: Out,
+    jobs: Jobs = 10_000,
+    procs: Procs = 256,
+    load: Load = None,
+    seed: Seed = 0,
+    estimates: Estimates = "exact",
+    type: Annotated[
+        str,
+        typer.Option(
+            metavar="all|batch|interactive|both", help="Published parameters of which jobs."
+        ),
+    ] = "all",
+) -> None:
+    """Jobs of the Lublin-Feitelson model: widths, runtimes, and arrivals with a daily cycle.
+
+    Example: sojourn generate lublin --jobs 10000 --procs 256 --load 0.8 --seed 1 --out log.swf.gz
+    """
+    from ..workload import write_log
+    from ..workload.lublin import lublin as model
+
+    made = model(
+        jobs,
+        procs,
+        load=load,
+        seed=seed,
+        parameters=type,
+        estimates=o.number_or_text(estimates),
+    )
+    write_log(made, out)
+    _told(out, len(made))
+
+
+def poisson(
+    out: Out,
+    jobs: Jobs = 10_000,
+    procs: Procs = 256,
+    load: Load = None,
+    seed: Seed = 0,
+    interarrival: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND[:MEAN[:SHAPE]]",
+            help="Seconds between arrivals: exponential:MEAN (a Poisson process), "
+            "deterministic:MEAN, hyperexponential:MEAN:CV2 or erlang:MEAN:K. With --load "
+            "the mean follows from it and may be left out (erlang::4).",
+        ),
+    ] = "exponential",
+    work: Annotated[
+        str,
+        typer.Option(metavar="KIND:MEAN[:SHAPE]", help="Work of a job, seconds, as above."),
+    ] = "exponential:3600",
+    width: Annotated[
+        str,
+        typer.Option(
+            metavar="WIDTHS",
+            help="Processors of a job: N, uniform:LOW-HIGH, geometric:P or 1=0.5,2=0.3,4=0.2.",
+        ),
+    ] = "1",
+    estimates: Estimates = "exact",
+) -> None:
+    """Independent arrivals, works and widths: Poisson and other renewal streams.
+
+    Example: sojourn generate poisson --jobs 10000 --procs 4 --load 0.75 --width 1 --out mm4.swf
+    """
+    from ..workload import write_log
+    from ..workload.estimates import apply_estimates
+    from ..workload.generate import generate
+    from ..workload.spec import interarrival_for, parse_time, parse_width
+
+    amount, widths = parse_time(work), parse_width(width, procs)
+    if load is None and ":" not in interarrival:
+        raise OptionError("give --load, or a mean: --interarrival exponential:MEAN")
+    mean = None if load is None else interarrival_for(load, amount, widths, procs)
+    gaps = parse_time(interarrival, mean=mean)
+    made = generate(jobs, gaps, amount, widths, seed=seed, servers=procs)
+    if estimates != "exact":
+        made = apply_estimates(made, o.number_or_text(estimates), seed=seed)
+    write_log(made, out)
+    _told(out, len(made))
+
+
+def _told(out: Path, jobs: int) -> None:
+    print(f"{jobs:,} jobs written to {out}")

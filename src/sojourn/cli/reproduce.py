@@ -1,0 +1,94 @@
+"""``sojourn reproduce``: tables and figures of the papers, made again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import _options as o
+
+if TYPE_CHECKING:
+    from ..reproduce import Outcome, Reproduction
+
+_SHOWN = 40
+"""Rows up to which a table is printed in full."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(name="reproduce")(reproduce)
+
+
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Which one; without it all are listed."),
+    ] = None,
+    data: Annotated[
+        Path,
+        typer.Option(metavar="DIR", envvar="SOJOURN_DATA", help="Folder with the published data."),
+    ] = Path("."),
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the picture and its numbers (CSV) there."),
+    ] = None,
+    picture: Annotated[
+        str, typer.Option(metavar="png|svg|pdf", help="Format of the picture.")
+    ] = "png",
+    printed: Annotated[
+        bool,
+        typer.Option(
+            "--printed", help="Take constants as printed where our reading corrects them."
+        ),
+    ] = False,
+    json: o.AsJson = False,
+) -> None:
+    """List the papers' tables and figures, or make one of them again.
+
+    Example: sojourn reproduce rumyantsev2018-fig3 --data DIR --out DIR --json
+    """
+    from ..errors import OptionError
+    from ..output import as_json, check_folder
+    from ..reproduce import catalogue, find, write
+
+    if name is None:
+        known = list(catalogue().values())
+        if json:
+            print(as_json([{"name": r.name, "title": r.title} for r in known]))
+        else:
+            _show_list(known)
+        return
+    wanted = find(name)
+    if picture not in ("png", "svg", "pdf"):
+        raise OptionError(f"--picture '{picture}': choose png, svg or pdf")
+    if out is not None:
+        check_folder(out)
+    outcome = wanted(data, printed=printed)
+    files = write(outcome, name, out, kind=picture) if out is not None else []
+    if json:
+        print(as_json({"rows": outcome.rows}))
+        return
+    _show_outcome(wanted, outcome)
+    print(f"\n{', '.join(files)} in {out}" if files else "\nadd --out DIR for the picture")
+
+
+def _show_list(known: list[Reproduction]) -> None:
+    width = max(len(r.name) for r in known)
+    for r in known:
+        print(f"{r.name:<{width}}  {r.title}")
+        if r.printed:
+            print(f"{'':<{width}}  --printed: {r.printed}")
+    print("\nTry: sojourn reproduce NAME --data DIR --out DIR")
+
+
+def _show_outcome(made: Reproduction, outcome: Outcome) -> None:
+    print(f"{made.name}: {made.title}\n{outcome.says}")
+    if len(outcome.rows) > _SHOWN:
+        return
+    print()
+    names = list(outcome.rows[0])
+    print("  ".join(f"{name:>18}" for name in names))
+    for row in outcome.rows:
+        print("  ".join(f"{row[name]:>18.8g}" for name in names))

@@ -1,0 +1,128 @@
+"""One workload under several policies, side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .cluster import Cluster
+from .errors import OptionError
+from .policy import Control, Policy, Score, parse_policy
+from .result import Result
+from .simulation import simulate
+from .workload import STANDARD, Jobs
+from .workload import clean as clean_jobs
+
+__all__ = ["MEASURES", "Measure", "Outcome", "best", "change", "compare"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One column of a comparison.
+
+    Parameters
+    ----------
+    name : key of the column.
+    path : where the number is in a summary.
+    unit : of the number; empty for a ratio or a count.
+    larger_is_better : None where neither end is better.
+    """
+
+    name: str
+    path: tuple[str, ...]
+    unit: str = ""
+    larger_is_better: bool | None = False
+
+    def of(self, summary: dict[str, Any]) -> float:
+        """Return the number; nan where a run has none."""
+        value: Any = summary
+        for key in self.path:
+            value = value.get(key, float("nan")) if isinstance(value, dict) else float("nan")
+        return float(value)
+
+
+MEASURES = (
+    Measure("wait_mean", ("wait", "mean"), "s"),
+    Measure("wait_median", ("wait", "median"), "s"),
+    Measure("wait_p95", ("wait", "p95"), "s"),
+    Measure("bounded_slowdown_mean", ("bounded_slowdown", "mean")),
+    Measure("utilisation", ("utilisation",), "", True),
+    Measure("makespan", ("makespan",), "s"),
+    Measure("energy_kwh", ("energy", "total_kwh"), "kWh"),
+    Measure("killed", ("killed",), "", None),
+)
+"""The columns of a comparison."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One policy of a comparison.
+
+    Parameters
+    ----------
+    policy : its name.
+    result : the run.
+    seconds : time the simulation took.
+    """
+
+    policy: str
+    result: Result
+    seconds: float
+
+    def row(self) -> dict[str, Any]:
+        """Return the measures as plain numbers."""
+        summary = self.result.summary
+        numbers = {measure.name: measure.of(summary) for measure in MEASURES}
+        return {"policy": self.policy, **numbers, "seconds": self.seconds}
+
+
+def compare(
+    jobs: Jobs,
+    cluster: Cluster | int,
+    policies: Sequence[str | Policy | Score],
+    *,
+    rate: Control | float | str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> Iterator[Outcome]:
+    """Run the same jobs under each policy, one after the other.
+
+    Parameters
+    ----------
+    jobs : the job stream; cleaned once.
+    cluster : the machine, or its number of processors.
+    policies : as for `simulate`.
+    rate, progress, **options : as for `simulate`.
+    """
+    if not policies:
+        raise OptionError("no policies to compare; give at least one")
+    machine = cluster if isinstance(cluster, Cluster) else Cluster.homogeneous(cluster)
+    # Every policy is read before the first run: a misspelt one is found at once.
+    chosen = [parse_policy(policy) for policy in policies]
+    rules = options.pop("clean", STANDARD)
+    if rules:
+        jobs = clean_jobs(jobs, procs=machine.procs, rules=rules)
+    for policy in chosen:
+        begun = time.perf_counter()
+        result = simulate(jobs, machine, policy, rate=rate, progress=progress, clean=(), **options)
+        yield Outcome(str(policy), result, time.perf_counter() - begun)
+
+
+def best(rows: Sequence[dict[str, Any]], measure: Measure) -> set[int]:
+    """Return which rows have the best value of a measure; none where all are alike."""
+    if measure.larger_is_better is None:
+        return set()
+    values = [row[measure.name] for row in rows]
+    known = [value for value in values if value == value]
+    if not known or min(known) == max(known):
+        return set()
+    top = max(known) if measure.larger_is_better else min(known)
+    return {i for i, value in enumerate(values) if value == top}
+
+
+def change(row: dict[str, Any], base: dict[str, Any], measure: Measure) -> float:
+    """Return the relative change against another row, 0.1 for 10 % more; nan if undefined."""
+    value, reference = row[measure.name], base[measure.name]
+    return value / reference - 1.0 if reference > 0 else float("nan")

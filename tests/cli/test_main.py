@@ -1,0 +1,129 @@
+"""The command line as a whole: help, version, exit codes, one line per error."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import sojourn
+from sojourn.cli import simulate as simulate_verb
+
+VERBS = ("demo", "simulate", "compare", "inspect", "generate", "convert")
+HEAVY = ("numba", "pandas", "pyarrow", "matplotlib", "scipy", "numpy")
+
+Refused = Callable[..., str]
+
+
+def command(*arguments: object) -> list[str]:
+    code = (
+        "import sys; from sojourn.cli import main; code = main(sys.argv[1:]);"
+        f"print('LOADED', [m for m in {HEAVY} if m in sys.modules]); sys.exit(code)"
+    )
+    return [sys.executable, "-c", code, *map(str, arguments)]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["simulate", "--help"], ["--version"]])
+def test_help_and_version_import_nothing_heavy(arguments: list[str]) -> None:
+    done = subprocess.run(command(*arguments), capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "LOADED []"
+
+
+def test_version(run) -> None:
+    told = run("--version")
+    assert (told.code, told.out, told.err) == (0, f"sojourn {sojourn.__version__}\n", "")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example(run, verb: str) -> None:
+    told = run(verb, "--help")
+    assert told.code == 0
+    assert f"Example: sojourn {verb}" in " ".join(told.out.split())
+
+
+@pytest.mark.parametrize("model", ["lublin", "poisson"])
+def test_every_model_has_help_with_an_example(run, model: str) -> None:
+    told = run("generate", model, "--help")
+    assert told.code == 0
+    assert f"Example: sojourn generate {model}" in " ".join(told.out.split())
+
+
+def test_help_lists_the_verbs(run) -> None:
+    out = run("--help").out
+    assert all(f" {verb} " in out for verb in VERBS)
+
+
+def test_nothing_given_shows_help_and_is_wrong_usage(run) -> None:
+    told = run()
+    assert told.code == 2
+    assert "Usage" in told.out + told.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["simulat"], "sojourn --help"),
+        (["simulate"], "sojourn simulate --help"),
+        (["simulate", "log.swf", "--procs", "many"], "sojourn simulate --help"),
+        (["simulate", "log.swf", "--no-such-option"], "sojourn simulate --help"),
+        (["simulate", "log.swf", "--seed", "-1"], "sojourn simulate --help"),
+        (["generate", "nothing"], "sojourn generate --help"),
+    ],
+)
+def test_wrong_usage_is_one_line(refused: Refused, arguments: list[str], hint: str) -> None:
+    assert refused(*arguments).endswith(f"see {hint}")
+
+
+@pytest.mark.parametrize("verb", ["simulate", "compare", "inspect"])
+def test_missing_log(refused: Refused, tmp_path: Path, verb: str) -> None:
+    line = refused(verb, tmp_path / "none.swf")
+    assert "none.swf" in line
+    assert "no such file" in line
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (MemoryError(), 1, "memory"),
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "x.bin"), 1, "x.bin: No space"),
+        (sojourn.RunError("the run broke"), 1, "the run broke"),
+        (sojourn.PolicyError("two\nlines"), 2, "two lines"),
+        (ZeroDivisionError("oops"), 1, "ZeroDivisionError: oops"),
+    ],
+)
+def test_whatever_happens_is_one_line(
+    refused: Refused, small: Path, monkeypatch: pytest.MonkeyPatch, error, code: int, said: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(simulate_verb.o, "read_jobs", fail)
+    assert said in refused("simulate", small, code=code)
+
+
+def test_a_closed_pipe_is_quiet(small: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            command("inspect", small), stdout=writing, stderr=subprocess.PIPE, check=False
+        )
+    finally:
+        os.close(writing)
+    assert done.stderr == b""
+    assert done.returncode == 1
+
+
+def test_the_installed_command_answers() -> None:
+    entry = Path(sys.executable).with_name("sojourn")
+    if not entry.exists():
+        pytest.skip("the package is not installed with its command")
+    done = subprocess.run([entry, "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"sojourn {sojourn.__version__}\n")

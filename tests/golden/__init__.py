@@ -1,0 +1,1 @@
+"""Published schedules and figures, compared value by value."""
