@@ -16,12 +16,13 @@ __all__ = [
     "busy_energy",
     "clock_at",
     "describe",
+    "distribution",
     "effective_load",
-    "energy_budget",
     "energy_rate",
     "job_wasting",
     "potential_load",
     "slowdown",
+    "sum_by_job",
     "time_average",
     "workload_average",
 ]
@@ -109,13 +110,19 @@ def busy_energy(
     """Energy, in joules, of stretches of service of `procs` servers each [eq. 9]."""
     if len(epochs) == 1:
         # One rate for ever: no clocks, hence no rounding of their differences.
-        return procs * (stop - start) * watts[0]
+        return np.asarray(procs * (stop - start) * watts[0])
     return procs * (clock_at(stop, epochs, watts) - clock_at(start, epochs, watts))
 
 
-def energy_budget(job: NDArray[np.int64], energy: Floats, jobs: int) -> Floats:
-    """Energy per job, in joules: the sum over its stretches of service [eq. 9]."""
-    return np.bincount(job, weights=energy, minlength=jobs)
+def sum_by_job(job: NDArray[np.int64], values: Floats, jobs: int) -> Floats:
+    """Sum over each job's stretches of service: of their energy this is eq. (9), in joules."""
+    return np.bincount(job, weights=values, minlength=jobs).astype(np.float64)
+
+
+def distribution(values: Floats) -> tuple[Floats, Floats]:
+    """Empirical distribution: each value that occurs, and the share that does not exceed it."""
+    known, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    return known, np.cumsum(counts) / max(counts.sum(), 1)
 
 
 def describe(values: Floats) -> dict[str, float]:

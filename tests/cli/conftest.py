@@ -20,13 +20,19 @@ class Told(NamedTuple):
 Run = Callable[..., Told]
 
 
+def without_notices(err: str) -> str:
+    """Leave out what is said where kernels are compiled for the first time."""
+    lines = err.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("sojourn: compiling "))
+
+
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
     def call(*arguments: object) -> Told:
         capsys.readouterr()
         code = main([str(argument) for argument in arguments])
         out, err = capsys.readouterr()
-        return Told(code, out, err)
+        return Told(code, out, without_notices(err))
 
     return call
 

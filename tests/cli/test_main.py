@@ -14,6 +14,8 @@ import pytest
 import sojourn
 from sojourn.cli import simulate as simulate_verb
 
+from .conftest import without_notices
+
 VERBS = ("demo", "simulate", "compare", "inspect", "generate", "convert")
 HEAVY = ("numba", "pandas", "pyarrow", "matplotlib", "scipy", "numpy")
 
@@ -113,11 +115,15 @@ def test_a_closed_pipe_is_quiet(small: Path) -> None:
     os.close(reading)
     try:
         done = subprocess.run(
-            command("inspect", small), stdout=writing, stderr=subprocess.PIPE, check=False
+            command("inspect", small),
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     finally:
         os.close(writing)
-    assert done.stderr == b""
+    assert without_notices(done.stderr) == ""
     assert done.returncode == 1
 
 
@@ -127,3 +133,16 @@ def test_the_installed_command_answers() -> None:
         pytest.skip("the package is not installed with its command")
     done = subprocess.run([entry, "--version"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, f"sojourn {sojourn.__version__}\n")
+
+
+def test_a_first_compilation_is_announced_once(small: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "SOJOURN_CACHE_DIR": str(tmp_path / "cache")}
+    for notice in ("sojourn: compiling the reader of logs; this happens once ...\n", ""):
+        done = subprocess.run(
+            command("inspect", small),
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+        )
+        assert (done.returncode, done.stderr) == (0, notice)

@@ -108,7 +108,7 @@ def test_user_estimates_with_a_pass_per_instant(data_dir, log):
 
 
 @pytest.mark.parametrize("log", PROCS)
-@pytest.mark.parametrize("kind", [SJBF, USER])
+@pytest.mark.parametrize("kind", [EXACT, SJBF, USER])
 def test_one_reading_explains_every_difference(data_dir, log, kind):
     """A pass per event, and processors free from the planned end on: nothing is left over."""
     jobs = published(data_dir, log, kind)

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import pytest
 
+import sojourn
 from sojourn.cli import main
 from sojourn.errors import OptionError
 from sojourn.reproduce import Outcome, Request, catalogue, find, registry, reproduction, write
@@ -86,6 +87,17 @@ def test_figure_2_as_described_needs_a_low_rate(data_dir):
         assert [row["customer"] for row in rows] == list(range(7000, 7500))
         waiting[name] = sum(row["start"] > row["submit"] for row in rows)
     assert waiting == {"rumyantsev2018-fig2": 0, "rumyantsev2018-fig2-low-rate": 500}
+
+
+@pytest.mark.parametrize("reference_rate", [1.0, 2.0, 2.66])
+@pytest.mark.parametrize("rate", ["workload:2.0,2.66:1e5:3e5", 2.0, 2.66])
+def test_figure_2_under_other_readings(data_dir, reference_rate, rate):
+    """Of nine readings one lets more than two of these customers wait."""
+    jobs = sojourn.read_hpcwld(data_dir / "hpcwld" / "HPC_KRC2.csv", clean=True)
+    options = {"estimates": "exact", "clean": (), "reference_rate": reference_rate}
+    wait = sojourn.simulate(jobs, 80, "fcfs", rate=rate, **options).jobs["wait"][6999:7499]
+    slow = (reference_rate, rate) == (2.66, 2.0)
+    assert (wait > 1).sum() == (500 if slow else 0 if reference_rate == 1 else 2)
 
 
 @pytest.mark.parametrize("name", NAMES[:3])

@@ -1,0 +1,51 @@
+# Every target sets up its own environment in .venv; nothing else is needed but Python 3.11+.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Skip pip's check for a newer pip, and say only what matters.
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+CORES := $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)))" 2>/dev/null || echo 2)
+EXAMPLES ?= 2000
+
+.PHONY: demo test test-nightly check bench docs clean
+.DEFAULT_GOAL := demo
+
+$(VENV)/pip:
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'sojourn needs Python 3.11 or newer')"
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# One stamp per set of extras, so that each target installs only what it needs.
+$(VENV)/with-%: $(VENV)/pip pyproject.toml
+	$(PIP) install --editable ".$(if $(filter-out base,$*),[$*])"
+	@touch $@
+
+demo: $(VENV)/with-base
+	$(BIN)/sojourn demo --out demo
+
+# Kernels are compiled once, before several processes would do it at the same time.
+.PHONY: kernels
+kernels: $(VENV)/with-test,docs
+	$(BIN)/python -c "from sojourn.engine import load_all_kernels; load_all_kernels()"
+
+test: kernels
+	SOJOURN_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n $(CORES) -m "not nightly"
+
+test-nightly: kernels
+	SOJOURN_EXAMPLES=100000 $(BIN)/python -m pytest -n $(CORES)
+
+check: $(VENV)/with-test,check,docs
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/with-bench
+	$(BIN)/python bench/run.py $(ARGS)
+
+docs: $(VENV)/with-docs
+	$(BIN)/sphinx-build -W -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+clean:
+	rm -rf $(VENV) build dist docs/_build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

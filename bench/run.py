@@ -1,0 +1,248 @@
+"""Measure speed, side by side in one run, and check results as well as times.
+
+    make bench            everything, about five minutes
+    make bench ARGS=quick a tenth of the jobs, to see that all of it works
+
+Each line says what was asked for and what was measured; a line that misses says so, and the exit
+code is 1.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from bare import bare_easy
+from rich.console import Console
+from rich.table import Table
+from simpy_easy import simpy_easy
+
+import sojourn
+from sojourn.simulation import prepare
+
+SERVERS = 256
+DATA = Path(os.environ.get("SOJOURN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+RESULTS = Path(__file__).resolve().parent / "results"
+
+console = Console(width=110)
+rows: list[dict] = []
+
+
+def note(what: str, measured: str, wanted: str = "", ok: bool | None = None) -> None:
+    mark = {True: "[green]met[/]", False: "[red]missed[/]", None: ""}[ok]
+    rows.append({"what": what, "measured": measured, "wanted": wanted, "ok": ok})
+    console.print(f"  {what:<58} {measured:>24}  {wanted:<22} {mark}")
+
+
+def kernel_time(jobs, servers=SERVERS, policy="easy", repeat=3, **options):
+    """Best time of the compiled loop alone, and the run."""
+    best = float("inf")
+    for _ in range(repeat):
+        run, _ = prepare(jobs, servers, policy, **options)
+        began = time.perf_counter()
+        run.to_the_end()
+        best = min(best, time.perf_counter() - began)
+    return best, run
+
+
+def fresh(code_or_command, repeat=3):
+    """Best wall time of a fresh process, and its peak memory in MB."""
+    best, peak = float("inf"), 0.0
+    for _ in range(repeat):
+        began = time.perf_counter()
+        done = subprocess.Popen(code_or_command, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(done.pid, 0)
+        best = min(best, time.perf_counter() - began)
+        peak = max(peak, usage.ru_maxrss / 1024)
+        if status:
+            raise SystemExit(f"failed: {code_or_command}")
+    return best, peak
+
+
+def main() -> int:
+    quick = "quick" in sys.argv[1:]
+    n = 100_000 if quick else 1_000_000
+    RESULTS.mkdir(exist_ok=True)
+    sojourn_command = str(Path(sys.executable).parent / "sojourn")
+    console.print(
+        f"[bold]sojourn {sojourn.__version__}[/], {n:,} Lublin jobs, {SERVERS} processors"
+    )
+
+    console.print(
+        "\n[bold]Right first[/]: the same schedule as a plain script, 10,000 jobs, load 0.8"
+    )
+    few = sojourn.lublin(10_000, SERVERS, load=0.8, seed=1)
+    columns = few.submit, few.runtime, few.procs
+    began = time.perf_counter()
+    by_script = simpy_easy(*(c.tolist() for c in columns), SERVERS)
+    script = time.perf_counter() - began
+    few_time, run = kernel_time(few, repeat=9, estimates="exact")
+    same = bool(np.array_equal(np.array(by_script, float), run.state.start))
+    note("start times equal to a SimPy script's", f"{'all' if same else 'NOT'} 10,000", "all", same)
+    note("a plain SimPy script, EASY", f"{len(few) / script:,.0f} jobs/s")
+
+    console.print("\n[bold]EASY[/], load 0.8")
+    many = sojourn.lublin(n, SERVERS, load=0.8, seed=1)
+    log = RESULTS / f"lublin-{n}.swf"
+    sojourn.write_swf(many, log)
+    columns = many.submit, many.runtime, many.procs
+    bare_easy(*(c[:10] for c in columns), SERVERS)
+    began = time.perf_counter()
+    by_bare = bare_easy(*columns, SERVERS)
+    bare = time.perf_counter() - began
+    easy, run = kernel_time(many, estimates="exact")
+    same = bool(np.array_equal(by_bare, run.state.start))
+    note("start times equal to the bare loop's", f"{'all' if same else 'NOT'} {n:,}", "all", same)
+    note("a bare loop with no features", f"{n / bare / 1e6:.2f} M jobs/s")
+    note("EASY kernel", f"{n / easy / 1e6:.2f} M jobs/s", ">= 2 M jobs/s", n / easy >= 2e6)
+    note("  against the SimPy script", f"{script / len(few) / (easy / n):,.0f} x")
+
+    read = f"import pandas as pd; pd.read_csv(r'{log}', sep=r'\\s+', comment=';', header=None)"
+    import pandas as pd
+
+    began = time.perf_counter()
+    pd.read_csv(log, sep=r"\s+", comment=";", header=None)
+    pandas_here = time.perf_counter() - began
+    ratio = easy / pandas_here
+    note("kernel against pandas.read_csv of the log", f"{ratio:.2f} x", "<= 0.5 x", ratio <= 0.5)
+    pandas_fresh, _ = fresh([sys.executable, "-c", read])
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            sojourn_command,
+            "simulate",
+            str(log),
+            "--procs",
+            str(SERVERS),
+            "--policy",
+            "easy",
+        ]
+        whole, peak = fresh([*command, "--estimates", "exact", "--out", folder + "/run", "--json"])
+    ratio = whole / pandas_fresh
+    note(
+        "whole command against a fresh process reading the log",
+        f"{whole:.2f} s / {pandas_fresh:.2f} s = {ratio:.2f} x",
+        "<= 2.5 x",
+        ratio <= 2.5,
+    )
+    note("peak memory of the whole command", f"{peak:,.0f} MB", "<= 700 MB", peak <= 700)
+
+    console.print("\n[bold]Growth[/]")
+    ratio = (easy / n) / (few_time / len(few))
+    note(f"cost per job at {n:,} against 10,000", f"{ratio:.2f} x", "<= 1.3 x", ratio <= 1.3)
+    for size in (100_000, n // 2):
+        piece, _ = kernel_time(many[:size], estimates="exact")
+        note(f"  cost per job at {size:,}", f"{piece / size * 1e9:.0f} ns")
+    over = sojourn.lublin(n, SERVERS, load=1.2, seed=1)
+    slow, run = kernel_time(over, estimates="exact", record=False)
+    longest = longest_queue(over.submit, run.state.start)
+    ratio = slow / easy
+    note(
+        f"overloaded (load 1.2, queue up to {longest:,})",
+        f"{ratio:.2f} x",
+        "<= 5 x",
+        ratio <= 5 and (quick or longest > 50_000),
+    )
+
+    console.print("\n[bold]Control and backfilling[/], against EASY at constant rate")
+    control = "workload:1.0,1.33:1e5:3e5"
+    controlled, run = kernel_time(many, estimates="exact", rate=control)
+    constant, _ = kernel_time(many, estimates="exact", rate=1.0)
+    ratio = controlled / constant
+    switches = int(run.state.count[13])
+    note(f"workload hysteresis, {switches:,} switches", f"{ratio:.2f} x", "<= 1.5 x", ratio <= 1.5)
+    recorded, _ = kernel_time(many, estimates="exact", record=True)
+    note("recording the trajectory", f"{recorded / easy:.2f} x")
+    conservative, _ = kernel_time(many, policy="conservative", estimates="exact", repeat=2)
+    ratio = conservative / easy
+    note("conservative, exact estimates", f"{ratio:.2f} x", "<= 20 x", ratio <= 20)
+    guessed = sojourn.apply_estimates(many, "tsafrir", seed=1)
+    user, _ = kernel_time(guessed, estimates="user")
+    note("EASY, user estimates", f"{user / easy:.2f} x")
+    conservative, _ = kernel_time(guessed, policy="conservative", estimates="user", repeat=1)
+    note("conservative, user estimates", f"{conservative / user:.2f} x EASY's")
+    for policy in ("fcfs", "first-fit", "sjf+easy", "easy-sjbf", "fcfs+easy:4", "lcfs-pr", "spf"):
+        taken, _ = kernel_time(many, policy=policy, estimates="exact", repeat=1)
+        note(f"  {policy}", f"{taken / easy:.2f} x")
+
+    ricc = DATA / "swf" / "RICC-2010-2.swf.gz"
+    if ricc.exists() and not quick:
+        console.print("\n[bold]A real log[/]: RICC, 447,794 jobs, 8,192 processors")
+        jobs = sojourn.read_swf(ricc)
+        for policy in ("fcfs", "first-fit", "easy", "easy-sjbf", "fcfs+easy:4", "conservative"):
+            for estimates in ("exact", "user"):
+                taken, run = kernel_time(jobs, 8192, policy, repeat=1, estimates=estimates)
+                wait = float(np.mean(run.state.start - run.jobs.submit))
+                note(
+                    f"  {policy}, {estimates} estimates",
+                    f"{taken:.2f} s",
+                    f"mean wait {wait:,.0f} s",
+                )
+
+    console.print("\n[bold]Starting[/]")
+    imports, _ = fresh([sys.executable, "-c", "import numba, pandas"], 5)
+    small = RESULTS / "small.swf"
+    sojourn.write_swf(few[:1000], small)
+    with tempfile.TemporaryDirectory() as folder:
+        out = ["--procs", str(SERVERS), "--out", folder + "/run", "--json"]
+        warm, _ = fresh([sojourn_command, "simulate", str(small), *out], 5)
+        ratio = warm / imports
+        note(
+            "simulate 1,000 jobs, warm, against 'import numba, pandas'",
+            f"{warm:.2f} s / {imports:.2f} s = {ratio:.2f} x",
+            "<= 4 x",
+            ratio <= 4,
+        )
+        environment = {**os.environ, "SOJOURN_CACHE_DIR": folder}
+        began = time.perf_counter()
+        subprocess.run(
+            [sojourn_command, "simulate", str(small), *out],
+            env=environment,
+            check=True,
+            capture_output=True,
+        )
+        note("the same with nothing compiled yet", f"{time.perf_counter() - began:.1f} s")
+    help_time, _ = fresh([sojourn_command, "--help"], 5)
+    listed = "import sys, runpy; sys.argv = ['sojourn', '--help']\ntry: runpy.run_module('sojourn.cli')\n"
+    listed += (
+        "except SystemExit: pass\nbad = {'numba', 'pandas'} & set(sys.modules)\nassert not bad, bad"
+    )
+    clean = subprocess.run([sys.executable, "-c", listed], capture_output=True).returncode == 0
+    note(
+        f"--help ({help_time:.2f} s) imports neither numba nor pandas",
+        "true" if clean else "FALSE",
+        "true",
+        clean,
+    )
+
+    summary = Table(title="asked for, and measured")
+    for heading in ("what", "wanted", "measured", ""):
+        summary.add_column(heading)
+    for row in rows:
+        if row["ok"] is not None:
+            verdict = "met" if row["ok"] else "missed"
+            summary.add_row(row["what"].strip(), row["wanted"], row["measured"], verdict)
+    console.print(summary)
+    (RESULTS / "bench.json").write_text(json.dumps(rows, indent=1))
+    console.print(
+        f"peak memory of this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB; rows in {RESULTS / 'bench.json'}"
+    )
+    return int(any(row["ok"] is False for row in rows))
+
+
+def longest_queue(submit, start) -> int:
+    """Largest number of jobs that wait at once."""
+    times = np.concatenate([submit, start])
+    steps = np.concatenate([np.ones(len(submit), np.int64), -np.ones(len(start), np.int64)])
+    order = np.lexsort((steps, times))
+    return int(np.cumsum(steps[order]).max())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
