@@ -182,7 +182,7 @@ def write_run(
     *,
     format: str = "parquet",
     trajectory: bool = True,
-    picture: bool = False,
+    extras: Mapping[str, Callable[[Path], object]] | None = None,
     origin: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write a run to a folder, all of it or nothing.
@@ -193,7 +193,7 @@ def write_run(
     folder : made if it is not there. A run that is there is replaced.
     format : of the job table; with ``swf`` it is the log with the simulated waits in it.
     trajectory : write the trajectory too (as CSV beside a job table in CSV, else Parquet).
-    picture : draw ``overview.png`` too.
+    extras : further files by name, such as ``overview.png``, and what writes each to a path.
     origin : provenance to put into the summary, as from `provenance`.
 
     Returns
@@ -204,21 +204,21 @@ def write_run(
     if format not in FORMATS:
         raise OptionError(f"format '{format}' is unknown; choose {', '.join(FORMATS)}")
     former = _files_of_former_run(Path(folder))
-    told = dict(result.summary)
     with staged(folder) as place:
         jobs = f"jobs.{format}"
         path = f"trajectory.{'csv' if format == 'csv' else 'parquet'}"
-        files = [jobs, *([path] if trajectory else []), *(["overview.png"] if picture else [])]
-        told["provenance"] = {**(origin or provenance("", {})), "files": [*files, _SUMMARY]}
-        # Compression lets go of the interpreter lock: two tables at a time.
+        files = [jobs, *([path] if trajectory else []), *(extras or {})]
+        # Compression lets go of the interpreter lock: two tables and the summary at a time.
         with ThreadPoolExecutor(2) as pool:
             tasks = [pool.submit(_write_jobs, result, place(jobs), format)]
             if trajectory:
                 tasks.append(pool.submit(_write_trajectory, result, place(path)))
+            told = dict(result.summary)
+            told["provenance"] = {**(origin or provenance("", {})), "files": [*files, _SUMMARY]}
             for task in tasks:
                 task.result()
-        if picture:
-            _draw(result, place("overview.png"))
+        for name, write in (extras or {}).items():
+            write(place(name))
         place(_SUMMARY).write_text(as_json(told) + "\n", encoding="utf-8")
     for name in former - set(files) - {_SUMMARY}:
         (Path(folder) / name).unlink(missing_ok=True)
@@ -241,9 +241,8 @@ def _write_jobs(result: Result, path: Path, format: str) -> None:
         jobs, note = result.as_log(), f"waits simulated by sojourn {__version__}: {result.policy}"
         write_swf(jobs, path, header=[*jobs.header, f"; Note: {note}"])
         return
-    rows = result.summary["jobs"]
     write = _write_csv if format == "csv" else _write_parquet
-    write(path, rows, result.job_columns)
+    write(path, len(result), result.job_columns)
 
 
 def _write_trajectory(result: Result, path: Path) -> None:
@@ -278,8 +277,7 @@ def _write_parquet(path: Path, rows: int, columns: Columns) -> None:
     with pq.ParquetWriter(
         path,
         first.schema,
-        compression="zstd",
-        compression_level=1,
+        compression="lz4",
         use_dictionary=["status"] if "status" in first.schema.names else False,
         use_byte_stream_split=reals,
     ) as writer:
@@ -301,16 +299,3 @@ def _write_csv(path: Path, rows: int, columns: Columns) -> None:
             writer.write_batch(first)
             for batch in batches:
                 writer.write_batch(batch)
-
-
-def _draw(result: Result, path: Path) -> None:
-    from .report import overview, save
-
-    figure = overview(
-        result.jobs,
-        result.trajectory if result.options.record else None,
-        result.cluster.procs,
-        f"{result.policy} on {result.cluster.procs:,} processors",
-        segments=result.segments if result.policy.preemptive else None,
-    )
-    save(figure, path)

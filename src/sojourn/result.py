@@ -68,6 +68,10 @@ class Result:
             f"{self.policy}>"
         )
 
+    def __len__(self) -> int:
+        """Return the number of jobs, accepted or not."""
+        return len(self._prepared.jobs)
+
     @property
     def start(self) -> Floats:
         """Start of each accepted job, in submission order, in seconds."""
@@ -350,7 +354,7 @@ class Result:
         if self.options.record:
             time = run.rows("time")
             watts = self._power(run.rows("rate"), run.rows("busy"))
-            integral = float(np.sum(np.diff(time) * watts[:-1]))
+            integral = float(np.dot(np.diff(time), watts[:-1]))
             bill = float(self._energy[0].sum()) + self._energy[1]
             _must_equal("the energy bill", bill, integral, grain * float(watts.sum()))
 

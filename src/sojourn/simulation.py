@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cluster import Cluster
-from .engine.drive import Laws, Run, backfill_code
+from .engine.drive import Laws, Run, backfill_code, load_kernel
 from .engine.state import CONSERVATIVE, EASY, Orders, Rules
-from .engine.types import JobView
+from .engine.types import JobView, empty_jobs
 from .errors import JobError, OptionError
 from .options import Options, Prepared
 from .policy import Control, Policy, Score, parse_control, parse_policy
@@ -20,9 +20,11 @@ from .result import Result
 from .workload import Jobs
 from .workload import clean as clean_jobs
 
-__all__ = ["Options", "prepare", "simulate"]
+__all__ = ["Options", "preload", "prepare", "simulate"]
 
 Floats = NDArray[np.float64]
+
+_LONGEST = 1e15
 
 
 def simulate(
@@ -89,6 +91,15 @@ def prepare(
     return run, Prepared(jobs, accepted, killed, machine, scheduling, control, chosen)
 
 
+def preload(
+    policy: str | Policy | Score = "easy", rate: Control | float | str | None = None
+) -> None:
+    """Load the compiled code of a policy and a control, so that a run with them starts at once."""
+    scheduling, control = parse_policy(policy), parse_control(rate)
+    _laws(scheduling, control)
+    load_kernel(_rules(empty_jobs(), Cluster(1), scheduling, control, Options(), False))
+
+
 def _options(given: dict[str, Any]) -> Options:
     known = Options.__dataclass_fields__
     for name in given:
@@ -101,14 +112,18 @@ def _options(given: dict[str, Any]) -> Options:
 
 def _validated(jobs: Jobs) -> Jobs:
     """Jobs a kernel can run, in submission order; else an error that names the first bad one."""
+    too_long = f"more than {_LONGEST:g} s, beyond which seconds are not told apart"
     for field_name, bad, problem in (
         ("procs", jobs.procs < 1, "at least 1 processor is needed"),
         ("runtime", jobs.work < 0, "a runtime is not negative"),
-        ("submit", ~np.isfinite(jobs.submit), "a submit time is a finite number"),
+        ("submit", jobs.submit < 0, "a submit time is not negative"),
+        ("submit", ~(jobs.submit <= _LONGEST), too_long),
+        ("runtime", ~(jobs.work <= _LONGEST), too_long),
+        ("estimate", ~(jobs.estimate <= _LONGEST), too_long),
     ):
         if bad.any():
             job = int(jobs.job[np.argmax(bad)])
-            raise JobError(job, field_name, f"{problem}; clean the jobs with sojourn.clean")
+            raise JobError(job, field_name, f"{problem}; correct the job or clean the log")
     if np.any(jobs.submit[1:] < jobs.submit[:-1]):
         return jobs.sorted()
     return jobs

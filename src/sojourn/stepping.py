@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .engine.drive import DECIDE, DONE
-from .engine.state import CHOSEN, FREE, NOW, PENDING, RUNNING, WAITING
+from .engine.state import CHOSEN, FREE, NOW, PENDING, RUNNING, WAITING, waiting_jobs
 from .engine.types import JobView
 from .errors import OptionError
 from .policy import parse_policy
@@ -58,7 +58,7 @@ class Decision:
     def waiting(self) -> NDArray[np.int64]:
         """Who waits, less the jobs started in this decision."""
         state = self._simulation._run.state
-        everybody = state.waiting[: state.count[WAITING]]
+        everybody = waiting_jobs(state)
         return everybody[~np.isin(everybody, self._simulation._chosen)]
 
     @property
@@ -140,7 +140,7 @@ class Simulation:
 
     def _choose(self, j: int) -> None:
         state = self._run.state
-        if not state.count[PENDING] or j not in state.waiting[: state.count[WAITING]]:
+        if not state.count[PENDING] or j not in waiting_jobs(state):
             raise OptionError(f"job at position {j} does not wait; choose from decision.waiting")
         if j in self._chosen:
             raise OptionError(f"job at position {j} was started already in this decision")

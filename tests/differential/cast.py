@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Sequence
 from typing import Any
 
-from oracle import Job, controls, longest_remaining, ordered, orders, preempt, shortest_remaining
+from oracle import (
+    Control,
+    Job,
+    controls,
+    longest_remaining,
+    ordered,
+    orders,
+    preempt,
+    shortest_remaining,
+)
 from oracle.strategies import Thresholds
 
 import sojourn
 from sojourn.policy import Policy, parse_policy
 
-from .harness import Pair, Speed
+from .harness import TICKS, Pair, Speed
 
 
 @sojourn.score(theta=[0.25])
@@ -47,15 +57,21 @@ PAIRS = {
             ordered(orders.fcfs, "easy", 1, orders.expansion),
             min_plan=1,
         ),
-        Pair("conservative", parse_policy("conservative"), ordered(orders.fcfs, "conservative")),
+        # A promise of length 0 holds nothing, and then who was promised what is a matter of taste.
+        Pair(
+            "conservative",
+            parse_policy("conservative"),
+            ordered(orders.fcfs, "conservative"),
+            min_plan=1,
+        ),
         Pair("sjf+easy", parse_policy("sjf+easy"), ordered(orders.sjf, "easy")),
         Pair(
             "sjf+conservative",
             parse_policy("sjf+conservative"),
             ordered(orders.sjf, "conservative"),
+            min_plan=1,
         ),
         Pair("saf", parse_policy("saf"), ordered(orders.saf)),
-        Pair("laf+first-fit", parse_policy("laf+first-fit"), ordered(orders.laf, "first-fit")),
         Pair("wfp3+easy", parse_policy("wfp3+easy"), ordered(orders.wfp3, "easy"), min_plan=1),
         Pair(
             "expansion+conservative",
@@ -78,38 +94,40 @@ CONSTANT = {
 }
 
 
-def switching(
-    count_two: Thresholds, count_three: Thresholds, two: Thresholds, three: Thresholds
-) -> Sequence[Speed]:
-    """Every control that changes the rate; `two` and `three` are workload thresholds."""
+# Powers of two keep the oracle's numbers short; the others make the engine round.
+TWO, THREE, AWKWARD = (1, 2), (1, 2, 4), (0.75, 1.25, 2.5)
+
+
+def switching(rng: random.Random) -> Sequence[Speed]:
+    """Every control that changes the rate, with thresholds drawn."""
+    coin = (0.75, 1.25, 0.4, 0.6)
+    few, many = _counts(TWO, rng), _counts(THREE, rng)
+    two, three = _levels(TWO, rng), _levels(AWKWARD, rng)
     return (
+        Speed("randomized", sojourn.randomized(*coin), controls.randomized(*coin)),
+        Speed("count of 2", sojourn.count_hysteresis(*few), controls.count(*few)),
+        Speed("count of 3", sojourn.count_hysteresis(*many), controls.count(*many)),
+        Speed("workload of 2", sojourn.workload_hysteresis(*two), controls.workload(*two)),
+        Speed("workload of 3", sojourn.workload_hysteresis(*three), controls.workload(*three)),
         Speed(
-            "randomized",
-            sojourn.randomized(0.75, 1.25, 0.4, 0.6),
-            controls.randomized(0.75, 1.25, 0.4, 0.6),
+            "threshold",
+            sojourn.threshold(two.rates, two.low),
+            controls.threshold(*two.rates, *two.low),
         ),
-        Speed("count of 2", sojourn.count_hysteresis(*count_two), controls.count(*count_two)),
-        Speed("count of 3", sojourn.count_hysteresis(*count_three), controls.count(*count_three)),
-        Speed("workload of 2", _workload(two), controls.workload(*two)),
-        Speed("workload of 3", _workload(three), controls.workload(*three)),
-        Speed("threshold", sojourn.threshold(two.rates, _numbers(two.low)), _threshold(two)),
         Speed(
             "workload at events",
-            _workload(three, timer=False),
+            sojourn.workload_hysteresis(*three, timer=False),
             controls.workload(*three, timer=False),
         ),
     )
 
 
-def _numbers(values: Sequence[Any]) -> list[float]:
-    return [float(value) for value in values]
+def _counts(rates: tuple[float, ...], rng: random.Random) -> Thresholds:
+    ks = sorted(rng.randrange(6) for _ in range(2 * len(rates) - 2))
+    return Thresholds(rates, tuple(ks[0::2]), tuple(ks[1::2]))
 
 
-def _workload(k: Thresholds, timer: bool = True) -> sojourn.Control:
-    return sojourn.workload_hysteresis(
-        _numbers(k.rates), _numbers(k.low), _numbers(k.high), timer=timer
-    )
-
-
-def _threshold(k: Thresholds) -> controls.Control:
-    return controls.threshold(k.rates[0], k.rates[1], k.low[0])
+def _levels(rates: tuple[float, ...], rng: random.Random) -> Thresholds:
+    """Workload thresholds off the grid of the jittered works and submits, in ticks."""
+    ks = sorted(rng.randrange(12 * TICKS) | 1 for _ in range(2 * len(rates) - 2))
+    return Thresholds(rates, tuple(ks[0::2]), tuple(ks[1::2]))

@@ -6,8 +6,10 @@ said in one line on standard error. Nothing heavy is imported before a verb need
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib.util import find_spec
 
@@ -58,6 +60,8 @@ _ClickException = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "C
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
+    if arguments is None:
+        _hurry()
     if hasattr(sys.stdout, "reconfigure"):
         # A file name that is not valid text must not end a command.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -73,6 +77,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if code == INTERRUPTED:
         return _tell(KeyboardInterrupt())
     return code if isinstance(code, int) else DONE
+
+
+def _hurry() -> None:
+    """Settings for a process that lives for one command."""
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    # What imports make is not garbage: look for it seldom.
+    gc.set_threshold(100_000)
+    # NumPy asks for huge pages, and the kernel may stop to make some: up to 15 % of a long run.
+    os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
 
 
 def _tell(error: BaseException) -> int:

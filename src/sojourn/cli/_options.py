@@ -39,6 +39,8 @@ __all__ = [
     "chosen_power",
     "chosen_rules",
     "cleaned",
+    "load_engine",
+    "load_writers",
     "machine_size",
     "number_or_text",
     "read_jobs",
@@ -322,3 +324,18 @@ def number_or_text(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
+
+
+def load_engine(policy: Policy, rate: str | None) -> None:
+    """Import the engine and load the compiled code that a run needs."""
+    from ..simulation import preload
+
+    preload(policy, rate)
+
+
+def load_writers(*, files: bool, tables: bool) -> None:
+    """Import what results are written and printed with."""
+    if files:
+        import pyarrow.parquet  # noqa: F401
+    if tables:
+        from . import _tables  # noqa: F401

@@ -87,11 +87,12 @@ def compare(
             rows.append(outcome.row())
     if csv is not None:
         write_rows(csv, rows)
-    told = {"procs": size, "jobs": len(jobs), "rows": rows, "cleaning": jobs.report.as_dict()}
+    cleaning = jobs.report.as_dict()
     if json:
+        told = {"procs": size, "jobs": len(jobs), "rows": rows, "cleaning": cleaning}
         print(as_json(told))
         return
     from ._tables import show_comparison, show_report
 
-    show_report(told["cleaning"])
+    show_report(cleaning)
     show_comparison(rows)

@@ -31,6 +31,7 @@ def demo(
     from ..report import save
     from ..workload import write_swf
     from ..workload.lublin import lublin
+    from ._pictures import overview_of
     from ._progress import progress
     from ._tables import show_comparison
 
@@ -44,7 +45,7 @@ def demo(
     with progress("simulating") as report:
         for run in compare(jobs, _PROCS, POLICIES, progress=report, record=True):
             origin = provenance("demo", {"policy": run.policy, "log": log}, _SEED)
-            write_run(run.result, out / run.policy, picture=True, origin=origin)
+            write_run(run.result, out / run.policy, extras=overview_of(run.result), origin=origin)
             rows.append(run.row())
             runs[run.policy] = run.result.jobs
     save(draw(runs), out / "comparison.png")
@@ -56,5 +57,5 @@ def demo(
     print(f"  sojourn inspect {log}")
     print(f"  sojourn simulate {log} --policy sjf+easy --out {out}/sjf")
     print(f"  sojourn compare {log} --policies easy,wfp3+easy,saf+easy --estimates exact")
-    print(f"  sojourn simulate {log} --rate workload:0.8,1.0:5e5:2e6 \\")
+    print(f"  sojourn simulate {log} --rate workload:0.8,1.0:1e5:3e5 \\")
     print("      --watts 0.8:28:15 --watts 1.0:41:18")

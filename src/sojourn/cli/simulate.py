@@ -84,7 +84,9 @@ def simulate(
     Example: sojourn simulate log.swf.gz --procs 100 --policy easy --estimates exact --out run
     """
     given: dict[str, Any] = {key: value for key, value in locals().items() if key != "json"}
-    from ..output import FORMATS, Digest, check_folder
+    from ..output import FORMATS, Digest, as_json, check_folder, provenance, write_run
+    from ._ahead import Ahead, reader_is_loaded
+    from ._pictures import overview_of
 
     if format not in FORMATS:
         raise OptionError(f"--format {format}: choose {', '.join(FORMATS)}")
@@ -92,23 +94,27 @@ def simulate(
         check_folder(out)
     elif plots:
         raise OptionError("--plots draws into the folder of the results; give --out")
+    chosen = o.chosen_policy(policy, policy_file)
+    power = o.chosen_power(watts_busy, watts_idle, watts)
     digest = Digest(log)
+    engine = Ahead(lambda: o.load_engine(chosen, rate), reader_is_loaded)
     clock = [time.perf_counter()]
     jobs = o.read_jobs(log, log_format, columns=columns, strict=strict, width=width)
     size = o.machine_size(jobs, procs)
     jobs = o.cleaned(jobs, size, o.chosen_rules(rules, keep_zero), strict=strict)
     clock.append(time.perf_counter())
+    engine.wait()
 
     from ..cluster import Cluster
     from ..simulation import simulate as run
     from ._progress import progress
 
-    cluster = Cluster.homogeneous(size, power=o.chosen_power(watts_busy, watts_idle, watts))
+    writers = Ahead(lambda: o.load_writers(files=out is not None, tables=not json))
     with progress(policy) as report:
         result = run(
             jobs,
-            cluster,
-            o.chosen_policy(policy, policy_file),
+            Cluster.homogeneous(size, power=power),
+            chosen,
             rate=rate,
             progress=report,
             estimates=o.number_or_text(estimates),
@@ -120,8 +126,7 @@ def simulate(
             clean=(),
         )
     clock.append(time.perf_counter())
-
-    from ..output import as_json, provenance, write_run
+    writers.wait()
 
     origin = provenance("simulate", given, seed) | {
         "input": {"path": str(log), "sha256": digest.hexdigest(), "jobs": jobs.report.read},
@@ -130,8 +135,9 @@ def simulate(
     if out is None:
         told = {**result.summary, "provenance": origin}
     else:
+        extras = overview_of(result) if plots else {}
         told = write_run(
-            result, out, format=format, trajectory=trajectory, picture=plots, origin=origin
+            result, out, format=format, trajectory=trajectory, extras=extras, origin=origin
         )
     if json:
         print(as_json(told))

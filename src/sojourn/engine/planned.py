@@ -26,6 +26,7 @@ from .state import (
     CONSERVATIVE,
     EARLY,
     EASY,
+    FIRST,
     FREE,
     NEW,
     NONE,
@@ -51,17 +52,18 @@ def _sort_heap(key, job, size, target):
 
 
 @inlined
-def _sort(state, jobs, source, size, now, dynamic, keys, score, theta):
+def _sort(state, jobs, source, first, size, now, dynamic, keys, score, theta):
     """Put jobs in order in `state.sorted`: by their score now, or by their fixed keys."""
     state.count[SORTED] = size
     in_order = not dynamic
     for i in range(size):
-        state.sorted[i] = source[i]
-        in_order = in_order and (i == 0 or keys[source[i - 1]] <= keys[source[i]])
+        j = source[first + i]
+        state.sorted[i] = j
+        in_order = in_order and (i == 0 or keys[state.sorted[i - 1]] <= keys[j])
     if in_order:
         return
     for i in range(size):
-        j = source[i]
+        j = source[first + i]
         value = score(jobs, j, now, theta) if dynamic else keys[j]
         heap_push(state.score, state.scored, i, value, j)
     _sort_heap(state.score, state.scored, size, state.sorted)
@@ -77,18 +79,18 @@ def _promise_and_take(state, jobs, rules, now, order, theta, new):
     everybody = rebuild or count[EARLY] == 1
     for step in range(2):
         if step == 0:
-            source, size = state.waiting, count[WAITING]
+            source, first, size = state.waiting, count[FIRST], count[WAITING]
             if not everybody:
                 # Only the arrivals of this instant are without a promise.
-                source, size = state.chosen, new
+                source, first, size = state.chosen, 0, new
                 for i in range(new):
                     state.chosen[i] = count[ARRIVED] - new + i
         else:
             take_due(state)
-            source, size = state.chosen, count[SORTED]
+            source, first, size = state.chosen, 0, count[SORTED]
             for i in range(size):
                 state.chosen[i] = state.sorted[i]
-        _sort(state, jobs, source, size, now, rules.dynamic_order, state.key, order, theta)
+        _sort(state, jobs, source, first, size, now, rules.dynamic_order, state.key, order, theta)
         if step == 0:
             make_promises(state, jobs, rebuild)
 
@@ -153,7 +155,7 @@ def _planned_pass(state, jobs, rules, now, order, theta, backfill, backfill_thet
                 if rules.backfill == RESERVE:
                     plan_profile(state)
                 _sort(
-                    state, jobs, state.waiting, count[WAITING], now,
+                    state, jobs, state.waiting, count[FIRST], count[WAITING], now,
                     rules.dynamic_order, state.key, order, theta,
                 )  # fmt: skip
         else:
@@ -164,7 +166,7 @@ def _planned_pass(state, jobs, rules, now, order, theta, backfill, backfill_thet
             if rules.own_backfill_order:
                 examined = 0
                 _sort(
-                    state, jobs, state.waiting, count[WAITING], now,
+                    state, jobs, state.waiting, count[FIRST], count[WAITING], now,
                     rules.dynamic_backfill, state.backfill_key, backfill, backfill_theta,
                 )  # fmt: skip
         while examined < count[SORTED]:

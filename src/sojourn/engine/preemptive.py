@@ -1,12 +1,13 @@
 """Kernel for disciplines that may also stop jobs, which resume with what remains of their work.
 
-The waiting jobs are kept in a list by (key, job): a fixed rank, or the remaining plan, negative
-where the longest comes first.
+Only the first waiting job in order is ever looked at, so the waiting jobs are a heap by (key,
+job): a fixed rank, or the remaining plan, negative where the longest comes first.
 """
 
 from __future__ import annotations
 
 from ..jit import compiled, inlined
+from .heap import heap_pop, heap_push
 from .instants import KERNEL, READY, next_instant, settle
 from .state import (
     ARRIVED,
@@ -18,59 +19,63 @@ from .state import (
     WAITING,
     WORK,
 )
-from .steps import begin, list_insert, list_remove, preempt
+from .steps import begin, preempt
 
 __all__ = ["run_preemptive"]
 
 
 @inlined
-def _list_running(state, jobs, rules):
-    """The running jobs by (key, job), keys up to date, in `state.scored`."""
+def _list_running(state, rules):
+    """The running jobs in order, keys up to date, in `state.scored`.
+
+    All lose work at the same rate, so the plan has kept them in order.
+    """
     running = state.count[RUNNING]
     work = state.clock[WORK]
     for i in range(running):
-        j = state.finish_job[i]
+        j = state.plan_job[running - 1 - i]
         if rules.backfill == REMAINING:
-            # All lose work at the same rate, so the plan keeps them in order.
-            j = state.plan_job[running - 1 - i]
             state.key[j] = work - state.left[j] if rules.longest_first else state.left[j] - work
-        k = i
-        while k > 0:
-            other = state.scored[k - 1]
-            if state.key[other] < state.key[j] or (state.key[other] == state.key[j] and other < j):
-                break
-            state.scored[k] = other
-            k -= 1
-        state.scored[k] = j
+        state.scored[i] = j
+
+
+@inlined
+def _wait(state, j):
+    heap_push(state.score, state.waiting, state.count[WAITING], state.key[j], j)
+    state.count[WAITING] += 1
 
 
 @inlined
 def _longest_prefix(state, jobs, rules):
-    """How many of the running and of the waiting, merged in order, fit into the machine.
+    """Merge the running and the waiting in order, as long as they fit into the machine.
 
-    The prefix stops at the first that does not fit [rumyantsev2018, sec. III-B].
+    How many of the running stay, and how many of the waiting, moved to `chosen`, join them; the
+    prefix stops at the first that does not fit [rumyantsev2018, sec. III-B].
     """
-    running = state.count[RUNNING]
-    waiting = state.count[WAITING]
+    count = state.count
+    running = count[RUNNING]
     room = rules.servers
-    a = 0
-    b = 0
-    while a < running or b < waiting:
-        from_running = b == waiting
-        if a < running and b < waiting:
-            mine, other = state.scored[a], state.waiting[b]
+    staying = 0
+    joining = 0
+    while staying < running or count[WAITING] > 0:
+        from_running = count[WAITING] == 0
+        if staying < running and count[WAITING] > 0:
+            mine, other = state.scored[staying], state.waiting[0]
             from_running = state.key[mine] < state.key[other] or (
                 state.key[mine] == state.key[other] and mine < other
             )
-        j = state.scored[a] if from_running else state.waiting[b]
+        j = state.scored[staying] if from_running else state.waiting[0]
         if jobs.procs[j] > room:
             break
         room -= jobs.procs[j]
         if from_running:
-            a += 1
+            staying += 1
         else:
-            b += 1
-    return a, b
+            heap_pop(state.score, state.waiting, count[WAITING])
+            count[WAITING] -= 1
+            state.chosen[joining] = j
+            joining += 1
+    return staying, joining
 
 
 @inlined
@@ -84,35 +89,29 @@ def _preemptive_pass(state, recording, jobs, rules):
     new = count[NEW]
     count[NEW] = 0
     selects = rules.backfill != REMAINING or count[DEPARTED] > 0
-    stopped = 0
-    started = 0
-    for i in range(new):
-        j = count[ARRIVED] - new + i
+    free = count[FREE]
+    stopping = 0
+    joining = 0
+    for j in range(count[ARRIVED] - new, count[ARRIVED]):
         if rules.backfill == REMAINING:
             state.key[j] = -state.left[j] if rules.longest_first else state.left[j]
-        if not selects and count[WAITING] == 0 and jobs.procs[j] <= count[FREE]:
-            state.chosen[started] = j
-            started += 1
-            count[FREE] -= jobs.procs[j]
+        if not selects and count[WAITING] == 0 and jobs.procs[j] <= free:
+            free -= jobs.procs[j]
+            state.chosen[joining] = j
+            joining += 1
         else:
-            list_insert(state, j)
-    for i in range(started):
-        count[FREE] += jobs.procs[state.chosen[i]]
+            _wait(state, j)
     if selects and count[WAITING] > 0:
         running = count[RUNNING]
-        _list_running(state, jobs, rules)
-        served, started = _longest_prefix(state, jobs, rules)
-        stopped = running - served
-        for i in range(started):
-            state.chosen[i] = state.waiting[i]
-        for i in range(started):
-            list_remove(state, state.chosen[i])
-        for i in range(stopped):
-            j = state.scored[served + i]
-            preempt(state, recording, jobs, rules, j)
-            list_insert(state, j)
-    for i in range(started):
+        _list_running(state, rules)
+        staying, joining = _longest_prefix(state, jobs, rules)
+        stopping = running - staying
+        for i in range(staying, running):
+            preempt(state, recording, jobs, rules, state.scored[i])
+    for i in range(joining):
         begin(state, jobs, rules, state.chosen[i])
+    for i in range(stopping):
+        _wait(state, state.scored[count[RUNNING] - joining + i])
 
 
 @compiled(KERNEL)

@@ -18,7 +18,7 @@ SWITCH_AT, SWITCH_LEVEL, DUE, DUE_WORK, SHADOW, UNTIL = range(6, 12)
 # state.count
 ARRIVED, FREE, RUNNING, WAITING, EVENTS, DEPARTED, NEW, EXTRA = range(8)
 SHADOW_KNOWN, EARLY, WAS_OVERDUE, RECORDED, SEGMENTS, EPOCHS, PENDING, DUES = range(8, 16)
-INSTANTS, HEAD, CURSOR, CHOSEN, SORTED = range(16, 21)
+INSTANTS, HEAD, CURSOR, CHOSEN, SORTED, FIRST = range(16, 22)
 # state.total: time integrals of potential load, effective load, waste (eq. 10), workload,
 # the workload's left sum, queue and customers in service
 POTENTIAL, EFFECTIVE, WASTE, WORKLOAD, WORKLOAD_LEFT, QUEUE, IN_SERVICE = range(7)
@@ -67,9 +67,9 @@ class State(NamedTuple):
     """Everything that changes during a run.
 
     `finish_*` is the completion heap (work, job); `plan_*` the running jobs by planned end, the
-    soonest last;
-    `waiting` the waiting jobs by (key, job) where no queue index is used; `promise`, `due_*` and
-    `profile` belong to conservative backfilling; `remaining`, `left` and `resumed` to preemption.
+    soonest last; `waiting`, from FIRST on, the waiting jobs by (key, job) where there is no queue
+    index; `promise`, `due_*` and `profile` belong to conservative backfilling; `remaining`,
+    `left` and `resumed` to preemption.
     """
 
     clock: np.ndarray
@@ -117,8 +117,8 @@ def is_indexed(rules: Rules) -> bool:
 
 
 def is_planned(rules: Rules) -> bool:
-    """Whether running jobs are kept by planned end."""
-    return EASY <= rules.backfill <= CONSERVATIVE or rules.backfill == REMAINING
+    """Whether running jobs are kept in order: by planned end, or by that of the discipline."""
+    return rules.backfill >= EASY
 
 
 def make_recording(jobs: int, rules: Rules) -> Recording:
@@ -160,7 +160,7 @@ def make_state(
     clock = np.zeros(12)
     clock[RATE] = rate
     clock[SWITCH_AT] = clock[DUE] = clock[DUE_WORK] = np.inf
-    count = np.zeros(21, dtype=np.int64)
+    count = np.zeros(22, dtype=np.int64)
     count[FREE] = rules.servers
     key = np.zeros(0) if indexed else np.zeros(n)
     if not indexed and orders.order is not None:
@@ -202,3 +202,9 @@ def make_state(
         profile=make_profile(steps, rules.servers),
         coins=coins,
     )
+
+
+def waiting_jobs(state: State) -> np.ndarray:
+    """The list of waiting jobs, in its order."""
+    first = state.count[FIRST]
+    return state.waiting[first : first + state.count[WAITING]]

@@ -12,6 +12,7 @@ from .state import (
     DEPARTED,
     EARLY,
     EASY,
+    FIRST,
     FREE,
     LOAD,
     NEW,
@@ -108,9 +109,11 @@ def begin(state, jobs, rules, j):
         state.resumed[j] = state.clock[NOW]
         if np.isnan(state.start[j]):
             state.start[j] = state.clock[NOW]
+        # Running jobs are kept in the order of the discipline: by fixed key, or by what runs out.
+        state.planned[j] = state.key[j]
         if rules.backfill == REMAINING:
             state.planned[j] = -state.left[j] if rules.longest_first else state.left[j]
-            _plan_insert(state, j, jobs.procs[j])
+        _plan_insert(state, j, jobs.procs[j])
     else:
         state.start[j] = state.clock[NOW]
         if rules.backfill >= EASY:
@@ -138,8 +141,7 @@ def preempt(state, recording, jobs, rules, j):
     count = state.count
     work = state.clock[WORK]
     heap_discard(state.finish_key, state.finish_job, count[RUNNING], j)
-    if rules.backfill == REMAINING:
-        _plan_remove(state, j)
+    _plan_remove(state, j)
     count[RUNNING] -= 1
     count[FREE] += jobs.procs[j]
     state.remaining[j] -= work
@@ -152,7 +154,7 @@ def finish(state, recording, jobs, rules):
     """The job that ends first departs [rumyantsev2018, eq. 3]."""
     count = state.count
     j = state.plan_job[count[RUNNING] - 1] if rules.exact else state.finish_job[0]
-    if rules.backfill >= EASY and rules.backfill != PREEMPT:
+    if rules.backfill >= EASY:
         _plan_remove(state, j)
     if rules.backfill == CONSERVATIVE and state.planned[j] > state.clock[WORK]:
         profile_add(state.profile, state.clock[WORK], state.planned[j], jobs.procs[j])
@@ -173,8 +175,8 @@ def finish(state, recording, jobs, rules):
 @inlined
 def _position(state, j):
     """Where `j` stands, or would stand, in the list of waiting jobs by (key, job)."""
-    low = 0
-    high = state.count[WAITING]
+    low = state.count[FIRST]
+    high = low + state.count[WAITING]
     key = state.key[j]
     while low < high:
         middle = (low + high) >> 1
@@ -188,17 +190,25 @@ def _position(state, j):
 
 @inlined
 def list_insert(state, j):
-    """Let `j` wait in the list."""
+    """Let `j` wait in the list; each job does so once, so the list never outgrows its array."""
+    count = state.count
     at = _position(state, j)
-    for i in range(state.count[WAITING], at, -1):
+    for i in range(count[FIRST] + count[WAITING], at, -1):
         state.waiting[i] = state.waiting[i - 1]
     state.waiting[at] = j
-    state.count[WAITING] += 1
+    count[WAITING] += 1
 
 
 @inlined
 def list_remove(state, j):
-    """`j` waits no longer."""
-    for i in range(_position(state, j), state.count[WAITING] - 1):
-        state.waiting[i] = state.waiting[i + 1]
-    state.count[WAITING] -= 1
+    """`j` waits no longer; the shorter side closes the gap."""
+    count = state.count
+    at = _position(state, j)
+    count[WAITING] -= 1
+    if at - count[FIRST] < count[WAITING] >> 1:
+        for i in range(at, count[FIRST], -1):
+            state.waiting[i] = state.waiting[i - 1]
+        count[FIRST] += 1
+    else:
+        for i in range(at, count[FIRST] + count[WAITING]):
+            state.waiting[i] = state.waiting[i + 1]

@@ -1,0 +1,59 @@
+"""How the documentation is built: ``make docs``, or ``sphinx-build -W docs docs/_build/html``."""
+
+from __future__ import annotations
+
+import re
+
+import sojourn
+
+project = "sojourn"
+author = "The sojourn authors"
+copyright = author
+version = release = sojourn.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+]
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_title = f"sojourn {version}"
+html_theme_options = {"navigation_with_keys": True}
+
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+
+_SECTION = re.compile(r"(Parameters|Attributes)$")
+_ENTRY = re.compile(r"(\*{0,2}\w[\w, *]*?) : (.*)")
+_SIZE = re.compile(r"\|(\w+)\|")
+
+
+def _split_entries(app, what, name, obj, options, lines) -> None:
+    """Turn ``name : text`` of our docstrings into a name and its text.
+
+    Types are in the signatures; what follows the colon is a description, where napoleon
+    expects a type.
+    """
+    out: list[str] = []
+    inside = False
+    for i, line in enumerate(lines):
+        under = lines[i + 1] if i + 1 < len(lines) else ""
+        if line and set(under) == {"-"}:
+            inside = bool(_SECTION.match(line))
+        entry = _ENTRY.fullmatch(line) if inside else None
+        out += [entry[1], f"    {entry[2]}"] if entry else [line]
+    # The size of a set, |S|, is not a substitution.
+    lines[:] = [_SIZE.sub(r"\\|\1\\|", line) for line in out]
+
+
+def setup(app) -> None:
+    app.connect("autodoc-process-docstring", _split_entries, priority=100)
