@@ -361,4 +361,6 @@ class Result:
 
 def _must_equal(what: str, left: float, right: float, slack: float) -> None:
     if not abs(left - right) <= _TOLERANCE * max(abs(left), abs(right)) + slack:
-        raise RunError(f"{what}: {left!r} is not {right!r}; please report this as a bug")
+        raise RunError(
+            f"{what}: {float(left)!r} is not {float(right)!r}; please report this as a bug"
+        )

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from oracle import (
-    Control,
     Job,
     controls,
     longest_remaining,

@@ -14,9 +14,9 @@ def test_documentation_builds(tmp_path):
     missing = [name for name in ("sphinx", "myst_parser", "furo") if find_spec(name) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed; pip install 'sojourn[docs]'")
+    strict = ("-W", "--keep-going", "-q", "-E", "-d", str(tmp_path / "doctrees"))
     done = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-E"]
-        + ["-d", str(tmp_path / "doctrees"), str(ROOT / "docs"), str(tmp_path / "html")],
+        [sys.executable, "-m", "sphinx", *strict, str(ROOT / "docs"), str(tmp_path / "html")],
         capture_output=True,
         text=True,
         timeout=90,

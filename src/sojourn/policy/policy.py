@@ -47,8 +47,8 @@ class Policy:
     backfill : one of `BACKFILLS`.
     reservations : for ``easy``: how many blocked jobs have a reservation (math.inf for all,
         made anew in each pass).
-    backfill_order : for ``easy`` and ``first-fit``: the order in which backfilling looks at the
-        queue, if not `order` (SJBF is ``sjf``).
+    backfill_order : for ``easy``: the order in which backfilling looks at the queue, if not
+        `order` (SJBF is ``sjf``).
     """
 
     order: str | Score = "fcfs"
@@ -57,6 +57,9 @@ class Policy:
     backfill_order: str | Score | None = None
 
     def __post_init__(self) -> None:
+        _as_score(self.order)
+        if self.backfill_order is not None:
+            _as_score(self.backfill_order)
         if self.backfill not in BACKFILLS:
             raise PolicyError(_unknown("backfill", self.backfill, BACKFILLS))
         if not self.reservations >= 1 or (

@@ -1,0 +1,259 @@
+"""Reference pages list everything there is: no option, column, key, rule or name is forgotten."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import importlib.util
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from snippets import ROOT, blocks
+
+import sojourn
+from sojourn import jit
+from sojourn.cli import main
+from sojourn.policy import BACKFILLS, ORDERS, POLICIES
+from sojourn.workload import RULES, log
+from sojourn.workload.jobs import SWF_FIELDS
+from sojourn.workload.log import FORMATS
+
+DOCS = ROOT / "docs"
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def first_cells(text: str) -> list[str]:
+    """Names in backticks in the first cell of every table row."""
+    cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    return [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
+
+
+@pytest.fixture(scope="module")
+def result():
+    jobs = sojourn.lublin(300, 64, load=0.9, seed=3, estimates="tsafrir")
+    return sojourn.simulate(jobs, 64, "easy", record=True)
+
+
+def test_command_line_page_is_written_from_the_commands():
+    place = DOCS / "reference" / "make_cli.py"
+    spec = importlib.util.spec_from_file_location("make_cli", place)
+    make_cli = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make_cli)
+    told = page("reference/cli.md")
+    for name, command in make_cli.verbs():
+        section = told.partition(f"## {name}\n")[2].partition("\n## ")[0]
+        assert section, f"{name} is not on the page"
+        for option in command.params:
+            if option.param_type_name == "option":
+                assert make_cli.flags(option) in section, f"{name} {option.opts}"
+    assert told == make_cli.text(), "run python docs/reference/make_cli.py"
+
+
+def test_columns_of_the_job_table(result):
+    text = page("reference/jobs.md").partition("## ")[0]
+    assert first_cells(text) == list(result.jobs.columns)
+
+
+def test_columns_of_classes(result):
+    text = page("reference/jobs.md").partition("## Classes")[2]
+    assert first_cells(text) == list(result.by("width").columns)
+
+
+def test_columns_of_the_trajectory(result):
+    assert first_cells(page("reference/trajectory.md")) == list(result.trajectory.columns)
+
+
+def test_keys_of_the_summary(result):
+    told = first_cells(page("reference/summary.md"))
+    assert set(told) == {*result.summary, "provenance", *result.summary["energy"]}
+    for name in (*result.summary["wait"], *result.summary["cleaning"]):
+        assert f"`{name}`" in page("reference/summary.md")
+
+
+def test_keys_of_the_provenance(tmp_path):
+    sojourn.write_swf(sojourn.lublin(20, 8, seed=1), tmp_path / "log.swf")
+    assert main(["simulate", str(tmp_path / "log.swf"), "--out", str(tmp_path / "run")]) == 0
+    told = json.loads((tmp_path / "run" / "summary.json").read_text())["provenance"]
+    for name in (*told, *told["input"], *told["seconds"]):
+        assert f"`{name}`" in page("reference/summary.md"), name
+
+
+def test_fields_of_the_standard_workload_format():
+    rows = [line for line in page("reference/swf.md").splitlines() if re.match(r"\| \d+ \|", line)]
+    assert [row.split("|")[3].strip(" `") for row in rows] == list(SWF_FIELDS)
+
+
+def test_orders_backfills_and_policies():
+    told = first_cells(page("guides/policies.md"))
+    assert {*ORDERS, *BACKFILLS, *POLICIES} <= set(told)
+    for name, long in POLICIES.items():
+        assert f"| `{name}` | `{long}` |" in page("guides/policies.md")
+
+
+def test_cleaning_rules():
+    text = page("guides/logs.md").partition("## Cleaning")[2]
+    rows = [line.split("|")[1:4] for line in text.splitlines() if line.startswith("| `")]
+    told = [(a.strip(" `"), b.strip() == "yes", c.strip()) for a, b, c in rows]
+    assert told == [(rule.name, rule.standard, rule.action) for rule in RULES.values()]
+
+
+def test_formats():
+    text = page("guides/logs.md").partition("## Cleaning")[0]
+    for name, entry in FORMATS.items():
+        assert f"| `{entry.suffix}` |" in text or f"--log-format {name}" in text, name
+
+
+def test_public_names():
+    text = page("reference/api.md")
+    for name in sojourn.__all__:
+        assert f"sojourn.{name}" in text, f"{name} is not on the page"
+
+
+def test_errors_are_the_tree_of_the_module():
+    tree = sojourn.errors.__doc__.split("::\n\n")[1].split("\n\nEvery")[0]
+    names = re.findall(r"\w+Error", tree)
+    told = page("reference/errors.md")
+    assert names == re.findall(r"\w+Error", told.partition("```\n")[2].partition("```")[0])
+
+
+def test_every_erratum_is_listed_where_it_is_implemented():
+    text = page("background/model.md").partition("## Errata")[2]
+    rows = [line.split("|") for line in text.splitlines() if re.match(r"\| \d+ \|", line)]
+    assert [int(row[1]) for row in rows] == list(range(1, 15))
+    for row in rows:
+        for path in re.findall(r"`([\w/]+\.py)`", row[-2]):
+            places = [ROOT / "src" / "sojourn" / path, ROOT / path]
+            assert any(place.is_file() for place in places), path
+        for path, names in re.findall(r"`([\w/]+\.py)` \(([^)]*)\)", row[-2]):
+            code = (ROOT / "src" / "sojourn" / path).read_text(encoding="utf-8")
+            for name in re.findall(r"`(\w+)`", names):
+                assert f"def {name}(" in code, f"{path} has no {name}"
+
+
+def test_every_citation_is_in_the_bibliography():
+    keys = set(re.findall(r"\*\*\[(\w+)\]\*\*", page("background/bibliography.md")))
+    cited = set()
+    for path in (*(ROOT / "src").rglob("*.py"), *DOCS.rglob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        for group in re.findall(r"\[([^\]\[\n]*)\]", text):
+            cited |= set(re.findall(r"\b([a-z]{3,}(?:19|20)\d\d)\b", group))
+    assert cited <= keys, cited - keys
+
+
+WITH_EXAMPLES = (
+    "sojourn",
+    "sojourn.simulation",
+    "sojourn.stepping",
+    "sojourn.policy.policy",
+    "sojourn.policy.score",
+    "sojourn.workload.jobs",
+    "sojourn.workload.spec",
+)
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_examples_in_docstrings(name):
+    module = importlib.import_module(name)
+    outcome = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
+
+
+def test_own_policy_is_short_and_runs_at_compiled_speed(tmp_path):
+    source = next(
+        block.text
+        for block in blocks(DOCS / "guides" / "own-policy.md")
+        if block.text.startswith("# hurry.py")
+    )
+    assert len(source.strip().splitlines()) < 15
+    (tmp_path / "hurry.py").write_text(source, encoding="utf-8")
+    score = sojourn.policy.load_score(f"{tmp_path / 'hurry.py'}:hurry")
+    jobs = sojourn.lublin(20_000, 256, load=0.7, seed=4)
+
+    def best_time(policy) -> float:
+        times = []
+        for _ in range(4):
+            begun = time.perf_counter()
+            sojourn.simulate(jobs, 256, policy)
+            times.append(time.perf_counter() - begun)
+        return min(times)
+
+    # WFP3 reads the clock too. Plain Python would take hundreds of times as long.
+    own = best_time(sojourn.Policy(order=score, backfill="easy"))
+    assert own < 4 * best_time("wfp3+easy")
+
+
+def _added(name: str) -> str:
+    found = [
+        block.text
+        for block in blocks(ROOT / "CONTRIBUTING.md")
+        if block.language == "python" and block.text.startswith(f"# src/sojourn/{name}\n")
+    ]
+    assert len(found) == 1
+    return found[0]
+
+
+def _add(name: str, folder: Path) -> dict[str, Any]:
+    """Run a walk-through as if it stood at the end of its module, and return the names then."""
+    module = importlib.import_module("sojourn." + name.removesuffix(".py").replace("/", "."))
+    # Compiled code is kept only for functions that stand in a file.
+    file = folder / Path(name).name
+    file.write_text(_added(name), encoding="utf-8")
+    namespace = dict(vars(module))
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), namespace)
+    return namespace
+
+
+def test_walk_through_a_policy(monkeypatch, tmp_path):
+    monkeypatch.setattr(jit, "cache_folder", lambda: tmp_path)
+    _add("policy/orders.py", tmp_path)
+    try:
+        jobs = sojourn.lublin(50, 16, load=0.9, seed=2)
+        ran = sojourn.simulate(jobs, 16, "thinnest+conservative")
+        assert str(ran.policy) == "thinnest+conservative"
+    finally:
+        del ORDERS["thinnest"]
+
+
+def test_walk_through_a_cleaning_rule(tmp_path):
+    _add("workload/clean.py", tmp_path)
+    try:
+        jobs = sojourn.lublin(4, 16, load=0.9, seed=2).replace(status=[1, 5, 1, 5])
+        left = sojourn.clean(jobs, rules=["cancelled"])
+        assert left.status.tolist() == [1, 1]
+        assert left.report.count("cancelled") == 2
+    finally:
+        del RULES["cancelled"]
+
+
+def test_walk_through_a_format(monkeypatch, tmp_path):
+    monkeypatch.setattr(log, "FORMATS", _add("workload/log.py", tmp_path)["FORMATS"])
+    (tmp_path / "jobs.tsv").write_text("submit\truntime\tprocs\n0\t10\t1\n")
+    assert len(sojourn.read_log(tmp_path / "jobs.tsv")) == 1
+
+
+def test_make_targets_of_contributing():
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    told = [name.removeprefix("make ") for name in first_cells(text) if name.startswith("make ")]
+    assert set(told) <= set(targets)
+    assert {"demo", "test", "check", "bench", "docs"} <= set(told)
+
+
+def test_citation_has_the_version():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {sojourn.__version__}\n" in text
+    assert f"## {sojourn.__version__} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_links_to_files_lead_somewhere():
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
+        for target in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
+            assert "://" in target or (ROOT / target).exists(), f"{path.name}: {target}"

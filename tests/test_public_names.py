@@ -1,0 +1,35 @@
+"""What the package promises at its front door."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import sojourn
+
+
+def test_all_names_can_be_had_and_no_others():
+    assert sorted(sojourn.__all__) == sorted(["__version__", *sojourn._MODULE])
+    for name in sojourn.__all__:
+        assert getattr(sojourn, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = sojourn.nothing
+
+
+def test_importing_a_submodule_does_not_hide_a_function():
+    code = (
+        "import sojourn.simulation, sojourn.workload.clean, sojourn.policy.score, sojourn;"
+        "assert callable(sojourn.simulate) and callable(sojourn.clean) and callable(sojourn.score)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_import_is_light():
+    code = (
+        "import sys, sojourn, sojourn.cli, sojourn.errors;"
+        "heavy = {'numba', 'pandas', 'pyarrow', 'matplotlib', 'scipy'} & set(sys.modules);"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
