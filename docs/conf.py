@@ -21,7 +21,13 @@ exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
+# Options begin with two hyphens, not with a dash.
+smartquotes = False
+highlight_language = "none"
+
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_title = f"sojourn {version}"
 html_theme_options = {"navigation_with_keys": True}
 

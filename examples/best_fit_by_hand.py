@@ -26,6 +26,7 @@ def best_subset(widths: np.ndarray, free: int) -> list[int]:
 
 
 def main() -> None:
+    """Run the example."""
     jobs = sojourn.lublin(1500, 128, load=0.7, seed=1, estimates="tsafrir")
     run = sojourn.Simulation(jobs, 128)
     decisions = 0

@@ -18,6 +18,7 @@ def patient(jobs, j, now, theta):
 
 
 def main() -> None:
+    """Run the example."""
     if len(sys.argv) > 1:
         jobs = sojourn.read_log(sys.argv[1])
     else:

@@ -17,6 +17,7 @@ POWER = sojourn.RatePower({LOW: (26.0, 15.0), HIGH: (41.0, 18.0)})
 
 
 def main() -> None:
+    """Run the example."""
     jobs = sojourn.lublin(5000, 256, load=0.6, seed=4, estimates="tsafrir")
     cluster = sojourn.Cluster.homogeneous(256, power=POWER)
     thresholds = np.linspace(0.0, 6e5, 13)

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The same examples in every run, so that a red build is red again; the nightly profile looks
-# for new ones.
+# The same examples in every run, so that a red build is red again.
 settings.register_profile("ci", deadline=None, database=None, derandomize=True, print_blob=True)
-settings.register_profile("nightly", deadline=None, database=None, print_blob=True)
-settings.load_profile(os.environ.get("SOJOURN_PROFILE", "ci"))
+settings.load_profile("ci")
 
 _ROOT = Path(__file__).resolve().parent.parent
 

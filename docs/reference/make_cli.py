@@ -22,8 +22,8 @@ failed, 2 wrong input or usage, 130 interrupted. What went wrong is one line on 
 standard output has results only, and with `--json` JSON alone.
 
 Environment: `SOJOURN_CACHE_DIR` is where compiled code is kept (default: `sojourn` in the user's
-cache folder); `SOJOURN_DATA` is the default of `reproduce --data`; `SOJOURN_TRACEBACK=1` shows
-where an unforeseen error came from.
+cache folder, or among the temporary files if that cannot be written); `SOJOURN_DATA` is the
+default of `reproduce --data`; `SOJOURN_TRACEBACK=1` shows where an unforeseen error came from.
 """
 
 

@@ -13,6 +13,7 @@ import importlib
 import importlib.util
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -37,12 +38,25 @@ def _source_digest() -> str:
 
 @cache
 def cache_folder() -> Path:
-    """Where compiled kernels are kept: ``SOJOURN_CACHE_DIR``, else the user's cache folder."""
+    """Where compiled kernels are kept: ``SOJOURN_CACHE_DIR``, else the user's cache folder.
+
+    Where that cannot be written, a folder of this user's among the temporary files.
+    """
     root = os.environ.get("SOJOURN_CACHE_DIR")
     if root is None:
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         root = str(Path(base) / "sojourn")
-    return Path(root) / f"{__version__}-{_source_digest()}"
+    name = f"{__version__}-{_source_digest()}"
+    folder = Path(root) / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return folder
+    except OSError:
+        pass
+    folder = Path(tempfile.gettempdir()) / f"sojourn-{os.getuid()}" / name
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
 
 
 @contextlib.contextmanager

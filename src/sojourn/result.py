@@ -222,16 +222,13 @@ class Result:
 
     def _power(self, rate: Floats, busy: NDArray[Any]) -> Floats:
         """Watts of the whole system [rumyantsev2018, eq. 11]."""
-        power, known = self.cluster.power, self._known_rates
-        if len(known) == 1:
-            watts = power.busy(known)[0], power.idle(known)[0]
-            return measures.energy_rate(busy, *watts, self.cluster.procs)
-        at = np.searchsorted(known, rate)
-        # A power model need not know a rate that never lasted.
-        used = np.bincount(at, minlength=len(known)) > 0
-        on, off = np.zeros(len(known)), np.zeros(len(known))
-        on[used], off[used] = power.busy(known[used]), power.idle(known[used])
-        return measures.energy_rate(busy, on[at], off[at], self.cluster.procs)
+        power = self.cluster.power
+        known = np.unique(np.append(self._run.rows("epoch_rate"), self._run.initial_rate))
+        busy_watts, idle_watts = power.busy(known), power.idle(known)
+        if len(known) > 1:
+            at = np.searchsorted(known, rate)
+            busy_watts, idle_watts = busy_watts[at], idle_watts[at]
+        return measures.energy_rate(busy, busy_watts, idle_watts, self.cluster.procs)
 
     @cached_property
     def segments(self) -> pd.DataFrame:

@@ -23,6 +23,7 @@ Mask = NDArray[np.bool_]
 Outcome = tuple[Mask, Jobs]
 
 _MILLISECOND = 1e-3
+_ABSURD = 1e15
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,12 @@ def _change(
 @_drop("negative-submit", "submit", "submitted before time zero")
 def _(jobs: Jobs, procs: int) -> Mask:
     return jobs.submit < 0
+
+
+@_drop("absurd-time", "submit", "a time beyond 1e15 s, more than 30 million years")
+def _(jobs: Jobs, procs: int) -> Mask:
+    # Seconds of that size have no fractions left in a float, and sums of them soon no seconds.
+    return (jobs.submit > _ABSURD) | (jobs.runtime > _ABSURD) | (jobs.estimate > _ABSURD)
 
 
 @_change(

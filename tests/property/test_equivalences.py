@@ -1,0 +1,119 @@
+"""Different questions with the same answer."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+from differential.cast import CONSTANT, PAIRS
+from differential.harness import MOST_INSTANTS, run_engine, view_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import Job
+from oracle.strategies import Workload, workloads
+
+import sojourn
+from sojourn.engine.drive import DONE, Run
+from sojourn.engine.state import RESERVE
+from sojourn.simulation import Options, _laws, _orders, _rules, prepare
+
+from .runs import any_control, jobs_of, policies, run, seeds
+
+EXAMPLES = 300
+
+
+def in_batches(drawn: Workload) -> Workload:
+    """All jobs of one submit made equal to the first of them."""
+    first: dict[object, Job] = {}
+    return Workload(drawn.servers, tuple(first.setdefault(j.submit, j) for j in drawn.jobs))
+
+
+@settings(max_examples=EXAMPLES)
+@given(workloads(20), policies, seeds)
+def test_permuting_equal_jobs(drawn: Workload, policy: str, seed: int):
+    """The order of the log does not matter where it does not tell different jobs apart."""
+    batches = in_batches(drawn)
+    shuffled = random.Random(seed).sample(batches.jobs, len(batches.jobs))
+    control = any_control(seed)
+    tables = [
+        run(Workload(drawn.servers, tuple(jobs)), policy, control).jobs.drop(columns="job")
+        for jobs in (batches.jobs, shuffled)
+    ]
+    rows = [sorted(table.astype(str).itertuples(index=False)) for table in tables]
+    assert rows[0] == rows[1]
+
+
+@settings(max_examples=EXAMPLES)
+@given(workloads(20, min_plan=1), policies)
+def test_twice_the_rate_halves_everything(drawn: Workload, policy: str):
+    """The same works, submitted twice as densely, at rate 2."""
+    denser = tuple(job._replace(submit=job.submit / 2) for job in drawn.jobs)
+    once = run(drawn, policy)
+    twice = run(Workload(drawn.servers, denser), policy, 2.0)
+    assert (twice.start * 2).tolist() == once.start.tolist()
+    assert (twice.end * 2).tolist() == once.end.tolist()
+    assert twice.summary["utilisation"] == once.summary["utilisation"] or np.isnan(
+        once.summary["utilisation"]
+    )
+
+
+@settings(max_examples=EXAMPLES)
+@given(workloads(20, min_plan=1))
+def test_one_reservation_is_easy(drawn: Workload):
+    """EASY's shortcut, and the plan with k reservations for k = 1.
+
+    Plans of 0 are left out: a reservation of length 0 holds nothing, where EASY holds a place.
+    """
+    easy = PAIRS["easy"]
+    expected = run_engine(easy, CONSTANT[1.0], drawn)
+    assert run(drawn, "fcfs+easy:1").policy == run(drawn, "easy").policy
+
+    view = view_of(drawn.jobs)
+    control = CONSTANT[1.0].control
+    cluster = sojourn.Cluster.homogeneous(drawn.servers)
+    rules = _rules(view, cluster, PAIRS["easy:2"].policy, control, Options(), False)
+    assert rules.backfill == RESERVE
+    other = Run(
+        view,
+        rules._replace(reservations=1),
+        _orders(view, easy.policy),
+        _laws(easy.policy, control),
+        control.initial,
+        np.empty(0),
+    )
+    assert other.advance(MOST_INSTANTS) == DONE
+    assert other.state.start.tolist() == expected.state.start.tolist()
+
+
+@settings(max_examples=EXAMPLES)
+@given(
+    workloads(20, plans="exact"), st.sampled_from(("easy", "fcfs+easy:3", "conservative", "spf"))
+)
+def test_exact_estimates_are_a_factor_of_one(drawn: Workload, policy: str):
+    """What the user knows exactly need not be looked up."""
+    user = run(drawn, policy)
+    assert run(drawn, policy, estimates="exact").start.tolist() == user.start.tolist()
+    assert run(drawn, policy, estimates=1).start.tolist() == user.start.tolist()
+
+
+@settings(max_examples=EXAMPLES)
+@given(workloads(20), policies, seeds)
+def test_a_run_in_pieces(drawn: Workload, policy: str, seed: int):
+    """Stopping after every few instants changes nothing."""
+    whole = run(drawn, policy, any_control(seed))
+    pieces, _ = prepare(
+        jobs_of(drawn),
+        drawn.servers,
+        policy,
+        rate=any_control(seed),
+        clean=(),
+        record=True,
+        over_limit="run",
+    )
+    step = random.Random(seed).randrange(1, 4)
+    for _ in range(MOST_INSTANTS):
+        if pieces.advance(step) == DONE:
+            break
+    assert pieces.state.start.tolist() == whole.start.tolist()
+    assert pieces.state.end.tolist() == whole.end.tolist()
+    assert pieces.rows("time").tolist() == whole.trajectory["time"].tolist()
