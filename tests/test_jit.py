@@ -55,4 +55,4 @@ def test_a_folder_that_cannot_be_made_is_replaced(tmp_path):
 def test_other_peoples_functions_are_cached_where_they_want():
     from sojourn.jit import cache_folder
 
-    assert numba.config.CACHE_DIR != str(cache_folder())
+    assert str(cache_folder()) != numba.config.CACHE_DIR

@@ -109,7 +109,10 @@ def test_a_score_that_is_not_a_number():
 def test_policy_files(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(
-        "import sojourn\n@sojourn.score\ndef wide(jobs, j, now, theta):\n    return -jobs.procs[j]\n"
+        "import sojourn\n"
+        "@sojourn.score\n"
+        "def wide(jobs, j, now, theta):\n"
+        "    return -jobs.procs[j]\n"
     )
     assert load_score(f"{file}:wide").name == "wide"
     for where, told in [

@@ -48,4 +48,3 @@ def test_engine_equals_oracle(name):
             compare(pair, speed, apart, coins, passes="event", exactly=False)
 
     agree()
-

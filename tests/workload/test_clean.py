@@ -17,9 +17,17 @@ def make(**columns: list[float]) -> Jobs:
     return Jobs({**base, "estimate": [20] * size, **columns})
 
 
+def test_absurd_times_go() -> None:
+    jobs = clean(make(submit=[0, 2e15, 3, 4], runtime=[1, 1, 2e15, 1], estimate=[1, 1, 1, 2e15]))
+    assert jobs.job.tolist() == [1]
+    assert jobs.report is not None
+    assert jobs.report.count("absurd-time") == 3
+
+
 def test_names_and_order() -> None:
     assert list(RULES) == [
         "negative-submit",
+        "absurd-time",
         "missing-procs",
         "no-procs",
         "too-wide",
@@ -35,6 +43,7 @@ def test_names_and_order() -> None:
     ]
     assert STANDARD == (
         "negative-submit",
+        "absurd-time",
         "missing-procs",
         "no-procs",
         "no-runtime",
