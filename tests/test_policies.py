@@ -26,6 +26,13 @@ def test_every_alias_is_what_it_says():
         assert str(parse_policy(long)) == short
 
 
+def test_an_alias_takes_what_its_rule_takes():
+    assert parse_policy("easy:4@sjf") == parse_policy("fcfs+easy:4@sjf")
+    assert parse_policy(" EASY:inf ").reservations == math.inf
+    with pytest.raises(PolicyError, match="only easy takes reservations"):
+        parse_policy("conservative:2")
+
+
 def test_parts():
     policy = parse_policy("saf+easy:inf@sjf")
     assert policy.reservations == math.inf

@@ -12,7 +12,7 @@ from ..jit import called, compiled, inlined
 from .easy import find_shadow, may_backfill
 from .heap import heap_pop, heap_push
 from .instants import KERNEL, READY, next_instant, settle
-from .profile import profile_add, profile_earliest, profile_fits
+from .profile import hold_end, profile_add, profile_earliest, profile_fits
 from .promises import (
     is_overdue,
     keep_promise,
@@ -103,7 +103,7 @@ def _consider_head(state, jobs, rules, j, reserved):
     procs, plan = jobs.procs[j], jobs.plan[j]
     fits = procs <= count[FREE]
     if rules.backfill == CONSERVATIVE:
-        keep_promise(state, j, fits)
+        keep_promise(state, jobs, j, fits)
         return _START if fits else _PASS_OVER
     if rules.backfill != RESERVE:
         return _START if fits else _STOP
@@ -111,7 +111,11 @@ def _consider_head(state, jobs, rules, j, reserved):
     fits = fits and profile_fits(state.profile, work, procs, plan)
     if not fits:
         at = profile_earliest(state.profile, work, procs, plan, np.inf, np.inf)
-    profile_add(state.profile, at, at + plan, -procs)
+    until = hold_end(work, at, plan)
+    if fits:
+        # With a plan of 0 it is overdue at once.
+        until = max(until, np.nextafter(work, np.inf))
+    profile_add(state.profile, at, until, -procs)
     if fits:
         return _START
     return _STOP if reserved + 1 >= rules.reservations or count[FREE] == 0 else _PASS_OVER
@@ -132,7 +136,8 @@ def _consider_backfill(state, jobs, rules, j):
     if rules.backfill == RESERVE:
         if not profile_fits(state.profile, work, procs, plan):
             return _PASS_OVER
-        profile_add(state.profile, work, work + plan, -procs)
+        until = max(work + plan, np.nextafter(work, np.inf))
+        profile_add(state.profile, work, until, -procs)
     return _START
 
 

@@ -14,6 +14,7 @@ from ..jit import called, inlined
 
 __all__ = [
     "Profile",
+    "hold_end",
     "make_profile",
     "profile_add",
     "profile_advance",
@@ -134,6 +135,17 @@ def profile_fits(profile, now, procs, length):
     return True
 
 
+@inlined
+def hold_end(now, at, length):
+    """Where a hold of `length` from `at` ends.
+
+    What follows an overdue job begins a hair after `now`; the hair is not passed on.
+    """
+    if length > 0.0 and at <= np.nextafter(now, np.inf):
+        return now + length
+    return at + length
+
+
 @called
 def profile_earliest(profile, now, procs, length, own_begin, own_end):
     """Earliest start >= `now`, counting the caller's own reservation [own_begin, own_end) as free.
@@ -146,9 +158,9 @@ def profile_earliest(profile, now, procs, length, own_begin, own_end):
     while i + 1 < size and profile.at[i + 1] <= now:
         i += 1
     begin = now
+    end = now + length
     while begin < own_begin:
         after = profile.at[i + 1] if i + 1 < size else np.inf
-        end = begin + length
         if profile.free[i] >= procs:
             # A plan of 0 needs only the step it starts in.
             if end <= after:
@@ -161,5 +173,6 @@ def profile_earliest(profile, now, procs, length, own_begin, own_end):
                 return own_begin
         else:
             begin = after
+            end = hold_end(now, begin, length)
         i += 1
     return own_begin

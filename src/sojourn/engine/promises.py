@@ -6,7 +6,7 @@ import numpy as np
 
 from ..jit import called, inlined
 from .heap import heap_pop, heap_push
-from .profile import profile_add, profile_advance, profile_earliest, profile_reset
+from .profile import hold_end, profile_add, profile_advance, profile_earliest, profile_reset
 from .state import (
     DUE_WORK,
     DUES,
@@ -81,7 +81,7 @@ def _promise(state, jobs, j, own_begin, own_end):
     if at == own_begin:
         return
     profile_add(state.profile, own_begin, own_end, procs)
-    profile_add(state.profile, at, at + plan, -procs)
+    profile_add(state.profile, at, hold_end(state.clock[WORK], at, plan), -procs)
     state.promise[j] = at
     if np.isnan(state.first_promise[j]):
         state.first_promise[j] = at
@@ -132,13 +132,20 @@ def take_due(state):
 
 
 @inlined
-def keep_promise(state, j, started):
+def keep_promise(state, jobs, j, started):
     """After a due job's turn: its promise is kept, or it tries again in the next pass."""
-    if started:
-        state.promise[j] = np.nan
-    else:
-        heap_push(state.due_key, state.due_job, state.count[DUES], state.promise[j], j)
-        state.count[DUES] += 1
+    count = state.count
+    promise = state.promise[j]
+    if not started:
+        # Held up by a job whose plan is 0 and that started a moment ago.
+        heap_push(state.due_key, state.due_job, count[DUES], promise, j)
+        count[DUES] += 1
+        return
+    work, plan, procs = state.clock[WORK], jobs.plan[j], jobs.procs[j]
+    if promise < work:
+        profile_add(state.profile, promise, promise + plan, procs)
+        profile_add(state.profile, work, work + plan, -procs)
+    state.promise[j] = np.nan
 
 
 @called

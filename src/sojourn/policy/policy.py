@@ -135,15 +135,16 @@ def parse_policy(text: str | Policy | Score) -> Policy:
 
     Examples
     --------
-    >>> str(parse_policy("sjf+easy")), parse_policy("fcfs+easy:4@sjf").reservations
+    >>> str(parse_policy("sjf+easy")), parse_policy("easy:4@sjf").reservations
     ('sjf+easy', 4.0)
     """
     if isinstance(text, Policy):
         return text
     if isinstance(text, Score):
         return Policy(order=text)
-    name = text.strip().lower()
-    match = _FORM.fullmatch(POLICIES.get(name, name))
+    # An alias may be followed by its number of reservations or backfill order: easy:4@sjf.
+    name, rest = re.match(r"([^:@]*)(.*)", text.strip().lower(), re.DOTALL).groups()  # type: ignore[union-attr]
+    match = _FORM.fullmatch(POLICIES.get(name, name) + rest)
     if match is None:
         raise PolicyError(
             f"policy '{text}' cannot be read; write ORDER[+BACKFILL[:K][@ORDER]], such as "

@@ -47,7 +47,7 @@ class Score:
         """Return the same formula with other parameters."""
         return replace(self, theta=tuple(float(value) for value in theta))
 
-    @property
+    @cached_property
     def depends_on_time(self) -> bool:
         """Whether the formula reads `now`; one that does not is evaluated once per job."""
         code = self.formula.__code__

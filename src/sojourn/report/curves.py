@@ -137,6 +137,7 @@ def _state_floor(ax: Axes, ordered: Mapping[str, Floats], floor: float, seconds:
             textcoords="offset points",
             ha="right",
             va="bottom",
+            bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.5},
             color=PALETTE[index % len(PALETTE)],
             fontsize=8,
         )

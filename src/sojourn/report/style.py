@@ -173,6 +173,13 @@ def number(value: float) -> str:
     return f"{value:.3g}" if abs(value) >= 1e-3 else f"{value:.1e}"
 
 
+def _short(value: float) -> str:
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{number(value / size)} {letter}"
+    return number(value)
+
+
 _LENGTHS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))
 
 
@@ -233,9 +240,9 @@ def duration_axis(axis: Axis, low: float, high: float) -> None:
 
 
 def log_axis(axis: Axis, form: str = "{}") -> None:
-    """Write the powers of ten of a logarithmic axis as plain numbers."""
+    """Write the powers of ten of a logarithmic axis as short plain numbers: 100, 1 k, 10 k, 1 M."""
     axis.set_major_locator(ticker.LogLocator(10, numticks=7))
-    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: form.format(number(value))))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: form.format(_short(value))))
     axis.set_minor_locator(ticker.NullLocator())
 
 
