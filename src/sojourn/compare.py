@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .__about__ import __version__
 from .cluster import Cluster
 from .errors import OptionError
 from .policy import Control, Policy, Score, parse_policy
@@ -15,7 +16,7 @@ from .simulation import simulate
 from .workload import STANDARD, Jobs
 from .workload import clean as clean_jobs
 
-__all__ = ["MEASURES", "Measure", "Outcome", "best", "change", "compare"]
+__all__ = ["MEASURES", "Measure", "Outcome", "best", "change", "compare", "report"]
 
 
 @dataclass(frozen=True)
@@ -126,3 +127,42 @@ def change(row: dict[str, Any], base: dict[str, Any], measure: Measure) -> float
     """Return the relative change against another row, 0.1 for 10 % more; nan if undefined."""
     value, reference = row[measure.name], base[measure.name]
     return value / reference - 1.0 if reference > 0 else float("nan")
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def report(rows: Sequence[dict[str, Any]], title: str, pictures: dict[str, str]) -> str:
+    """Return a comparison as a page of Markdown: the answer, the table, the pictures.
+
+    Parameters
+    ----------
+    rows : from `Outcome.row`.
+    title : what was compared, in a few words.
+    pictures : caption -> file name, relative to the page.
+    """
+    first = MEASURES[0]
+    winners = sorted(best(rows, first))
+    lines = [f"# {title}", ""]
+    if winners:
+        top = rows[winners[0]]
+        gain = change(top, rows[0], first)
+        lines += [
+            f"Shortest mean wait: **{top['policy']}**, {top[first.name]:,.0f} s"
+            + (f" ({100 * gain:+.1f} % against {rows[0]['policy']})." if winners[0] else "."),
+            "",
+        ]
+    names = [f"{m.name.replace('_', ' ')}{f' ({m.unit})' if m.unit else ''}" for m in MEASURES]
+    lines += ["| policy | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
+    for place, row in enumerate(rows):
+        cells = (
+            f"**{_plain(row[m.name])}**" if place in best(rows, m) else _plain(row[m.name])
+            for m in MEASURES
+        )
+        lines.append(f"| {row['policy']} | " + " | ".join(cells) + " |")
+    lines += ["", "Bold: best of its column. Energy is busy and idle servers together.", ""]
+    for caption, file in pictures.items():
+        lines += [f"## {caption}", "", f"![{caption}]({file})", ""]
+    lines += [f"Made by sojourn {__version__}; each run's folder says with which options."]
+    return "\n".join(lines) + "\n"

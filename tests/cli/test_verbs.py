@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -205,6 +206,11 @@ def test_demo(run: Run, tmp_path: Path) -> None:
         assert len(pd.read_parquet(out / policy / "jobs.parquet")) == 5000
         assert (out / policy / "overview.png").stat().st_size > 10_000
     assert (out / "comparison.png").exists()
+    page = (out / "report.md").read_text()
+    assert "Shortest mean wait: **conservative**" in page
+    linked = re.findall(r"\]\((.*?)\)", page)
+    assert len(linked) == 5
+    assert all((out / file).is_file() for file in linked)
     assert str(out) in told.out
     assert "sojourn simulate" in told.out
     assert run("inspect", out / "log.swf.gz").code == 0

@@ -26,6 +26,7 @@ def demo(
     Example: sojourn demo --out demo
     """
     from ..compare import compare
+    from ..compare import report as write_page
     from ..output import check_folder, provenance, staged, write_run
     from ..report import compare as draw
     from ..report import save
@@ -49,10 +50,15 @@ def demo(
             rows.append(run.row())
             runs[run.policy] = run.result.jobs
     save(draw(runs), out / "comparison.png")
+    pictures = {"All policies": "comparison.png"}
+    pictures |= {policy: f"{policy}/overview.png" for policy in runs}
+    with staged(out) as place:
+        title = f"{_JOBS:,} jobs on {_PROCS} processors, load {_LOAD}"
+        place("report.md").write_text(write_page(rows, title, pictures), encoding="utf-8")
     show_comparison(rows)
     print(f"\nThe log is {log}; each policy has a folder in {out} with its job table,")
-    print("trajectory, summary and overview.png. All of them in one picture:")
-    print(f"{out}/comparison.png")
+    print("trajectory, summary and overview.png. All of them on one page:")
+    print(f"{out}/report.md")
     print("\nTry next:")
     print(f"  sojourn inspect {log}")
     print(f"  sojourn simulate {log} --policy sjf+easy --out {out}/sjf")
