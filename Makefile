@@ -32,7 +32,7 @@ test: kernels
 	SOJOURN_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n $(CORES) -m "not nightly"
 
 test-nightly: kernels
-	SOJOURN_EXAMPLES=100000 $(BIN)/python -m pytest -n $(CORES)
+	SOJOURN_PROFILE=nightly SOJOURN_EXAMPLES=100000 $(BIN)/python -m pytest -n $(CORES)
 
 check: $(VENV)/with-test,check,docs
 	$(BIN)/ruff format --check .

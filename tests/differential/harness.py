@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +17,9 @@ from oracle.strategies import Workload
 from oracle.strategies import _jitter as jitter
 
 from sojourn.cluster import Cluster
-from sojourn.engine.drive import DONE, Run
+from sojourn.engine.drive import DONE, Laws, Run
 from sojourn.engine.types import JobView
-from sojourn.policy import Control, Policy
+from sojourn.policy import Control, Policy, constant
 from sojourn.simulation import Options, _laws, _orders, _rules
 
 # Far more instants than so few jobs can have: a run that needs more has stopped moving.
@@ -64,6 +66,18 @@ def view_of(jobs: Sequence[Job]) -> JobView:
     return JobView(submit, work, plan, plan, procs, *(unknown,) * 4, unknown.astype(np.float64))
 
 
+@cache
+def _laws_at_rate_1(policy: Policy) -> Laws:
+    return _laws(policy, constant())
+
+
+def laws_of(policy: Policy, control: Control) -> Laws:
+    """The compiled functions, as `simulate` gathers them, without asking the policy each time."""
+    law, wake = control.pointers
+    base = _laws_at_rate_1(policy)
+    return replace(base, control=law, wake=wake, control_theta=control.parameters)
+
+
 def run_engine(
     pair: Pair,
     speed: Speed,
@@ -83,7 +97,7 @@ def run_engine(
         view,
         rules,
         _orders(view, policy),
-        _laws(policy, control),
+        laws_of(policy, control),
         control.initial,
         np.array(coins, dtype=np.float64),
     )

@@ -20,7 +20,7 @@ from .harness import compare, jittered
 
 USUAL = 2000
 EXAMPLES = int(os.environ.get("SOJOURN_EXAMPLES", USUAL))
-JOBS = 9
+JOBS = 8
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -59,7 +59,9 @@ def _sort(state, jobs, source, first, size, now, dynamic, keys, score, theta):
     for i in range(size):
         j = source[first + i]
         state.sorted[i] = j
-        in_order = in_order and (i == 0 or keys[state.sorted[i - 1]] <= keys[j])
+        if in_order and i > 0:
+            before = state.sorted[i - 1]
+            in_order = keys[before] < keys[j] or (keys[before] == keys[j] and before < j)
     if in_order:
         return
     for i in range(size):
