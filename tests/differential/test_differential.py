@@ -13,6 +13,7 @@ import random
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from oracle import Job
 from oracle.strategies import Workload, workloads
 
 from .cast import CONSTANT, PAIRS, switching
@@ -48,3 +49,28 @@ def test_engine_equals_oracle(name):
             compare(pair, speed, apart, coins, passes="event", exactly=False)
 
     agree()
+
+
+def crowd(rng: random.Random, min_plan: int) -> Workload:
+    """Many jobs in a short time: queues of several blocks of the index, widths of all classes."""
+    servers = rng.choice((3, 17, 64, 300))
+    jobs, submit = [], 0
+    for _ in range(rng.randrange(40, 120)):
+        submit += rng.choice((0, 0, 0, 1, 2))
+        work = rng.randrange(60)
+        procs = min(servers, int(servers ** rng.random()))
+        plan = rng.choice((work, work, work + rng.randrange(20), 5 * work, work // 2))
+        jobs.append(Job(submit, work, procs, max(plan, min_plan)))
+    return Workload(servers, tuple(jobs))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_long_queues(name):
+    pair = PAIRS[name]
+    for seed in range(max(1, EXAMPLES // 500)):
+        rng = random.Random(seed)
+        drawn = crowd(rng, pair.min_plan)
+        compare(pair, CONSTANT[1.0], drawn, exactly=True)
+        compare(pair, CONSTANT[1.0], drawn, passes="event", exactly=True)
+        coins = [rng.random() for _ in range(2 * len(drawn.jobs))]
+        compare(pair, rng.choice(switching(rng)), jittered(drawn, rng), coins, exactly=False)

@@ -112,7 +112,7 @@ def _consider_head(state, jobs, rules, j, reserved):
     at = work
     fits = fits and profile_fits(state.profile, work, procs, plan)
     if not fits:
-        at = profile_earliest(state.profile, work, procs, plan, np.inf, np.inf)
+        at = profile_earliest(state.profile, work, procs, plan)
     until = hold_end(work, at, plan)
     if fits:
         # With a plan of 0 it is overdue at once.

@@ -21,15 +21,17 @@ __all__ = [
     "profile_earliest",
     "profile_fits",
     "profile_reset",
+    "profile_sooner",
 ]
 
 
 class Profile(NamedTuple):
-    """Steps and their number (`size[0]`)."""
+    """Steps and their number (`size[0]`); `tried` belongs to `profile_sooner`."""
 
     at: np.ndarray
     free: np.ndarray
     size: np.ndarray
+    tried: np.ndarray
 
 
 def make_profile(room: int, servers: int) -> Profile:
@@ -38,6 +40,7 @@ def make_profile(room: int, servers: int) -> Profile:
         at=np.empty(room),
         free=np.empty(room, dtype=np.int64),
         size=np.ones(1, dtype=np.int64),
+        tried=np.zeros((int(servers).bit_length() + 1, 3)),
     )
     profile.at[0] = -np.inf
     profile.free[0] = servers
@@ -147,32 +150,64 @@ def hold_end(now, at, length):
 
 
 @called
-def profile_earliest(profile, now, procs, length, own_begin, own_end):
-    """Earliest start >= `now`, counting the caller's own reservation [own_begin, own_end) as free.
-
-    With a reservation of one's own the answer is never later than `own_begin`; without one, both
-    bounds are infinite.
-    """
+def profile_earliest(profile, now, procs, length):
+    """Earliest start >= `now` of a hold of `procs` processors for `length`."""
     size = profile.size[0]
     i = 0
     while i + 1 < size and profile.at[i + 1] <= now:
         i += 1
     begin = now
     end = now + length
-    while begin < own_begin:
+    while True:
         after = profile.at[i + 1] if i + 1 < size else np.inf
-        if profile.free[i] >= procs:
-            # A plan of 0 needs only the step it starts in.
-            if end <= after:
-                return begin
-        elif own_begin <= profile.at[i] < own_end:
-            # Own ground; behind it the step may go on, and there nothing is free.
-            if end <= min(after, own_end):
-                return begin
-            if own_end < after:
-                return own_begin
-        else:
+        if profile.free[i] < procs:
             begin = after
             end = hold_end(now, begin, length)
+        elif end <= after:
+            # A plan of 0 needs only the step it starts in.
+            return begin
         i += 1
-    return own_begin
+
+
+@called
+def profile_sooner(profile, now, procs, length, held, tried):
+    """Earliest start >= `now` for one that holds [held, held + length) already; `held` if none.
+
+    Its own ground counts as free: either all of the new place lies before it, or it reaches into
+    it, and then every step between the two must do.
+
+    Row k of `tried` remembers (procs, length, until) for about 2**k processors: so many for so
+    long are nowhere to be had before `until`, hence neither more of them nor for longer.
+    """
+    size = profile.size[0]
+    begin = now
+    k = 0
+    while True:
+        if tried[k, 0] <= procs and tried[k, 1] <= length:
+            begin = max(begin, tried[k, 2] - length)
+        if (1 << k) >= procs:
+            break
+        k += 1
+    i = _find(profile, begin)
+    begin = max(profile.at[i], now)
+    while begin + length <= held:
+        after = profile.at[i + 1] if i + 1 < size else np.inf
+        if profile.free[i] < procs:
+            begin = after
+        elif begin + length <= after:
+            return begin
+        i += 1
+    if held > tried[k, 2] or (procs <= tried[k, 0] and length <= tried[k, 1]):
+        tried[k, 0] = procs
+        tried[k, 1] = length
+        tried[k, 2] = held
+    begin = held
+    i = _find(profile, held)
+    if profile.at[i] >= held:
+        i -= 1
+    while i >= 0 and profile.free[i] >= procs:
+        begin = max(profile.at[i], now)
+        if begin == now:
+            break
+        i -= 1
+    return begin

@@ -6,7 +6,14 @@ import numpy as np
 
 from ..jit import called, inlined
 from .heap import heap_pop, heap_push
-from .profile import hold_end, profile_add, profile_advance, profile_earliest, profile_reset
+from .profile import (
+    hold_end,
+    profile_add,
+    profile_advance,
+    profile_earliest,
+    profile_reset,
+    profile_sooner,
+)
 from .state import (
     DUE_WORK,
     DUES,
@@ -73,15 +80,22 @@ def _sweep(key, job, size, promise):
 
 
 @inlined
-def _promise(state, jobs, j, own_begin, own_end):
-    """Promise job `j` its earliest start, if that is before the one it has."""
+def _promise(state, jobs, j, held):
+    """Promise job `j` its earliest start, if that is before the one it holds."""
     count = state.count
+    work = state.clock[WORK]
     procs, plan = jobs.procs[j], jobs.plan[j]
-    at = profile_earliest(state.profile, state.clock[WORK], procs, plan, own_begin, own_end)
-    if at == own_begin:
-        return
-    profile_add(state.profile, own_begin, own_end, procs)
-    profile_add(state.profile, at, hold_end(state.clock[WORK], at, plan), -procs)
+    if held == np.inf:
+        at = profile_earliest(state.profile, work, procs, plan)
+    else:
+        tried = state.profile.tried
+        at = profile_sooner(state.profile, work, procs, plan, held, tried)
+        if at == held:
+            return
+        profile_add(state.profile, held, held + plan, procs)
+        for k in range(tried.shape[0]):
+            tried[k, 2] = min(tried[k, 2], held)
+    profile_add(state.profile, at, hold_end(work, at, plan), -procs)
     state.promise[j] = at
     if np.isnan(state.first_promise[j]):
         state.first_promise[j] = at
@@ -104,12 +118,14 @@ def make_promises(state, jobs, rebuild):
         count[DUES] = 0
     else:
         profile_advance(state.profile, state.clock[WORK])
+        for k in range(state.profile.tried.shape[0]):
+            state.profile.tried[k, 2] = -np.inf
     for arrivals in range(2):
         for i in range(count[SORTED]):
             j = state.sorted[i]
-            begins = np.inf if rebuild else state.promise[j]
-            if (rebuild or begins < np.inf) == (arrivals == 0):
-                _promise(state, jobs, j, begins, begins + jobs.plan[j])
+            held = np.inf if rebuild else state.promise[j]
+            if (rebuild or held < np.inf) == (arrivals == 0):
+                _promise(state, jobs, j, held)
 
 
 @inlined
