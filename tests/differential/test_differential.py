@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from oracle import Job
 from oracle.strategies import Workload, workloads
 
-from .cast import CONSTANT, PAIRS, switching
+from .cast import CONSTANT, PAIRS, THREE, switching
 from .harness import compare, jittered
 
 USUAL = 2000
@@ -55,7 +55,7 @@ def crowd(rng: random.Random, min_plan: int) -> Workload:
     """Many jobs in a short time: queues of several blocks of the index, widths of all classes."""
     servers = rng.choice((3, 17, 64, 300))
     jobs, submit = [], 0
-    for _ in range(rng.randrange(40, 120)):
+    for _ in range(rng.randrange(40, 60)):
         submit += rng.choice((0, 0, 0, 1, 2))
         work = rng.randrange(60)
         procs = min(servers, int(servers ** rng.random()))
@@ -73,4 +73,6 @@ def test_long_queues(name):
         compare(pair, CONSTANT[1.0], drawn, exactly=True)
         compare(pair, CONSTANT[1.0], drawn, passes="event", exactly=True)
         coins = [rng.random() for _ in range(2 * len(drawn.jobs))]
-        compare(pair, rng.choice(switching(rng)), jittered(drawn, rng), coins, exactly=False)
+        # With other rates the oracle's rationals grow as long as the run.
+        speeds = [speed for speed in switching(rng) if set(speed.control.rates) <= set(THREE)]
+        compare(pair, rng.choice(speeds), jittered(drawn, rng), coins, exactly=False)
