@@ -29,10 +29,10 @@ kernels: $(VENV)/with-test,docs
 	$(BIN)/python -c "from sojourn.engine import load_all_kernels; load_all_kernels()"
 
 test: kernels
-	SOJOURN_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n $(CORES) -m "not nightly"
+	SOJOURN_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not nightly"
 
 test-nightly: kernels
-	SOJOURN_PROFILE=nightly SOJOURN_EXAMPLES=100000 $(BIN)/python -m pytest -n $(CORES)
+	SOJOURN_PROFILE=nightly SOJOURN_EXAMPLES=100000 $(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
 check: $(VENV)/with-test,check,docs
 	$(BIN)/ruff format --check .
