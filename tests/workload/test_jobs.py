@@ -182,3 +182,13 @@ def test_import_needs_neither_numba_nor_pandas() -> None:
     code = f"import sys, sojourn.workload; print(sorted({heavy} & {{*sys.modules}}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_only_keeps_copies_of_what_is_asked_for() -> None:
+    jobs = Jobs({"submit": [0, 1], "runtime": [5, 6], "procs": [1, 2], "user": [7, 8]})
+    few = jobs.only(["job", "submit", "runtime", "procs", "work"])
+    assert "user" not in few.names
+    assert few.user.tolist() == [-1, -1]
+    assert not np.shares_memory(few.submit, jobs.submit)
+    with pytest.raises(OptionError):
+        jobs.only(["colour"])

@@ -245,6 +245,13 @@ def chosen_rules(rules: str | None, keep_zero: bool) -> tuple[str, ...]:
     return tuple(name for name in chosen if not (keep_zero and name == "zero-runtime"))
 
 
+SIMULATED = (
+    *("job", "submit", "runtime", "work", "procs", "estimate"),
+    *("user", "group", "queue", "partition", "memory"),
+)
+"""What a run looks at; the other columns of a log only cost memory."""
+
+
 def cleaned(jobs: Jobs, procs: int, rules: tuple[str, ...], *, strict: bool = False) -> Jobs:
     """Return the jobs after cleaning; an error if none is left."""
     from ..workload import clean

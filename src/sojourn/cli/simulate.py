@@ -102,6 +102,8 @@ def simulate(
     jobs = o.read_jobs(log, log_format, columns=columns, strict=strict, width=width)
     size = o.machine_size(jobs, procs)
     jobs = o.cleaned(jobs, size, o.chosen_rules(rules, keep_zero), strict=strict)
+    if format != "swf":
+        jobs = jobs.only(o.SIMULATED)
     clock.append(time.perf_counter())
     engine.wait()
 

@@ -286,6 +286,12 @@ class Jobs:
         twin._header, twin._source, twin._report = self._header, self._source, self._report
         return twin
 
+    def only(self, names: Iterable[str]) -> Jobs:
+        """Return jobs with copies of some columns alone, so that the memory of the rest can go."""
+        wanted = set(names)
+        check_names(wanted)
+        return self._with({n: c.copy() for n, c in self._columns.items() if n in wanted})
+
     def replace(
         self,
         *,
