@@ -208,3 +208,18 @@ def test_bad_jobs_are_named():
         )
         with pytest.raises(InputError, match=told):
             sojourn.simulate(jobs, 3, clean=())
+
+
+def test_ties_of_a_backfill_order_go_by_submission():
+    # Three of four servers are held and two full-width jobs have reservations; the last two are
+    # equally wide and fit one at a time. By estimate the second is first, by submission the first.
+    jobs = sojourn.Jobs(
+        {
+            "submit": [0, 1, 1, 1, 1],
+            "runtime": [100, 1, 1, 50, 20],
+            "estimate": [100, 1, 1, 50, 20],
+            "procs": [3, 4, 4, 1, 1],
+        }
+    )
+    result = sojourn.simulate(jobs, 4, "sjf+easy:2@largest")
+    assert result.start.tolist() == [0, 100, 101, 1, 51]
