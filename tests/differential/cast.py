@@ -50,7 +50,7 @@ PAIRS = {
             parse_policy("fcfs+easy:2@sjf"),
             ordered(orders.fcfs, "easy", 2, orders.sjf),
         ),
-        # The list of candidates comes by estimate, and has to be put in order by width and then job.
+        # The candidates come by estimate, and have to be put in order by width and then job.
         Pair(
             "sjf+easy:2@largest",
             parse_policy("sjf+easy:2@largest"),
