@@ -5,6 +5,7 @@
     SojournError                 anything this package raises on purpose
     ├── InputError               the caller's input is wrong: exit code 2
     │   ├── LogError             a workload file: names file, line and field
+    │   ├── ClusterError         a cluster file: names file, line and field
     │   ├── JobError             a job's values: names the job and the field
     │   ├── PolicyError          a policy, order, backfill or control that cannot be used
     │   └── OptionError          any other option or argument
@@ -26,8 +27,8 @@ class InputError(SojournError):
     """The input is wrong; the message says what to change."""
 
 
-class LogError(InputError):
-    """A workload file that cannot be read as what it claims to be.
+class _FileError(InputError):
+    """A file that cannot be read as what it claims to be.
 
     Parameters
     ----------
@@ -45,6 +46,9 @@ class LogError(InputError):
         line: int | None = None,
         field: str | None = None,
     ) -> None:
+        # Names quoted from a file may have line ends in them; a message is one line.
+        problem = " ".join(problem.split())
+        field = None if field is None else " ".join(field.split())
         self.path = str(path)
         self.line = line
         self.field = field
@@ -55,6 +59,14 @@ class LogError(InputError):
         if field is not None:
             where += f", field '{field}'"
         super().__init__(f"{where}: {problem}")
+
+
+class LogError(_FileError):
+    """A workload file that cannot be read, or written."""
+
+
+class ClusterError(_FileError):
+    """A cluster file, or a description of a cluster, that cannot be read."""
 
 
 class JobError(InputError):

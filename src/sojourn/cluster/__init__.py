@@ -1,6 +1,41 @@
-"""What jobs run on: `cluster` counts the servers, `power` says what they draw."""
+"""What jobs run on: `cluster` counts the servers or names the nodes, `power` says what they draw.
 
-from .cluster import Cluster
+- `cluster`: `Cluster`, counted or of named nodes; `server`: one model of server, and a node
+- `power`: watts of a counted server by rate
+- `read`: a cluster from any file; `specpower`: published results; `description`: what people write
+- `report`: what reading found; `query`: which servers; `library`: servers known by name
+"""
+
+from .cluster import Cluster, NodeColumns
+from .description import parse_cluster, write_cluster
+from .library import find_server, library
 from .power import XEON_5430, ConstantPower, Power, RatePower, ScaledPower
+from .query import parse_query
+from .read import find_cluster, read_cluster
+from .report import ClusterReport, Remark
+from .server import LEVELS, PROCESSORS, Node, Server
+from .specpower import read_specpower
 
-__all__ = ["XEON_5430", "Cluster", "ConstantPower", "Power", "RatePower", "ScaledPower"]
+__all__ = [
+    "LEVELS",
+    "PROCESSORS",
+    "XEON_5430",
+    "Cluster",
+    "ClusterReport",
+    "ConstantPower",
+    "Node",
+    "NodeColumns",
+    "Power",
+    "RatePower",
+    "Remark",
+    "ScaledPower",
+    "Server",
+    "find_cluster",
+    "find_server",
+    "library",
+    "parse_cluster",
+    "parse_query",
+    "read_cluster",
+    "read_specpower",
+    "write_cluster",
+]

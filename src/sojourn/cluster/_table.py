@@ -1,0 +1,200 @@
+"""Tables of any origin as rows of text: unpacked, decoded and split, one line at a time."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import lzma
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple
+
+from ..errors import ClusterError
+
+__all__ = ["LONGEST", "Table", "key", "number", "read_table", "read_text"]
+
+LONGEST = 1 << 20
+"""Characters a line may have."""
+
+_MOST_TEXT = 1 << 24
+_HEAD = 4096
+_GZIP = b"\x1f\x8b"
+_XZ = b"\xfd7zXZ\x00"
+_SEPARATORS = ",;\t"
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d{1,2}")
+_BLANKS = re.compile(r"(?<=\d)[ \u00a0\u202f](?=\d{3}(\D|$))")
+
+Path = str | os.PathLike[str]
+
+
+class Table(NamedTuple):
+    """A line of column names, and the rows below it, each with the line on which it ends."""
+
+    header: list[str]
+    rows: Iterator[tuple[int, list[str]]]
+
+
+def key(name: str) -> str:
+    """Return a column's name without what varies between releases: case, blanks, signs.
+
+    >>> key("# Cores Per Chip "), key("Memory (GB)"), key("Average watts@10% of target load")
+    ('coresperchip', 'memorygb', 'averagewatts10oftargetload')
+    """
+    return "".join(c for c in name.lower() if c.isalnum())
+
+
+def number(token: str) -> float:
+    """Return a number; thousands may be separated, and ``95,3`` has a decimal comma.
+
+    Raises
+    ------
+    ValueError
+        When it is none, or not finite.
+    """
+    try:
+        value = float(token)
+    except ValueError:
+        token = token.strip()
+        if _THOUSANDS.fullmatch(token):
+            value = float(token.replace(",", ""))
+        elif _DECIMAL_COMMA.fullmatch(token):
+            value = float(token.replace(",", "."))
+        else:
+            value = float(_BLANKS.sub("", token))
+    if value - value != 0:
+        raise ValueError(token)
+    return value
+
+
+def read_table(path: Path, *, longest: int = LONGEST) -> Table:
+    """Read a table separated by commas, semicolons or tabs; its first line names the columns.
+
+    Parameters
+    ----------
+    path : plain, or packed with gzip or xz; UTF-8, UTF-16 or Latin-1.
+    longest : characters a line may have.
+    """
+    lines = _lines(path, longest)
+    before = 0
+    for first in lines:
+        if first.strip():
+            break
+        before += 1
+    else:
+        raise _empty(path)
+    # Column names of the published table end in stray tabs, which do not separate.
+    bare = re.sub(r"\s*([,;])\s*", r"\1", re.sub(r'"[^"]*"', "", first))
+    separator = max(_SEPARATORS, key=bare.count)
+    rows = _rows(path, first, lines, separator, before)
+    header = next(rows, None)
+    if header is None:
+        raise _empty(path)
+    return Table(header[1], rows)
+
+
+def _empty(path: Path) -> ClusterError:
+    return ClusterError(path, "is empty; give a table with a line of column names")
+
+
+def _rows(
+    path: Path, first: str, lines: Iterator[str], separator: str, before: int
+) -> Iterator[tuple[int, list[str]]]:
+    def all_lines() -> Iterator[str]:
+        yield first
+        yield from lines
+
+    reader = csv.reader(all_lines(), delimiter=separator, skipinitialspace=separator != "\t")
+    try:
+        for row in reader:
+            if any(map(str.strip, row)):
+                yield reader.line_num + before, row
+    except csv.Error as error:
+        line = reader.line_num + before
+        raise ClusterError(path, f"is not a table ({error}); correct the line", line=line) from None
+
+
+def read_text(path: Path) -> str:
+    """Return the whole text of a file that people write: at most 16 million characters."""
+    text = []
+    size = 0
+    for line in _lines(path, LONGEST):
+        size += len(line)
+        if size > _MOST_TEXT:
+            raise ClusterError(path, "is too long for a description; check the file")
+        text.append(line)
+    return "".join(text)
+
+
+def _lines(path: Path, longest: int) -> Iterator[str]:
+    """Yield the lines of a file with their ends, never holding more than one."""
+    with _opened(path) as file:
+        encoding = _encoding(file)
+        text = io.TextIOWrapper(file, encoding or "latin-1", errors="replace", newline="")
+        count = 0
+        while line := text.readline(longest + 1):
+            count += 1
+            if "\0" in line:
+                raise ClusterError(path, "is a binary file, not a table; check the file's format")
+            if len(line) > longest:
+                raise ClusterError(
+                    path, f"is longer than {longest:,} characters; correct the line", line=count
+                )
+            yield line if encoding or line.isascii() else _utf8(line)
+
+
+def _utf8(line: str) -> str:
+    """Return a line that was read as Latin-1, as UTF-8 if it is that."""
+    try:
+        return line.encode("latin-1").decode("utf-8")
+    except UnicodeDecodeError:
+        return line
+
+
+def _encoding(file: Any) -> str | None:
+    """Return the encoding that the first bytes show, or None for UTF-8 or Latin-1, line by line."""
+    head = file.peek(_HEAD)[:_HEAD]
+    if head.startswith(b"\xef\xbb\xbf"):
+        file.read(3)
+        return None
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    # Without a mark: every other byte of text in Latin letters is 0.
+    pairs = len(head) // 2
+    if pairs > 1 and 0 in head:
+        if head[1::2].count(0) >= 0.9 * pairs and head[::2].count(0) == 0:
+            return "utf-16-le"
+        if head[::2].count(0) >= 0.9 * pairs and head[1::2].count(0) == 0:
+            return "utf-16-be"
+    return None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a file, unpacked if its first bytes say gzip or xz, with errors that say what to do."""
+    try:
+        with ExitStack() as stack:
+            file: Any = stack.enter_context(open(path, "rb"))
+            head = file.peek(len(_XZ))
+            if head.startswith(_GZIP):
+                file = stack.enter_context(gzip.GzipFile(fileobj=file))
+            elif head.startswith(_XZ):
+                file = stack.enter_context(lzma.LZMAFile(file))
+            yield stack.enter_context(io.BufferedReader(file))
+    except FileNotFoundError:
+        raise ClusterError(path, "no such file; check the path") from None
+    except IsADirectoryError:
+        raise ClusterError(path, "is a directory; name a file inside it") from None
+    except PermissionError:
+        raise ClusterError(path, "cannot be read; check the file's permissions") from None
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise ClusterError(
+            path, f"the archive is cut short or damaged ({error}); fetch the file again"
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ClusterError(path, f"cannot be read ({reason}); check the path") from None

@@ -1,0 +1,118 @@
+"""Clusters from any file: which of the formats it is, is seen from the file."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path as FilePath
+
+from ..errors import ClusterError
+from . import description, specpower
+from ._layout import field_of
+from ._table import Path, key, read_table
+from .cluster import Cluster
+from .description import KEYS, parse_cluster
+
+__all__ = ["find_cluster", "read_cluster"]
+
+_TOML = re.compile(r"\s*(\[|[A-Za-z_-]+\s*=)")
+_COUNTS = re.compile(r"\s*\d+\s*[x×*]\s*\S")
+_PACKED = (".gz", ".xz")
+
+
+def read_cluster(
+    path: Path,
+    *,
+    processor: str | None = None,
+    reference_ops: float | None = None,
+    catalogue: Cluster | None = None,
+    noncompliant: str = "refuse",
+    split: bool = True,
+    strict: bool = False,
+) -> Cluster:
+    """Read a cluster: a table of SPECpower results, or a description in CSV or TOML.
+
+    Parameters
+    ----------
+    path : the file, plain or packed with gzip or xz.
+    processor : what counts as a processor: ``core``, ``chip`` or ``node``; default: what the file
+        says, or ``core``.
+    reference_ops : operations per second of the processor on which runtimes were recorded;
+        default: what the file says, or the average processor [gomez2012, eq. 1].
+    catalogue : where the servers that a description names are; default: the file that it names,
+        or the built-in library.
+    noncompliant, split, strict : as for `read_specpower`; of no effect on descriptions.
+
+    Raises
+    ------
+    ClusterError
+        When it is none of these, or says what no cluster can be.
+    """
+    if _suffix(path) == ".toml":
+        return _read_toml(path, processor, reference_ops, catalogue)
+    table = read_table(path)
+    if _TOML.match(table.header[0]):
+        return _read_toml(path, processor, reference_ops, catalogue)
+    kind = processor or "core"
+    ours = {key(name) for name in KEYS}
+    described = sum(key(name) in ours for name in table.header)
+    published = sum(field_of(name) is not None and key(name) not in ours for name in table.header)
+    if not described and not published:
+        shown = ", ".join(name.strip() for name in table.header)[:60]
+        raise ClusterError(
+            path,
+            f"is no cluster file: its columns are '{shown}'; give a SPECpower table, or a "
+            f"description with columns {', '.join(KEYS)}",
+        )
+    if described > published:
+        return description.cluster_of_table(
+            path, table, processor=kind, reference_ops=reference_ops, catalogue=catalogue
+        )
+    return specpower.cluster_of_table(
+        path,
+        table,
+        noncompliant=noncompliant,
+        split=split,
+        processor=kind,
+        strict=strict,
+        reference_ops=reference_ops,
+    )
+
+
+def _read_toml(
+    path: Path, processor: str | None, reference_ops: float | None, catalogue: Cluster | None
+) -> Cluster:
+    return description.read_toml(
+        path,
+        processor=processor,
+        reference_ops=reference_ops,
+        catalogue=catalogue,
+        read_catalogue=_read_catalogue,
+    )
+
+
+def _read_catalogue(path: FilePath) -> Cluster:
+    """Read the servers that a description names; a catalogue cannot name another one."""
+    if _suffix(path) == ".toml":
+        raise ClusterError(path, "is a description; 'servers' must be a table of servers")
+    return read_cluster(path)
+
+
+def _suffix(path: Path) -> str:
+    name = FilePath(os.fspath(path))
+    return (name.with_suffix("") if name.suffix.lower() in _PACKED else name).suffix.lower()
+
+
+def find_cluster(
+    what: str, *, processor: str | None = None, noncompliant: str = "refuse", strict: bool = False
+) -> Cluster:
+    """Return the cluster of a file, or of counts such as ``64 x X5670``; for command lines.
+
+    Parameters
+    ----------
+    what : a path, or counts of library servers.
+    processor, noncompliant, strict : as for `read_cluster`.
+    """
+    if _COUNTS.match(what) and not os.path.exists(what):
+        return parse_cluster(what, processor=processor or "core")
+    return read_cluster(what, processor=processor, noncompliant=noncompliant, strict=strict)

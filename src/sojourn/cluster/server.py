@@ -1,0 +1,96 @@
+"""A model of server: what SPECpower_ssj2008 measures of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import OptionError
+
+__all__ = ["LEVELS", "PROCESSORS", "Node", "Server"]
+
+LEVELS = tuple(i / 10 for i in range(11))
+"""Load levels of the benchmark: active idle, 10 %, ..., 100 % of the target."""
+
+PROCESSORS = ("core", "chip", "node")
+"""What counts as one processor of a job."""
+
+# What is measured is far from it; sums and ratios of such numbers are finite.
+_MOST = 1e12
+
+
+@dataclass(frozen=True)
+class Server:
+    """One model of server.
+
+    Parameters
+    ----------
+    model : its short name, such as ``X5670``.
+    cores : of the whole server.
+    ops : operations per second at 100 % load, of the whole server.
+    watts : of the whole server at the eleven `LEVELS`, active idle first; or only at idle and
+        100 %, with a straight line between.
+    chips : sockets.
+    memory : GB; nan if not known.
+    features : words that jobs can ask for, such as ``gpu``.
+    idle_known : whether the idle watts were measured; where they were not, they count as 0.
+    facts : what else is known (vendor, system, processor, published, ...), for queries.
+    """
+
+    model: str
+    cores: int
+    ops: float
+    watts: tuple[float, ...]
+    chips: int = 1
+    memory: float = math.nan
+    features: frozenset[str] = frozenset()
+    idle_known: bool = True
+    facts: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.watts) == 2:
+            idle, full = self.watts
+            object.__setattr__(
+                self, "watts", tuple(idle + (full - idle) * level for level in LEVELS)
+            )
+        if math.isnan(self.memory):
+            # The one nan of the module is equal to itself where servers are compared.
+            object.__setattr__(self, "memory", math.nan)
+        self._check("cores", self.cores, 1 <= self.cores <= _MOST and self.cores == int(self.cores))
+        self._check("chips", self.chips, 1 <= self.chips <= _MOST and self.chips == int(self.chips))
+        self._check("ops", self.ops, 1 / _MOST <= self.ops <= _MOST)
+        self._check("memory", self.memory, math.isnan(self.memory) or 0 < self.memory <= _MOST)
+        if len(self.watts) != len(LEVELS):
+            raise OptionError(
+                f"server {self.model}: {len(self.watts)} watts; give 2 (idle, 100 %) or 11 levels"
+            )
+        for level, watts in zip(LEVELS, self.watts, strict=True):
+            self._check(f"watts at {level:.0%}", watts, 0 <= watts <= _MOST)
+
+    def _check(self, name: str, value: float, good: bool) -> None:
+        if not good:
+            raise OptionError(
+                f"server {self.model}: {name} = {value:g}; give a number above 0"
+                + (" (of W), or 0" if name.startswith("watts") else f", at most {_MOST:g}")
+            )
+
+    def procs(self, processor: str = "core") -> int:
+        """How many processors it is, if one is a core, a chip or a whole node."""
+        return {"core": self.cores, "chip": self.chips, "node": 1}[processor]
+
+    def watts_at(self, load: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Watts at a load between 0 and 1, on straight lines between the measured levels."""
+        return np.interp(load, LEVELS, self.watts)
+
+
+@dataclass(frozen=True)
+class Node:
+    """One machine of a cluster: a name, and the model of server it is."""
+
+    name: str
+    server: Server
