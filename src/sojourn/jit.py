@@ -24,7 +24,7 @@ from numba import config
 
 from .__about__ import __version__
 
-__all__ = ["cache_folder", "called", "compiled", "inlined", "is_cold", "notice_if_cold"]
+__all__ = ["cache_folder", "called", "compiled", "inlined", "is_cold", "notice_if_cold", "spliced"]
 
 
 def _source_digest() -> str:
@@ -139,6 +139,14 @@ _PART = {**_OPTIONS, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrappe
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small part of a kernel so that it always melts into its caller."""
     return numba.njit(forceinline=True, **_PART)(function)
+
+
+def spliced(function: Callable[..., Any]) -> Any:
+    """Paste a part of a kernel into its only caller, before that is compiled.
+
+    For the machine as `inlined`; but a part that calls many others is not compiled twice.
+    """
+    return numba.njit(inline="always", **_PART)(function)
 
 
 def called(function: Callable[..., Any]) -> Any:

@@ -64,6 +64,14 @@ def load_kernel(rules: Rules) -> Any:
         from .preemptive import run_preemptive
 
         return run_preemptive
+    if rules.named:
+        if is_indexed(rules):
+            from .named import run_named
+
+            return run_named
+        from .named_planned import run_named_planned
+
+        return run_named_planned
     if is_indexed(rules):
         from .ordered import run_ordered
 
@@ -84,6 +92,8 @@ class Laws:
     control: Any
     wake: Any
     control_theta: NDArray[np.float64]
+    placement: Any = None
+    placement_theta: NDArray[np.float64] | None = None
 
 
 class Run:
@@ -97,11 +107,13 @@ class Run:
         laws: Laws,
         rate: float,
         coins: NDArray[np.float64],
+        nodes: Any = None,
     ) -> None:
         self.jobs = jobs
         self.rules = rules
         self.laws = laws
         self.initial_rate = rate
+        self.nodes = nodes
         self.state: State = make_state(jobs, rules, orders, rate, coins)
         self.recording: Recording = make_recording(len(jobs.submit), rules)
         self._kernel = load_kernel(rules)
@@ -109,23 +121,14 @@ class Run:
     def advance(self, instants: int = 2**62) -> int:
         """Run on for at most so many instants; rows are enlarged as needed."""
         laws = self.laws
+        scores = (laws.order, laws.order_theta, laws.backfill, laws.backfill_theta)
+        controls = (laws.control, laws.wake, laws.control_theta)
+        named = self.nodes is not None
+        placement = (laws.placement, laws.placement_theta) if named else ()
         while True:
-            status = int(
-                self._kernel(
-                    self.state,
-                    self.recording,
-                    self.jobs,
-                    self.rules,
-                    laws.order,
-                    laws.order_theta,
-                    laws.backfill,
-                    laws.backfill_theta,
-                    laws.control,
-                    laws.wake,
-                    laws.control_theta,
-                    instants,
-                )
-            )
+            nodes = (self.nodes,) if named else ()
+            things = (self.state, *nodes, self.recording, self.jobs, self.rules)
+            status = int(self._kernel(*things, *scores, *controls, *placement, instants))
             if status != FULL:
                 return status
             self._enlarge()
@@ -164,3 +167,7 @@ class Run:
                 else column
             )
         self.recording = Recording(**grown)
+        if self.nodes is not None:
+            from .nodes import enlarge
+
+            self.nodes = enlarge(self.nodes, self.rules.servers, self.rules.log)

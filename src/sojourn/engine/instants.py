@@ -12,7 +12,8 @@ import numba
 import numpy as np
 from numba import types
 
-from ..jit import inlined
+from ..jit import inlined, spliced
+from .nodes import NODE_SCORE_POINTER, NODES
 from .state import (
     ANCHOR_TIME,
     ANCHOR_WORK,
@@ -66,6 +67,7 @@ __all__ = [
     "DONE",
     "FULL",
     "KERNEL",
+    "NAMED_KERNEL",
     "PAUSED",
     "READY",
     "next_instant",
@@ -74,7 +76,7 @@ __all__ = [
 
 DONE, PAUSED, FULL, DECIDE, READY = range(5)
 
-_RULES = Rules(1, 0, 1, *(False,) * 11)
+_RULES = Rules(1, 0, 1, *(False,) * 13)
 _STATE = make_state(empty_jobs(), _RULES, Orders(np.empty(0), None), 1.0, np.empty(0))
 _THETA = types.float64[::1]
 # state, recording, jobs, rules, order, backfill order, control, its wake-up, budget of instants
@@ -92,6 +94,15 @@ KERNEL = types.int64(
     _THETA,
     types.int64,
 )
+# With named nodes after the state, and the placement's score before the budget.
+NAMED_KERNEL = types.int64(
+    KERNEL.args[0],
+    NODES,
+    *KERNEL.args[1:-1],
+    NODE_SCORE_POINTER,
+    _THETA,
+    types.int64,
+)
 
 
 @inlined
@@ -100,7 +111,7 @@ def _time_of(clock, work):
     return clock[ANCHOR_TIME] + (work - clock[ANCHOR_WORK]) / clock[RATE]
 
 
-@inlined
+@spliced
 def _advance(state, rules, at, ends):
     """Move both clocks to `at` and integrate the measures over the interval that ends there."""
     clock = state.clock
@@ -151,7 +162,7 @@ def _view(state, rules, event, before, coin):
     )
 
 
-@inlined
+@spliced
 def _steer(state, recording, rules, control, theta, event, before):
     """Ask the control for the rate after an event; a change re-anchors the work clock, O(1)."""
     clock = state.clock
@@ -172,7 +183,7 @@ def _steer(state, recording, rules, control, theta, event, before):
         count[EPOCHS] = at + 1
 
 
-@inlined
+@spliced
 def _drain(state, recording, jobs, rules, control, theta):
     """Departures, then arrivals, then the switch; the control looks after each.
 
@@ -208,7 +219,7 @@ def _drain(state, recording, jobs, rules, control, theta):
             return
 
 
-@inlined
+@spliced
 def _is_full(state, recording, jobs, rules, at):
     """Whether the rows may not hold one more instant, whatever it brings."""
     count = state.count
@@ -228,7 +239,7 @@ def _is_full(state, recording, jobs, rules, at):
     )
 
 
-@inlined
+@spliced
 def next_instant(state, recording, jobs, rules, control, theta, budget):
     """Go to the next instant and drain it: READY for a pass, or why not."""
     clock = state.clock
@@ -257,7 +268,7 @@ def next_instant(state, recording, jobs, rules, control, theta, budget):
     return READY
 
 
-@inlined
+@spliced
 def settle(state, recording, rules, wake, theta):
     """After a pass: set the timers and write a row.
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..jit import compiled, inlined
 from .easy import find_shadow, may_backfill
 from .instants import KERNEL, READY, next_instant, settle
-from .queue import queue_find, queue_insert, queue_remove
+from .queue import queue_find
 from .state import (
     ARRIVED,
     CURSOR,
@@ -24,32 +24,12 @@ from .state import (
     WAITING,
 )
 from .steps import begin
+from .waiting import enqueue, unqueue
 
 __all__ = ["run_ordered"]
 
 # What a quick look at a single arrival settles.
 _FULL_PASS, _START, _WAIT = range(3)
-
-
-@inlined
-def _enqueue(state, jobs, rules, j):
-    count = state.count
-    rank = state.queue.rank[j]
-    if count[WAITING] == 0 or rank < count[HEAD]:
-        count[HEAD] = rank
-        count[SHADOW_KNOWN] = 0
-    for which in range(2 if rules.own_backfill_order else 1):
-        index = state.queue if which == 0 else state.backfill
-        queue_insert(index, j, jobs.procs[j], jobs.plan[j])
-    count[WAITING] += 1
-
-
-@inlined
-def _unqueue(state, rules, j):
-    queue_remove(state.queue, j)
-    if rules.own_backfill_order:
-        queue_remove(state.backfill, j)
-    state.count[WAITING] -= 1
 
 
 @inlined
@@ -119,7 +99,7 @@ def _ordered_pass(state, jobs, rules):
         verdict = _look_at_arrival(state, jobs, rules)
     if verdict != _START:
         for j in range(count[ARRIVED] - count[NEW], count[ARRIVED]):
-            _enqueue(state, jobs, rules, j)
+            enqueue(state, jobs, rules, j)
     count[NEW] = 0
     count[CURSOR] = -1
     while verdict != _WAIT:
@@ -130,8 +110,8 @@ def _ordered_pass(state, jobs, rules):
             j = _choose(state, jobs, rules)
             if j < 0:
                 break
-            _unqueue(state, rules, j)
-        begin(state, jobs, rules, j)
+            unqueue(state, rules, j)
+        begin(state, jobs, rules, j, 1.0)
 
 
 @compiled(KERNEL)

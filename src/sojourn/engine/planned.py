@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import called, compiled, inlined
+from ..jit import compiled, inlined
 from .easy import find_shadow, may_backfill
-from .heap import heap_pop, heap_push
 from .instants import KERNEL, READY, next_instant, settle
 from .profile import hold_end, profile_add, profile_earliest, profile_fits
 from .promises import (
     is_overdue,
     keep_promise,
+    list_concerned,
     make_promises,
     next_due,
     plan_profile,
-    take_due,
 )
 from .state import (
     ARRIVED,
@@ -36,43 +35,16 @@ from .state import (
     WAS_OVERDUE,
     WORK,
 )
-from .steps import begin, list_insert, list_remove
+from .steps import begin
+from .waiting import list_insert, list_remove, put_in_order
 
 __all__ = ["run_planned"]
 
 _START, _PASS_OVER, _STOP = range(3)
 
 
-@called
-def _sort_heap(key, job, size, target):
-    """Write the jobs of a heap to `target`, by (key, job)."""
-    for i in range(size):
-        target[i] = job[0]
-        heap_pop(key, job, size - i)
-
-
 @inlined
-def _sort(state, jobs, source, first, size, now, dynamic, keys, score, theta):
-    """Put jobs in order in `state.sorted`: by their score now, or by their fixed keys."""
-    state.count[SORTED] = size
-    in_order = not dynamic
-    for i in range(size):
-        j = source[first + i]
-        state.sorted[i] = j
-        if in_order and i > 0:
-            before = state.sorted[i - 1]
-            in_order = keys[before] < keys[j] or (keys[before] == keys[j] and before < j)
-    if in_order:
-        return
-    for i in range(size):
-        j = source[first + i]
-        value = score(jobs, j, now, theta) if dynamic else keys[j]
-        heap_push(state.score, state.scored, i, value, j)
-    _sort_heap(state.score, state.scored, size, state.sorted)
-
-
-@inlined
-def _promise_and_take(state, jobs, rules, now, order, theta, new):
+def _promise_and_take(state, jobs, rules, order, theta, new):
     """Conservative: update the promises, then list the jobs that are due, in order."""
     count = state.count
     overdue = is_overdue(state)
@@ -80,19 +52,7 @@ def _promise_and_take(state, jobs, rules, now, order, theta, new):
     count[WAS_OVERDUE] = 1 if overdue else 0
     everybody = rebuild or count[EARLY] == 1
     for step in range(2):
-        if step == 0:
-            source, first, size = state.waiting, count[FIRST], count[WAITING]
-            if not everybody:
-                # Only the arrivals of this instant are without a promise.
-                source, first, size = state.chosen, 0, new
-                for i in range(new):
-                    state.chosen[i] = count[ARRIVED] - new + i
-        else:
-            take_due(state)
-            source, first, size = state.chosen, 0, count[SORTED]
-            for i in range(size):
-                state.chosen[i] = state.sorted[i]
-        _sort(state, jobs, source, first, size, now, rules.dynamic_order, state.key, order, theta)
+        list_concerned(state, jobs, rules, step, everybody, new, order, theta)
         if step == 0:
             make_promises(state, jobs, rebuild)
 
@@ -157,11 +117,11 @@ def _planned_pass(state, jobs, rules, now, order, theta, backfill, backfill_thet
     for half in range(2):
         if half == 0:
             if rules.backfill == CONSERVATIVE:
-                _promise_and_take(state, jobs, rules, now, order, theta, new)
+                _promise_and_take(state, jobs, rules, order, theta, new)
             else:
                 if rules.backfill == RESERVE:
                     plan_profile(state)
-                _sort(
+                put_in_order(
                     state, jobs, state.waiting, count[FIRST], count[WAITING], now,
                     rules.dynamic_order, state.key, order, theta,
                 )  # fmt: skip
@@ -172,7 +132,7 @@ def _planned_pass(state, jobs, rules, now, order, theta, backfill, backfill_thet
                 find_shadow(state, jobs.procs[state.sorted[examined - 1]])
             if rules.own_backfill_order:
                 examined = 0
-                _sort(
+                put_in_order(
                     state, jobs, state.waiting, count[FIRST], count[WAITING], now,
                     rules.dynamic_backfill, state.backfill_key, backfill, backfill_theta,
                 )  # fmt: skip
@@ -189,7 +149,7 @@ def _planned_pass(state, jobs, rules, now, order, theta, backfill, backfill_thet
                 break
             if verdict == _START:
                 list_remove(state, j)
-                begin(state, jobs, rules, j)
+                begin(state, jobs, rules, j, 1.0)
     if rules.backfill == CONSERVATIVE:
         next_due(state)
 

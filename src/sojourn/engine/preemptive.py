@@ -109,7 +109,7 @@ def _preemptive_pass(state, recording, jobs, rules):
         for i in range(staying, running):
             preempt(state, recording, jobs, rules, state.scored[i])
     for i in range(joining):
-        begin(state, jobs, rules, state.chosen[i])
+        begin(state, jobs, rules, state.chosen[i], 1.0)
     for i in range(stopping):
         _wait(state, state.scored[count[RUNNING] - joining + i])
 

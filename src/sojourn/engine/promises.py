@@ -15,21 +15,27 @@ from .profile import (
     profile_sooner,
 )
 from .state import (
+    ARRIVED,
     DUE_WORK,
     DUES,
+    FIRST,
     FREE,
+    NOW,
     RUNNING,
     SORTED,
+    WAITING,
     WORK,
 )
+from .waiting import put_in_order
 
 __all__ = [
     "is_overdue",
     "keep_promise",
+    "list_concerned",
     "make_promises",
     "next_due",
     "plan_profile",
-    "take_due",
+    "sweep",
 ]
 
 
@@ -69,7 +75,7 @@ def plan_profile(state):
 
 
 @called
-def _sweep(key, job, size, promise):
+def sweep(key, job, size, promise):
     """Drop the entries of promises that were moved or kept; the size that is left."""
     kept = 0
     for i in range(size):
@@ -100,7 +106,7 @@ def _promise(state, jobs, j, held):
     if np.isnan(state.first_promise[j]):
         state.first_promise[j] = at
     if count[DUES] == state.due_key.shape[0]:
-        count[DUES] = _sweep(state.due_key, state.due_job, count[DUES], state.promise)
+        count[DUES] = sweep(state.due_key, state.due_job, count[DUES], state.promise)
     heap_push(state.due_key, state.due_job, count[DUES], at, j)
     count[DUES] += 1
 
@@ -145,6 +151,28 @@ def take_due(state):
             state.sorted[due] = j
             due += 1
     count[SORTED] = due
+
+
+@inlined
+def list_concerned(state, jobs, rules, step, everybody, new, order, theta):
+    """Conservative: put in order whom promises concern (step 0), or whose have come (step 1)."""
+    count = state.count
+    if step == 0:
+        source, first, size = state.waiting, count[FIRST], count[WAITING]
+        if not everybody:
+            # Only the arrivals of this instant are without a promise.
+            source, first, size = state.chosen, 0, new
+            for i in range(new):
+                state.chosen[i] = count[ARRIVED] - new + i
+    else:
+        take_due(state)
+        source, first, size = state.chosen, 0, count[SORTED]
+        for i in range(size):
+            state.chosen[i] = state.sorted[i]
+    put_in_order(
+        state, jobs, source, first, size, state.clock[NOW], rules.dynamic_order, state.key, order,
+        theta,
+    )  # fmt: skip
 
 
 @inlined

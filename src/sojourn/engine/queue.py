@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import inlined
+from .bits import BIT
 
 __all__ = [
     "QueueIndex",
@@ -25,10 +26,6 @@ __all__ = [
 
 BLOCK = 32
 NEVER = np.int64(2**62)
-# 2**i mod 37 is different for each i < 32: a perfect hash of single bits.
-_BIT = np.full(37, -1, dtype=np.int64)
-for _i in range(BLOCK):
-    _BIT[(1 << _i) % 37] = _i
 
 
 class QueueIndex(NamedTuple):
@@ -113,7 +110,7 @@ def _tighten(q, block, procs, plan):
     while word != 0:
         low = word & -word
         word ^= low
-        j = q.by_rank[(block << 5) + _BIT[low % 37]]
+        j = q.by_rank[(block << 5) + BIT[low % 37]]
         q.width[node] = min(q.width[node], procs[j])
         k = q.width_class[procs[j]]
         q.shortest[node, k] = min(q.shortest[node, k], plan[j])
@@ -157,7 +154,7 @@ def queue_find(q, jobs, at, free, extra, until):
         while word != 0:
             low = word & -word
             word ^= low
-            j = q.by_rank[(block << 5) + _BIT[low % 37]]
+            j = q.by_rank[(block << 5) + BIT[low % 37]]
             p = procs[j]
             if p <= extra or (p <= free and plan[j] <= until):
                 return j

@@ -7,9 +7,10 @@ import numpy as np
 from numba import types
 
 from ..jit import compiled
+from .nodes import NODE_SCORE
 from .types import SCORE_POINTER, empty_jobs
 
-__all__ = ["score_all"]
+__all__ = ["no_node_score", "score_all"]
 
 
 @compiled(
@@ -23,3 +24,9 @@ def score_all(jobs, score, theta):
     for j in range(n):
         values[j] = score(jobs, j, 0.0, theta)
     return values
+
+
+@compiled(NODE_SCORE, pointer=True)
+def no_node_score(nodes, n, jobs, j, now, theta):
+    """Stands where a placement has no score of its own; it is never asked."""
+    return 0.0

@@ -44,6 +44,8 @@ class Rules(NamedTuple):
     may_overrun: bool
     record: bool
     stop_at_decisions: bool
+    named: bool
+    log: bool
 
 
 class Recording(NamedTuple):
@@ -66,6 +68,7 @@ class Recording(NamedTuple):
 class State(NamedTuple):
     """Everything that changes during a run.
 
+    `held` is what each job occupies, `departed` who has left since the last pass.
     `finish_*` is the completion heap (work, job); `plan_*` the running jobs by planned end, the
     soonest last; `waiting`, from FIRST on, the waiting jobs by (key, job) where there is no queue
     index; `promise`, `due_*` and `profile` belong to conservative backfilling; `remaining`,
@@ -77,6 +80,8 @@ class State(NamedTuple):
     total: np.ndarray
     start: np.ndarray
     end: np.ndarray
+    held: np.ndarray
+    departed: np.ndarray
     finish_key: np.ndarray
     finish_job: np.ndarray
     plan_end: np.ndarray
@@ -112,7 +117,7 @@ class Orders(NamedTuple):
 
 def is_indexed(rules: Rules) -> bool:
     """Whether the waiting jobs live in a queue index: fixed orders, and no look-ahead."""
-    listed = rules.dynamic_order or rules.dynamic_backfill or rules.stop_at_decisions
+    listed = rules.dynamic_order or rules.dynamic_backfill or rules.stop_at_decisions or rules.log
     return rules.backfill <= EASY and not listed
 
 
@@ -177,6 +182,8 @@ def make_state(
         total=np.zeros(7),
         start=np.full(n, np.nan),
         end=np.full(n, np.nan),
+        held=np.zeros(n, dtype=np.int64) if rules.named else jobs.procs,
+        departed=np.empty(most, dtype=np.int64),
         finish_key=np.empty(most),
         finish_job=np.empty(most, dtype=np.int64),
         plan_end=_room(most, planned),

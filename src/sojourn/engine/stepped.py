@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..jit import compiled
 from .instants import DECIDE, KERNEL, READY, next_instant, settle
 from .state import ARRIVED, CHOSEN, NEW, PENDING, WAITING
-from .steps import begin, list_insert, list_remove
+from .steps import begin
+from .waiting import list_insert, list_remove
 
 __all__ = ["run_stepped"]
 
@@ -32,6 +33,6 @@ def run_stepped(
         count[PENDING] = 0
         for i in range(count[CHOSEN]):
             list_remove(state, state.chosen[i])
-            begin(state, jobs, rules, state.chosen[i])
+            begin(state, jobs, rules, state.chosen[i], 1.0)
         count[CHOSEN] = 0
         settle(state, recording, rules, wake, control_theta)

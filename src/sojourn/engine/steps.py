@@ -12,7 +12,6 @@ from .state import (
     DEPARTED,
     EARLY,
     EASY,
-    FIRST,
     FREE,
     LOAD,
     NEW,
@@ -30,8 +29,6 @@ __all__ = [
     "begin",
     "finish",
     "first_end",
-    "list_insert",
-    "list_remove",
     "preempt",
     "present",
 ]
@@ -94,14 +91,15 @@ def _plan_remove(state, job):
 
 
 @inlined
-def begin(state, jobs, rules, j):
+def begin(state, jobs, rules, j, slowness):
     """Customer `j` enters service, for the first time or again [rumyantsev2018, eq. 6].
 
-    While it runs, `remaining` and `left` hold the work at which they run out.
+    It takes `slowness` times the recorded amount [gomez2012, eq. 2]. While it runs, `remaining`
+    and `left` hold the work at which they run out.
     """
     count = state.count
     work = state.clock[WORK]
-    amount = jobs.work[j]
+    amount = jobs.work[j] * slowness
     if rules.backfill >= PREEMPT:
         amount = state.remaining[j]
         state.remaining[j] = work + amount
@@ -113,16 +111,16 @@ def begin(state, jobs, rules, j):
         state.planned[j] = state.key[j]
         if rules.backfill == REMAINING:
             state.planned[j] = -state.left[j] if rules.longest_first else state.left[j]
-        _plan_insert(state, j, jobs.procs[j])
+        _plan_insert(state, j, state.held[j])
     else:
         state.start[j] = state.clock[NOW]
         if rules.backfill >= EASY:
-            state.planned[j] = work + jobs.plan[j]
-            _plan_insert(state, j, jobs.procs[j])
+            state.planned[j] = work + jobs.plan[j] * slowness
+            _plan_insert(state, j, state.held[j])
     if not rules.exact:
         heap_push(state.finish_key, state.finish_job, count[RUNNING], work + amount, j)
     count[RUNNING] += 1
-    count[FREE] -= jobs.procs[j]
+    count[FREE] -= state.held[j]
 
 
 @inlined
@@ -143,7 +141,7 @@ def preempt(state, recording, jobs, rules, j):
     heap_discard(state.finish_key, state.finish_job, count[RUNNING], j)
     _plan_remove(state, j)
     count[RUNNING] -= 1
-    count[FREE] += jobs.procs[j]
+    count[FREE] += state.held[j]
     state.remaining[j] -= work
     state.left[j] -= work
     _close_segment(state, recording, j)
@@ -157,12 +155,14 @@ def finish(state, recording, jobs, rules):
     if rules.backfill >= EASY:
         _plan_remove(state, j)
     if rules.backfill == CONSERVATIVE and state.planned[j] > state.clock[WORK]:
-        profile_add(state.profile, state.clock[WORK], state.planned[j], jobs.procs[j])
+        if not rules.named:
+            profile_add(state.profile, state.clock[WORK], state.planned[j], jobs.procs[j])
         count[EARLY] = 1
     if not rules.exact:
         heap_pop(state.finish_key, state.finish_job, count[RUNNING])
     count[RUNNING] -= 1
-    count[FREE] += jobs.procs[j]
+    count[FREE] += state.held[j]
+    state.departed[count[DEPARTED]] = j
     count[DEPARTED] += 1
     count[SHADOW_KNOWN] = 0
     state.end[j] = state.clock[NOW]
@@ -170,45 +170,3 @@ def finish(state, recording, jobs, rules):
         _close_segment(state, recording, j)
     if present(count) == 0:
         state.clock[LOAD] = 0.0
-
-
-@inlined
-def _position(state, j):
-    """Where `j` stands, or would stand, in the list of waiting jobs by (key, job)."""
-    low = state.count[FIRST]
-    high = low + state.count[WAITING]
-    key = state.key[j]
-    while low < high:
-        middle = (low + high) >> 1
-        other = state.waiting[middle]
-        if state.key[other] < key or (state.key[other] == key and other < j):
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@inlined
-def list_insert(state, j):
-    """Let `j` wait in the list; each job does so once, so the list never outgrows its array."""
-    count = state.count
-    at = _position(state, j)
-    for i in range(count[FIRST] + count[WAITING], at, -1):
-        state.waiting[i] = state.waiting[i - 1]
-    state.waiting[at] = j
-    count[WAITING] += 1
-
-
-@inlined
-def list_remove(state, j):
-    """`j` waits no longer; the shorter side closes the gap."""
-    count = state.count
-    at = _position(state, j)
-    count[WAITING] -= 1
-    if at - count[FIRST] < count[WAITING] >> 1:
-        for i in range(at, count[FIRST], -1):
-            state.waiting[i] = state.waiting[i - 1]
-        count[FIRST] += 1
-    else:
-        for i in range(at, count[FIRST] + count[WAITING]):
-            state.waiting[i] = state.waiting[i + 1]
