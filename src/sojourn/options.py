@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from .cluster import Cluster
 from .errors import OptionError
-from .policy import Control, Policy
+from .machine import REASONS, Machine
+from .policy import Constraints, Control, NodeScore, Placement, Policy, parse_placement
 from .workload import STANDARD, Jobs
 
 __all__ = ["Options", "Prepared"]
@@ -28,6 +29,15 @@ class Options:
     record : keep the trajectory.
     seed : of the coins of a randomized control.
     clean : names of cleaning rules; an empty tuple for none.
+    placement : which nodes of a cluster of named nodes a job gets: a name, or a score over nodes.
+    constraints : what jobs ask of their nodes besides processors.
+    foresight : what the scheduler expects of a waiting job: its runtime on the ``"nodes"`` that it
+        would get, or the one in the ``"log"`` wherever it will run. Jobs outlast promises made
+        from the log, so conservative backfilling then makes all of them anew in each pass.
+    price : of a kWh: a number, or a tariff such as ``"0.15, 8:0.30, 20:0.15 EUR"``.
+    carbon : grams of CO2 per kWh: a number, or a file with a time series.
+    starts : the time of day at second 0 of the log, as ISO 8601; default: from its header.
+    decisions : keep every decision of the scheduler, and its reason.
     """
 
     estimates: str | float = "user"
@@ -37,15 +47,27 @@ class Options:
     record: bool = False
     seed: int = 0
     clean: tuple[str, ...] = field(default=STANDARD)
+    placement: str | Placement | NodeScore = "first-fit"
+    constraints: Constraints = field(default_factory=Constraints)
+    foresight: str = "nodes"
+    price: str | float | None = None
+    carbon: str | float | None = None
+    starts: str | None = None
+    decisions: bool = False
 
     def __post_init__(self) -> None:
         if self.over_limit not in ("kill", "run"):
             raise OptionError(f"over_limit '{self.over_limit}': choose kill or run")
         if self.passes not in ("instant", "event"):
             raise OptionError(f"passes '{self.passes}': choose instant or event")
+        if self.foresight not in ("nodes", "log"):
+            raise OptionError(f"foresight '{self.foresight}': choose nodes or log")
+        if not 0 <= self.seed < 2**63:
+            raise OptionError(f"seed {self.seed}: give a whole number from 0 to 2**63 - 1")
         if not (np.isfinite(self.reference_rate) and self.reference_rate > 0):
             raise OptionError(f"reference rate {self.reference_rate}: give a number above 0")
         self.factor  # noqa: B018  (raises on nonsense)
+        object.__setattr__(self, "placement", parse_placement(self.placement))
 
     @property
     def factor(self) -> float | None:
@@ -76,3 +98,11 @@ class Prepared:
     policy: Policy
     control: Control
     options: Options
+    machine: Machine | None = None
+
+    @property
+    def reason(self) -> NDArray[np.int8]:
+        """Why each job is not accepted, as a place in `REASONS`; 0 if it is."""
+        if self.machine is not None:
+            return self.machine.reason
+        return np.where(self.accepted, 0, REASONS.index("processors")).astype(np.int8)

@@ -10,11 +10,20 @@ from numpy.typing import NDArray
 
 from .cluster import Cluster
 from .engine.drive import Laws, Run, backfill_code, load_kernel
+from .engine.nodes import make_nodes
 from .engine.state import CONSERVATIVE, EASY, Orders, Rules
 from .engine.types import JobView, empty_jobs
-from .errors import JobError, OptionError
+from .errors import JobError, OptionError, PolicyError
+from .machine import Machine, build_machine
 from .options import Options, Prepared
-from .policy import Control, Policy, Score, parse_control, parse_policy
+from .policy import (
+    Control,
+    Policy,
+    Score,
+    parse_control,
+    parse_placement,
+    parse_policy,
+)
 from .policy.orders import ORDERS
 from .result import Result
 from .workload import Jobs
@@ -45,7 +54,8 @@ def simulate(
     policy : a name, ``ORDER[+BACKFILL[:K][@ORDER]]``, a `Policy` or a `Score`.
     rate : service-rate control; default: always 1.
     progress : called with (jobs arrived, jobs) from time to time.
-    **options : see `Options`: estimates, over_limit, passes, reference_rate, record, seed, clean.
+    **options : see `Options`: estimates, over_limit, passes, reference_rate, record, seed, clean;
+        and placement, constraints, decisions on a cluster of named nodes.
 
     Examples
     --------
@@ -74,30 +84,82 @@ def prepare(
     machine = cluster if isinstance(cluster, Cluster) else Cluster.homogeneous(cluster)
     scheduling = parse_policy(policy)
     control = parse_control(rate)
+    given = jobs
     if chosen.clean:
         jobs = clean_jobs(jobs, procs=machine.procs, rules=chosen.clean)
     jobs = _validated(jobs)
-    accepted = jobs.procs <= machine.procs
-    view, killed = _view(jobs[accepted] if not accepted.all() else jobs, chosen)
+    if chosen.constraints.are_by_job and not np.array_equal(jobs.job, given.job):
+        raise OptionError(
+            "constraints are given job by job, but cleaning drops jobs or puts them in order; "
+            "clean and sort the jobs first, and give those of the jobs that are left"
+        )
+    named = _named(jobs, machine, scheduling, chosen, stop_at_decisions)
+    accepted = jobs.procs <= machine.procs if named is None else named.reason == 0
+    taken = jobs if accepted.all() else jobs[accepted]
+    view, killed = _view(taken, chosen)
     rules = _rules(view, machine, scheduling, control, chosen, stop_at_decisions)
+    nodes = None
+    if named is not None:
+        limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
+        facts = named.facts(accepted, chosen.seed, chosen.foresight == "log")
+        nodes = make_nodes(facts, named.needs(accepted, limit), len(view.submit))
     run = Run(
         view,
         rules,
         _orders(view, scheduling),
-        _laws(scheduling, control),
+        _laws(scheduling, control, chosen.placement if machine.is_named else None),
         control.initial,
         _coins(control, chosen.seed, len(view.submit)),
+        nodes,
     )
-    return run, Prepared(jobs, accepted, killed, machine, scheduling, control, chosen)
+    return run, Prepared(jobs, accepted, killed, machine, scheduling, control, chosen, named)
+
+
+def _named(
+    jobs: Jobs, cluster: Cluster, policy: Policy, options: Options, stop_at_decisions: bool
+) -> Machine | None:
+    """The named nodes of a run, or None where processors are only counted."""
+    placement = parse_placement(options.placement)
+    if not cluster.is_named:
+        for what, given in (
+            (f"placement '{placement}'", placement.name != "first-fit"),
+            ("constraints", not options.constraints.are_none),
+            ("a log of decisions", options.decisions),
+        ):
+            if given:
+                raise OptionError(
+                    f"{what}: the cluster has no named nodes; give it some with Cluster.of, "
+                    "read_cluster or --cluster"
+                )
+        return None
+    if policy.preemptive:
+        raise PolicyError(
+            f"policy '{policy}' stops and resumes jobs, which is not defined between nodes of "
+            "different speed; choose another or count processors"
+        )
+    if stop_at_decisions:
+        raise OptionError("a simulation is stepped on counted processors only; use procs")
+    return build_machine(jobs, cluster, placement, options.constraints)
 
 
 def preload(
-    policy: str | Policy | Score = "easy", rate: Control | float | str | None = None
+    policy: str | Policy | Score = "easy",
+    rate: Control | float | str | None = None,
+    *,
+    named: bool = False,
+    decisions: bool = False,
 ) -> None:
-    """Load the compiled code of a policy and a control, so that a run with them starts at once."""
+    """Load the compiled code of a policy and a control, so that a run with them starts at once.
+
+    Parameters
+    ----------
+    policy, rate : as for `simulate`.
+    named, decisions : whether the cluster will have named nodes, and decisions will be kept.
+    """
     scheduling, control = parse_policy(policy), parse_control(rate)
     _laws(scheduling, control)
-    load_kernel(_rules(empty_jobs(), Cluster(1), scheduling, control, Options(), False))
+    rules = _rules(empty_jobs(), Cluster(1), scheduling, control, Options(), False)
+    load_kernel(rules._replace(named=named, log=decisions))
 
 
 def _options(given: dict[str, Any]) -> Options:
@@ -167,11 +229,15 @@ def _rules(
     stop_at_decisions: bool,
 ) -> Rules:
     own = policy.backfill_score
-    code = backfill_code(policy.backfill, policy.reservations)
+    reservations = policy.reservations
+    code = backfill_code(policy.backfill, reservations)
+    if code == CONSERVATIVE and options.foresight == "log" and cluster.is_named:
+        # Jobs outlast such promises, which cannot be kept: they are made anew in each pass.
+        code, reservations = backfill_code("easy", np.inf), np.inf
     return Rules(
         servers=int(cluster.procs),
         backfill=code,
-        reservations=int(min(policy.reservations, max(len(view.submit), 1))),
+        reservations=int(min(reservations, max(len(view.submit), 1))),
         dynamic_order=policy.score.depends_on_time,
         dynamic_backfill=own is not None and own.depends_on_time,
         own_backfill_order=own is not None,
@@ -183,6 +249,8 @@ def _rules(
         may_overrun=bool(np.any(view.work > view.plan)) or options.passes == "event",
         record=bool(options.record),
         stop_at_decisions=stop_at_decisions,
+        named=cluster.is_named,
+        log=options.decisions,
     )
 
 
@@ -204,7 +272,7 @@ def _orders(view: JobView, policy: Policy) -> Orders:
     return Orders(_keys(policy.score, view), _keys(policy.backfill_score, view))
 
 
-def _laws(policy: Policy, control: Control) -> Laws:
+def _laws(policy: Policy, control: Control, placement: Any = None) -> Laws:
     order = policy.score
     backfill = policy.backfill_score or order
     unused = ORDERS["fcfs"]
@@ -219,7 +287,20 @@ def _laws(policy: Policy, control: Control) -> Laws:
         law,
         wake,
         control.parameters,
+        *_placement_law(placement),
     )
+
+
+def _placement_law(placement: Any) -> tuple[Any, Floats | None]:
+    """The compiled score of a placement; where it has none, one that is never asked."""
+    if placement is None:
+        return None, None
+    chosen = parse_placement(placement)
+    if chosen.rule == "scored" and chosen.score is not None:
+        return chosen.score.pointer, chosen.score.parameters
+    from .engine.scores import no_node_score
+
+    return no_node_score, np.zeros(1)
 
 
 def _coins(control: Control, seed: int, jobs: int) -> Floats:

@@ -1,10 +1,13 @@
 """Who runs when, and how fast: each policy a small formula.
 
 - `orders`: the named orders of the queue; `score`: `@score`, for one's own
+- `files`: a user's own scores from a file
 - `policy`: `Policy`, an order with a backfilling rule, and how it is written as text
 - `control`: service-rate controls
+- `placement`: which nodes a job gets; `constraints`: what jobs ask of them
 """
 
+from .constraints import Asked, Constraints
 from .control import (
     Control,
     constant,
@@ -15,22 +18,31 @@ from .control import (
     threshold,
     workload_hysteresis,
 )
+from .files import load_node_score, load_score
 from .orders import ORDERS
-from .policy import BACKFILLS, POLICIES, Policy, load_score, parse_policy
-from .score import Score, score
+from .placement import PLACEMENTS, Placement, parse_placement
+from .policy import BACKFILLS, POLICIES, Policy, parse_policy
+from .score import NodeScore, Score, score
 
 __all__ = [
     "BACKFILLS",
     "ORDERS",
+    "PLACEMENTS",
     "POLICIES",
+    "Asked",
+    "Constraints",
     "Control",
+    "NodeScore",
+    "Placement",
     "Policy",
     "Score",
     "constant",
     "control",
     "count_hysteresis",
+    "load_node_score",
     "load_score",
     "parse_control",
+    "parse_placement",
     "parse_policy",
     "randomized",
     "score",

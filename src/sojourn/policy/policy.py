@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import difflib
-import importlib.util
 import math
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
-from ..errors import OptionError, PolicyError
+from ..errors import PolicyError
 from .orders import ORDERS
 from .score import Score
 
-__all__ = ["BACKFILLS", "POLICIES", "Policy", "load_score", "parse_policy"]
+__all__ = ["BACKFILLS", "POLICIES", "Policy", "parse_policy"]
 
 BACKFILLS = {
     "none": "start in order; the first that does not fit blocks the rest",
@@ -159,32 +157,3 @@ def parse_policy(text: str | Policy | Score) -> Policy:
         reservations=float(match["k"] or 1),
         backfill_order=match["by"],
     )
-
-
-def load_score(where: str) -> Score:
-    """Load a user's score from ``FILE.py:name``."""
-    path, colon, name = where.rpartition(":")
-    if not colon or not path:
-        raise OptionError(f"--policy-file {where}: write FILE.py:name")
-    file = Path(path)
-    if not file.is_file():
-        raise OptionError(f"--policy-file {path}: no such file")
-    spec = importlib.util.spec_from_file_location(f"sojourn_policy_{file.stem}", file)
-    if spec is None or spec.loader is None:
-        raise OptionError(f"--policy-file {path}: not a Python file; its name must end in .py")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except PolicyError:
-        raise
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise PolicyError(f"{path}: the file fails when it is loaded: {reason}") from None
-    found = getattr(module, name, None)
-    if not isinstance(found, Score):
-        scores = [key for key, value in vars(module).items() if isinstance(value, Score)]
-        told = (
-            f"it has {', '.join(scores)}" if scores else "decorate a function with @sojourn.score"
-        )
-        raise PolicyError(f"{path}: no score named '{name}'; {told}")
-    return found

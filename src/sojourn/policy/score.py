@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from ..errors import PolicyError
 
-__all__ = ["Score", "score"]
+__all__ = ["NodeScore", "Score", "score"]
 
-Formula = Callable[[Any, int, float, Any], float]
+Formula = Callable[..., float]
 
 
 @dataclass(frozen=True)
@@ -50,36 +50,86 @@ class Score:
     @cached_property
     def depends_on_time(self) -> bool:
         """Whether the formula reads `now`; one that does not is evaluated once per job."""
-        code = self.formula.__code__
-        now = code.co_varnames[2]
-        return any(
-            now in (step.argval if isinstance(step.argval, tuple) else (step.argval,))
-            for step in dis.get_instructions(code)
-        )
+        return bool(_read(self.formula, {2}))
 
     @cached_property
     def pointer(self) -> Any:
         """The compiled formula, as the kernels take it."""
-        import numba
-
         from ..engine.types import SCORE
-        from ..jit import compiled
 
-        try:
-            if self.house:
-                return compiled(SCORE, pointer=True)(self.formula)
-            return numba.njit(SCORE, error_model="numpy", nogil=True)(self.formula)
-        except numba.core.errors.NumbaError as error:
-            raise PolicyError(
-                f"score '{self.name}' does not compile: {_first_line(error)}; use numbers, "
-                "arithmetic, the math module and the columns of jobs only, or step the "
-                "simulation from Python with sojourn.Simulation"
-            ) from None
+        return _compile(self.formula, SCORE, self.house, "the columns of jobs")
 
     @property
     def parameters(self) -> NDArray[np.float64]:
         """Theta as the kernels take it."""
         return np.array(self.theta or (0.0,), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class NodeScore:
+    """A formula for the order in which a placement visits nodes, compiled on first use.
+
+    Parameters
+    ----------
+    formula : ``(nodes, n, jobs, j, now, theta) -> float``; `nodes` has the columns procs, free,
+        memory and free_memory (KB), ops, slowness, watts and idle_watts (per processor); `jobs`
+        and `now` are as for an order of the queue.
+    theta : parameters handed to the formula.
+    """
+
+    formula: Formula
+    theta: tuple[float, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.formula.__name__
+
+    @cached_property
+    def is_fixed(self) -> bool:
+        """Whether it looks at nothing that changes, nor at the job: one order of nodes for all."""
+        names = self.formula.__code__.co_names
+        return not (_read(self.formula, {2, 3, 4}) or {"free", "free_memory"} & set(names))
+
+    @cached_property
+    def pointer(self) -> Any:
+        """The compiled formula, as the kernels take it."""
+        from ..engine.nodes import NODE_SCORE
+
+        return _compile(self.formula, NODE_SCORE, False, "the columns of nodes and jobs")
+
+    @property
+    def parameters(self) -> NDArray[np.float64]:
+        """Theta as the kernels take it."""
+        return np.array(self.theta or (0.0,), dtype=np.float64)
+
+
+def _read(formula: Formula, places: set[int]) -> set[str]:
+    """Which of the arguments at these places a formula reads."""
+    code = formula.__code__
+    wanted = {code.co_varnames[place] for place in places}
+    found: set[str] = set()
+    for step in dis.get_instructions(code):
+        values = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+        found |= wanted & {value for value in values if isinstance(value, str)}
+    return found
+
+
+def _compile(formula: Formula, signature: Any, house: bool, columns: str) -> Any:
+    import numba
+
+    from ..jit import compiled
+
+    try:
+        if house:
+            return compiled(signature, pointer=True)(formula)
+        return numba.njit(signature, error_model="numpy", nogil=True)(formula)
+    except numba.core.errors.NumbaError as error:
+        raise PolicyError(
+            f"score '{formula.__name__}' does not compile: {_first_line(error)}; use numbers, "
+            f"arithmetic, the math module and {columns} only, or step the "
+            "simulation from Python with sojourn.Simulation"
+        ) from None
 
 
 def _first_line(error: Exception) -> str:
@@ -89,28 +139,35 @@ def _first_line(error: Exception) -> str:
 
 
 @overload
-def score(formula: Formula) -> Score: ...
+def score(formula: Formula) -> Any: ...
 @overload
-def score(*, theta: Sequence[float] = ()) -> Callable[[Formula], Score]: ...
-def score(
-    formula: Formula | None = None, *, theta: Sequence[float] = ()
-) -> Score | Callable[[Formula], Score]:
-    """Make an order of the queue from a formula ``(jobs, j, now, theta) -> float``.
+def score(*, theta: Sequence[float] = ()) -> Callable[[Formula], Any]: ...
+def score(formula: Formula | None = None, *, theta: Sequence[float] = ()) -> Any:
+    """Make an order from a formula; the smallest value comes first.
+
+    Of the queue: ``(jobs, j, now, theta) -> float``, a `Score`. Of the nodes, for a placement:
+    ``(nodes, n, jobs, j, now, theta) -> float``, a `NodeScore`.
 
     Examples
     --------
     >>> @score
     ... def shortest_first(jobs, j, now, theta):
     ...     return jobs.estimate[j]
+    >>> @score
+    ... def coolest_first(nodes, n, jobs, j, now, theta):
+    ...     return nodes.watts[n]
     """
 
-    def make(formula: Formula) -> Score:
-        names = getattr(getattr(formula, "__code__", None), "co_argcount", -1)
-        if names != 4:
+    def make(formula: Formula) -> Score | NodeScore:
+        code = getattr(formula, "__code__", None)
+        count = getattr(code, "co_argcount", -1)
+        kind = {4: Score, 6: NodeScore}.get(count)
+        if kind is None:
             raise PolicyError(
                 f"score '{getattr(formula, '__name__', formula)}' must be a function of "
-                "(jobs, j, now, theta)"
+                "(jobs, j, now, theta), or of (nodes, n, jobs, j, now, theta) for a placement"
             )
-        return Score(formula, tuple(float(value) for value in theta))
+        made: Score | NodeScore = kind(formula, tuple(float(value) for value in theta))
+        return made
 
     return make if formula is None else make(formula)

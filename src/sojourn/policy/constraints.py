@@ -1,0 +1,146 @@
+"""What jobs ask of their nodes besides processors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import JobError, OptionError
+from ..workload.jobs import Jobs, did_you_mean
+
+__all__ = ["Asked", "Constraints"]
+
+_KB_PER_GB = 1024 * 1024
+_MOST_GB = 1e9
+_BY = ("user", "group", "queue", "partition")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Constraints as columns, one value per job; memory in KB (0 for none), watts (inf)."""
+
+    memory_per_core: NDArray[np.int64]
+    memory_per_node: NDArray[np.int64]
+    whole_node: NDArray[np.bool_]
+    feature: NDArray[np.object_]
+    power_budget: NDArray[np.float64]
+
+    @property
+    def plain(self) -> NDArray[np.bool_]:
+        """Which jobs ask for processors only."""
+        memory = (self.memory_per_core > 0) | (self.memory_per_node > 0)
+        feature = self.feature != ""
+        bounded = np.isfinite(self.power_budget)
+        return np.asarray(~(memory | self.whole_node | feature | bounded))
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """What jobs ask of their nodes; each one value for all jobs, or one for each.
+
+    Parameters
+    ----------
+    memory_per_core : GB for each processor of a job; ``"log"`` for the requested memory of the
+        log, which the Standard Workload Format gives per processor.
+    memory_per_node : GB on each node that a job uses.
+    whole_node : nobody shares a node with the job.
+    feature : a word that each of its nodes must have; or ``{"queue": {3: "gpu"}}`` for the jobs
+        of one queue (user, group, partition).
+    power_budget : watts that its processors may draw at full load.
+    """
+
+    memory_per_core: float | str | ArrayLike | None = None
+    memory_per_node: float | ArrayLike | None = None
+    whole_node: bool | ArrayLike = False
+    feature: str | Sequence[str | None] | dict[str, dict[int, str]] | None = None
+    power_budget: float | ArrayLike | None = None
+
+    @property
+    def are_none(self) -> bool:
+        """Whether nothing is asked for."""
+        return all(
+            getattr(self, each.name) is None or getattr(self, each.name) is False
+            for each in fields(self)
+        )
+
+    @property
+    def are_by_job(self) -> bool:
+        """Whether one of them is given job by job."""
+        values = [getattr(self, each.name) for each in fields(self)]
+        return any(isinstance(value, list | tuple | np.ndarray) for value in values)
+
+    def __str__(self) -> str:
+        told = {each.name: getattr(self, each.name) for each in fields(self)}
+        parts = [
+            f"{name}={_short(value)}"
+            for name, value in told.items()
+            if not (value is None or value is False)
+        ]
+        return ", ".join(parts) or "none"
+
+    def of(self, jobs: Jobs) -> Asked:
+        """Return the constraints of these jobs, one value each."""
+        per_core = self.memory_per_core
+        if isinstance(per_core, str):
+            if per_core != "log":
+                raise OptionError(f"memory per core '{per_core}': give a number of GB, or log")
+            # More than any node has is more than any node has.
+            memory = np.clip(np.ceil(jobs.memory), 0.0, _MOST_GB * _KB_PER_GB)
+        else:
+            memory = _spread(jobs, "memory_per_core", per_core, 0.0) * _KB_PER_GB
+        per_node = _spread(jobs, "memory_per_node", self.memory_per_node, 0.0) * _KB_PER_GB
+        return Asked(
+            memory_per_core=np.ceil(memory).astype(np.int64),
+            memory_per_node=np.ceil(per_node).astype(np.int64),
+            whole_node=_spread(jobs, "whole_node", self.whole_node, False).astype(np.bool_),
+            feature=_features(jobs, self.feature),
+            power_budget=_spread(jobs, "power_budget", self.power_budget, np.inf),
+        )
+
+
+def _short(value: Any) -> str:
+    return "by job" if isinstance(value, list | tuple | np.ndarray) else str(value)
+
+
+def _spread(jobs: Jobs, name: str, value: Any, nothing: Any) -> NDArray[Any]:
+    """One value per job; None and nan mean nothing."""
+    column = (
+        np.full(len(jobs), nothing if value is None else value, dtype=type(nothing))
+        if (value is None or np.ndim(value) == 0)
+        else np.array(value, dtype=type(nothing))
+    )
+    if column.shape != (len(jobs),):
+        raise OptionError(
+            f"{name}: {len(column)} values for {len(jobs)} jobs; give one for all or one for each"
+        )
+    if column.dtype.kind == "f":
+        column = np.where(np.isnan(column), nothing, column)
+        if np.any(column < 0):
+            job = int(jobs.job[np.argmax(column < 0)])
+            raise JobError(job, name, "a constraint is not negative; correct it")
+        if name.startswith("memory") and np.any(column > _MOST_GB):
+            job = int(jobs.job[np.argmax(column > _MOST_GB)])
+            raise JobError(job, name, f"more than {_MOST_GB:g} GB; correct it")
+    return column
+
+
+def _features(jobs: Jobs, feature: Any) -> NDArray[np.object_]:
+    asked = np.full(len(jobs), "", dtype=object)
+    if isinstance(feature, dict):
+        for column, by_value in feature.items():
+            if column not in _BY:
+                near = did_you_mean(column, _BY) or f"; choose from {', '.join(_BY)}"
+                raise OptionError(f"feature by '{column}'{near}")
+            for value, word in by_value.items():
+                asked[jobs[column] == int(value)] = word
+    elif isinstance(feature, str) or feature is None:
+        asked[:] = feature or ""
+    else:
+        if len(feature) != len(jobs):
+            raise OptionError(f"feature: {len(feature)} values for {len(jobs)} jobs")
+        asked[:] = [word or "" for word in feature]
+    return asked

@@ -1,0 +1,52 @@
+"""A user's own scores, from a file of Python."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TypeVar
+
+from ..errors import OptionError, PolicyError
+from .score import NodeScore, Score
+
+__all__ = ["load_node_score", "load_score"]
+
+_Kind = TypeVar("_Kind", Score, NodeScore)
+
+
+def load_score(where: str) -> Score:
+    """Load a user's order of the queue from ``FILE.py:name``."""
+    return _load(where, Score, "--policy-file", "(jobs, j, now, theta)")
+
+
+def load_node_score(where: str) -> NodeScore:
+    """Load a user's placement from ``FILE.py:name``."""
+    return _load(where, NodeScore, "--placement", "(nodes, n, jobs, j, now, theta)")
+
+
+def _load(where: str, kind: type[_Kind], option: str, form: str) -> _Kind:
+    path, colon, name = where.rpartition(":")
+    if not colon or not path:
+        raise OptionError(f"{option} {where}: write FILE.py:name")
+    file = Path(path)
+    if not file.is_file():
+        raise OptionError(f"{option} {path}: no such file")
+    spec = importlib.util.spec_from_file_location(f"sojourn_policy_{file.stem}", file)
+    if spec is None or spec.loader is None:
+        raise OptionError(f"{option} {path}: not a Python file; its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except PolicyError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise PolicyError(f"{path}: the file fails when it is loaded: {reason}") from None
+    found = getattr(module, name, None)
+    if not isinstance(found, kind):
+        scores = [key for key, value in vars(module).items() if isinstance(value, kind)]
+        told = f"decorate a function of {form} with @sojourn.score"
+        if scores:
+            told = f"it has {', '.join(scores)}"
+        raise PolicyError(f"{path}: no score named '{name}'; {told}")
+    return found

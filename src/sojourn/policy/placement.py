@@ -1,0 +1,99 @@
+"""Resource selection: which free processors of a cluster of named nodes a job gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import PolicyError
+from ..workload.jobs import did_you_mean
+from .files import load_node_score
+from .score import NodeScore
+
+__all__ = ["PLACEMENTS", "Placement", "parse_placement"]
+
+Floats = NDArray[np.float64]
+# Slowness, watts and operations per second of one processor of each node.
+Key = Callable[[Floats, Floats, Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A rule that picks nodes.
+
+    Parameters
+    ----------
+    name : as it is called.
+    says : what it does, in a line.
+    rule : how it finds its nodes; ``ordered`` visits them in the order of `key`.
+    key : for ``ordered``: of slowness, watts and operations per second of a processor; nodes
+        with equal keys, and all if there is none, are visited as in the cluster's file.
+    score : a user's own formula.
+    """
+
+    name: str
+    says: str
+    rule: str
+    key: Key | None = None
+    score: NodeScore | None = None
+
+    @property
+    def has_fixed_order(self) -> bool:
+        """Whether nodes are always visited in one order, whoever is free."""
+        return self.rule in ("ordered", "slowest")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+PLACEMENTS = {
+    placement.name: placement
+    for placement in (
+        Placement("first-fit", "nodes as they come in the file", "ordered"),
+        Placement("best-fit", "the node that the job leaves fewest free processors on", "best"),
+        Placement("worst-fit", "the node with most free processors", "worst"),
+        Placement("fastest", "fastest processors first", "ordered", lambda slow, watts, ops: slow),
+        Placement("slowest", "slowest processors that meet the job's limit first", "slowest"),
+        Placement(
+            "lowest-power",
+            "fewest watts per processor first",
+            "ordered",
+            lambda slow, watts, ops: watts,
+        ),
+        Placement(
+            "lowest-energy",
+            "most operations per joule first",
+            "ordered",
+            lambda slow, watts, ops: watts / ops,
+        ),
+        Placement("pack", "partly busy nodes first, so that others stay idle", "pack"),
+        Placement("spread", "one processor at a time, from the node with most free", "spread"),
+        Placement("contiguous", "neighbouring nodes only; waits for them", "contiguous"),
+        Placement("random", "any node with a free processor, by the seed", "random"),
+    )
+}
+"""The named placements."""
+
+
+def parse_placement(placement: str | Placement | NodeScore) -> Placement:
+    """Return a placement from its name, from ``FILE.py:name``, or from a score over nodes."""
+    if isinstance(placement, Placement):
+        return placement
+    if isinstance(placement, str) and ".py:" in placement:
+        placement = load_node_score(placement)
+    if isinstance(placement, NodeScore):
+        rule = "ordered" if placement.is_fixed else "scored"
+        return Placement(placement.name, "by a score of the user's", rule, score=placement)
+    if not isinstance(placement, str):
+        raise PolicyError(
+            "placement: give a name or a function of (nodes, n, jobs, j, now, theta) decorated "
+            f"with @sojourn.score, not {placement!r}"
+        )
+    name = placement.strip().lower()
+    if name not in PLACEMENTS:
+        near = did_you_mean(name, PLACEMENTS) or f"; choose from {', '.join(PLACEMENTS)}"
+        raise PolicyError(f"unknown placement '{placement}'{near}")
+    return PLACEMENTS[name]
