@@ -51,6 +51,40 @@ def test_distribution():
     np.testing.assert_array_equal(share, [0.5, 0.75, 1.0])
 
 
+def test_step_integral():
+    time, watts = np.array([1.0, 3.0, 4.0]), np.array([5.0, 7.0, 100.0])
+    assert measures.step_integral(time, watts) == 2 * 5 + 7
+
+
+def test_average_wait_and_response():
+    """Eqs. (3) and (4) of [gomez2012]."""
+    assert measures.average_wait(np.array([0.0, 5.0, 10.0])) == 5.0
+    assert measures.average_response(np.array([2.0, 5.0])) == 3.5
+    assert np.isnan(measures.average_wait(np.empty(0)))
+    assert np.isnan(measures.average_response(np.empty(0)))
+
+
+def test_response_weighted_by_width():
+    times, procs = np.array([10.0, 100.0, 7.0]), np.array([3, 1, 1])
+    assert measures.weighted_response(times, procs) == (30 + 100 + 7) / 5
+    # A job split into narrower ones counts as it did.
+    split = measures.weighted_response(np.array([10.0, 10.0, 100.0, 7.0]), np.array([1, 2, 1, 1]))
+    assert split == measures.weighted_response(times, procs)
+    assert np.isnan(measures.weighted_response(np.empty(0), np.empty(0, int)))
+
+
+def test_slowdown_weighted_by_area():
+    slowdowns, area = np.array([2.0, 30.0, np.inf]), np.array([90.0, 10.0, 0.0])
+    assert measures.weighted_slowdown(slowdowns, area) == (2 * 90 + 30 * 10) / 100
+    assert np.isnan(measures.weighted_slowdown(np.array([1.0]), np.array([0.0])))
+
+
+def test_energy_delay_product():
+    assert measures.energy_delay_product(6.0, 7.0) == 42.0
+    made = measures.energy_delay_product(np.array([2.0, 3.0]), np.array([5.0, 0.5]))
+    np.testing.assert_array_equal(made, [10.0, 1.5])
+
+
 @pytest.fixture(scope="module")
 def result():
     jobs = sojourn.apply_estimates(sojourn.lublin(800, 64, load=0.9, seed=3), "tsafrir", seed=3)

@@ -2,6 +2,7 @@
 
 Per customer: delay, sojourn, service, slowdown, bounded slowdown, energy budget (9).
 Per system: potential and effective load, job wasting (10), energy (11), time averages (12).
+Over all jobs: AWT and ART [gomez2012, eqs. 3 and 4], and their kin that weigh jobs by size.
 """
 
 from __future__ import annotations
@@ -12,18 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "average_response",
+    "average_wait",
     "bounded_slowdown",
     "busy_energy",
     "clock_at",
     "describe",
     "distribution",
     "effective_load",
+    "energy_delay_product",
     "energy_rate",
     "job_wasting",
     "potential_load",
     "slowdown",
+    "step_integral",
     "sum_by_job",
     "time_average",
+    "weighted_response",
+    "weighted_slowdown",
     "workload_average",
 ]
 
@@ -82,6 +89,14 @@ def time_average(
     return float(np.sum(np.diff(edges) * value) / (finish - begin))
 
 
+def step_integral(time: Floats, value: Floats) -> float:
+    """Integral of a piecewise constant value from the first instant to the last.
+
+    Of power steps in watts this is their energy in joules.
+    """
+    return float(np.dot(np.diff(time), value[:-1]))
+
+
 def workload_average(
     time: Floats, workload: Floats, rate: Floats, running: Floats, end: float | None = None
 ) -> float:
@@ -138,3 +153,53 @@ def describe(values: Floats) -> dict[str, float]:
         told["median" if q == 0.5 else f"p{round(q * 100)}"] = float(x)
     told["max"] = float(np.max(values))
     return told
+
+
+def _mean(values: Floats) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def _weighted_mean(values: Floats, weight: NDArray[Any]) -> float:
+    # What weighs nothing does not count, even if it is infinite.
+    counted = weight > 0
+    if not counted.any():
+        return float("nan")
+    return float(np.dot(values[counted], weight[counted]) / weight[counted].sum())
+
+
+def average_wait(wait: Floats) -> float:
+    """AWT, the average waiting time in seconds [gomez2012, eq. 3]; nan without jobs."""
+    return _mean(wait)
+
+
+def average_response(sojourn: Floats) -> float:
+    """ART, the average response (sojourn) time in seconds [gomez2012, eq. 4]; nan without jobs."""
+    return _mean(sojourn)
+
+
+def weighted_response(sojourn: Floats, procs: NDArray[np.int64]) -> float:
+    """Average response time weighted by width, in seconds [gomez2012, sec. 5].
+
+    Streit's ARTwW: sum of procs * sojourn over the sum of procs. A user who splits a job into
+    narrower ones does not change it.
+    """
+    return _weighted_mean(sojourn, procs)
+
+
+def weighted_slowdown(slowdown: Floats, area: Floats) -> float:
+    """Average slowdown weighted by area [gomez2012, sec. 5].
+
+    Streit's SLDwA: sum of area * slowdown over the sum of areas, where the area of a job is
+    procs * service. Short jobs, whose slowdowns are huge, count for as little as they use; those
+    that take no time, for nothing.
+    """
+    return _weighted_mean(slowdown, area)
+
+
+def energy_delay_product(joules: Floats | float, delay: Floats | float) -> Floats | float:
+    """Energy times delay, in J s: less of it is better in both at once.
+
+    Of a job: its energy and its sojourn. Of a run: the whole energy, and the average response time
+    [gomez2012, eq. 4] or the makespan.
+    """
+    return joules * delay

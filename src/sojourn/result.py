@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from . import measures
 from .__about__ import __version__
+from .decisions import Decisions
+from .energy import Allocation, Energy, Stretches, allocation
 from .engine.drive import Run
 from .engine.state import (
     EFFECTIVE,
@@ -20,7 +22,9 @@ from .engine.state import (
     WORKLOAD,
     WORKLOAD_LEFT,
 )
-from .errors import OptionError, RunError
+from .errors import OptionError
+from .invariants import check_bill, check_run
+from .machine import REASONS
 from .options import Prepared
 
 if TYPE_CHECKING:
@@ -32,11 +36,10 @@ __all__ = ["Result"]
 
 Floats = NDArray[np.float64]
 
-_TOLERANCE = 1e-9
-_JOULES_PER_KWH = 3.6e6
-
 COMPLETED, KILLED, UNACCEPTED = "completed", "killed", "unaccepted"
 STATUS = (COMPLETED, KILLED, UNACCEPTED)
+CATEGORIES = {"status": STATUS, "reason": REASONS}
+"""Words that columns of the job table stand for."""
 
 
 class Result:
@@ -88,14 +91,14 @@ class Result:
         return self._run.state.first_promise
 
     @cached_property
-    def _stretches(self) -> tuple[NDArray[np.int64], Floats, Floats]:
-        """Job, start and stop of each stretch of service."""
+    def _stretches(self) -> Stretches:
+        """Stretches of service."""
         run = self._run
         if self.policy.preemptive:
             names = ("segment_job", "segment_start", "segment_stop")
             job, start, stop = (run.rows(name) for name in names)
-            return job, start, stop
-        return np.arange(len(self.start)), self.start, self.end
+            return Stretches(job, start, stop)
+        return Stretches(np.arange(len(self.start)), self.start, self.end)
 
     @cached_property
     def _epochs(self) -> tuple[Floats, Floats]:
@@ -109,23 +112,77 @@ class Result:
         return time[lasting], rate[lasting]
 
     @cached_property
-    def _energy(self) -> tuple[Floats, float]:
-        """Joules of each accepted job, and of the idle servers from first submit to last end."""
-        power = self.cluster.power
-        epochs, rates = self._epochs
-        job, start, stop = self._stretches
-        procs = self._run.jobs.procs[job]
-        spent = measures.busy_energy(start, stop, procs, epochs, power.busy(rates))
-        per_job = (
-            spent if not self.policy.preemptive else measures.sum_by_job(job, spent, len(self.end))
+    def _energy(self) -> Energy:
+        return Energy(self._prepared, self._run, self._stretches, *self._epochs)
+
+    @property
+    def power_steps(self) -> tuple[Floats, Floats]:
+        """Instants (s) and the watts of the whole cluster from each on, to the last end."""
+        return self._energy.steps
+
+    @cached_property
+    def _allocation(self) -> Allocation:
+        if not self.cluster.is_named:
+            raise OptionError("processors were only counted; give the cluster named nodes")
+        return allocation(self._run)
+
+    @property
+    def slowness(self) -> Floats:
+        """How much longer than recorded each accepted job ran [gomez2012, eq. 2]."""
+        return self._allocation.slowness
+
+    def allocation_columns(self) -> dict[str, NDArray[Any]]:
+        """The whole schedule: job, node (its place in the cluster), procs, start and end (s)."""
+        given = self._allocation
+        count = np.diff(given.first)
+        numbers = self._prepared.jobs.job[self._prepared.accepted]
+        return {
+            "job": np.repeat(numbers, count),
+            "node": given.node,
+            "procs": given.procs,
+            "start": np.repeat(self.start, count),
+            "end": np.repeat(self.end, count),
+        }
+
+    @cached_property
+    def allocations(self) -> pd.DataFrame:
+        """The whole schedule: which job had how many processors of which node, and when."""
+        import pandas as pd
+
+        columns: dict[str, Any] = self.allocation_columns()
+        names = pd.Index([node.name for node in self.cluster.nodes])
+        columns["node"] = pd.Categorical.from_codes(columns["node"], categories=names)
+        return pd.DataFrame(columns, copy=False)
+
+    @cached_property
+    def nodes(self) -> pd.DataFrame:
+        """One row per node: model, procs, speed, share of its time busy, and its energy (J)."""
+        import pandas as pd
+
+        given, columns = self._allocation, self.cluster.columns
+        area = given.procs * np.repeat(self.end - self.start, np.diff(given.first))
+        span = self._system()["makespan"] if len(self.end) else 0.0
+        busy = np.bincount(given.node, weights=area, minlength=len(columns.procs))
+        bill = self._energy.nodes
+        return pd.DataFrame(
+            {
+                "node": [node.name for node in self.cluster.nodes],
+                "model": [node.server.model for node in self.cluster.nodes],
+                "procs": columns.procs,
+                "slowness": columns.slowness,
+                "jobs": np.bincount(given.node, minlength=len(columns.procs)),
+                "busy": busy / np.maximum(span * columns.procs, np.finfo(float).tiny),
+                "busy_energy": bill.node_busy_joules,
+                "idle_energy": bill.node_idle_joules,
+            }
         )
-        if not len(self.end):
-            return per_job, 0.0
-        idle_watts = power.idle(rates)
-        last = np.array([self.end.max()])
-        whole = self.cluster.procs * measures.clock_at(last, epochs, idle_watts)[0]
-        taken = measures.busy_energy(start, stop, procs, epochs, idle_watts).sum()
-        return per_job, float(whole - taken)
+
+    @cached_property
+    def decisions(self) -> Decisions:
+        """Every decision of the scheduler and its reason (needs ``decisions=True``)."""
+        if not self.options.decisions:
+            raise OptionError("decisions were not kept; simulate with decisions=True")
+        return Decisions(self._prepared, self._run)
 
     @cached_property
     def _service(self) -> Floats:
@@ -136,7 +193,9 @@ class Result:
         return measures.sum_by_job(job, stop - start, len(self.end))
 
     def job_columns(self, first: int = 0, last: int | None = None) -> dict[str, NDArray[Any]]:
-        """Columns of the job table for the rows `first` to `last`; status as a place in `STATUS`.
+        """Columns of the job table for the rows `first` to `last`.
+
+        Status and reason are places in `CATEGORIES`.
 
         Made anew on each call, so that a long table can be written piece by piece.
         """
@@ -157,7 +216,7 @@ class Result:
         service, sojourn = self._service[at], end - submit
         status = np.full(len(mine), STATUS.index(UNACCEPTED), dtype=np.int8)
         status[mine] = self._prepared.killed[at]
-        return {
+        columns = {
             "job": log.job[first:last],
             "submit": log.submit[first:last],
             "start": spread(start),
@@ -169,9 +228,16 @@ class Result:
             "bounded_slowdown": spread(measures.bounded_slowdown(sojourn, service)),
             "procs": log.procs[first:last],
             "estimate": log.estimate[first:last],
-            "energy": spread(self._energy[0][at]),
+            "energy": spread(self._energy.jobs[at]),
             "status": status,
+            "reason": self._prepared.reason[first:last],
         }
+        if self.cluster.is_named:
+            given = self._allocation
+            columns["nodes"] = spread(np.diff(given.first)[at].astype(np.float64))
+            columns["slowness"] = spread(given.slowness[at])
+            columns["peas_energy"] = spread(self._energy.peas[at])
+        return columns
 
     @cached_property
     def jobs(self) -> pd.DataFrame:
@@ -179,9 +245,8 @@ class Result:
         import pandas as pd
 
         columns: dict[str, Any] = self.job_columns()
-        columns["status"] = pd.Categorical.from_codes(
-            columns["status"], categories=pd.Index(STATUS)
-        )
+        for name, words in CATEGORIES.items():
+            columns[name] = pd.Categorical.from_codes(columns[name], categories=pd.Index(words))
         return pd.DataFrame(columns, copy=False)
 
     def as_log(self) -> Jobs:
@@ -205,7 +270,7 @@ class Result:
             raise OptionError("the trajectory was not recorded; simulate with record=True")
         names = ("time", "rate", "present", "queued", "busy", "running", "workload")
         columns = {name: self._run.rows(name)[first:last] for name in names}
-        columns["power"] = self._power(columns["rate"], columns["busy"])
+        columns["power"] = self._power(columns["time"], columns["rate"], columns["busy"])
         return columns
 
     @cached_property
@@ -215,13 +280,11 @@ class Result:
 
         return pd.DataFrame(self.trajectory_columns(), copy=False)
 
-    @cached_property
-    def _known_rates(self) -> Floats:
-        """Every rate that was ever set, in increasing order."""
-        return np.unique(np.append(self._run.rows("epoch_rate"), self._run.initial_rate))
-
-    def _power(self, rate: Floats, busy: NDArray[Any]) -> Floats:
+    def _power(self, time: Floats, rate: Floats, busy: NDArray[Any]) -> Floats:
         """Watts of the whole system [rumyantsev2018, eq. 11]."""
+        if self.cluster.is_named:
+            instants, watts = self._energy.steps
+            return watts[np.searchsorted(instants, time, side="right") - 1]
         power = self.cluster.power
         known = np.unique(np.append(self._run.rows("epoch_rate"), self._run.initial_rate))
         busy_watts, idle_watts = power.busy(known), power.idle(known)
@@ -268,6 +331,7 @@ class Result:
             "killed": int(self._prepared.killed.sum()),
             "unaccepted": len(unaccepted),
             "unaccepted_jobs": unaccepted[:100].tolist(),
+            "unaccepted_reasons": self._reasons(),
             "wait": measures.describe(wait),
             "sojourn": measures.describe(sojourn),
             "service": measures.describe(self._service),
@@ -275,11 +339,31 @@ class Result:
             "bounded_slowdown": measures.describe(
                 measures.bounded_slowdown(sojourn, self._service)
             ),
+            "weighted_response": measures.weighted_response(sojourn, self._run.jobs.procs),
+            "weighted_slowdown": measures.weighted_slowdown(
+                measures.slowdown(sojourn, self._service), self._run.jobs.procs * self._service
+            ),
             **self._system(),
         }
+        if self.cluster.is_named:
+            told |= {
+                "awt": measures.average_wait(wait),
+                "art": measures.average_response(sojourn),
+                "nodes": len(self.cluster.nodes),
+                "processor": self.cluster.processor,
+                "placement": str(self.options.placement),
+                "constraints": str(self.options.constraints),
+                "foresight": self.options.foresight,
+                "mean_slowness": float(np.mean(self.slowness)) if len(submit) else float("nan"),
+            }
         if self.cleaning is not None:
             told["cleaning"] = self.cleaning.as_dict()
         return told
+
+    def _reasons(self) -> dict[str, int]:
+        """How many jobs were not accepted, by what there was not enough of."""
+        count = np.bincount(self._prepared.reason, minlength=len(REASONS))
+        return {word: int(count[i]) for i, word in enumerate(REASONS) if i and count[i]}
 
     def _system(self) -> dict[str, Any]:
         """Per-system measures, as exact time averages from first submit to last end [eq. 12]."""
@@ -292,8 +376,7 @@ class Result:
         def mean(integral: float) -> float:
             return float(integral / span) if span > 0 else float("nan")
 
-        busy_joules, idle_joules = float(self._energy[0].sum()), self._energy[1]
-        area = float(np.dot(self._run.jobs.procs, self._service))
+        area = float(np.dot(self._run.state.held, self._service))
         epochs, rates = self._epochs
         lasted = np.diff(np.append(epochs, max(end.max(), epochs[-1])))
         shares = {f"{r:g}": mean(lasted[rates == r].sum()) for r in np.unique(rates)}
@@ -311,13 +394,7 @@ class Result:
             "job_wasting": mean(total[WASTE]),
             "rate_shares": shares,
             "rate_switches": len(epochs) - 1,
-            "energy": {
-                "busy_joules": busy_joules,
-                "idle_joules": idle_joules,
-                "total_joules": busy_joules + idle_joules,
-                "total_kwh": (busy_joules + idle_joules) / _JOULES_PER_KWH,
-                "mean_watts": mean(busy_joules + idle_joules),
-            },
+            "energy": self._energy.bill(span),
         }
 
     def by(self, what: str) -> pd.DataFrame:
@@ -331,33 +408,12 @@ class Result:
         return measure_classes(self.jobs, self._prepared.jobs, what)
 
     def _check(self) -> None:
-        """What must hold after every run, to 1e-9: areas, loads, and the energy bill."""
+        """What must hold after every run."""
         run = self._run
         if not len(self.end):
             return
-        total, procs = run.state.total, run.jobs.procs
-        # Times are only as fine as their floats; a log of tiny jobs far from zero is coarse.
-        grain = 8 * float(np.spacing(max(np.abs(self.end).max(), np.abs(run.jobs.submit).max())))
-        fastest = float(self._epochs[1].max())
-        coarse = grain * fastest * float(procs.sum())
-        done = float(np.dot(procs, run.jobs.work))
-        _must_equal("work done and the sum of job areas", total[EFFECTIVE], done, coarse)
-        lapse = float(np.sum(self.end - run.jobs.submit))
-        present = total[QUEUE] + total[IN_SERVICE]
-        _must_equal("Little's law", present, lapse, grain * len(procs))
-        wasted = total[POTENTIAL] - total[EFFECTIVE]
-        slack = coarse + _TOLERANCE * total[POTENTIAL]
-        _must_equal("potential less effective load", wasted, total[WASTE], slack)
+        slowness = self.slowness if self.cluster.is_named else 1.0
+        check_run(run, float(self._epochs[1].max()), slowness)
         if self.options.record:
-            time = run.rows("time")
-            watts = self._power(run.rows("rate"), run.rows("busy"))
-            integral = float(np.dot(np.diff(time), watts[:-1]))
-            bill = float(self._energy[0].sum()) + self._energy[1]
-            _must_equal("the energy bill", bill, integral, grain * float(watts.sum()))
-
-
-def _must_equal(what: str, left: float, right: float, slack: float) -> None:
-    if not abs(left - right) <= _TOLERANCE * max(abs(left), abs(right)) + slack:
-        raise RunError(
-            f"{what}: {float(left)!r} is not {float(right)!r}; please report this as a bug"
-        )
+            watts = self._power(run.rows("time"), run.rows("rate"), run.rows("busy"))
+            check_bill(run, float(self._energy.jobs.sum()) + self._energy.idle, watts)

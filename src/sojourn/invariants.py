@@ -1,0 +1,57 @@
+"""What must hold after every run, to 1e-9: areas, loads, and the energy bill."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .engine.drive import Run
+from .engine.state import EFFECTIVE, IN_SERVICE, POTENTIAL, QUEUE, WASTE
+from .errors import RunError
+
+__all__ = ["check_bill", "check_run"]
+
+Floats = NDArray[np.float64]
+
+_TOLERANCE = 1e-9
+
+
+def _grain(run: Run) -> float:
+    """Times are only as fine as their floats; a log of tiny jobs far from zero is coarse."""
+    largest = max(np.abs(run.state.end).max(), np.abs(run.jobs.submit).max())
+    return 8 * float(np.spacing(largest))
+
+
+def check_run(run: Run, fastest: float, slowness: Floats | float) -> None:
+    """Check areas and loads.
+
+    Parameters
+    ----------
+    run : at its end, with at least one job.
+    fastest : the largest service rate.
+    slowness : of each job's nodes [gomez2012, eq. 2].
+    """
+    total, procs = run.state.total, run.state.held
+    grain = _grain(run)
+    coarse = grain * fastest * float(procs.sum())
+    done = float(np.dot(procs, run.jobs.work * slowness))
+    _must_equal("work done and the sum of job areas", total[EFFECTIVE], done, coarse)
+    lapse = float(np.sum(run.state.end - run.jobs.submit))
+    present = total[QUEUE] + total[IN_SERVICE]
+    _must_equal("Little's law", present, lapse, grain * len(procs))
+    wasted = total[POTENTIAL] - total[EFFECTIVE]
+    slack = coarse + _TOLERANCE * total[POTENTIAL]
+    _must_equal("potential less effective load", wasted, total[WASTE], slack)
+
+
+def check_bill(run: Run, bill: float, watts: Floats) -> None:
+    """Check the energy bill (J) against the integral of the power at each recorded instant."""
+    integral = float(np.dot(np.diff(run.rows("time")), watts[:-1]))
+    _must_equal("the energy bill", bill, integral, _grain(run) * float(watts.sum()))
+
+
+def _must_equal(what: str, left: float, right: float, slack: float) -> None:
+    if not abs(left - right) <= _TOLERANCE * max(abs(left), abs(right)) + slack:
+        raise RunError(
+            f"{what}: {float(left)!r} is not {float(right)!r}; please report this as a bug"
+        )

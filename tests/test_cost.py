@@ -1,0 +1,357 @@
+"""Tariffs, carbon and clocks against sums over quarters of an hour."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sojourn.cost import (
+    Carbon,
+    Clock,
+    Tariff,
+    electricity_cost,
+    emissions,
+    parse_carbon,
+    parse_tariff,
+    read_carbon,
+)
+from sojourn.errors import InputError, OptionError
+from sojourn.workload import Jobs
+from sojourn.workload.jobs import Header
+
+HOUR = 3600.0
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+near = pytest.approx
+
+
+def spend(tariff: str, hours: list[float], kilowatts: list[float], start: str | None = None):
+    """Cost of power steps given by hours of the log and kW from each on."""
+    time, watts = np.array(hours) * HOUR, np.array([*kilowatts, 0.0]) * 1000
+    return electricity_cost(time, watts, parse_tariff(tariff), Clock.of(start=start))
+
+
+def test_one_price():
+    tariff = parse_tariff(0.25)
+    assert (tariff.begins, tariff.prices, tariff.currency) == ((0.0,), (0.25,), "")
+    assert spend("0.25", [0, 2, 5], [1, 4]) == 0.25 * (2 + 12)
+    assert spend("0.25", [7], []) == 0.0
+
+
+def test_hours_of_the_day_across_midnight():
+    tariff = "0.15, 8:0.30, 20:0.15"
+    assert spend(tariff, [7, 9], [1]) == near(0.15 + 0.30)
+    assert spend(tariff, [19.5, 32.5], [2]) == near(2 * (0.5 * 0.30 + 12 * 0.15 + 0.5 * 0.30))
+    assert spend(tariff, [0, 24 * 70], [1]) == near(70 * (12 * 0.15 + 12 * 0.30))
+    assert spend(tariff, [-2, 9], [1]) == near(10 * 0.15 + 0.30)
+
+
+def test_hours_are_those_of_the_place():
+    tariff = "0, 8:1, 20:0"
+    # Second 0 is 17:00 there: three hours of day are left.
+    assert spend(tariff, [0, 10], [1], "2011-05-02T17:00+09:00") == near(3)
+    assert spend(tariff, [0, 10], [1], "2011-05-02T08:00Z") == near(10)
+
+
+def test_days_of_the_week():
+    tariff = "0.10, mon-fri 8:0.30, mon-fri 20:0.10"
+    friday = "2024-03-01T00:00+01:00"
+    assert spend(tariff, [0, 24], [1], friday) == near(12 * 0.1 + 12 * 0.3)
+    assert spend(tariff, [24, 72], [1], friday) == near(48 * 0.1)
+    assert spend(tariff, [24, 24 * 8], [1], friday) == near(2 * 2.4 + 5 * 4.8)
+    # An entry without an hour takes its whole days.
+    weekend = "0.15, 8:0.30, 20:0.15, sat-sun 0.05"
+    assert spend(weekend, [24, 72], [1], friday) == near(48 * 0.05)
+    # Ranges may go over the end of the week.
+    assert spend("1, fri-mon 0", [0, 24 * 7], [1]) == near(3 * 24)
+
+
+def test_minutes_currency_and_negative_prices():
+    tariff = parse_tariff("0.15, 7:30:-0.30, 20:.15e0 EUR")
+    assert tariff.begins[:3] == (0.0, 7.5 * HOUR, 20 * HOUR)
+    assert tariff.prices[:3] == (0.15, -0.30, 0.15)
+    assert tariff.currency == "EUR"
+    assert parse_tariff("0.2€").currency == "€"
+    assert parse_tariff("0.2", currency="CHF").currency == "CHF"
+    assert parse_tariff("MON-Fri 0.2, SAT-sun 0.1").prices == (0.2, 0.1)
+
+
+def test_equal_neighbours_are_one():
+    assert parse_tariff("0.2, 8:0.2") == Tariff((0.0,), (0.2,))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "'' is not"),
+        ("cheap", "'cheap' is not"),
+        ("0.15,", "'' is not"),
+        ("0.15, mon", "'mon' is not"),
+        ("EUR 0.15", "day 'EUR'"),
+        ("0.15, 24:0.30", "hours go from 0 to 23"),
+        ("0.15, 8:60:0.30", "minutes from 00 to 59"),
+        ("0.15, fro-mon 8:0.30", "day 'fro': choose from mon, tue"),
+        ("8:0.30", "no price for mon at 0:00"),
+        ("mon-fri 0.30", "no price for sat at 0:00"),
+        ("0.15, 20:0.15, 8:0.30", "'20:0.15' never holds"),
+        ("1e999", "finite"),
+        ("0.15; 8:0.30", "is not"),
+    ],
+)
+def test_bad_tariffs(text: str, problem: str):
+    with pytest.raises(OptionError, match=problem) as caught:
+        parse_tariff(text)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("begins", "prices"),
+    [((), ()), ((0.0,), (1.0, 2.0)), ((5.0,), (1.0,)), ((0.0, 7 * 86400.0), (1.0, 2.0)),
+     ((0.0, 9.0, 9.0), (1.0, 2.0, 3.0)), ((0.0,), (math.nan,))],
+)  # fmt: skip
+def test_bad_pieces_of_a_tariff(begins: tuple[float, ...], prices: tuple[float, ...]):
+    with pytest.raises(OptionError, match="tariff: "):
+        Tariff(begins, prices)
+
+
+entries = st.tuples(
+    st.integers(0, 6), st.integers(0, 6), st.integers(0, 95), st.integers(0, 40)
+)  # first day, how many more, quarter of the day, cents
+
+
+def parsed(text: str) -> tuple[Tariff | None, str]:
+    try:
+        return parse_tariff(text), ""
+    except InputError as error:
+        return None, str(error)
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(entries, max_size=4),
+    st.lists(st.integers(0, 900), min_size=1, max_size=6, unique=True).map(sorted),
+    st.data(),
+)
+def test_cost_is_the_sum_over_quarters(later, quarters, data):
+    """Any tariff, any power, from any moment: entry by entry, quarter by quarter."""
+    watts = data.draw(st.lists(st.integers(0, 900), min_size=len(quarters), max_size=len(quarters)))
+    begin = datetime(2023, 12, 30, tzinfo=UTC) + timedelta(
+        minutes=15 * data.draw(st.integers(0, 700))
+    )
+    text = "0.07"
+    for day, more, quarter, cents in later:
+        last = DAYS[(day + more) % 7]
+        text += f", {DAYS[day]}-{last} {quarter // 4}:{quarter % 4 * 15:02d}:{cents / 100}"
+    exact = Fraction(0)
+    used = set()
+    for k in range(quarters[0], quarters[-1]):
+        at = begin + timedelta(minutes=15 * k)
+        owner, price = -1, 7
+        for i, (day, more, quarter, cents) in enumerate(later):
+            if (at.weekday() - day) % 7 <= more and at.hour * 4 + at.minute // 15 >= quarter:
+                owner, price = i, cents
+        used.add(owner)
+        drawn = [w for q, w in zip(quarters, watts, strict=True) if q <= k][-1]
+        exact += Fraction(price, 100) * Fraction(drawn, 1000) / 4
+    tariff, problem = parsed(text)
+    if tariff is None:
+        assert "never holds" in problem
+        assert text.split(", ").index(problem.split("'")[1]) - 1 not in used
+        return
+    made = electricity_cost(
+        np.array(quarters) * 900.0, np.array(watts, dtype=float), tariff, Clock.of(start=str(begin))
+    )
+    assert made == near(float(exact), rel=1e-12, abs=1e-12)
+
+
+def test_clock_of_a_header():
+    # 1,000,000,000 s: Sunday, 9 September 2001, 1:46:40 UTC.
+    sunday = 6 * 86400 + HOUR + 46 * 60 + 40
+    lines = ["; UnixStartTime: 1000000000"]
+    assert Clock.of(Header(lines)).second_of_week == sunday
+    assert Clock.of(Header([*lines, "; TimeZone: 3600"])).second_of_week == sunday + HOUR
+    summer = Clock.of(Header([*lines, "; TimeZone: 3600", "; TimeZoneString: Europe/Stockholm"]))
+    assert summer.known
+    assert summer.second_of_week == sunday + 2 * HOUR
+    assert summer.start == datetime(2001, 9, 9, 1, 46, 40, tzinfo=UTC)
+    # An unknown name leaves the number; a start given overrides all.
+    odd = Header([*lines, "; TimeZone: 3600", "; TimeZoneString: Middle/Earth"])
+    assert Clock.of(odd).second_of_week == sunday + HOUR
+    assert Clock.of(odd, start="2011-05-02T09:00").second_of_week == 9 * HOUR
+    given = Clock.of(start=datetime(2011, 5, 3, tzinfo=UTC))
+    assert (given.second_of_week, given.known) == (86400.0, True)
+
+
+@pytest.mark.parametrize("lines", [[], ["; UnixStartTime: 0"], ["; UnixStartTime:"]])
+def test_clock_of_a_log_that_says_nothing(lines: list[str]):
+    clock = Clock.of(Header(lines))
+    assert not clock.known
+    assert clock.second_of_week == 0
+    assert (
+        clock == Clock.of() == Clock.of(Jobs({"submit": [0], "runtime": [1], "procs": [1]}).header)
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "start", "problem"),
+    [
+        ([], "yesterday", "start 'yesterday' is no ISO 8601 timestamp; give the start as 2011"),
+        (["UnixStartTime: soon"], None, "UnixStartTime 'soon' is not a number"),
+        (["UnixStartTime: 1e30"], None, "no moment"),
+        (["UnixStartTime: 10", "TimeZone: east"], None, "TimeZone 'east'"),
+        (["UnixStartTime: 10", "TimeZone: 9e9"], None, "no moment"),
+        (["UnixStartTime: 10", "TimeZoneString: Middle/Earth"], None, "zone 'Middle/Earth' is not"),
+        (["UnixStartTime: 10", "TimeZoneString: ../etc"], None, "zone '../etc' is not"),
+    ],
+)
+def test_bad_clocks(lines: list[str], start: str | None, problem: str):
+    with pytest.raises(OptionError, match=problem):
+        Clock.of(Header(lines), start)
+
+
+@pytest.mark.parametrize("log", ["KTH-SP2-1996-2", "RICC-2010-2", "SDSC-SP2-1998-4.2-cln"])
+def test_clock_of_real_logs(data_dir: Path, log: str):
+    """The moment that the header also tells in words, in local time."""
+    with gzip.open(data_dir / "swf" / f"{log}.swf.gz", "rt") as file:
+        lines = [line.strip() for line, _ in zip(file, range(60), strict=False)]
+    header = Header([line for line in lines if line.startswith(";")])
+    day, _, _, clock, _, _ = (header.get("StartTime") or "").split()
+    hours, minutes, seconds = map(int, clock.split(":"))
+    expected = DAYS.index(day.lower()) * 86400 + hours * HOUR + minutes * 60 + seconds
+    assert Clock.of(header).second_of_week == expected
+
+
+def test_daylight_saving_is_not_followed():
+    """The distance from UTC at the beginning of the log holds for all of it."""
+    # Thursday, 1 January 2004, 1:00 in Stockholm; half a year later its people rise an hour sooner.
+    header = Header(["UnixStartTime: 1072915200", "TimeZoneString: Europe/Stockholm"])
+    july = (datetime(2004, 7, 1, 6, tzinfo=UTC).timestamp() - 1072915200) / HOUR
+    time, watts = np.array([july, july + 2]) * HOUR, np.array([1000.0, 0.0])
+    paid = electricity_cost(time, watts, parse_tariff("0, 8:1, 20:0"), Clock.of(header))
+    assert paid == near(1.0)
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "carbon.csv"
+    path.write_text(text)
+    return path
+
+
+def test_constant_carbon():
+    time, watts = np.array([0.0, 7200.0]), np.array([500.0, 0.0])
+    assert emissions(time, watts, parse_carbon("300")) == 300.0
+    assert emissions(time, watts, parse_carbon(250.0)) == 250.0
+
+
+def test_carbon_series(tmp_path: Path):
+    carbon = parse_carbon(str(write(tmp_path, "time,g_per_kwh\n0,100\n3600,400\n\n7200,50\n")))
+    assert carbon.span == (0.0, 10800.0)
+    time, watts = np.array([1800.0, 5400.0, 10800.0]), np.array([1000.0, 2000.0, 0.0])
+    expected = 0.5 * 100 + 0.5 * 400 + 2 * (0.5 * 400 + 1 * 50)
+    assert emissions(time, watts, carbon) == near(expected, rel=1e-14)
+
+
+def test_carbon_with_timestamps(tmp_path: Path):
+    text = (
+        "Time, g_per_kWh\n2011-05-01T00:00Z,100\n2011-05-01T10:00+09:00,400\n2011-05-01 02:00,7\n"
+    )
+    path = write(tmp_path, text)
+    carbon = read_carbon(path, Clock.of(start="2011-05-01T09:30+09:00"))
+    assert carbon.time.tolist() == [-1800.0, 1800.0, 5400.0]
+    packed = tmp_path / "carbon.csv.gz"
+    packed.write_bytes(gzip.compress(b"\xef\xbb\xbf" + path.read_bytes()))
+    assert read_carbon(packed, Clock.of(start="2011-05-01")).time.tolist() == [0.0, 3600.0, 7200.0]
+    with pytest.raises(OptionError, match="line 2, field 'time': the log does not say when it"):
+        read_carbon(path, Clock())
+
+
+def test_carbon_is_not_known_outside_its_series():
+    carbon = Carbon(np.array([0.0, 10.0]), np.array([1.0, 2.0]))
+    watts = np.array([1.0, 0.0])
+    assert emissions(np.array([0.0, 20.0]), watts, carbon) == near(30 / 3.6e6)
+    for begin, end in ((-1.0, 5.0), (5.0, 20.5)):
+        with pytest.raises(OptionError, match="known from 0 s to 20 s of the log, but the run"):
+            emissions(np.array([begin, end]), watts, carbon)
+    # One value alone holds at all times.
+    alone = Carbon(np.array([50.0]), np.array([3.6e6]))
+    assert emissions(np.array([0.0, 7.0]), watts, alone) == near(7)
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.integers(0, 50), min_size=2, max_size=8, unique=True).map(sorted),
+    st.lists(st.integers(0, 50), min_size=1, max_size=8, unique=True).map(sorted),
+    st.data(),
+)
+def test_emissions_are_the_sum_over_seconds(rows, steps, data):
+    grams = data.draw(st.lists(st.integers(0, 900), min_size=len(rows), max_size=len(rows)))
+    watts = data.draw(st.lists(st.integers(0, 900), min_size=len(steps), max_size=len(steps)))
+    times = [rows[0] + s for s in steps if s <= 2 * rows[-1] - rows[-2] - rows[0]]
+    if not times:
+        return
+    exact = 0
+    for second in range(times[0], times[-1]):
+        intensity = [g for t, g in zip(rows, grams, strict=True) if t <= second][-1]
+        exact += intensity * [w for t, w in zip(times, watts, strict=False) if t <= second][-1]
+    made = emissions(
+        np.array(times, dtype=float),
+        np.array(watts[: len(times)], dtype=float),
+        Carbon(np.array(rows), np.array(grams)),
+    )
+    assert made == near(exact / 3.6e6, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "line 1: the header must be time,g_per_kwh"),
+        ("0,100\n", "line 1: the header"),
+        ("time,g_per_kwh\n", "0 values"),
+        ("time,g_per_kwh\n0\n", "line 2: 1 fields"),
+        ("time,g_per_kwh\n0,1,2\n", "line 2: 3 fields"),
+        ("time,g_per_kwh\n0,dirty\n", "line 2, field 'g_per_kwh': 'dirty' is not a number"),
+        ("time,g_per_kwh\n0,-1\n", "'-1' is not a number of at least 0"),
+        ("time,g_per_kwh\n0,nan\n", "'nan' is not"),
+        ("time,g_per_kwh\nnoon,5\n", "'noon' is not a number of seconds"),
+        ("time,g_per_kwh\ninf,5\n", "'inf' is not a number of seconds"),
+        (
+            "time,g_per_kwh\n0,5\n2011-05-01,6\n",
+            "line 3, field 'time': '2011-05-01' is not a number",
+        ),
+        ("time,g_per_kwh\n2011-05-01,6\n7,5\n", "'7' is not an ISO 8601 timestamp"),
+        ("time,g_per_kwh\n5,1\n5,2\n", "line 3, field 'time': '5' is not after the row above"),
+        ('time,g_per_kwh\n"' + "x" * 200_000 + '",2\n', "line 2: field larger than"),
+    ],
+)
+def test_bad_carbon_files(tmp_path: Path, text: str, problem: str):
+    clock = Clock.of(start="2011-05-01")
+    with pytest.raises(OptionError, match=problem) as caught:
+        read_carbon(write(tmp_path, text), clock)
+    told = str(caught.value)
+    assert "carbon.csv" in told
+    assert "\n" not in told
+    assert len(told) < 300
+
+
+def test_carbon_files_that_are_none(tmp_path: Path):
+    with pytest.raises(OptionError, match="no such file"):
+        parse_carbon(str(tmp_path / "none.csv"))
+    with pytest.raises(OptionError, match="is a directory"):
+        read_carbon(tmp_path)
+    path = tmp_path / "latin.csv"
+    path.write_bytes(b"time,g_per_kwh\n\xe9,1\n")
+    with pytest.raises(OptionError, match="not a text in UTF-8"):
+        read_carbon(path)
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_tariff_or_a_plain_error(text: str):
+    tariff, problem = parsed(text)
+    assert problem.startswith("tariff: ") if tariff is None else tariff.prices
