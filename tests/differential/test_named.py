@@ -1,0 +1,127 @@
+"""The engine on named nodes equals the oracle: every discipline, placement and control.
+
+Integer times and slownesses that are powers of two make all clocks exact at rates 1, 2 and 1/2.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from oracle import orders
+from oracle.named import Scheduling
+from oracle.named_strategies import Case, cases, constrained_by, node_of
+from oracle.nodes import Request
+
+from sojourn.policy import Policy, parse_policy
+
+from .cast import CONSTANT, aging, aging_exactly, switching
+from .named_harness import CHOICES, NamedPair, apart, compare
+from .test_differential import EXAMPLES, USUAL
+
+PAIRS = {
+    pair.name: pair
+    for pair in (
+        NamedPair("fcfs", parse_policy("fcfs"), Scheduling()),
+        NamedPair("first-fit", parse_policy("first-fit"), Scheduling(backfill="first-fit")),
+        NamedPair("sjf", parse_policy("sjf"), Scheduling(orders.sjf)),
+        NamedPair("easy", parse_policy("easy"), Scheduling(backfill="easy")),
+        NamedPair(
+            "easy-sjbf", parse_policy("easy-sjbf"), Scheduling(orders.fcfs, "easy", 1, orders.sjf)
+        ),
+        NamedPair("saf+easy", parse_policy("saf+easy"), Scheduling(orders.saf, "easy")),
+        NamedPair(
+            "easy:2@largest",
+            parse_policy("fcfs+easy:2@largest"),
+            Scheduling(orders.fcfs, "easy", 2, orders.largest),
+        ),
+        NamedPair(
+            "easy:inf", parse_policy("fcfs+easy:inf"), Scheduling(orders.fcfs, "easy", math.inf)
+        ),
+        NamedPair(
+            "wfp3+easy", parse_policy("wfp3+easy"), Scheduling(orders.wfp3, "easy"), min_plan=1
+        ),
+        NamedPair("aging+easy", Policy(aging, "easy"), Scheduling(aging_exactly, "easy")),
+        # A promise of length 0 holds nothing, and then who was promised what is a matter of taste.
+        NamedPair(
+            "conservative",
+            parse_policy("conservative"),
+            Scheduling(backfill="conservative"),
+            min_plan=1,
+        ),
+        NamedPair(
+            "sjf+conservative",
+            parse_policy("sjf+conservative"),
+            Scheduling(orders.sjf, "conservative"),
+            min_plan=1,
+        ),
+        NamedPair(
+            "expansion+conservative",
+            parse_policy("expansion+conservative"),
+            Scheduling(orders.expansion, "conservative"),
+            min_plan=1,
+        ),
+    )
+}
+JOBS = 8
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("constrained", [False, True], ids=["plain", "constrained"])
+def test_engine_equals_oracle(name, constrained):
+    base = PAIRS[name]
+
+    @settings(
+        max_examples=max(EXAMPLES // 4, 25),
+        derandomize=EXAMPLES <= USUAL,
+        phases=(Phase.explicit, Phase.generate, Phase.shrink),
+    )
+    @given(
+        cases(JOBS, constrained=constrained, min_plan=base.min_plan),
+        st.sampled_from(CHOICES),
+        st.integers(0, 2**20),
+    )
+    def agree(drawn: Case, choice, seed: int) -> None:
+        rng = random.Random(seed)
+        passes = rng.choice(("instant", "instant", "event"))
+        pair = base.foreseeing(blind=rng.random() < 0.2)
+        rate = rng.choice((1.0, 1.0, 0.5, 2.0))
+        compare(pair, CONSTANT[rate], choice, drawn, passes=passes, exactly=True)
+        if rng.random() < 0.3:
+            speed = rng.choice(switching(rng))
+            coins = [rng.random() for _ in range(2 * len(drawn.jobs))]
+            compare(pair, speed, choice, apart(drawn, rng), coins, passes=passes, exactly=False)
+
+    agree()
+
+
+def crowd(rng: random.Random, pair: NamedPair, constrained: bool) -> Case:
+    """Many jobs in a short time: long queues, and more nodes than one word has bits."""
+    number = rng.choice((3, 12, 40) if pair.is_quick else (3, 8))
+    nodes = tuple(node_of(rng.randrange(2**24)) for _ in range(number))
+    servers = sum(node.procs for node in nodes)
+    jobs, submit = [], 0
+    for _ in range(rng.randrange(40, 60)):
+        submit += rng.choice((0, 0, 0, 1, 2))
+        work = rng.randrange(60)
+        procs = max(1, int(servers ** rng.random()))
+        plan = rng.choice((work, work, work + rng.randrange(20), 5 * work, work // 2))
+        job = Request(
+            submit, work, procs, max(plan, pair.min_plan), rng.choice((None, 2 * plan + 1))
+        )
+        jobs.append(constrained_by(job, rng.randrange(2**10)) if constrained else job)
+    return Case(nodes, tuple(jobs))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_long_queues(name):
+    pair = PAIRS[name]
+    for seed in range(max(2, EXAMPLES // (100 if pair.is_quick else 1000))):
+        rng = random.Random(seed)
+        drawn = crowd(rng, pair, constrained=seed % 2 == 1)
+        choice = rng.choice(CHOICES)
+        passes = rng.choice(("instant", "event"))
+        compare(pair, CONSTANT[1.0], choice, drawn, passes=passes, exactly=True)
