@@ -68,7 +68,7 @@ def reproduce(
     outcome = wanted(data, printed=printed)
     files = write(outcome, name, out, kind=picture) if out is not None else []
     if json:
-        print(as_json({"rows": outcome.rows}))
+        print(as_json(outcome.rows if outcome.bare else {"rows": outcome.rows}))
         return
     _show_outcome(wanted, outcome)
     print(f"\n{', '.join(files)} in {out}" if files else "\nadd --out DIR for the picture")
@@ -85,10 +85,17 @@ def _show_list(known: list[Reproduction]) -> None:
 
 def _show_outcome(made: Reproduction, outcome: Outcome) -> None:
     print(f"{made.name}: {made.title}\n{outcome.says}")
+    if outcome.table:
+        print(f"\n{outcome.table}")
+        return
     if len(outcome.rows) > _SHOWN:
         return
     print()
     names = list(outcome.rows[0])
     print("  ".join(f"{name:>18}" for name in names))
     for row in outcome.rows:
-        print("  ".join(f"{row[name]:>18.8g}" for name in names))
+        print("  ".join(_cell(row[name]) for name in names))
+
+
+def _cell(value: float | str) -> str:
+    return f"{value:>18}" if isinstance(value, str) else f"{value:>18.8g}"

@@ -6,7 +6,7 @@ import csv
 import difflib
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "Reproduction", "Request", "catalogue", "find", "reproduction", "write"]
 
-Row = dict[str, float]
+Row = Mapping[str, float | str]
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,18 @@ class Outcome:
 
     Parameters
     ----------
-    rows : the numbers behind the table or figure.
+    rows : the numbers behind the table or figure, with words that tell them apart.
     says : what they show, in a line or two.
     draw : draws the figure; None for a table.
+    table : the rows as people read them; empty where one line per row is good enough.
+    bare : whether their JSON is the list itself, not an object that holds it.
     """
 
-    rows: list[Row]
+    rows: Sequence[Row]
     says: str
     draw: Callable[[], Figure] | None = None
+    table: str = ""
+    bare: bool = False
 
 
 @dataclass(frozen=True)
