@@ -1,4 +1,4 @@
-"""A run on disk: the job table, the trajectory and the summary with its provenance.
+"""A run on disk: tables of jobs, schedule and trajectory, and the summary with its provenance.
 
 Everything is written to temporary names first and put in place together, so that a folder never
 holds half a run. Tables are written piece by piece: memory does not grow with them.
@@ -13,7 +13,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,17 +40,23 @@ FORMATS = ("parquet", "csv", "swf")
 """What the job table can be written as."""
 
 _ROWS = 1 << 17
-_SUMMARY = "summary.json"
+_SUMMARY, _NODES, _DECISIONS = "summary.json", "nodes.csv", "decisions.log"
 _OURS = {
     _SUMMARY,
-    "trajectory.parquet",
-    "trajectory.csv",
+    _NODES,
+    _DECISIONS,
     "overview.png",
+    *(f"{table}.{suffix}" for table in ("trajectory", "schedule") for suffix in ("parquet", "csv")),
     *(f"jobs.{suffix}" for suffix in FORMATS),
 }
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 Columns = Callable[[int, int], Mapping[str, Any]]
+# Words that the numbers of a column stand for, by column.
+Words = Mapping[str, Sequence[str]]
+Write = Callable[[Path], object]
+
+_SIGNS = set('",\r\n')
 
 
 class Digest:
@@ -58,7 +64,7 @@ class Digest:
 
     Parameters
     ----------
-    path : the file; one that cannot be read has the digest None.
+    path : the file; one that cannot be read, or only once, has the digest None.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -70,8 +76,10 @@ class Digest:
     def _compute(self) -> None:
         import hashlib
 
-        with contextlib.suppress(OSError, ValueError), open(self._path, "rb") as file:
-            self._digest = hashlib.file_digest(file, "sha256").hexdigest()
+        with contextlib.suppress(OSError, ValueError):
+            if os.path.isfile(self._path):
+                with open(self._path, "rb") as file:
+                    self._digest = hashlib.file_digest(file, "sha256").hexdigest()
 
     def hexdigest(self) -> str | None:
         """Return the digest, waiting for it if need be."""
@@ -182,17 +190,21 @@ def write_run(
     *,
     format: str = "parquet",
     trajectory: bool = True,
-    extras: Mapping[str, Callable[[Path], object]] | None = None,
+    extras: Mapping[str, Write] | None = None,
     origin: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write a run to a folder, all of it or nothing.
+
+    A run on named nodes has the whole schedule and its nodes too, and its decisions if they were
+    kept.
 
     Parameters
     ----------
     result : the run.
     folder : made if it is not there. A run that is there is replaced.
     format : of the job table; with ``swf`` it is the log with the simulated waits in it.
-    trajectory : write the trajectory too (as CSV beside a job table in CSV, else Parquet).
+    trajectory : write the trajectory too (like the schedule as CSV beside a job table in CSV, else
+        as Parquet).
     extras : further files by name, such as ``overview.png``, and what writes each to a path.
     origin : provenance to put into the summary, as from `provenance`.
 
@@ -204,25 +216,52 @@ def write_run(
     if format not in FORMATS:
         raise OptionError(f"format '{format}' is unknown; choose {', '.join(FORMATS)}")
     former = _files_of_former_run(Path(folder))
+    tables = _tables(result, format, trajectory)
+    later = {**_texts(result), **(extras or {})}
+    if result.cluster.is_named:
+        # All of them need the energy bill: made once, before they go different ways.
+        result.power_steps  # noqa: B018
     with staged(folder) as place:
-        jobs = f"jobs.{format}"
-        path = f"trajectory.{'csv' if format == 'csv' else 'parquet'}"
-        files = [jobs, *([path] if trajectory else []), *(extras or {})]
+        files = [*tables, *later]
         # Compression lets go of the interpreter lock: two tables and the summary at a time.
         with ThreadPoolExecutor(2) as pool:
-            tasks = [pool.submit(_write_jobs, result, place(jobs), format)]
-            if trajectory:
-                tasks.append(pool.submit(_write_trajectory, result, place(path)))
+            tasks = [pool.submit(write, place(name)) for name, write in tables.items()]
             told = dict(result.summary)
             told["provenance"] = {**(origin or provenance("", {})), "files": [*files, _SUMMARY]}
             for task in tasks:
                 task.result()
-        for name, write in (extras or {}).items():
+        for name, write in later.items():
             write(place(name))
         place(_SUMMARY).write_text(as_json(told) + "\n", encoding="utf-8")
     for name in former - set(files) - {_SUMMARY}:
         (Path(folder) / name).unlink(missing_ok=True)
     return told
+
+
+def _tables(result: Result, format: str, trajectory: bool) -> dict[str, Write]:
+    """The large tables of a run by name, and what writes each."""
+    suffix = "csv" if format == "csv" else "parquet"
+    tables: dict[str, Write] = {f"jobs.{format}": lambda path: _write_jobs(result, path, format)}
+    if result.cluster.is_named:
+        tables[f"schedule.{suffix}"] = lambda path: _write_schedule(result, path)
+    if trajectory:
+        tables[f"trajectory.{suffix}"] = lambda path: _write_trajectory(result, path)
+    return tables
+
+
+def _texts(result: Result) -> dict[str, Write]:
+    """The texts of a run on named nodes by name, and what writes each."""
+    texts: dict[str, Write] = {}
+    if result.cluster.is_named:
+        texts[_NODES] = lambda path: result.nodes.to_csv(path, index=False, lineterminator="\n")
+    if result.options.decisions:
+        texts[_DECISIONS] = lambda path: _write_lines(path, result.decisions.lines())
+    return texts
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{line}\n" for line in lines)
 
 
 def _files_of_former_run(folder: Path) -> set[str]:
@@ -241,44 +280,57 @@ def _write_jobs(result: Result, path: Path, format: str) -> None:
         jobs, note = result.as_log(), f"waits simulated by sojourn {__version__}: {result.policy}"
         write_swf(jobs, path, header=[*jobs.header, f"; Note: {note}"])
         return
-    write = _write_csv if format == "csv" else _write_parquet
-    write(path, len(result), result.job_columns)
+    from .result import CATEGORIES
+
+    _writer(path)(path, len(result), result.job_columns, CATEGORIES)
 
 
 def _write_trajectory(result: Result, path: Path) -> None:
-    write = _write_csv if path.suffix == ".csv" else _write_parquet
-    write(path, result.instants, result.trajectory_columns)
+    _writer(path)(path, result.instants, result.trajectory_columns, {})
 
 
-def _batches(rows: int, columns: Columns, *, gaps: bool) -> Iterator[Any]:
+def _write_schedule(result: Result, path: Path) -> None:
+    columns = result.allocation_columns()
+    names = {"node": [node.name for node in result.cluster.nodes]}
+
+    def rows(first: int, last: int) -> Mapping[str, Any]:
+        return {name: values[first:last] for name, values in columns.items()}
+
+    _writer(path)(path, len(columns["job"]), rows, names)
+
+
+def _writer(path: Path) -> Callable[[Path, int, Columns, Words], None]:
+    return _write_csv if path.suffix == ".csv" else _write_parquet
+
+
+def _batches(rows: int, columns: Columns, words: Words, *, gaps: bool) -> Iterator[Any]:
     """Yield a table as Arrow batches; `gaps` leaves nan out, as empty fields."""
     import pyarrow as pa
-
-    from .result import STATUS
 
     for first in range(0, max(rows, 1), _ROWS):
         piece = columns(first, first + _ROWS)
         arrays = [
-            pa.DictionaryArray.from_arrays(pa.array(values), list(STATUS))
-            if name == "status"
+            pa.DictionaryArray.from_arrays(pa.array(values), list(words[name]))
+            if name in words
             else pa.array(values, from_pandas=gaps)
             for name, values in piece.items()
         ]
         yield pa.record_batch(arrays, names=list(piece))
 
 
-def _write_parquet(path: Path, rows: int, columns: Columns) -> None:
+def _write_parquet(path: Path, rows: int, columns: Columns, words: Words) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    batches = _batches(rows, columns, gaps=False)
+    batches = _batches(rows, columns, words, gaps=False)
     first = next(batches)
     reals = [field.name for field in first.schema if pa.types.is_floating(field.type)]
     with pq.ParquetWriter(
         path,
         first.schema,
         compression="lz4",
-        use_dictionary=["status"] if "status" in first.schema.names else False,
+        use_dictionary=[field.name for field in first.schema if pa.types.is_dictionary(field.type)]
+        or False,
         use_byte_stream_split=reals,
     ) as writer:
         writer.write_batch(first)
@@ -286,12 +338,14 @@ def _write_parquet(path: Path, rows: int, columns: Columns) -> None:
             writer.write_batch(batch)
 
 
-def _write_csv(path: Path, rows: int, columns: Columns) -> None:
+def _write_csv(path: Path, rows: int, columns: Columns, words: Words) -> None:
     import pyarrow.csv as pc
 
-    batches = _batches(rows, columns, gaps=True)
+    batches = _batches(rows, columns, words, gaps=True)
     first = next(batches)
-    options = pc.WriteOptions(include_header=False, quoting_style="none")
+    quoted = any(_SIGNS & set(word) for each in words.values() for word in each)
+    style = "needed" if quoted else "none"
+    options = pc.WriteOptions(include_header=False, quoting_style=style)
     with open(path, "wb") as file:
         # Arrow would put the names in quotes.
         file.write((",".join(first.schema.names) + "\n").encode())

@@ -30,6 +30,7 @@ COLUMNS = [
     "estimate",
     "energy",
     "status",
+    "reason",
 ]
 TRAJECTORY = ["time", "rate", "present", "queued", "busy", "running", "workload", "power"]
 
@@ -115,6 +116,9 @@ def test_csv_has_the_same_numbers(run: Run, small: Path, tmp_path: Path) -> None
         found = pd.read_csv(tmp_path / f"b/{name}.csv")
         if name == "jobs":
             expected["status"] = expected["status"].astype(found["status"].dtype)
+            # A job that is accepted has no reason: an empty field.
+            assert expected["reason"].tolist() == ["", "processors", ""]
+            expected["reason"] = expected["reason"].astype(found["reason"].dtype).replace("", None)
             assert found["start"].isna().tolist() == [False, True, False]
         pd.testing.assert_frame_equal(found, expected, check_dtype=False)
 
@@ -156,11 +160,11 @@ def test_a_folder_that_cannot_be(refused: Refused, small: Path, tmp_path: Path, 
 def test_a_failed_write_leaves_nothing(
     refused: Refused, small: Path, tmp_path: Path, monkeypatch, error: BaseException, code: int
 ) -> None:
-    def fail(path: Path, rows: int, columns: object) -> None:
+    def fail(path: Path, *table: object) -> None:
         if "trajectory" in path.name:
             path.write_bytes(b"half")
             raise error
-        whole(path, rows, columns)
+        whole(path, *table)
 
     whole = output._write_parquet
     monkeypatch.setattr(output, "_write_parquet", fail)

@@ -17,7 +17,7 @@ import typer
 
 from ..__about__ import __version__
 from ..errors import InputError, SojournError
-from . import compare, convert, demo, generate, inspect, simulate
+from . import cluster, compare, convert, demo, generate, inspect, peas, simulate
 
 __all__ = ["app", "main"]
 
@@ -32,7 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _verb in (demo, simulate, compare, inspect, generate, convert):
+for _verb in (demo, simulate, peas, compare, inspect, cluster, generate, convert):
     _verb.register(app)
 if find_spec(f"{__name__}.reproduce") is not None:
     from . import reproduce

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,6 @@ import typer
 from ..errors import LogError, OptionError, PolicyError
 
 if TYPE_CHECKING:
-    from ..cluster import Power
     from ..policy import Policy
     from ..workload import Jobs
 
@@ -18,25 +18,25 @@ __all__ = [
     "AsJson",
     "Columns",
     "Estimates",
+    "First",
     "KeepZero",
     "Log",
     "LogFormat",
+    "LogOptions",
     "OverLimit",
     "Passes",
     "PolicyFile",
+    "PolicyName",
     "Procs",
     "Rate",
     "ReferenceRate",
     "Rules",
+    "RunOptions",
     "Seed",
     "Strict",
-    "Watts",
-    "WattsBusy",
-    "WattsIdle",
     "Width",
     "chosen_policies",
     "chosen_policy",
-    "chosen_power",
     "chosen_rules",
     "cleaned",
     "load_engine",
@@ -65,6 +65,15 @@ Columns = Annotated[
     typer.Option(
         metavar="OURS=THEIRS,...",
         help="Columns of a CSV or Parquet log, such as submit=t,runtime=s,procs=n.",
+        rich_help_panel=_JOBS,
+    ),
+]
+First = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Only the first N jobs of the log, counted before cleaning.",
         rich_help_panel=_JOBS,
     ),
 ]
@@ -101,30 +110,6 @@ Procs = Annotated[
     typer.Option(
         metavar="P",
         help="Processors of the machine; default: MaxProcs of the log.",
-        rich_help_panel=_MACHINE,
-    ),
-]
-WattsBusy = Annotated[
-    float | None,
-    typer.Option(
-        metavar="W",
-        help="Watts of a busy processor at any rate (41 if no power is given).",
-        rich_help_panel=_MACHINE,
-    ),
-]
-WattsIdle = Annotated[
-    float | None,
-    typer.Option(
-        metavar="W",
-        help="Watts of an idle processor at any rate (18 if no power is given).",
-        rich_help_panel=_MACHINE,
-    ),
-]
-Watts = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="RATE:BUSY:IDLE",
-        help="Watts at one rate; once for each rate the control uses.",
         rich_help_panel=_MACHINE,
     ),
 ]
@@ -170,7 +155,19 @@ Passes = Annotated[
 Seed = Annotated[
     int,
     typer.Option(
-        metavar="S", min=0, help="Seed of a random rate control.", rich_help_panel=_SCHEDULING
+        metavar="S",
+        min=0,
+        help="Seed of a random rate control or placement.",
+        rich_help_panel=_SCHEDULING,
+    ),
+]
+PolicyName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME|ORDER[+BACKFILL]",
+        help="fcfs, lcfs-pr, lpf, spf, easy, easy-sjbf, conservative, first-fit, or an order "
+        "(sjf, ljf, saf, wfp3, ...) with a backfill (easy, easy:K, conservative, first-fit).",
+        rich_help_panel=_SCHEDULING,
     ),
 ]
 PolicyFile = Annotated[
@@ -184,6 +181,61 @@ PolicyFile = Annotated[
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print JSON alone on standard output, nothing else.")
 ]
+
+
+@dataclass(frozen=True)
+class LogOptions:
+    """How a log is read and cleaned."""
+
+    first: First = None
+    strict: Strict = False
+    keep_zero: KeepZero = False
+    rules: Rules = None
+    width: Width = None
+    log_format: LogFormat = None
+    columns: Columns = None
+
+    def read(self, log: Path) -> Jobs:
+        """Return the jobs of a log as it has them."""
+        from dataclasses import replace
+
+        jobs = read_jobs(
+            log, self.log_format, columns=self.columns, strict=self.strict, width=self.width
+        )
+        if self.first is None or self.first >= len(jobs):
+            return jobs
+        report = replace(jobs.report, read=self.first, kept=self.first)
+        return jobs[: self.first].replace(report=report)
+
+    def clean(self, jobs: Jobs, procs: int) -> Jobs:
+        """Return the jobs after cleaning for a machine of so many processors."""
+        chosen = chosen_rules(self.rules, self.keep_zero)
+        return cleaned(jobs, procs, chosen, strict=self.strict)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What a run does with its jobs, whatever the machine."""
+
+    estimates: Estimates = "user"
+    over_limit: OverLimit = "kill"
+    passes: Passes = "instant"
+    rate: Rate = None
+    reference_rate: ReferenceRate = 1.0
+    seed: Seed = 0
+
+    def options(self) -> dict[str, Any]:
+        """Return what `simulate` takes."""
+        if self.seed >= 2**63:
+            raise OptionError(f"--seed {self.seed}: give a number below 2**63")
+        return {
+            "rate": self.rate,
+            "estimates": number_or_text(self.estimates),
+            "over_limit": self.over_limit,
+            "passes": self.passes,
+            "reference_rate": self.reference_rate,
+            "seed": self.seed,
+        }
 
 
 def pairs(text: str, option: str) -> dict[str, str]:
@@ -298,33 +350,6 @@ def chosen_policies(policies: str, policy_files: list[str]) -> list[Policy]:
     return chosen
 
 
-def chosen_power(
-    busy: float | None, idle: float | None, per_rate: list[str] | None
-) -> Power | None:
-    """Return the power model, or None for the default one."""
-    from ..cluster import ConstantPower, RatePower
-
-    if per_rate:
-        if busy is not None or idle is not None:
-            raise OptionError("--watts gives both powers at each rate; leave the others out")
-        table = {}
-        for text in per_rate:
-            try:
-                rate, on, off = map(float, text.split(":"))
-            except ValueError:
-                raise OptionError(
-                    f"--watts '{text}': write RATE:BUSY:IDLE, such as 2.66:41:18"
-                ) from None
-            table[rate] = (on, off)
-        return RatePower(table)
-    if busy is None and idle is None:
-        return None
-    default = ConstantPower()
-    return ConstantPower(
-        default.busy_watts if busy is None else busy, default.idle_watts if idle is None else idle
-    )
-
-
 def number_or_text(text: str) -> float | str:
     """Return a factor as a number, anything else as it is."""
     try:
@@ -333,11 +358,13 @@ def number_or_text(text: str) -> float | str:
         return text
 
 
-def load_engine(policy: Policy, rate: str | None) -> None:
+def load_engine(
+    policy: Policy, rate: str | None, *, named: bool = False, decisions: bool = False
+) -> None:
     """Import the engine and load the compiled code that a run needs."""
     from ..simulation import preload
 
-    preload(policy, rate)
+    preload(policy, rate, named=named, decisions=decisions)
 
 
 def load_writers(*, files: bool, tables: bool) -> None:

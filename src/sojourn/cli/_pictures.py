@@ -24,6 +24,7 @@ def overview_of(result: Result) -> dict[str, Callable[[Path], object]]:
             result.cluster.procs,
             f"{result.policy} on {result.cluster.procs:,} processors",
             segments=result.segments if result.policy.preemptive else None,
+            on_nodes=(result.allocations, result.nodes) if result.cluster.is_named else None,
         )
         save(figure, path)
 

@@ -15,12 +15,14 @@ from rich.text import Text
 if TYPE_CHECKING:
     from ..compare import Measure
 
-__all__ = ["show_comparison", "show_facts", "show_report", "show_summary"]
+__all__ = ["show_comparison", "show_facts", "show_peas", "show_report", "show_summary"]
 
 _HOUR = 3600.0
 _PAPER = 112  # columns a table may take
+_WIDEST = 300
 _BAR = 40
 _CHANGES = ("wait_mean", "bounded_slowdown_mean")
+_ASIDE = ("wait_median", "killed")  # left out where there are more columns than these
 
 
 def _console() -> Console:
@@ -77,15 +79,69 @@ def show_summary(told: dict[str, Any], out: Path | None) -> None:
     console = _console()
     if "cleaning" in told:
         show_report(told["cleaning"])
-    head = f"{told['policy']} on {told['procs']:,} processors"
-    console.print(Text(head, style="bold"))
+    _show_cluster_report(console, told)
+    console.print(Text(_head(told), style="bold"))
     console.print(Text(f"rate {told['rate']}, estimates {told['estimates']}\n"))
     console.print(_measures(told))
     console.print()
     console.print(_facts_table(_system(told)))
+    _show_end(console, told, out)
+
+
+def show_peas(told: dict[str, Any], out: Path | None) -> None:
+    """Print the measures of [gomez2012] for a run on named nodes, and where its files are."""
+    console = _console()
+    if "cleaning" in told:
+        show_report(told["cleaning"])
+    _show_cluster_report(console, told)
+    console.print(Text(_head(told), style="bold"))
+    wishes = "" if told["constraints"] == "none" else f"; {told['constraints']}"
+    console.print(Text(f"estimates {told['estimates']}, foresight {told['foresight']}{wishes}\n"))
+    rows = [
+        ("AWT (3)", f"{_seconds(told['wait'].get('mean'))}, average waiting time"),
+        ("ART (4)", f"{_seconds(told['sojourn'].get('mean'))}, average response time"),
+    ]
+    console.print(_facts_table(rows + _energy(told) + _jobs(told) + _speed(told)))
+    _show_end(console, told, out)
+
+
+def _head(told: dict[str, Any]) -> str:
+    if "nodes" not in told:
+        return f"{told['policy']} on {told['procs']:,} processors"
+    plural = "" if told["nodes"] == 1 else "s"
+    kind = told["processor"] if told["procs"] == 1 else f"{told['processor']}s"
+    machine = f"{told['nodes']:,} node{plural} ({told['procs']:,} {kind})"
+    return f"{told['policy']}, {told['placement']} on {machine}"
+
+
+def _show_cluster_report(console: Console, told: dict[str, Any]) -> None:
+    """Print what was not taken from a cluster's file as it was."""
+    read = told["provenance"].get("cluster", {})
+    if read.get("repaired") or read.get("refused"):
+        console.print(
+            Text(
+                f"{read['path']}: {read['rows']:,} rows read, {read['repaired']:,} repaired, "
+                f"{read['refused']:,} refused; sojourn cluster inspect tells which\n"
+            ),
+            style="yellow",
+            soft_wrap=True,
+        )
+
+
+def _show_end(console: Console, told: dict[str, Any], out: Path | None) -> None:
+    """Print what the numbers leave out, and where the files are."""
+    if not told.get("energy", {}).get("idle_known", True):
+        warning = "idle watts are not known of every node and count as 0: the bill is too low"
+        console.print(Text(f"\n{warning}"), style="yellow", soft_wrap=True)
     if out is not None:
         files = ", ".join(told["provenance"]["files"])
-        console.print(Text(f"\nresults in {out}: {files}"))
+        console.print(Text(f"\nresults in {out}: {files}"), soft_wrap=True)
+
+
+def _seconds(value: float | None) -> str:
+    if value is None or not math.isfinite(value):
+        return "-"
+    return f"{_number(value)} s ({_number(value / _HOUR)} h)"
 
 
 def _measures(told: dict[str, Any]) -> Table:
@@ -109,20 +165,11 @@ def _over(value: float | None, scale: float) -> float | None:
 
 
 def _system(told: dict[str, Any]) -> list[tuple[str, str]]:
-    ran = f"{told['completed']:,} completed, {told['killed']:,} killed at their limit"
-    rows = [("jobs", f"{told['jobs']:,}: {ran}")]
-    if told["unaccepted"]:
-        listed = ", ".join(map(str, told["unaccepted_jobs"][:10]))
-        more = ", ..." if told["unaccepted"] > 10 else ""
-        rows.append(
-            ("unaccepted", f"{told['unaccepted']:,} wider than the machine (job {listed}{more})")
-        )
+    rows = _jobs(told)
     if "utilisation" not in told:
         return rows
-    energy = told["energy"]
+    rows += _speed(told)
     rows += [
-        ("utilisation", f"{100 * told['utilisation']:.2f} %"),
-        ("makespan", f"{_number(told['makespan'])} s ({_number(told['makespan'] / _HOUR)} h)"),
         ("throughput", f"{_number(told['throughput'] * _HOUR)} jobs/h"),
         ("mean queue", f"{_number(told['mean_queue'])} jobs"),
         (
@@ -130,13 +177,7 @@ def _system(told: dict[str, Any]) -> list[tuple[str, str]]:
             f"potential {_number(told['potential_load'])}, effective "
             f"{_number(told['effective_load'])}, wasted {_number(told['job_wasting'])} processors",
         ),
-        (
-            "energy",
-            f"{_number(energy['total_kwh'])} kWh "
-            f"(busy {_number(energy['busy_joules'] / 3.6e6)}, "
-            f"idle {_number(energy['idle_joules'] / 3.6e6)}), "
-            f"mean {_number(energy['mean_watts'] / 1e3)} kW",
-        ),
+        *_energy(told),
     ]
     if told["rate_switches"]:
         shares = ", ".join(f"{100 * s:.1f} % at {r}" for r, s in told["rate_shares"].items())
@@ -144,22 +185,94 @@ def _system(told: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def show_comparison(rows: Sequence[dict[str, Any]]) -> None:
-    """Print one line per policy; ``*`` marks the best, changes are against the first."""
+def _jobs(told: dict[str, Any]) -> list[tuple[str, str]]:
+    ran = f"{told['completed']:,} completed, {told['killed']:,} killed at their limit"
+    rows = [("jobs", f"{told['jobs']:,}: {ran}")]
+    if "nodes" in told:
+        taken = told["jobs"] - told["unaccepted"]
+        rows = [("accepted", f"{taken:,} of {told['jobs']:,} jobs: {ran}")]
+    if told["unaccepted"]:
+        listed = ", ".join(map(str, told["unaccepted_jobs"][:10]))
+        more = ", ..." if told["unaccepted"] > 10 else ""
+        why = "wider than the machine"
+        if "nodes" in told:
+            reasons = told["unaccepted_reasons"].items()
+            why = "never fit, for want of: " + ", ".join(f"{word} {n:,}" for word, n in reasons)
+        rows.append(("unaccepted", f"{told['unaccepted']:,} {why} (job {listed}{more})"))
+    return rows
+
+
+def _speed(told: dict[str, Any]) -> list[tuple[str, str]]:
+    if "utilisation" not in told:
+        return []
+    rows = [
+        ("utilisation", f"{100 * told['utilisation']:.2f} %"),
+        ("makespan", _seconds(told["makespan"])),
+    ]
+    if "mean_slowness" in told:
+        rows.append(("mean slowness", f"{_number(told['mean_slowness'])} x the recorded runtime"))
+    return rows
+
+
+def _energy(told: dict[str, Any]) -> list[tuple[str, str]]:
+    """The energy (5) where nodes have names, the full bill, its price and its carbon."""
+    energy = told.get("energy")
+    if energy is None:
+        return []
+    rows = []
+    if "peas_kwh" in energy:
+        rows.append(
+            ("energy (5)", f"{_number(energy['peas_kwh'])} kWh, processors of jobs at full load")
+        )
+    rows.append(
+        (
+            "full bill" if rows else "energy",
+            f"{_number(energy['total_kwh'])} kWh "
+            f"(busy {_number(energy['busy_joules'] / 3.6e6)}, "
+            f"idle {_number(energy['idle_joules'] / 3.6e6)}), "
+            f"mean {_number(energy['mean_watts'] / 1e3)} kW",
+        )
+    )
+    if "cost" in energy:
+        rows.append(("cost", f"{_number(energy['cost'])} {energy['currency']}".rstrip()))
+    if "carbon_kg" in energy:
+        rows.append(("carbon", f"{_number(energy['carbon_kg'])} kg of CO2"))
+    return rows
+
+
+def show_comparison(
+    rows: Sequence[dict[str, Any]], measures: Sequence[Measure] | None = None
+) -> None:
+    """Print one line per run; ``*`` marks the best, changes are against the first.
+
+    Parameters
+    ----------
+    rows : measures of each run, with its policy and on named nodes its placement.
+    measures : which columns the rows have; default: those of every comparison.
+    """
     from ..compare import MEASURES, best, change
 
+    measures = MEASURES if measures is None else measures
     hours = any(row["wait_mean"] > _HOUR for row in rows)
     unit, scale = ("h", _HOUR) if hours else ("s", 1.0)
     headings = {
         "wait_mean": f"mean\nwait {unit}",
         "wait_median": f"median\nwait {unit}",
         "wait_p95": f"95 %\nwait {unit}",
+        "sojourn_mean": f"mean\nresp. {unit}",
         "bounded_slowdown_mean": "bounded\nslowdown",
         "utilisation": "utili-\nsation",
         "makespan": "makespan\nh",
         "energy_kwh": "energy\nkWh",
+        "peas_kwh": "eq. (5)\nkWh",
+        "cost": "cost",
+        "carbon_kg": "CO2\nkg",
         "killed": "killed\njobs",
     }
+    # What comes first is what a reader looks for; more columns than that find no place.
+    shown = sorted(measures, key=lambda measure: list(headings).index(measure.name))
+    if len(measures) > len(MEASURES):
+        shown = [measure for measure in shown if measure.name not in _ASIDE]
 
     def text(row: dict[str, Any], measure: Measure) -> str:
         value = row[measure.name]
@@ -167,26 +280,33 @@ def show_comparison(rows: Sequence[dict[str, Any]]) -> None:
             return f"{100 * value:.2f} %" if math.isfinite(value) else "-"
         if measure.name == "makespan":
             return _number(value / _HOUR)
-        return _number(value / scale if measure.name.startswith("wait") else value)
+        return _number(value / scale if measure.name.startswith(("wait", "sojourn")) else value)
 
     titles = []
-    for measure in MEASURES:
+    for measure in shown:
         titles += [headings[measure.name], *(["change"] if measure.name in _CHANGES else [])]
     table = _table("policy", *titles, "time\ns")
-    tops = {measure.name: best(rows, measure) for measure in MEASURES}
+    tops = {measure.name: best(rows, measure) for measure in shown}
     for place, row in enumerate(rows):
         cells = []
-        for measure in MEASURES:
+        for measure in shown:
             top = place in tops[measure.name]
             mark, style = ("*", "bold green") if top else (" ", "")
             cells.append(Text(text(row, measure) + mark, style=style))
             if measure.name in _CHANGES:
                 relative = change(row, rows[0], measure) if place else math.nan
                 cells.append(Text(f"{100 * relative:+.1f} %" if math.isfinite(relative) else ""))
-        table.add_row(Text(row["policy"]), *cells, f"{row['seconds']:.2f}")
+        table.add_row(Text(_label(row)), *cells, f"{row['seconds']:.2f}")
     console = _console()
+    # Columns cut short would say nothing; lines that wrap still do.
+    wide = console.options.update(width=_WIDEST, max_width=_WIDEST)
+    console.width = max(console.width, table.__rich_measure__(console, wide).maximum)
     console.print(table)
-    console.print(Text(f"* best; change against {rows[0]['policy']}", style="dim"))
+    console.print(Text(f"* best; change against {_label(rows[0])}", style="dim"))
+
+
+def _label(row: dict[str, Any]) -> str:
+    return f"{row['policy']}, {row['placement']}" if "placement" in row else str(row["policy"])
 
 
 def show_facts(told: dict[str, Any]) -> None:

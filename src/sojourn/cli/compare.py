@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import OptionError
 from . import _options as o
+from ._groups import grouped
+from ._machine import ClusterName, CostOptions, CountedOptions, Machine, NodeOptions
+
+if TYPE_CHECKING:
+    from ..compare import Measure
+    from ..policy import Placement
 
 
 def register(app: typer.Typer) -> None:
@@ -15,8 +22,11 @@ def register(app: typer.Typer) -> None:
     app.command(name="compare")(compare)
 
 
+@grouped
 def compare(
     log: o.Log,
+    *,
+    counted: CountedOptions,
     policies: Annotated[
         str,
         typer.Option(
@@ -25,13 +35,6 @@ def compare(
             rich_help_panel="Scheduling",
         ),
     ] = "fcfs,easy,conservative",
-    procs: o.Procs = None,
-    estimates: o.Estimates = "user",
-    rate: o.Rate = None,
-    json: o.AsJson = False,
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the table as CSV too.")
-    ] = None,
     policy_file: Annotated[
         list[str] | None,
         typer.Option(
@@ -40,59 +43,88 @@ def compare(
             rich_help_panel="Scheduling",
         ),
     ] = None,
-    over_limit: o.OverLimit = "kill",
-    passes: o.Passes = "instant",
-    reference_rate: o.ReferenceRate = 1.0,
-    watts_busy: o.WattsBusy = None,
-    watts_idle: o.WattsIdle = None,
-    watts: o.Watts = None,
-    seed: o.Seed = 0,
-    strict: o.Strict = False,
-    keep_zero: o.KeepZero = False,
-    rules: o.Rules = None,
-    width: o.Width = None,
-    log_format: o.LogFormat = None,
-    columns: o.Columns = None,
+    running: o.RunOptions,
+    cluster: ClusterName = None,
+    placements: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME,NAME,...",
+            help="Placements as for simulate; each policy is run with each of them.",
+            rich_help_panel="Nodes",
+        ),
+    ] = "first-fit",
+    nodes: NodeOptions,
+    cost: CostOptions,
+    reading: o.LogOptions,
+    json: o.AsJson = False,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the table as CSV too.")
+    ] = None,
 ) -> None:
-    """Run one log under several policies and print one table.
+    """Run one log under several policies, and placements, and print one table.
 
     Example: sojourn compare log.swf --policies fcfs,easy,conservative,sjf+easy
     """
-    jobs = o.read_jobs(log, log_format, columns=columns, strict=strict, width=width)
-    size = o.machine_size(jobs, procs)
-    jobs = o.cleaned(jobs, size, o.chosen_rules(rules, keep_zero), strict=strict)
+    machine = Machine(cluster, counted, nodes, cost, reading.strict)
     chosen = o.chosen_policies(policies, policy_file or [])
+    named = machine.cluster is not None
+    places = _placements(placements)
+    options = {**running.options(), **machine.options()}
+    jobs = reading.read(log)
+    cost.check(jobs)
+    system = machine.for_jobs(jobs)
+    jobs = reading.clean(jobs, system.procs)
 
-    from ..cluster import Cluster
+    from ..compare import MEASURES
     from ..compare import compare as run
     from ..output import as_json, write_rows
     from ._progress import progress
 
-    cluster = Cluster.homogeneous(size, power=o.chosen_power(watts_busy, watts_idle, watts))
+    extra = _measures(machine)
     rows = []
     with progress("simulating") as report:
-        for outcome in run(
-            jobs,
-            cluster,
-            chosen,
-            rate=rate,
-            progress=report,
-            estimates=o.number_or_text(estimates),
-            over_limit=over_limit,
-            passes=passes,
-            reference_rate=reference_rate,
-            seed=seed,
-            clean=(),
-        ):
-            rows.append(outcome.row())
+        for placement in places:
+            given = {**options, "placement": placement, "clean": ()}
+            for outcome in run(jobs, system, chosen, progress=report, **given):
+                row = outcome.row()
+                seconds, summary = row.pop("seconds"), outcome.result.summary
+                row |= {measure.name: measure.of(summary) for measure in extra}
+                name = {"policy": row["policy"], **({"placement": str(placement)} if named else {})}
+                rows.append({**name, **row, "seconds": seconds})
     if csv is not None:
         write_rows(csv, rows)
     cleaning = jobs.report.as_dict()
     if json:
-        told = {"procs": size, "jobs": len(jobs), "rows": rows, "cleaning": cleaning}
-        print(as_json(told))
+        told: dict[str, Any] = {"procs": system.procs, "jobs": len(jobs), "rows": rows}
+        print(as_json({**told, "cleaning": cleaning}))
         return
     from ._tables import show_comparison, show_report
 
     show_report(cleaning)
-    show_comparison(rows)
+    show_comparison(rows, (*MEASURES, *extra))
+
+
+def _placements(text: str) -> list[Placement]:
+    """Return the placements of a list, each of them one that is known."""
+    from ..policy import parse_placement
+
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise OptionError("--placements names none; give for example first-fit,lowest-energy")
+    return [parse_placement(name) for name in names]
+
+
+def _measures(machine: Machine) -> list[Measure]:
+    """Columns that not every comparison has."""
+    from ..compare import Measure
+
+    cost, found = machine.cost, []
+    if machine.cluster is not None:
+        # Nodes differ in speed, so that a wait says only half of what a job met.
+        found.append(Measure("sojourn_mean", ("sojourn", "mean"), "s"))
+        found.append(Measure("peas_kwh", ("energy", "peas_kwh"), "kWh"))
+    if cost.price is not None:
+        found.append(Measure("cost", ("energy", "cost")))
+    if cost.carbon is not None:
+        found.append(Measure("carbon_kg", ("energy", "carbon_kg"), "kg"))
+    return found

@@ -1,0 +1,181 @@
+"""One run from beginning to end, as ``simulate`` and ``peas`` do it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import OptionError
+from . import _options as o
+from ._machine import Machine
+
+if TYPE_CHECKING:
+    from ..policy import Policy
+
+__all__ = ["Plan", "Results", "carry_out"]
+
+_OUTPUT = "Results"
+
+
+@dataclass(frozen=True)
+class Results:
+    """What becomes of a run's results."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder for the results; a run that is there is replaced.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None
+    json: o.AsJson = False
+    format: Annotated[
+        str,
+        typer.Option(
+            metavar="parquet|csv|swf",
+            help="Format of the job table; swf is the log with the simulated waits in it.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = "parquet"
+    trajectory: Annotated[
+        bool,
+        typer.Option(
+            "--trajectory/--no-trajectory",
+            help="Record and write the trajectory.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = True
+    plots: Annotated[
+        bool,
+        typer.Option("--plots", help="Draw overview.png too.", rich_help_panel=_OUTPUT),
+    ] = False
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug",
+            help="Write decisions.log too: why this job, why these nodes, why not yet.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = False
+
+    def check(self) -> None:
+        """Raise OptionError for what could not be written."""
+        from ..output import FORMATS, check_folder
+
+        if self.format not in FORMATS:
+            raise OptionError(f"--format {self.format}: choose {', '.join(FORMATS)}")
+        if self.out is not None:
+            check_folder(self.out)
+        elif self.plots:
+            raise OptionError("--plots draws into the folder of the results; give --out")
+        elif self.debug:
+            raise OptionError("--debug writes into the folder of the results; give --out")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run as a command describes it.
+
+    Parameters
+    ----------
+    command : name of the verb.
+    given : every option by name, for the provenance.
+    log : the job log.
+    policy, placement : of the scheduler.
+    reading, running, machine, results : groups of options.
+    config : configuration file that some options are from.
+    """
+
+    command: str
+    given: dict[str, Any]
+    log: Path
+    policy: Policy
+    placement: str
+    reading: o.LogOptions
+    running: o.RunOptions
+    machine: Machine
+    results: Results
+    config: Path | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of the run as `simulate` takes them."""
+        results = self.results
+        return {
+            **self.running.options(),
+            **self.machine.options(),
+            "placement": self.placement,
+            "record": results.trajectory and results.out is not None,
+            "decisions": results.debug,
+            "clean": (),
+        }
+
+
+def carry_out(plan: Plan) -> dict[str, Any]:
+    """Read, simulate and write; return the summary with its provenance."""
+    from ..output import Digest
+    from ._ahead import Ahead, reader_is_loaded
+
+    results, machine = plan.results, plan.machine
+    results.check()
+    named = machine.cluster is not None
+    chosen = plan.options()
+    digests = {name: Digest(path) for name, path in _inputs(plan).items()}
+    rate, decisions = plan.running.rate, results.debug
+    engine = Ahead(
+        lambda: o.load_engine(plan.policy, rate, named=named, decisions=decisions),
+        reader_is_loaded,
+    )
+    clock = [time.perf_counter()]
+    jobs = plan.reading.read(plan.log)
+    machine.cost.check(jobs)
+    cluster = machine.for_jobs(jobs)
+    jobs = plan.reading.clean(jobs, cluster.procs)
+    if results.format != "swf":
+        jobs = jobs.only(o.SIMULATED)
+    clock.append(time.perf_counter())
+    engine.wait()
+
+    from ..output import provenance, write_run
+    from ..simulation import simulate
+    from ._pictures import overview_of
+    from ._progress import progress
+
+    writers = Ahead(lambda: o.load_writers(files=results.out is not None, tables=not results.json))
+    with progress(str(plan.policy)) as report:
+        result = simulate(jobs, cluster, plan.policy, progress=report, **chosen)
+    clock.append(time.perf_counter())
+    writers.wait()
+
+    origin = provenance(plan.command, plan.given, plan.running.seed) | {
+        name: {"path": str(path), "sha256": digests[name].hexdigest()}
+        for name, path in _inputs(plan).items()
+    }
+    origin["input"]["jobs"] = jobs.report.read
+    if cluster.report is not None:
+        told = cluster.report.as_dict()
+        origin["cluster"] |= {key: told[key] for key in ("kind", "rows", "repaired", "refused")}
+    origin["seconds"] = {"read": clock[1] - clock[0], "simulate": clock[2] - clock[1]}
+    if results.out is None:
+        return {**result.summary, "provenance": origin}
+    return write_run(
+        result,
+        results.out,
+        format=results.format,
+        trajectory=results.trajectory,
+        extras=overview_of(result) if results.plots else {},
+        origin=origin,
+    )
+
+
+def _inputs(plan: Plan) -> dict[str, str | Path]:
+    """The files that a run depends on, by what they are."""
+    carbon = plan.machine.cost.carbon
+    found = {"input": plan.log, "cluster": plan.machine.name, "config": plan.config}
+    if isinstance(carbon, str) and isinstance(o.number_or_text(carbon), str):
+        found["carbon"] = carbon
+    return {name: path for name, path in found.items() if path is not None}
