@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import sojourn
-from sojourn.report import compare, overview, save, workload
+from sojourn.report import cluster, compare, node_gantt, overview, save, workload
 
 HERE = Path(__file__).parent
 DOTS_PER_INCH = 100
@@ -24,6 +24,47 @@ def main() -> None:
     run = sojourn.simulate(jobs, 128, "easy", rate=control, record=True)
     week = run.trajectory[run.trajectory["time"].between(5 * 86400, 12 * 86400)]
     save(workload(week, (1e5, 3e5)), HERE / "workload.png", dpi=DOTS_PER_INCH)
+    draw_cluster(jobs)
+    draw_decisions()
+
+
+@sojourn.score
+def narrow_to_eco(nodes, n, jobs, j, now, theta):
+    return nodes.watts[n] if jobs.procs[j] <= 8 else nodes.slowness[n]
+
+
+def draw_cluster(jobs: sojourn.Jobs) -> None:
+    """Draw what the guide "Your cluster in sojourn" describes."""
+    eco = sojourn.Server("eco", cores=16, ops=640_000, watts=(40, 128))
+    known = {node.name: node.server for node in sojourn.library().nodes}
+    kinds = {"thin": (6, known["X5670"]), "gpu": (4, known["E5-2670"]), "eco": (2, eco)}
+    machine = sojourn.Cluster.of(
+        sojourn.Node(f"{name}-{i + 1}", server)
+        for name, (count, server) in kinds.items()
+        for i in range(count)
+    )
+    save(cluster(machine), HERE / "cluster.png", dpi=DOTS_PER_INCH)
+    run = sojourn.simulate(jobs, machine, "easy", placement=narrow_to_eco)
+    first = run.jobs[run.jobs["start"] < 4 * 86400]
+    schedule = run.allocations[run.allocations["job"].isin(first["job"])]
+    save(node_gantt(first, schedule, run.nodes), HERE / "nodes.png", dpi=DOTS_PER_INCH)
+
+
+def draw_decisions() -> None:
+    """Draw the ten jobs of the guide to the log of decisions."""
+    fast = sojourn.Server("fast", cores=4, ops=8_000, watts=(60, 140))
+    old = sojourn.Server("old", cores=2, ops=2_000, watts=(40, 100))
+    machine = sojourn.Cluster.of([fast, old, old], reference_ops=2_000)
+    ten = sojourn.Jobs(
+        {
+            "submit": [0, 0, 10, 15, 20, 25, 30, 125, 145, 150],
+            "runtime": [60, 60, 40, 20, 30, 10, 10, 30, 30, 20],
+            "procs": [4, 2, 6, 1, 1, 2, 9, 1, 4, 2],
+        }
+    )
+    run = sojourn.simulate(ten, machine, "easy")
+    picture = node_gantt(run.jobs, run.allocations, run.nodes, color="job")
+    save(picture, HERE / "decisions.png", dpi=DOTS_PER_INCH)
 
 
 if __name__ == "__main__":

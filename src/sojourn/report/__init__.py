@@ -1,7 +1,7 @@
 """What a run looks like: pictures of schedules, paths and distributions.
 
 - `plots`: every picture by its name
-- `timeline`, `schedule`, `curves`, `page`: how they are drawn
+- `timeline`, `schedule`, `nodes`, `machine`, `curves`, `page`: how they are drawn
 - `servers`, `binning`, `boxes`: what is computed for them
 - `style`: colours, axes and files
 
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from .plots import (
         Pieces,
         assign_servers,
+        cluster,
         compare,
         distributions,
         gantt,
+        node_gantt,
         occupation,
         overview,
         power,
@@ -32,9 +34,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Pieces",
     "assign_servers",
+    "cluster",
     "compare",
     "distributions",
     "gantt",
+    "node_gantt",
     "occupation",
     "overview",
     "power",

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from .binning import Path, counted
 from .curves import draw_distribution
+from .nodes import node_gantt
 from .schedule import gantt
 from .style import (
     MUTED,
@@ -33,6 +34,7 @@ def overview(
     title: str = "",
     *,
     segments: Table | None = None,
+    on_nodes: tuple[Table, Table] | None = None,
     unix_start: float | None = None,
 ) -> Figure:
     """Draw a run on one page: Gantt chart, busy processors, queue, distribution of waits.
@@ -41,10 +43,12 @@ def overview(
     ----------
     jobs : the run's jobs; columns as for `gantt`, with wait (s), bounded_slowdown and, if energy
         is to be stated, energy (J).
-    trajectory : columns time (s), busy, queued; None computes both from the jobs.
+    trajectory : columns time (s), busy, queued and, if all energy is to be stated, power (W); None
+        computes the first three from the jobs.
     procs : processors of the cluster.
     title : heading of the page.
     segments : stretches of service (columns job, start, end) when jobs were preempted.
+    on_nodes : the schedule and the nodes as for `node_gantt`, which is then drawn on top.
     unix_start : Unix time (s) of second 0; given, time axes show dates.
     """
     fig = new_figure(10.0, 7.4)
@@ -53,7 +57,10 @@ def overview(
     chart, busy_ax, queue_ax = (polish(ax) for ax in left.subplots(3, 1, height_ratios=(1.9, 1, 1)))
     waits, facts = right.subplots(2, 1, height_ratios=(1, 1))
     polish(waits)
-    gantt(jobs, procs, segments=segments, ax=chart, unix_start=unix_start)
+    if on_nodes is not None:
+        node_gantt(jobs, *on_nodes, ax=chart, unix_start=unix_start)
+    else:
+        gantt(jobs, procs, segments=segments, ax=chart, unix_start=unix_start)
     busy = busy_path(jobs if trajectory is None else trajectory)
     if trajectory is None:
         submit, start = column(jobs, "submit"), column(jobs, "start")
@@ -71,9 +78,9 @@ def overview(
     left.align_ylabels((chart, busy_ax, queue_ax))
     draw_distribution(waits, {"": column(jobs, "wait")}, "wait", marks=True)
     facts.set_axis_off()
-    rows = _facts(jobs, share, last - first)
+    rows = _facts(jobs, trajectory, share, last - first)
     for index, (name, value) in enumerate(rows):
-        height = 0.93 - 0.115 * index
+        height = 0.93 - min(0.115, 0.93 / len(rows)) * index
         facts.text(0.0, height, name, color=MUTED, transform=facts.transAxes)
         facts.text(1.0, height, value, ha="right", fontweight="bold", transform=facts.transAxes)
     if title:
@@ -81,7 +88,9 @@ def overview(
     return fig
 
 
-def _facts(jobs: Table, share: float, span: float) -> list[tuple[str, str]]:
+def _facts(
+    jobs: Table, trajectory: Table | None, share: float, span: float
+) -> list[tuple[str, str]]:
     start, wait = column(jobs, "start"), column(jobs, "wait")
     ran = np.isfinite(start)
     rows = [("jobs", f"{int(ran.sum()):,}")]
@@ -96,8 +105,13 @@ def _facts(jobs: Table, share: float, span: float) -> list[tuple[str, str]]:
         ("longest wait", duration(float(wait[ran].max()))),
         ("mean bounded slowdown", number(float(np.nanmean(bounded)))),
     ]
+    if "slowness" in jobs:
+        rows.append(("mean slowness", number(float(np.nanmean(column(jobs, "slowness"))))))
     if "energy" in jobs:
         joules = float(np.nansum(column(jobs, "energy")))
         if joules > 0:
             rows.append(("energy of jobs", energy(joules)))
+    if trajectory is not None and "power" in trajectory:
+        time, watts = column(trajectory, "time"), column(trajectory, "power")
+        rows.append(("energy in all", energy(float(np.dot(np.diff(time), watts[:-1])))))
     return rows

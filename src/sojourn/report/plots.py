@@ -1,7 +1,9 @@
 """Every picture by its name; each function returns a `matplotlib.figure.Figure`.
 
 - over time: `workload`, `utilisation`, `power`
-- who ran where: `gantt`, `occupation`, and `assign_servers`, which names the servers
+- who ran where: `gantt`, `occupation`, and `assign_servers`, which names the servers; `node_gantt`
+  of a run on named nodes
+- what a cluster is made of: `cluster`
 - what jobs met: `distributions`, `compare`
 - what a threshold costs: `trade_off`
 - one page of a run: `overview`
@@ -9,6 +11,8 @@
 """
 
 from .curves import compare, distributions, trade_off
+from .machine import cluster
+from .nodes import node_gantt
 from .page import overview
 from .schedule import gantt, occupation
 from .servers import Pieces, assign_servers
@@ -18,9 +22,11 @@ from .timeline import power, utilisation, workload
 __all__ = [
     "Pieces",
     "assign_servers",
+    "cluster",
     "compare",
     "distributions",
     "gantt",
+    "node_gantt",
     "occupation",
     "overview",
     "power",

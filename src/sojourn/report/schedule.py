@@ -35,14 +35,23 @@ from .style import (
     title,
 )
 
-__all__ = ["gantt", "occupation"]
+__all__ = [
+    "LABELS",
+    "Color",
+    "colors_of",
+    "explain_colors",
+    "gantt",
+    "label_boxes",
+    "occupation",
+    "stretches_of",
+]
 
 Floats = NDArray[np.float64]
 Color = Literal["wait", "width", "user", "job"]
 
 _WAITING = "#B4B4B4"
 _AT_ONCE = "#C6CAD0"
-_LABELS = 60
+LABELS = 60
 """Boxes up to which each says its job's number."""
 
 
@@ -84,7 +93,7 @@ def _by_user(user: NDArray[np.int64], area: Floats) -> _Colors:
     return _Colors(rgb[who], None, patches, "")
 
 
-def _colors(jobs: Table, rows: NDArray[np.int64], area: Floats, color: Color) -> _Colors:
+def colors_of(jobs: Table, rows: NDArray[np.int64], area: Floats, color: Color) -> _Colors:
     """Colour stretches of service, given the rows of their jobs and what each occupied."""
     if color == "wait":
         return _by_value((column(jobs, "start") - column(jobs, "submit"))[rows], True)
@@ -93,12 +102,13 @@ def _colors(jobs: Table, rows: NDArray[np.int64], area: Floats, color: Color) ->
     if color == "user":
         return _by_user(column(jobs, "user")[rows].astype(np.int64), area)
     if color == "job":
-        cycle = np.array([to_rgb(name) for name in PALETTE[:-1]])
+        strong = np.array([to_rgb(name) for name in PALETTE[:-1]])
+        cycle = np.concatenate((strong, 0.5 + 0.5 * strong))
         return _Colors(cycle[rows % len(cycle)], None, [], "")
     raise OptionError(f"color '{color}' is not known; use wait, width, user or job")
 
 
-def _served(jobs: Table, segments: Table | None) -> tuple[NDArray[np.int64], Floats, Floats]:
+def stretches_of(jobs: Table, segments: Table | None) -> tuple[NDArray[np.int64], Floats, Floats]:
     """Return rows of jobs with when they held their servers, preempted jobs several times."""
     if segments is None:
         start, end = column(jobs, "start"), column(jobs, "end")
@@ -140,11 +150,11 @@ def gantt(
     ax : axes to draw in; a new figure when None.
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.
     """
-    rows, start, end = _served(jobs, segments)
+    rows, start, end = stretches_of(jobs, segments)
     if rows.size == 0:
         raise OptionError("no job was served; there is nothing to draw")
     width = column(jobs, "procs")[rows]
-    colors = _colors(jobs, rows, (end - start) * width, color)
+    colors = colors_of(jobs, rows, (end - start) * width, color)
     pieces = assign_servers(start, end, width, procs)
     boxes = Boxes(
         start[pieces.job],
@@ -159,11 +169,17 @@ def gantt(
     first, last = float(start.min()), float(end.max())
     clock = Clock.spanning(first, last, unix_start)
     caption = draw_boxes(ax, boxes, clock, (first, last, 0.0, float(procs)), "servers")
-    if boxes.left.size <= _LABELS:
-        _label(ax, boxes, np.asarray(jobs["job"])[rows[pieces.job]], clock)
+    if boxes.left.size <= LABELS:
+        label_boxes(ax, boxes, np.asarray(jobs["job"])[rows[pieces.job]], clock)
     _whole_numbers(ax)
     ax.set_ylabel("servers")
     title(ax, f"{served:,} jobs on {procs:,} servers", caption)
+    explain_colors(ax, colors, color)
+    return root(ax)
+
+
+def explain_colors(ax: Axes, colors: _Colors, color: Color) -> None:
+    """Say beside a chart what its colours mean."""
     if colors.scale is not None:
         extend = "min" if color == "wait" else "neither"
         bar = root(ax).colorbar(
@@ -186,7 +202,6 @@ def gantt(
             columnspacing=1.2,
             borderaxespad=0.0,
         )
-    return root(ax)
 
 
 def _whole_numbers(ax: Axes) -> None:
@@ -194,17 +209,18 @@ def _whole_numbers(ax: Axes) -> None:
     ax.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
 
 
-def _label(ax: Axes, boxes: Boxes, names: NDArray[np.int64], clock: Clock) -> None:
+def label_boxes(ax: Axes, boxes: Boxes, names: NDArray[np.int64], clock: Clock) -> None:
+    """Write the number of its job into each box that has room for it."""
     middle = clock((boxes.left + boxes.right) / 2)
     dark = boxes.color @ np.array([0.299, 0.587, 0.114]) < 0.55
     left, right = ax.get_xlim()
-    tall = ax.get_ylim()[1]
+    inch = ax.get_ylim()[1] * root(ax).dpi / ax.get_window_extent().height
     wide = clock(boxes.right) - clock(boxes.left)
     for i, name in enumerate(names):
         # A number that would not fit its box says less than none.
         if wide[i] < 0.012 * len(str(name)) * (right - left):
             continue
-        if boxes.top[i] - boxes.bottom[i] < 0.032 * tall:
+        if boxes.top[i] - boxes.bottom[i] < 0.115 * inch:
             continue
         ax.text(
             float(middle[i]),
@@ -235,7 +251,7 @@ def occupation(
     fig : figure to draw in; a new one when None.
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.
     """
-    rows, start, end = _served(jobs, None)
+    rows, start, end = stretches_of(jobs, None)
     if rows.size == 0:
         raise OptionError("no job was served; there is nothing to draw")
     submit = column(jobs, "submit")[rows]

@@ -158,8 +158,14 @@ def polish(ax: Axes, *, grid: bool = True) -> Axes:
 
 
 def title(ax: Axes, text: str, caption: str = "") -> None:
-    """Name a panel on its left; on its right say in small type how it was made."""
-    ax.set_title(text, loc="left", fontweight="bold")
+    """Name a panel on its left; on its right say in small type how it was made.
+
+    Where there is no room for both the name goes one line up.
+    """
+    # Widths of letters in inches, of which the layout may yet take some from the panel.
+    wide = 0.085 * len(text) + 0.068 * len(caption)
+    room = 0.85 * ax.get_window_extent().width / root(ax).dpi
+    ax.set_title(f"{text}\n" if caption and wide > room else text, loc="left", fontweight="bold")
     if caption:
         ax.set_title(caption, loc="right", color=MUTED, fontsize=_SIZE - 1.5)
 

@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import OptionError
 from .binning import Path, bin_path, counted
@@ -83,7 +83,7 @@ def draw_path(
         return caption
     low, high = (np.append(side, side[-1]) for side in (bins.low, bins.high))
     ax.fill_between(edges, low, high, step="post", color=color, alpha=BAND, linewidth=0)
-    return f"{caption}; band: least to most"
+    return f"{caption}, and extremes"
 
 
 def _from_zero(ax: Axes, top: float | None = None) -> None:
@@ -285,7 +285,7 @@ _WATTS = ((1e6, "MW"), (1e3, "kW"), (1.0, "W"))
 
 @styled
 def power(
-    trajectory: Table,
+    trajectory: Table | tuple[ArrayLike, ArrayLike],
     procs: int | None = None,
     watts: Mapping[float, tuple[float, float]] | None = None,
     *,
@@ -296,13 +296,16 @@ def power(
 
     Parameters
     ----------
-    trajectory : columns time (s) and power (W); without power, columns time, rate and busy.
+    trajectory : columns time (s) and power (W); without power, columns time, rate and busy. Or
+        instants (s) and the watts from each on, such as `Result.power_steps`.
     procs : servers of the cluster; needed when there is no column power.
     watts : for each rate, what an idle and a busy server draw (W) [rumyantsev2018, eq. 11];
         needed when there is no column power.
     ax : axes to draw in; a new figure when None.
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.
     """
+    if isinstance(trajectory, tuple):
+        trajectory = dict(zip(("time", "power"), trajectory, strict=True))
     time = column(trajectory, "time")
     if time.size == 0:
         raise OptionError("the trajectory has no rows; there is nothing to draw")
