@@ -1,6 +1,6 @@
 """Measure speed, side by side in one run, and check results as well as times.
 
-    make bench            everything, about five minutes
+    make bench            everything, about fifteen minutes
     make bench ARGS=quick a tenth of the jobs, to see that all of it works
 
 Each line says what was asked for and what was measured; a line that misses says so, and the exit
@@ -18,51 +18,15 @@ import time
 from pathlib import Path
 
 import numpy as np
+import placements
 from bare import bare_easy
-from rich.console import Console
+from measure import DATA, RESULTS, console, fresh, kernel_time, note, rows
 from rich.table import Table
 from simpy_easy import simpy_easy
 
 import sojourn
-from sojourn.simulation import prepare
 
 SERVERS = 256
-DATA = Path(os.environ.get("SOJOURN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-RESULTS = Path(__file__).resolve().parent / "results"
-
-console = Console(width=110)
-rows: list[dict] = []
-
-
-def note(what: str, measured: str, wanted: str = "", ok: bool | None = None) -> None:
-    mark = {True: "[green]met[/]", False: "[red]missed[/]", None: ""}[ok]
-    rows.append({"what": what, "measured": measured, "wanted": wanted, "ok": ok})
-    console.print(f"  {what:<58} {measured:>24}  {wanted:<22} {mark}")
-
-
-def kernel_time(jobs, servers=SERVERS, policy="easy", repeat=3, **options):
-    """Best time of the compiled loop alone, and the run."""
-    best = float("inf")
-    for _ in range(repeat):
-        run, _ = prepare(jobs, servers, policy, **options)
-        began = time.perf_counter()
-        run.to_the_end()
-        best = min(best, time.perf_counter() - began)
-    return best, run
-
-
-def fresh(code_or_command, repeat=3):
-    """Best wall time of a fresh process, and its peak memory in MB."""
-    best, peak = float("inf"), 0.0
-    for _ in range(repeat):
-        began = time.perf_counter()
-        done = subprocess.Popen(code_or_command, stdout=subprocess.DEVNULL)
-        _, status, usage = os.wait4(done.pid, 0)
-        best = min(best, time.perf_counter() - began)
-        peak = max(peak, usage.ru_maxrss / 1024)
-        if status:
-            raise SystemExit(f"failed: {code_or_command}")
-    return best, peak
 
 
 def main() -> int:
@@ -82,7 +46,7 @@ def main() -> int:
     began = time.perf_counter()
     by_script = simpy_easy(*(c.tolist() for c in columns), SERVERS)
     script = time.perf_counter() - began
-    few_time, run = kernel_time(few, repeat=9, estimates="exact")
+    few_time, run = kernel_time(few, SERVERS, repeat=9, estimates="exact")
     same = bool(np.array_equal(np.array(by_script, float), run.state.start))
     note("start times equal to a SimPy script's", f"{'all' if same else 'NOT'} 10,000", "all", same)
     note("a plain SimPy script, EASY", f"{len(few) / script:,.0f} jobs/s")
@@ -96,7 +60,7 @@ def main() -> int:
     began = time.perf_counter()
     by_bare = bare_easy(*columns, SERVERS)
     bare = time.perf_counter() - began
-    easy, run = kernel_time(many, estimates="exact")
+    easy, run = kernel_time(many, SERVERS, estimates="exact")
     same = bool(np.array_equal(by_bare, run.state.start))
     note("start times equal to the bare loop's", f"{'all' if same else 'NOT'} {n:,}", "all", same)
     note("a bare loop with no features", f"{n / bare / 1e6:.2f} M jobs/s")
@@ -136,11 +100,11 @@ def main() -> int:
     ratio = (easy / n) / (few_time / len(few))
     note(f"cost per job at {n:,} against 10,000", f"{ratio:.2f} x", "<= 1.3 x", ratio <= 1.3)
     for size in (100_000, n // 2):
-        piece, _ = kernel_time(many[:size], estimates="exact")
+        piece, _ = kernel_time(many[:size], SERVERS, estimates="exact")
         note(f"  cost per job at {size:,}", f"{piece / size * 1e9:.0f} ns")
     # Half as many jobs again, so that the queue grows beyond 50,000.
     over = sojourn.lublin(n * 3 // 2, SERVERS, load=1.2, seed=1)
-    slow, run = kernel_time(over, estimates="exact", record=False)
+    slow, run = kernel_time(over, SERVERS, estimates="exact", record=False)
     longest = longest_queue(over.submit, run.state.start)
     ratio = (slow / len(over)) / (easy / n)
     note(
@@ -152,23 +116,25 @@ def main() -> int:
 
     console.print("\n[bold]Control and backfilling[/], against EASY at constant rate")
     control = "workload:1.0,1.33:1e5:3e5"
-    controlled, run = kernel_time(many, estimates="exact", rate=control)
-    constant, _ = kernel_time(many, estimates="exact", rate=1.0)
+    controlled, run = kernel_time(many, SERVERS, estimates="exact", rate=control)
+    constant, _ = kernel_time(many, SERVERS, estimates="exact", rate=1.0)
     ratio = controlled / constant
     switches = len(run.rows("epoch_time"))
     note(f"workload hysteresis, {switches:,} switches", f"{ratio:.2f} x", "<= 1.5 x", ratio <= 1.5)
-    recorded, _ = kernel_time(many, estimates="exact", record=True)
+    recorded, _ = kernel_time(many, SERVERS, estimates="exact", record=True)
     note("recording the trajectory", f"{recorded / easy:.2f} x")
-    conservative, _ = kernel_time(many, policy="conservative", estimates="exact", repeat=2)
+    conservative, _ = kernel_time(many, SERVERS, policy="conservative", estimates="exact", repeat=2)
     ratio = conservative / easy
     note("conservative, exact estimates", f"{ratio:.2f} x", "<= 20 x", ratio <= 20)
     guessed = sojourn.apply_estimates(many, "tsafrir", seed=1)
-    user, _ = kernel_time(guessed, estimates="user")
+    user, _ = kernel_time(guessed, SERVERS, estimates="user")
     note("EASY, user estimates", f"{user / easy:.2f} x")
-    conservative, _ = kernel_time(guessed, policy="conservative", estimates="user", repeat=1)
+    conservative, _ = kernel_time(
+        guessed, SERVERS, policy="conservative", estimates="user", repeat=1
+    )
     note("conservative, user estimates", f"{conservative / user:.2f} x EASY's")
     for policy in ("fcfs", "first-fit", "sjf+easy", "easy-sjbf", "fcfs+easy:4", "lcfs-pr", "spf"):
-        taken, _ = kernel_time(many, policy=policy, estimates="exact", repeat=1)
+        taken, _ = kernel_time(many, SERVERS, policy=policy, estimates="exact", repeat=1)
         note(f"  {policy}", f"{taken / easy:.2f} x")
 
     ricc = DATA / "swf" / "RICC-2010-2.swf.gz"
@@ -184,6 +150,8 @@ def main() -> int:
                     f"{taken:.2f} s",
                     f"mean wait {wait:,.0f} s",
                 )
+
+    placements.measure(quick)
 
     console.print("\n[bold]Starting[/]")
     imports, _ = fresh([sys.executable, "-c", "import numba, pandas"], 5)
