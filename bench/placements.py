@@ -102,10 +102,11 @@ def growth(cluster: Cluster, quick: bool) -> None:
         for name in PLACEMENTS:
             # Reservations of neighbours look at all nodes: a hundredth takes long enough.
             count = 1_000 if name == "contiguous" and load > 1 else 100_000
+            count = count // 10 if quick else count
             costs, shares = [], []
             for size in SIZES:
                 machine = repeated(hundred, size // len(hundred))
-                stream = arrivals(count // 10 if quick else count, machine.procs, load)
+                stream = arrivals(count, machine.procs, load)
                 # Time of this process: others would show up in the ratios.
                 taken, run = kernel_time(
                     stream,
