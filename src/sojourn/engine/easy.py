@@ -23,11 +23,11 @@ def find_shadow(state, procs):
     have = count[FREE]
     shadow = soonest
     while have < procs:
-        shadow = max(state.plan_end[i], soonest)
-        have += state.plan_procs[i]
+        shadow = max(state.planned[state.plan[i]], soonest)
+        have += state.held[state.plan[i]]
         i -= 1
-    while i >= 0 and max(state.plan_end[i], soonest) == shadow:
-        have += state.plan_procs[i]
+    while i >= 0 and max(state.planned[state.plan[i]], soonest) == shadow:
+        have += state.held[state.plan[i]]
         i -= 1
     state.clock[SHADOW] = shadow
     # Generous by the rounding of work + plan; `may_backfill` decides.

@@ -74,13 +74,13 @@ def _recall_nodes(nodes, job):
 
 
 @called
-def plan_running(nodes, work, running, ends, labels):
+def plan_running(nodes, work, running, planned, plan):
     """Plans of the running jobs alone; an overdue one is expected at once, but not yet."""
     soonest = np.nextafter(work, np.inf)
     plan_reset(nodes, work)
     for i in range(running - 1, -1, -1):
-        size = _recall_nodes(nodes, labels[i])
-        plan_append(nodes, max(ends[i], soonest), size)
+        size = _recall_nodes(nodes, plan[i])
+        plan_append(nodes, max(planned[plan[i]], soonest), size)
 
 
 @called

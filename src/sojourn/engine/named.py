@@ -101,7 +101,7 @@ def _named_pass(state, nodes, jobs, rules, score, theta):
             find_shadow_on_nodes(
                 state.clock,
                 count,
-                (state.plan_end, state.plan_procs, state.plan_job),
+                (state.planned, state.held, state.plan),
                 nodes,
                 jobs,
                 head,

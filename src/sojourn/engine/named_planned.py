@@ -106,7 +106,7 @@ def _make_promises(state, nodes, jobs, rules, rebuild, score, theta):
     clock, count = state.clock, state.count
     work = clock[WORK]
     if rebuild:
-        plan_running(nodes, work, count[RUNNING], state.plan_end, state.plan_job)
+        plan_running(nodes, work, count[RUNNING], state.planned, state.plan)
         count[DUES] = 0
         for i in range(count[SORTED]):
             recall_hold(nodes, state.sorted[i])
@@ -252,13 +252,13 @@ def _listed_pass(
             if rules.backfill == CONSERVATIVE:
                 _promise_and_take(state, nodes, jobs, rules, order, theta, new, score, score_theta)
             elif rules.backfill == RESERVE:
-                plan_running(nodes, clock[WORK], count[RUNNING], state.plan_end, state.plan_job)
+                plan_running(nodes, clock[WORK], count[RUNNING], state.planned, state.plan)
         else:
             if examined >= count[SORTED] or rules.backfill in (NONE, CONSERVATIVE):
                 break
             if rules.backfill == EASY:
                 find_shadow_on_nodes(
-                    clock, count, (state.plan_end, state.plan_procs, state.plan_job), nodes,
+                    clock, count, (state.planned, state.held, state.plan), nodes,
                     jobs, head, score, score_theta,
                 )  # fmt: skip
                 until = _time_of_work(clock, clock[SHADOW])

@@ -33,7 +33,7 @@ def _list_running(state, rules):
     running = state.count[RUNNING]
     work = state.clock[WORK]
     for i in range(running):
-        j = state.plan_job[running - 1 - i]
+        j = state.plan[running - 1 - i]
         if rules.backfill == REMAINING:
             state.key[j] = work - state.left[j] if rules.longest_first else state.left[j] - work
         state.scored[i] = j

@@ -43,21 +43,21 @@ __all__ = [
 def is_overdue(state):
     """Whether a running job is past its plan."""
     last = state.count[RUNNING] - 1
-    return last >= 0 and state.plan_end[last] <= state.clock[WORK]
+    return last >= 0 and state.planned[state.plan[last]] <= state.clock[WORK]
 
 
 @called
-def _plan_steps(profile, work, free, ends, procs, running):
+def _plan_steps(profile, work, free, ends, procs, plan, running):
     soonest = np.nextafter(work, np.inf)
     profile_reset(profile, work, free)
     last = 0
     for i in range(running - 1, -1, -1):
-        end = max(ends[i], soonest)
+        end = max(ends[plan[i]], soonest)
         if end > profile.at[last]:
             last += 1
             profile.at[last] = end
             profile.free[last] = profile.free[last - 1]
-        profile.free[last] += procs[i]
+        profile.free[last] += procs[plan[i]]
     profile.size[0] = last + 1
 
 
@@ -68,8 +68,9 @@ def plan_profile(state):
         state.profile,
         state.clock[WORK],
         state.count[FREE],
-        state.plan_end,
-        state.plan_procs,
+        state.planned,
+        state.held,
+        state.plan,
         state.count[RUNNING],
     )
 

@@ -257,9 +257,9 @@ def find_shadow_on_nodes(clock, count, running, nodes, jobs, head, score, theta)
 
     As `find_shadow`: nothing depends on its end, so it holds a number of processors; where nodes
     matter it holds those that the placement would choose at that time. `running` has planned
-    ends, processors and labels, the soonest last.
+    ends and processors by job, and the running jobs, the soonest last.
     """
-    ends, procs, labels = running
+    planned, held, plan = running
     pinned = nodes.number[PINNED] == 1
     pools = nodes.number[POOLS]
     soonest = np.nextafter(clock[WORK], np.inf)
@@ -273,13 +273,13 @@ def find_shadow_on_nodes(clock, count, running, nodes, jobs, head, score, theta)
     have = count[FREE]
     shadow = soonest
     while i >= 0:
-        shadow = max(ends[i], soonest)
-        while i >= 0 and max(ends[i], soonest) == shadow:
-            have += procs[i]
+        shadow = max(planned[plan[i]], soonest)
+        while i >= 0 and max(planned[plan[i]], soonest) == shadow:
+            have += held[plan[i]]
             if pinned:
-                _release_ahead(nodes, labels[i])
+                _release_ahead(nodes, plan[i])
             if stretched:
-                _weigh_ahead(nodes, labels[i], AHEAD)
+                _weigh_ahead(nodes, plan[i], AHEAD)
             i -= 1
         if have >= jobs.procs[head]:
             if not pinned:
@@ -293,7 +293,7 @@ def find_shadow_on_nodes(clock, count, running, nodes, jobs, head, score, theta)
                 break
     if stretched:
         for k in range(i + 1, count[RUNNING]):
-            _weigh_ahead(nodes, labels[k], NODE_FREE)
+            _weigh_ahead(nodes, plan[k], NODE_FREE)
     clock[SHADOW] = shadow
     # Generous by the rounding of work + plan; `try_to_start` decides.
     fastest = expected(nodes, 1.0, _nth_slowness(nodes, 1))

@@ -69,7 +69,7 @@ class State(NamedTuple):
     """Everything that changes during a run.
 
     `held` is what each job occupies, `departed` who has left since the last pass.
-    `finish_*` is the completion heap (work, job); `plan_*` the running jobs by planned end, the
+    `finish_*` is the completion heap (work, job); `plan` the running jobs by planned end, the
     soonest last; `waiting`, from FIRST on, the waiting jobs by (key, job) where there is no queue
     index; `promise`, `due_*` and `profile` belong to conservative backfilling; `remaining`,
     `left` and `resumed` to preemption.
@@ -84,9 +84,7 @@ class State(NamedTuple):
     departed: np.ndarray
     finish_key: np.ndarray
     finish_job: np.ndarray
-    plan_end: np.ndarray
-    plan_procs: np.ndarray
-    plan_job: np.ndarray
+    plan: np.ndarray
     planned: np.ndarray
     queue: QueueIndex
     backfill: QueueIndex
@@ -186,9 +184,7 @@ def make_state(
         departed=np.empty(most, dtype=np.int64),
         finish_key=np.empty(most),
         finish_job=np.empty(most, dtype=np.int64),
-        plan_end=_room(most, planned),
-        plan_procs=_room(most, planned, np.int64),
-        plan_job=_room(most, planned, np.int64),
+        plan=_room(most, planned, np.int64),
         planned=_room(n, planned),
         queue=_index(orders.order, indexed, rules.servers),
         backfill=_index(orders.backfill, indexed and rules.own_backfill_order, rules.servers),

@@ -47,47 +47,47 @@ def first_end(state, rules):
     With exact estimates the plan itself is the order of completions, and no heap is kept.
     """
     if rules.exact:
-        return state.plan_end[state.count[RUNNING] - 1]
+        return state.planned[state.plan[state.count[RUNNING] - 1]]
     return state.finish_key[0]
 
 
 @inlined
-def _plan_insert(state, job, procs):
+def _plan_place(state, end, job, last):
+    """Where (planned end, job) stands in the plan, or would: after all that end later."""
+    low = 0
+    high = last
+    while low < high:
+        middle = (low + high) >> 1
+        other = state.plan[middle]
+        if state.planned[other] > end or (state.planned[other] == end and other > job):
+            low = middle + 1
+        else:
+            high = middle
+    return max(low, 0)
+
+
+@inlined
+def _plan_insert(state, job):
     """Keep the running jobs sorted by (planned end, job), the soonest last."""
-    end = state.planned[job]
-    ends = state.plan_end
     at = state.count[RUNNING]
-    while at > 0 and (ends[at - 1] < end or (ends[at - 1] == end and state.plan_job[at - 1] < job)):
-        ends[at] = ends[at - 1]
-        state.plan_procs[at] = state.plan_procs[at - 1]
-        state.plan_job[at] = state.plan_job[at - 1]
+    place = _plan_place(state, state.planned[job], job, at)
+    # Bounded by 0 as well, so that the compiler need not think of negative places.
+    while at > 0 and at > place:
+        state.plan[at] = state.plan[at - 1]
         at -= 1
-    ends[at] = end
-    state.plan_procs[at] = procs
-    state.plan_job[at] = job
+    state.plan[at] = job
 
 
 @inlined
 def _plan_remove(state, job):
     """Take a running job out of the plan; call before RUNNING is lowered."""
     last = state.count[RUNNING] - 1
-    if state.plan_job[last] == job:
+    if state.plan[last] == job:
         return
-    end = state.planned[job]
-    low = 0
-    high = last
-    while low < high:
-        middle = (low + high) >> 1
-        if state.plan_end[middle] > end:
-            low = middle + 1
-        else:
-            high = middle
-    while state.plan_job[low] != job:
-        low += 1
-    for i in range(low, last):
-        state.plan_end[i] = state.plan_end[i + 1]
-        state.plan_procs[i] = state.plan_procs[i + 1]
-        state.plan_job[i] = state.plan_job[i + 1]
+    at = _plan_place(state, state.planned[job], job, last)
+    while at < last:
+        state.plan[at] = state.plan[at + 1]
+        at += 1
 
 
 @inlined
@@ -111,12 +111,12 @@ def begin(state, jobs, rules, j, slowness):
         state.planned[j] = state.key[j]
         if rules.backfill == REMAINING:
             state.planned[j] = -state.left[j] if rules.longest_first else state.left[j]
-        _plan_insert(state, j, state.held[j])
+        _plan_insert(state, j)
     else:
         state.start[j] = state.clock[NOW]
         if rules.backfill >= EASY:
             state.planned[j] = work + jobs.plan[j] * slowness
-            _plan_insert(state, j, state.held[j])
+            _plan_insert(state, j)
     if not rules.exact:
         heap_push(state.finish_key, state.finish_job, count[RUNNING], work + amount, j)
     count[RUNNING] += 1
@@ -151,7 +151,7 @@ def preempt(state, recording, jobs, rules, j):
 def finish(state, recording, jobs, rules):
     """The job that ends first departs [rumyantsev2018, eq. 3]."""
     count = state.count
-    j = state.plan_job[count[RUNNING] - 1] if rules.exact else state.finish_job[0]
+    j = state.plan[count[RUNNING] - 1] if rules.exact else state.finish_job[0]
     if rules.backfill >= EASY:
         _plan_remove(state, j)
     if rules.backfill == CONSERVATIVE and state.planned[j] > state.clock[WORK]:
