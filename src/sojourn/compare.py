@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .__about__ import __version__
 from .cluster import Cluster
 from .errors import OptionError
-from .policy import Control, Policy, Score, parse_policy
+from .policy import (
+    Control,
+    NodeScore,
+    Placement,
+    Policy,
+    Score,
+    parse_placement,
+    parse_policy,
+)
 from .result import Result
 from .simulation import simulate
 from .workload import STANDARD, Jobs
 from .workload import clean as clean_jobs
 
-__all__ = ["MEASURES", "Measure", "Outcome", "best", "change", "compare", "report"]
+__all__ = ["MEASURES", "Measure", "Outcome", "best", "change", "compare", "measures_of", "report"]
 
 
 @dataclass(frozen=True)
@@ -57,9 +65,23 @@ MEASURES = (
 """The columns of a comparison."""
 
 
+def measures_of(cluster: Cluster | int, options: Mapping[str, Any]) -> tuple[Measure, ...]:
+    """Return the columns of a comparison on a cluster, with these options of `simulate`."""
+    more = []
+    if isinstance(cluster, Cluster) and cluster.is_named:
+        # Nodes differ in speed, so that a wait says only half of what a job met.
+        more.append(Measure("sojourn_mean", ("sojourn", "mean"), "s"))
+        more.append(Measure("peas_kwh", ("energy", "peas_kwh"), "kWh"))
+    if options.get("price") is not None:
+        more.append(Measure("cost", ("energy", "cost")))
+    if options.get("carbon") is not None:
+        more.append(Measure("carbon_kg", ("energy", "carbon_kg"), "kg"))
+    return (*MEASURES, *more)
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """One policy of a comparison.
+    """One policy of a comparison, and on named nodes one placement.
 
     Parameters
     ----------
@@ -74,9 +96,11 @@ class Outcome:
 
     def row(self) -> dict[str, Any]:
         """Return the measures as plain numbers."""
-        summary = self.result.summary
-        numbers = {measure.name: measure.of(summary) for measure in MEASURES}
-        return {"policy": self.policy, **numbers, "seconds": self.seconds}
+        summary, cluster = self.result.summary, self.result.cluster
+        options = vars(self.result.options)
+        named = {"placement": str(options["placement"])} if cluster.is_named else {}
+        numbers = {each.name: each.of(summary) for each in measures_of(cluster, options)}
+        return {"policy": self.policy, **named, **numbers, "seconds": self.seconds}
 
 
 def compare(
@@ -85,16 +109,18 @@ def compare(
     policies: Sequence[str | Policy | Score],
     *,
     rate: Control | float | str | None = None,
+    placements: Sequence[str | Placement | NodeScore] = (),
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Iterator[Outcome]:
-    """Run the same jobs under each policy, one after the other.
+    """Run the same jobs under each policy, one after the other, and with each placement.
 
     Parameters
     ----------
     jobs : the job stream; cleaned once.
     cluster : the machine, or its number of processors.
     policies : as for `simulate`.
+    placements : of named nodes, as for `simulate`; default: the one of the options.
     rate, progress, **options : as for `simulate`.
     """
     if not policies:
@@ -105,10 +131,13 @@ def compare(
     rules = options.pop("clean", STANDARD)
     if rules:
         jobs = clean_jobs(jobs, procs=machine.procs, rules=rules)
-    for policy in chosen:
-        begun = time.perf_counter()
-        result = simulate(jobs, machine, policy, rate=rate, progress=progress, clean=(), **options)
-        yield Outcome(str(policy), result, time.perf_counter() - begun)
+    places = [parse_placement(place) for place in placements]
+    for place in places or [options.get("placement", "first-fit")]:
+        given = {**options, "placement": place, "rate": rate, "clean": ()}
+        for policy in chosen:
+            begun = time.perf_counter()
+            result = simulate(jobs, machine, policy, progress=progress, **given)
+            yield Outcome(str(policy), result, time.perf_counter() - begun)
 
 
 def best(rows: Sequence[dict[str, Any]], measure: Measure) -> set[int]:

@@ -38,6 +38,17 @@ class Allocation(NamedTuple):
     procs: Integers
     slowness: Floats
 
+    def columns(self, job: Integers, start: Floats, end: Floats) -> dict[str, NDArray[Any]]:
+        """One row per job and node, from the number, start and end (s) of each job."""
+        count = np.diff(self.first)
+        return {
+            "job": np.repeat(job, count),
+            "node": self.node,
+            "procs": self.procs,
+            "start": np.repeat(start, count),
+            "end": np.repeat(end, count),
+        }
+
 
 def allocation(run: Run) -> Allocation:
     """The nodes of each accepted job, in the order of submission."""
@@ -126,6 +137,24 @@ class Energy:
         return billing.peas_energy(
             state.start, state.end, given.first, given.node, given.procs, watts
         )
+
+    def node_columns(self, given: Allocation) -> dict[str, Any]:
+        """One row per node: what it is, how much of the run it was busy, and its joules."""
+        state, columns = self._run.state, self._cluster.columns
+        nodes, count = self._cluster.nodes, len(columns.procs)
+        area = given.procs * np.repeat(state.end - state.start, np.diff(given.first))
+        busy = np.bincount(given.node, weights=area, minlength=count)
+        span = state.end.max(initial=self._epochs[0]) - self._epochs[0]
+        return {
+            "node": [node.name for node in nodes],
+            "model": [node.server.model for node in nodes],
+            "procs": columns.procs,
+            "slowness": columns.slowness,
+            "jobs": np.bincount(given.node, minlength=count),
+            "busy": busy / np.maximum(span * columns.procs, np.finfo(float).tiny),
+            "busy_energy": self.nodes.node_busy_joules,
+            "idle_energy": self.nodes.node_idle_joules,
+        }
 
     @cached_property
     def steps(self) -> tuple[Floats, Floats]:

@@ -133,16 +133,8 @@ class Result:
 
     def allocation_columns(self) -> dict[str, NDArray[Any]]:
         """The whole schedule: job, node (its place in the cluster), procs, start and end (s)."""
-        given = self._allocation
-        count = np.diff(given.first)
         numbers = self._prepared.jobs.job[self._prepared.accepted]
-        return {
-            "job": np.repeat(numbers, count),
-            "node": given.node,
-            "procs": given.procs,
-            "start": np.repeat(self.start, count),
-            "end": np.repeat(self.end, count),
-        }
+        return self._allocation.columns(numbers, self.start, self.end)
 
     @cached_property
     def allocations(self) -> pd.DataFrame:
@@ -159,23 +151,7 @@ class Result:
         """One row per node: model, procs, speed, share of its time busy, and its energy (J)."""
         import pandas as pd
 
-        given, columns = self._allocation, self.cluster.columns
-        area = given.procs * np.repeat(self.end - self.start, np.diff(given.first))
-        span = self._system()["makespan"] if len(self.end) else 0.0
-        busy = np.bincount(given.node, weights=area, minlength=len(columns.procs))
-        bill = self._energy.nodes
-        return pd.DataFrame(
-            {
-                "node": [node.name for node in self.cluster.nodes],
-                "model": [node.server.model for node in self.cluster.nodes],
-                "procs": columns.procs,
-                "slowness": columns.slowness,
-                "jobs": np.bincount(given.node, minlength=len(columns.procs)),
-                "busy": busy / np.maximum(span * columns.procs, np.finfo(float).tiny),
-                "busy_energy": bill.node_busy_joules,
-                "idle_energy": bill.node_idle_joules,
-            }
-        )
+        return pd.DataFrame(self._energy.node_columns(self._allocation))
 
     @cached_property
     def decisions(self) -> Decisions:

@@ -13,7 +13,6 @@ from ._groups import grouped
 from ._machine import ClusterName, CostOptions, CountedOptions, Machine, NodeOptions
 
 if TYPE_CHECKING:
-    from ..compare import Measure
     from ..policy import Placement
 
 
@@ -67,7 +66,6 @@ def compare(
     """
     machine = Machine(cluster, counted, nodes, cost, reading.strict)
     chosen = o.chosen_policies(policies, policy_file or [])
-    named = machine.cluster is not None
     places = _placements(placements)
     options = {**running.options(), **machine.options()}
     jobs = reading.read(log)
@@ -75,22 +73,14 @@ def compare(
     system = machine.for_jobs(jobs)
     jobs = reading.clean(jobs, system.procs)
 
-    from ..compare import MEASURES
     from ..compare import compare as run
+    from ..compare import measures_of
     from ..output import as_json, write_rows
     from ._progress import progress
 
-    extra = _measures(machine)
-    rows = []
     with progress("simulating") as report:
-        for placement in places:
-            given = {**options, "placement": placement, "clean": ()}
-            for outcome in run(jobs, system, chosen, progress=report, **given):
-                row = outcome.row()
-                seconds, summary = row.pop("seconds"), outcome.result.summary
-                row |= {measure.name: measure.of(summary) for measure in extra}
-                name = {"policy": row["policy"], **({"placement": str(placement)} if named else {})}
-                rows.append({**name, **row, "seconds": seconds})
+        given = {**options, "placements": places, "clean": ()}
+        rows = [each.row() for each in run(jobs, system, chosen, progress=report, **given)]
     if csv is not None:
         write_rows(csv, rows)
     cleaning = jobs.report.as_dict()
@@ -101,7 +91,7 @@ def compare(
     from ._tables import show_comparison, show_report
 
     show_report(cleaning)
-    show_comparison(rows, (*MEASURES, *extra))
+    show_comparison(rows, measures_of(system, options))
 
 
 def _placements(text: str) -> list[Placement]:
@@ -112,19 +102,3 @@ def _placements(text: str) -> list[Placement]:
     if not names:
         raise OptionError("--placements names none; give for example first-fit,lowest-energy")
     return [parse_placement(name) for name in names]
-
-
-def _measures(machine: Machine) -> list[Measure]:
-    """Columns that not every comparison has."""
-    from ..compare import Measure
-
-    cost, found = machine.cost, []
-    if machine.cluster is not None:
-        # Nodes differ in speed, so that a wait says only half of what a job met.
-        found.append(Measure("sojourn_mean", ("sojourn", "mean"), "s"))
-        found.append(Measure("peas_kwh", ("energy", "peas_kwh"), "kWh"))
-    if cost.price is not None:
-        found.append(Measure("cost", ("energy", "cost")))
-    if cost.carbon is not None:
-        found.append(Measure("carbon_kg", ("energy", "carbon_kg"), "kg"))
-    return found
