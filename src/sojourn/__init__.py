@@ -12,12 +12,13 @@ True
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .__about__ import __version__
+from ._lazy import attach
 
 if TYPE_CHECKING:
+    from . import capacity, theory
     from .cluster import (
         XEON_5430,
         Cluster,
@@ -81,7 +82,7 @@ if TYPE_CHECKING:
     from .workload.lublin import lublin
 
 # Where each public name lives: nothing heavy is imported before it is asked for.
-_HOME = {
+_HOME: dict[str, list[str]] = {
     "cluster": [
         "XEON_5430",
         "Cluster",
@@ -124,9 +125,11 @@ _HOME = {
         "threshold",
         "workload_hysteresis",
     ],
+    "capacity": [],
     "result": ["Result"],
     "simulation": ["simulate"],
     "stepping": ["Simulation"],
+    "theory": [],
     "workload": [
         "Jobs",
         "clean",
@@ -144,8 +147,6 @@ _HOME = {
     "workload.generate": ["generate"],
     "workload.lublin": ["lublin"],
 }
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
-
 __all__ = [
     "PLACEMENTS",
     "XEON_5430",
@@ -177,6 +178,7 @@ __all__ = [
     "Tariff",
     "__version__",
     "apply_estimates",
+    "capacity",
     "clean",
     "constant",
     "control",
@@ -198,6 +200,7 @@ __all__ = [
     "read_swf",
     "score",
     "simulate",
+    "theory",
     "threshold",
     "workload_hysteresis",
     "write_cluster",
@@ -207,13 +210,7 @@ __all__ = [
     "write_swf",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE:
-        raise AttributeError(f"module 'sojourn' has no attribute '{name}'")
-    value = getattr(importlib.import_module(f".{_MODULE[name]}", __name__), name)
-    globals()[name] = value
-    return value
+__getattr__ = attach(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,92 @@
+"""Checks of the parameters of a model: each complaint is one line that says what to change."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import OptionError
+
+__all__ = ["non_negative", "positive", "probabilities", "probability", "servers", "stable"]
+
+_SLACK = 1e-9
+"""How far from 1 the sum of probabilities may be: rounding, not a missing class."""
+
+
+def probabilities(p: ArrayLike, name: str = "p") -> NDArray[np.float64]:
+    """Return a distribution over 1, 2, ..., len(p) as an array.
+
+    Parameters
+    ----------
+    p : p[k-1] is the probability of k.
+    name : what it is called in a message.
+    """
+    values = np.asarray(p, dtype=np.float64)
+    if values.ndim != 1 or values.size == 0:
+        raise OptionError(f"{name}: give a list of probabilities, {name}[k-1] that of k")
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if wrong.size:
+        k = int(wrong[0])
+        raise OptionError(f"{name}[{k}] = {values[k]:g}: a probability is a number from 0 to 1")
+    total = float(values.sum())
+    if abs(total - 1) > _SLACK:
+        raise OptionError(
+            f"{name} sums to {total:.10g}, not to 1; divide by the sum, or add the missing class"
+        )
+    return values
+
+
+def positive(value: float, name: str) -> float:
+    """Return a number above 0."""
+    number = _number(value, name)
+    if not number > 0:
+        raise OptionError(f"{name} = {number:g}: must be above 0")
+    return number
+
+
+def non_negative(value: float, name: str) -> float:
+    """Return a number that is 0 or more."""
+    number = _number(value, name)
+    if number < 0:
+        raise OptionError(f"{name} = {number:g}: must not be negative")
+    return number
+
+
+def probability(value: float, name: str) -> float:
+    """Return a number from 0 to 1."""
+    number = _number(value, name)
+    if not 0 <= number <= 1:
+        raise OptionError(f"{name} = {number:g}: a probability lies in [0, 1]")
+    return number
+
+
+def servers(value: int, name: str = "servers") -> int:
+    """Return a whole number of servers, at least one."""
+    if isinstance(value, bool) or value != int(value) or value < 1:
+        raise OptionError(f"{name} = {value}: give a whole number of at least 1")
+    return int(value)
+
+
+def stable(load: float, limit: float) -> None:
+    """Refuse a load under which the queue grows without bound.
+
+    Parameters
+    ----------
+    load : rho of the model.
+    limit : arrival rate at which rho = 1 (1/s).
+    """
+    if not load < 1:
+        raise OptionError(
+            f"load rho = {load:.6g}: not below 1, so the queue grows without bound; "
+            f"lower arrival_rate below {limit:.6g}, or add servers"
+        )
+
+
+def _number(value: float, name: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name} = {value!r}: give a number") from None
+    if not np.isfinite(number):
+        raise OptionError(f"{name} = {number:g}: give a finite number")
+    return number
