@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import placements
+import theory
 from bare import bare_easy
 from measure import DATA, RESULTS, console, fresh, kernel_time, note, rows
 from rich.table import Table
@@ -152,6 +153,7 @@ def main() -> int:
                 )
 
     placements.measure(quick)
+    theory.measure(quick)
 
     console.print("\n[bold]Starting[/]")
     imports, _ = fresh([sys.executable, "-c", "import numba, pandas"], 5)

@@ -7,7 +7,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import OptionError
 
-__all__ = ["non_negative", "positive", "probabilities", "probability", "servers", "stable"]
+__all__ = [
+    "choice",
+    "non_negative",
+    "positive",
+    "probabilities",
+    "probability",
+    "servers",
+    "stable",
+]
 
 _SLACK = 1e-9
 """How far from 1 the sum of probabilities may be: rounding, not a missing class."""
@@ -21,7 +29,10 @@ def probabilities(p: ArrayLike, name: str = "p") -> NDArray[np.float64]:
     p : p[k-1] is the probability of k.
     name : what it is called in a message.
     """
-    values = np.asarray(p, dtype=np.float64)
+    try:
+        values = np.asarray(p, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name}: holds what is not a number; give probabilities") from None
     if values.ndim != 1 or values.size == 0:
         raise OptionError(f"{name}: give a list of probabilities, {name}[k-1] that of k")
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
@@ -62,9 +73,17 @@ def probability(value: float, name: str) -> float:
 
 def servers(value: int, name: str = "servers") -> int:
     """Return a whole number of servers, at least one."""
-    if isinstance(value, bool) or value != int(value) or value < 1:
+    number = _number(value, name)
+    if isinstance(value, bool) or number != int(number) or number < 1:
         raise OptionError(f"{name} = {value}: give a whole number of at least 1")
     return int(value)
+
+
+def choice(value: str, known: tuple[str, ...], name: str) -> str:
+    """Return a name that is among those known."""
+    if value not in known:
+        raise OptionError(f"{name} = {value!r}: choose one of {', '.join(known)}")
+    return value
 
 
 def stable(load: float, limit: float) -> None:

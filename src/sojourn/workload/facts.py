@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .jobs import Header, Jobs
 
-__all__ = ["daily_counts", "facts", "header_fields", "offered_load"]
+__all__ = ["daily_counts", "facts", "header_fields", "local_clock", "offered_load"]
 
 _QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 _QUANTILE_NAMES = ("min", "p5", "p25", "median", "p75", "p95", "max")
@@ -46,13 +46,21 @@ def daily_counts(jobs: Jobs) -> tuple[list[int], str]:
     With UnixStartTime in the header hours are those of the log's time zone, as it was at the
     start of the log; else they are counted from second 0.
     """
-    begin = re.match(r"\d{1,11}\b", jobs.header.get("UnixStartTime") or "")
-    offset, clock = 0.0, "from second 0 of the log"
-    if begin and int(begin[0]) > 0:
-        shift, clock = _utc_offset(jobs.header, int(begin[0]))
-        offset = (int(begin[0]) + shift) % _DAY
+    offset, clock = local_clock(jobs.header)
     hour = np.floor((jobs.submit + offset) % _DAY / _HOUR).astype(np.int64) % 24
     return np.bincount(hour, minlength=24).tolist(), clock
+
+
+def local_clock(header: Header) -> tuple[float, str]:
+    """Return what to add to submits for seconds of a local clock since 1970, and its name.
+
+    The time zone is as it was at the start of the log. Without UnixStartTime nothing is added.
+    """
+    begin = re.match(r"\d{1,11}\b", header.get("UnixStartTime") or "")
+    if not begin or int(begin[0]) == 0:
+        return 0.0, "from second 0 of the log"
+    shift, clock = _utc_offset(header, int(begin[0]))
+    return int(begin[0]) + shift, clock
 
 
 def _utc_offset(header: Header, instant: int) -> tuple[float, str]:

@@ -1,0 +1,192 @@
+"""Who runs under FCFS when jobs need several servers at once: phases and their refilling.
+
+A phase is who is running, as a number for each class, and the class of the job at the head of
+the queue if it waits. Those behind the head have not been looked at: their classes are drawn when
+they come to the head. So the number waiting and the phase are all there is to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import OptionError
+from ._checks import positive, probabilities, servers
+
+__all__ = ["NOBODY", "Classes", "Phase", "classes_of"]
+
+NOBODY = -1
+"""The head of an empty queue."""
+
+
+_COUNTLESS = 1e9
+"""Combinations beyond which nobody wants to know how many."""
+
+
+class Phase(NamedTuple):
+    """Who runs and who blocks the queue."""
+
+    running: tuple[int, ...]
+    head: int = NOBODY
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Jobs by width: class i needs `widths[i]` servers at once for an exponential time.
+
+    Parameters
+    ----------
+    widths : servers a job needs, increasing.
+    shares : probability of each class.
+    rates : service rate of each class (1/s) at speed 1.
+    servers : of the system.
+    """
+
+    widths: tuple[int, ...]
+    shares: tuple[float, ...]
+    rates: tuple[float, ...]
+    servers: int
+
+    @property
+    def empty(self) -> Phase:
+        """Nobody there."""
+        return Phase((0,) * len(self.widths))
+
+    @property
+    def mean_service(self) -> float:
+        """E[S] at speed 1, in seconds."""
+        return sum(p / mu for p, mu in zip(self.shares, self.rates, strict=True))
+
+    @property
+    def alike(self) -> float:
+        """Servers over the peakedness E[N^2] / E[N] of the widths."""
+        widths, shares = np.array(self.widths, dtype=np.float64), np.array(self.shares)
+        return self.servers * float(widths @ shares / (widths**2 @ shares))
+
+    @property
+    def equal_rates(self) -> bool:
+        """Whether the service time does not depend on the width."""
+        return min(self.rates) == max(self.rates)
+
+    @cached_property
+    def combinations(self) -> float:
+        """How many combinations of running jobs there can be: a cheap warning of a large chain."""
+        ways = np.zeros(self.servers + 1)
+        ways[0] = 1.0
+        for width in self.widths:
+            # ways[n] += ways[n - width], in order: sums along columns of rows of this width.
+            rows = np.append(ways, np.zeros(-len(ways) % width)).reshape(-1, width)
+            ways = np.cumsum(rows, axis=0).ravel()[: len(ways)]
+            if ways.sum() > _COUNTLESS:
+                break
+        return float(ways.sum())
+
+    def busy(self, phase: Phase) -> int:
+        """Servers in use."""
+        return sum(n * w for n, w in zip(phase.running, self.widths, strict=True))
+
+    def fits(self, phase: Phase, kind: int) -> bool:
+        """Whether a job of a class finds enough free servers."""
+        return self.busy(phase) + self.widths[kind] <= self.servers
+
+    def arrive(self, phase: Phase) -> Iterator[tuple[Phase, float]]:
+        """Phases after an arrival, with their probabilities."""
+        if phase.head != NOBODY:
+            yield phase, 1.0
+            return
+        for kind, share in enumerate(self.shares):
+            joined = _plus(phase, kind) if self.fits(phase, kind) else phase._replace(head=kind)
+            yield joined, share
+
+    def departures(self, phase: Phase) -> Iterator[tuple[int, float]]:
+        """Classes that may leave, each with its rate (1/s) at speed 1."""
+        for kind, number in enumerate(phase.running):
+            if number:
+                yield kind, number * self.rates[kind]
+
+    def depart(self, phase: Phase, kind: int, waiting: int) -> dict[Phase, float]:
+        """Phases after a departure and the starts it allows, with their probabilities.
+
+        Parameters
+        ----------
+        phase : before the departure.
+        kind : class of the job that leaves.
+        waiting : jobs in the queue, its head included; as many as there are servers is as good
+            as any larger number.
+        """
+        left = _plus(phase, kind, -1)
+        if phase.head == NOBODY or not self.fits(left, phase.head):
+            return {left: 1.0}
+        started = _plus(left._replace(head=NOBODY), phase.head)
+        return self._refill(started, min(waiting - 1, self.servers))
+
+    def _refill(self, phase: Phase, waiting: int) -> dict[Phase, float]:
+        """Let jobs come to the head, each of a random class, until one has to wait."""
+        key = phase, waiting
+        if key not in self._refilled:
+            blocked: dict[Phase, float] = {}
+            going_on = {phase: 1.0}
+            for _ in range(waiting):
+                started: dict[Phase, float] = {}
+                for before, chance in going_on.items():
+                    for after, share in self.arrive(before):
+                        reached = started if after.head == NOBODY else blocked
+                        reached[after] = reached.get(after, 0.0) + chance * share
+                going_on = started
+                if not going_on:
+                    break
+            self._refilled[key] = blocked | going_on
+        return self._refilled[key]
+
+    @cached_property
+    def _refilled(self) -> dict[tuple[Phase, int], dict[Phase, float]]:
+        return {}
+
+    def saturated(self) -> dict[Phase, float]:
+        """Phases in which a system without end of waiting jobs begins."""
+        return self._refill(self.empty, self.servers + 1)
+
+
+def _plus(phase: Phase, kind: int, number: int = 1) -> Phase:
+    running = phase.running
+    return phase._replace(running=(*running[:kind], running[kind] + number, *running[kind + 1 :]))
+
+
+def classes_of(p: ArrayLike, service_rates: ArrayLike, machine: int | None = None) -> Classes:
+    """Check widths and rates, and keep the classes that occur.
+
+    Parameters
+    ----------
+    p : p[k-1] is the probability that a job needs k servers.
+    service_rates : service rate of each width (1/s), or one for all.
+    machine : servers; as many as `p` has entries if None.
+    """
+    shares = probabilities(p)
+    size = servers(len(shares) if machine is None else machine)
+    rates = np.asarray(service_rates, dtype=np.float64)
+    if rates.ndim and rates.shape != shares.shape:
+        raise OptionError(
+            f"service_rates: {rates.size} rates for {shares.size} widths; give one for each width, "
+            "or one for all"
+        )
+    rates = np.broadcast_to(rates, shares.shape)
+    kinds = np.flatnonzero(shares)
+    if kinds[-1] + 1 > size:
+        raise OptionError(
+            f"p: jobs of {kinds[-1] + 1} servers on a machine of {size}; they could never start"
+        )
+    for k in kinds:
+        positive(
+            float(rates[k]), f"service_rates[{k}]" if np.ndim(service_rates) else "service_rate"
+        )
+    return Classes(
+        tuple(int(k) + 1 for k in kinds),
+        tuple(float(shares[k]) for k in kinds),
+        tuple(float(rates[k]) for k in kinds),
+        size,
+    )

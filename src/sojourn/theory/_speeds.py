@@ -1,0 +1,107 @@
+"""When the common speed of all servers changes: at arrivals and departures, by one of two laws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import OptionError
+from ._checks import positive, probability
+
+__all__ = ["Control", "control_of"]
+
+
+@dataclass(frozen=True)
+class Control:
+    """Speeds and the law by which they change; with neither law the first speed stays.
+
+    Parameters
+    ----------
+    speeds : increasing.
+    switch : probabilities to go down at a departure and up at an arrival, or None.
+    low : numbers of jobs at which a departure lowers the speed, one below each speed but the first.
+    high : numbers of jobs above which an arrival raises it.
+    """
+
+    speeds: tuple[float, ...]
+    switch: tuple[float, float] | None = None
+    low: tuple[int, ...] = ()
+    high: tuple[int, ...] = ()
+
+    @property
+    def highest(self) -> int:
+        """The number of jobs above which nothing depends on it."""
+        return max(self.high, default=0)
+
+    def at_arrival(self, before: int, speed: int) -> Iterator[tuple[int, float]]:
+        """Speeds after an arrival that finds so many jobs, with their probabilities."""
+        if self.switch is not None:
+            yield from _flip(speed, 1, self.switch[1])
+            return
+        for step, high in enumerate(self.high):
+            if before == high:
+                speed = max(speed, step + 1)
+        yield speed, 1.0
+
+    def at_departure(self, before: int, speed: int) -> Iterator[tuple[int, float]]:
+        """Speeds after a departure from so many jobs, with their probabilities."""
+        if self.switch is not None:
+            yield from _flip(speed, 0, self.switch[0])
+            return
+        for step, low in enumerate(self.low):
+            if before == low + 1:
+                speed = min(speed, step)
+        yield speed, 1.0
+
+
+def _flip(speed: int, to: int, chance: float) -> Iterator[tuple[int, float]]:
+    if speed == to or chance == 0:
+        yield speed, 1.0
+    else:
+        yield to, chance
+        if chance < 1:
+            yield speed, 1 - chance
+
+
+def control_of(
+    speeds: ArrayLike,
+    switch: tuple[float, float] | None,
+    thresholds: tuple[ArrayLike, ArrayLike] | None,
+) -> Control:
+    """Check the speeds and their law."""
+    paces = tuple(
+        positive(float(speed), f"speeds[{i}]") for i, speed in enumerate(np.atleast_1d(speeds))
+    )
+    if any(a >= b for a, b in pairwise(paces)):
+        raise OptionError(f"speeds = {', '.join(f'{v:g}' for v in paces)}: give them increasing")
+    if switch is not None and thresholds is not None:
+        raise OptionError("switch and thresholds: give one of the two")
+    if switch is not None:
+        if len(paces) != 2:
+            raise OptionError(f"switch: needs a low and a high speed; speeds has {len(paces)}")
+        down, up = switch
+        return Control(paces, (probability(down, "switch[0]"), probability(up, "switch[1]")))
+    if thresholds is None:
+        if len(paces) > 1:
+            raise OptionError("speeds: several, but neither switch nor thresholds say when")
+        return Control(paces)
+    low, high = (tuple(np.atleast_1d(k).tolist()) for k in thresholds)
+    steps = len(paces) - 1
+    if len(low) != steps or len(high) != steps:
+        raise OptionError(
+            f"thresholds: {len(paces)} speeds need {steps} of each kind, not {len(low)} and "
+            f"{len(high)}"
+        )
+    for name, ks in (("k_L", low), ("k_H", high)):
+        if any(k != int(k) or k < 0 for k in ks) or any(a > b for a, b in pairwise(ks)):
+            raise OptionError(
+                f"thresholds: {name} = {', '.join(map(str, ks))}; give whole numbers from 0, "
+                "none below the one before"
+            )
+    if any(a > b for a, b in zip(low, high, strict=True)):
+        raise OptionError("thresholds: a k_L above its k_H")
+    return Control(paces, None, tuple(int(k) for k in low), tuple(int(k) for k in high))
