@@ -17,7 +17,20 @@ import typer
 
 from ..__about__ import __version__
 from ..errors import InputError, SojournError
-from . import cluster, compare, convert, demo, generate, inspect, peas, simulate
+from . import (
+    cluster,
+    compare,
+    convert,
+    demo,
+    fit,
+    generate,
+    inspect,
+    limits,
+    peas,
+    plan,
+    simulate,
+    stability,
+)
 
 __all__ = ["app", "main"]
 
@@ -32,7 +45,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _verb in (demo, simulate, peas, compare, inspect, cluster, generate, convert):
+for _verb in (
+    *(demo, simulate, peas, compare, inspect, cluster),
+    *(stability, plan, fit, limits),
+    *(generate, convert),
+):
     _verb.register(app)
 if find_spec(f"{__name__}.reproduce") is not None:
     from . import reproduce

@@ -15,7 +15,18 @@ from rich.text import Text
 if TYPE_CHECKING:
     from ..compare import Measure
 
-__all__ = ["show_comparison", "show_facts", "show_peas", "show_report", "show_summary"]
+__all__ = [
+    "as_number",
+    "as_seconds",
+    "facts_table",
+    "new_console",
+    "new_table",
+    "show_comparison",
+    "show_facts",
+    "show_peas",
+    "show_report",
+    "show_summary",
+]
 
 _HOUR = 3600.0
 _PAPER = 112  # columns a table may take
@@ -25,14 +36,14 @@ _CHANGES = ("wait_mean", "bounded_slowdown_mean")
 _ASIDE = ("wait_median", "killed")  # left out where there are more columns than these
 
 
-def _console() -> Console:
+def new_console() -> Console:
     console = Console(file=sys.stdout, highlight=False)
     # A table cut to a narrow terminal says less than one whose lines wrap.
     console.width = max(console.width, _PAPER)
     return console
 
 
-def _number(value: float | None, digits: int = 4) -> str:
+def as_number(value: float | None, digits: int = 4) -> str:
     """Return a number with thousands and about so many digits."""
     if value is None or not math.isfinite(value):
         return "-"
@@ -42,14 +53,14 @@ def _number(value: float | None, digits: int = 4) -> str:
     return f"{value:,.{max(digits - whole, 0)}f}"
 
 
-def _table(*headings: str) -> Table:
+def new_table(*headings: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="left" if place == 0 else "right", no_wrap=True)
     return table
 
 
-def _facts_table(rows: Sequence[tuple[str, str]]) -> Table:
+def facts_table(rows: Sequence[tuple[str, str]]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -62,7 +73,7 @@ def show_report(report: dict[str, Any]) -> None:
     """Print what reading and cleaning did; nothing if they changed nothing."""
     if not report["findings"]:
         return
-    console = _console()
+    console = new_console()
     console.print(Text(f"{report['read']:,} jobs read, {report['kept']:,} kept"))
     for finding in report["findings"]:
         count, unit = finding["count"], finding["unit"]
@@ -76,7 +87,7 @@ def show_report(report: dict[str, Any]) -> None:
 
 def show_summary(told: dict[str, Any], out: Path | None) -> None:
     """Print the summary of a run, and where its files are."""
-    console = _console()
+    console = new_console()
     if "cleaning" in told:
         show_report(told["cleaning"])
     _show_cluster_report(console, told)
@@ -84,13 +95,13 @@ def show_summary(told: dict[str, Any], out: Path | None) -> None:
     console.print(Text(f"rate {told['rate']}, estimates {told['estimates']}\n"))
     console.print(_measures(told))
     console.print()
-    console.print(_facts_table(_system(told)))
+    console.print(facts_table(_system(told)))
     _show_end(console, told, out)
 
 
 def show_peas(told: dict[str, Any], out: Path | None) -> None:
     """Print the measures of [gomez2012] for a run on named nodes, and where its files are."""
-    console = _console()
+    console = new_console()
     if "cleaning" in told:
         show_report(told["cleaning"])
     _show_cluster_report(console, told)
@@ -98,10 +109,10 @@ def show_peas(told: dict[str, Any], out: Path | None) -> None:
     wishes = "" if told["constraints"] == "none" else f"; {told['constraints']}"
     console.print(Text(f"estimates {told['estimates']}, foresight {told['foresight']}{wishes}\n"))
     rows = [
-        ("AWT (3)", f"{_seconds(told['wait'].get('mean'))}, average waiting time"),
-        ("ART (4)", f"{_seconds(told['sojourn'].get('mean'))}, average response time"),
+        ("AWT (3)", f"{as_seconds(told['wait'].get('mean'))}, average waiting time"),
+        ("ART (4)", f"{as_seconds(told['sojourn'].get('mean'))}, average response time"),
     ]
-    console.print(_facts_table(rows + _energy(told) + _jobs(told) + _speed(told)))
+    console.print(facts_table(rows + _energy(told) + _jobs(told) + _speed(told)))
     _show_end(console, told, out)
 
 
@@ -138,14 +149,14 @@ def _show_end(console: Console, told: dict[str, Any], out: Path | None) -> None:
         console.print(Text(f"\nresults in {out}: {files}"), soft_wrap=True)
 
 
-def _seconds(value: float | None) -> str:
+def as_seconds(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return "-"
-    return f"{_number(value)} s ({_number(value / _HOUR)} h)"
+    return f"{as_number(value)} s ({as_number(value / _HOUR)} h)"
 
 
 def _measures(told: dict[str, Any]) -> Table:
-    table = _table("", "mean", "median", "90 %", "95 %", "99 %", "max")
+    table = new_table("", "mean", "median", "90 %", "95 %", "99 %", "max")
     keys = ("mean", "median", "p90", "p95", "p99", "max")
     for label, key, scale in (
         ("wait (s)", "wait", 1.0),
@@ -156,7 +167,7 @@ def _measures(told: dict[str, Any]) -> Table:
         ("bounded slowdown", "bounded_slowdown", 1.0),
     ):
         values = told[key]
-        table.add_row(label, *(_number(_over(values.get(name), scale)) for name in keys))
+        table.add_row(label, *(as_number(_over(values.get(name), scale)) for name in keys))
     return table
 
 
@@ -170,12 +181,13 @@ def _system(told: dict[str, Any]) -> list[tuple[str, str]]:
         return rows
     rows += _speed(told)
     rows += [
-        ("throughput", f"{_number(told['throughput'] * _HOUR)} jobs/h"),
-        ("mean queue", f"{_number(told['mean_queue'])} jobs"),
+        ("throughput", f"{as_number(told['throughput'] * _HOUR)} jobs/h"),
+        ("mean queue", f"{as_number(told['mean_queue'])} jobs"),
         (
             "load",
-            f"potential {_number(told['potential_load'])}, effective "
-            f"{_number(told['effective_load'])}, wasted {_number(told['job_wasting'])} processors",
+            f"potential {as_number(told['potential_load'])}, "
+            f"effective {as_number(told['effective_load'])}, "
+            f"wasted {as_number(told['job_wasting'])} processors",
         ),
         *_energy(told),
     ]
@@ -207,10 +219,10 @@ def _speed(told: dict[str, Any]) -> list[tuple[str, str]]:
         return []
     rows = [
         ("utilisation", f"{100 * told['utilisation']:.2f} %"),
-        ("makespan", _seconds(told["makespan"])),
+        ("makespan", as_seconds(told["makespan"])),
     ]
     if "mean_slowness" in told:
-        rows.append(("mean slowness", f"{_number(told['mean_slowness'])} x the recorded runtime"))
+        rows.append(("mean slowness", f"{as_number(told['mean_slowness'])} x the recorded runtime"))
     return rows
 
 
@@ -222,21 +234,21 @@ def _energy(told: dict[str, Any]) -> list[tuple[str, str]]:
     rows = []
     if "peas_kwh" in energy:
         rows.append(
-            ("energy (5)", f"{_number(energy['peas_kwh'])} kWh, processors of jobs at full load")
+            ("energy (5)", f"{as_number(energy['peas_kwh'])} kWh, processors of jobs at full load")
         )
     rows.append(
         (
             "full bill" if rows else "energy",
-            f"{_number(energy['total_kwh'])} kWh "
-            f"(busy {_number(energy['busy_joules'] / 3.6e6)}, "
-            f"idle {_number(energy['idle_joules'] / 3.6e6)}), "
-            f"mean {_number(energy['mean_watts'] / 1e3)} kW",
+            f"{as_number(energy['total_kwh'])} kWh "
+            f"(busy {as_number(energy['busy_joules'] / 3.6e6)}, "
+            f"idle {as_number(energy['idle_joules'] / 3.6e6)}), "
+            f"mean {as_number(energy['mean_watts'] / 1e3)} kW",
         )
     )
     if "cost" in energy:
-        rows.append(("cost", f"{_number(energy['cost'])} {energy['currency']}".rstrip()))
+        rows.append(("cost", f"{as_number(energy['cost'])} {energy['currency']}".rstrip()))
     if "carbon_kg" in energy:
-        rows.append(("carbon", f"{_number(energy['carbon_kg'])} kg of CO2"))
+        rows.append(("carbon", f"{as_number(energy['carbon_kg'])} kg of CO2"))
     return rows
 
 
@@ -279,13 +291,13 @@ def show_comparison(
         if measure.name == "utilisation":
             return f"{100 * value:.2f} %" if math.isfinite(value) else "-"
         if measure.name == "makespan":
-            return _number(value / _HOUR)
-        return _number(value / scale if measure.name.startswith(("wait", "sojourn")) else value)
+            return as_number(value / _HOUR)
+        return as_number(value / scale if measure.name.startswith(("wait", "sojourn")) else value)
 
     titles = []
     for measure in shown:
         titles += [headings[measure.name], *(["change"] if measure.name in _CHANGES else [])]
-    table = _table("policy", *titles, "time\ns")
+    table = new_table("policy", *titles, "time\ns")
     tops = {measure.name: best(rows, measure) for measure in shown}
     for place, row in enumerate(rows):
         cells = []
@@ -297,7 +309,7 @@ def show_comparison(
                 relative = change(row, rows[0], measure) if place else math.nan
                 cells.append(Text(f"{100 * relative:+.1f} %" if math.isfinite(relative) else ""))
         table.add_row(Text(_label(row)), *cells, f"{row['seconds']:.2f}")
-    console = _console()
+    console = new_console()
     # Columns cut short would say nothing; lines that wrap still do.
     wide = console.options.update(width=_WIDEST, max_width=_WIDEST)
     console.width = max(console.width, table.__rich_measure__(console, wide).maximum)
@@ -311,14 +323,14 @@ def _label(row: dict[str, Any]) -> str:
 
 def show_facts(told: dict[str, Any]) -> None:
     """Print what a log holds."""
-    console = _console()
-    console.print(_facts_table(_header(told)))
+    console = new_console()
+    console.print(facts_table(_header(told)))
     console.print()
     show_report(told["cleaning"])
-    console.print(_facts_table(_stream(told)))
+    console.print(facts_table(_stream(told)))
     console.print()
     keys = ("mean", "min", "p5", "p25", "median", "p75", "p95", "max")
-    table = _table("", "mean", "min", "5 %", "25 %", "median", "75 %", "95 %", "max")
+    table = new_table("", "mean", "min", "5 %", "25 %", "median", "75 %", "95 %", "max")
     for name, label in (
         ("procs", "processors"),
         ("runtime", "runtime (s)"),
@@ -328,10 +340,10 @@ def show_facts(told: dict[str, Any]) -> None:
     ):
         values = told["distributions"][name]
         if values:
-            table.add_row(label, *(_number(values[key]) for key in keys))
+            table.add_row(label, *(as_number(values[key]) for key in keys))
     accuracy = told["estimates"]["accuracy"]
     if accuracy:
-        table.add_row("runtime / estimate", *(_number(accuracy[key]) for key in keys))
+        table.add_row("runtime / estimate", *(as_number(accuracy[key]) for key in keys))
     console.print(table)
     console.print()
     _show_day(console, told["submits_by_hour"])
@@ -349,8 +361,8 @@ def _stream(told: dict[str, Any]) -> list[tuple[str, str]]:
     estimates = told["estimates"]
     rows = [
         ("jobs", f"{told['jobs']:,}"),
-        ("span", f"{_number(told['span'])} s ({_number(told['span'] / 86400)} days)"),
-        ("load", f"{_number(told['load'])} of {told['procs']:,} processors"),
+        ("span", f"{as_number(told['span'])} s ({as_number(told['span'] / 86400)} days)"),
+        ("load", f"{as_number(told['load'])} of {told['procs']:,} processors"),
         (
             "widths",
             f"{100 * told['serial_share']:.1f} % serial, "

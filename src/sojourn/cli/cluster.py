@@ -89,23 +89,23 @@ def listing(
     if json:
         print(as_json(rows))
         return
-    from ._tables import _console, _number, _table
+    from ._tables import as_number, new_console, new_table
 
-    table = _table(
+    table = new_table(
         "model", "published", "chips", "cores", "memory\nGB", "ops/s\n100 %", "W\n100 %", "W\nidle"
     )
     for row in rows:
         numbers = (row[k] for k in ("chips", "cores", "memory", "ops", "watts", "idle_watts"))
-        table.add_row(row["model"], row["published"], *map(_number, numbers))
-    _console().print(table)
+        table.add_row(row["model"], row["published"], *map(as_number, numbers))
+    new_console().print(table)
 
 
 def _show(told: dict[str, Any], where: str | None) -> None:
     from rich.text import Text
 
-    from ._tables import _console, _facts_table, _number, _table
+    from ._tables import as_number, facts_table, new_console, new_table
 
-    console = _console()
+    console = new_console()
     _show_report(console, told["report"])
     total, speed = told["totals"], told["speed"]
     kind = told["processor"]
@@ -120,18 +120,18 @@ def _show(told: dict[str, Any], where: str | None) -> None:
         ("memory", _sum(total, "memory", "GB")),
         (
             "speed",
-            f"slowest {_number(speed['slowest'], 6)}, average {_number(speed['average'], 6)}, "
-            f"fastest {_number(speed['fastest'], 6)} operations/s of a {kind}",
+            f"slowest {as_number(speed['slowest'], 6)}, average {as_number(speed['average'], 6)}, "
+            f"fastest {as_number(speed['fastest'], 6)} operations/s of a {kind}",
         ),
         (
             "watts",
-            f"idle {_sum(total, 'idle_watts', 'W')}, at full load {_number(total['watts'])} W",
+            f"idle {_sum(total, 'idle_watts', 'W')}, at full load {as_number(total['watts'])} W",
         ),
-        ("efficiency", f"{_number(total['efficiency'])} operations/s per W at full load"),
+        ("efficiency", f"{as_number(total['efficiency'])} operations/s per W at full load"),
     ]
-    console.print(_facts_table(rows))
+    console.print(facts_table(rows))
     console.print()
-    table = _table("model", "nodes", "processors")
+    table = new_table("model", "nodes", "processors")
     for model in told["models"][:_MODELS]:
         table.add_row(Text(model["model"]), f"{model['nodes']:,}", f"{model['procs']:,}")
     console.print(table)
@@ -141,13 +141,13 @@ def _show(told: dict[str, Any], where: str | None) -> None:
 
 
 def _sum(total: dict[str, Any], name: str, unit: str) -> str:
-    from ._tables import _number
+    from ._tables import as_number
 
     if total[name] is None:
         return "not known"
     unknown = total[f"{name}_unknown"]
     more = f" (and what is not known of {unknown:,} nodes)" if unknown else ""
-    return f"{_number(total[name])} {unit}{more}"
+    return f"{as_number(total[name])} {unit}{more}"
 
 
 def _show_report(console: Any, report: dict[str, Any] | None) -> None:

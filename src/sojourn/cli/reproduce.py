@@ -71,7 +71,8 @@ def reproduce(
         print(as_json(outcome.rows if outcome.bare else {"rows": outcome.rows}))
         return
     _show_outcome(wanted, outcome)
-    print(f"\n{', '.join(files)} in {out}" if files else "\nadd --out DIR for the picture")
+    kept = "numbers" if outcome.draw is None else "picture"
+    print(f"\n{', '.join(files)} in {out}" if files else f"\nadd --out DIR for the {kept}")
 
 
 def _show_list(known: list[Reproduction]) -> None:

@@ -1,7 +1,8 @@
 """What a run looks like: pictures of schedules, paths and distributions.
 
 - `plots`: every picture by its name
-- `timeline`, `schedule`, `nodes`, `machine`, `curves`, `page`: how they are drawn
+- `timeline`, `schedule`, `nodes`, `machine`, `curves`, `fitting`, `limits`, `page`: how they
+  are drawn
 - `servers`, `binning`, `boxes`: what is computed for them
 - `style`: colours, axes and files
 
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
         cluster,
         compare,
         distributions,
+        fitted,
         gantt,
+        limit_curves,
         node_gantt,
         occupation,
         overview,
         power,
         save,
+        size_curves,
+        stability_curves,
         trade_off,
         utilisation,
         workload,
@@ -38,12 +43,16 @@ __all__ = [
     "cluster",
     "compare",
     "distributions",
+    "fitted",
     "gantt",
+    "limit_curves",
     "node_gantt",
     "occupation",
     "overview",
     "power",
     "save",
+    "size_curves",
+    "stability_curves",
     "trade_off",
     "utilisation",
     "workload",

@@ -6,11 +6,16 @@
 - what a cluster is made of: `cluster`
 - what jobs met: `distributions`, `compare`
 - what a threshold costs: `trade_off`
+- theory: `fitted`, a log beside its model; `limit_curves`, who finishes in time
+- how large a machine must be: `stability_curves`, `size_curves`
 - one page of a run: `overview`
 - `save` writes a figure to a PNG, SVG or PDF file
 """
 
+from .capacity import size_curves, stability_curves
 from .curves import compare, distributions, trade_off
+from .fitting import fitted
+from .limits import limit_curves
 from .machine import cluster
 from .nodes import node_gantt
 from .page import overview
@@ -25,12 +30,16 @@ __all__ = [
     "cluster",
     "compare",
     "distributions",
+    "fitted",
     "gantt",
+    "limit_curves",
     "node_gantt",
     "occupation",
     "overview",
     "power",
     "save",
+    "size_curves",
+    "stability_curves",
     "trade_off",
     "utilisation",
     "workload",

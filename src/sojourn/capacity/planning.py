@@ -1,0 +1,206 @@
+"""How many processors keep waits within a target: theory first, then the log itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ..policy import Policy, Score, parse_policy
+from ..theory import _checks
+from ..theory._estimate import Estimate
+from ..theory.stability import smallest_stable
+from ..workload import Jobs
+from .demand import Demand, demand_of
+from .saturation import default_jobs, log_backlog
+from .search import Expected, Search, Size, whole
+from .stable import least_processors
+from .targets import Target, parse_targets
+from .weeks import Week, by_week, resampled
+
+__all__ = ["Plan", "grown", "plan"]
+
+_REPLICATIONS = 4
+"""Batches of the saturated runs: they only tell where to look first."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many processors a log needs.
+
+    Parameters
+    ----------
+    procs : the smallest size from which on every size tried meets the targets; None if the
+        search was interrupted before there was one.
+    today : processors of the machine today.
+    growth : how many times as dense arrivals are as in the log.
+    policy, targets : what was asked for.
+    step : sizes are multiples of it, at least of 0.2 % where there are many.
+    demand : what the grown log asks for.
+    least_exponential : the smallest machine that keeps up, by rho < 1 [rumyantsev2014, eq. 3].
+    least_simulated : the same by working off a backlog of the log's own jobs under the policy.
+    first_guess : where the theory of waits would have put the answer.
+    sizes : every machine that was tried, in order.
+    theory : what the theory of waits expects of sizes in that range.
+    intervals : of the measures at the answer, by resampling weeks.
+    weeks : how the targets held week by week at the answer.
+    interrupted : whether the search was cut short.
+    """
+
+    procs: int | None
+    today: int
+    growth: float
+    policy: str
+    targets: tuple[Target, ...]
+    step: int
+    demand: Demand
+    least_exponential: int
+    least_simulated: int
+    first_guess: int
+    sizes: tuple[Size, ...]
+    theory: Expected
+    intervals: tuple[Estimate, ...] = ()
+    weeks: tuple[Week, ...] = ()
+    interrupted: bool = False
+
+    @property
+    def chosen(self) -> Size | None:
+        """The run at the answer."""
+        return next((size for size in self.sizes if size.procs == self.procs), None)
+
+    @property
+    def also(self) -> tuple[int, ...]:
+        """Sizes below the answer that met the targets although a larger one did not."""
+        below = (size for size in self.sizes if self.procs is None or size.procs < self.procs)
+        return tuple(size.procs for size in below if size.met)
+
+    @property
+    def weeks_met(self) -> float:
+        """Share of the weeks with jobs in which every target held; nan without any."""
+        return float(np.mean([week.met for week in self.weeks])) if self.weeks else float("nan")
+
+    @property
+    def bounded_by_widest(self) -> bool:
+        """Whether only the widest job keeps the machine from being smaller."""
+        return self.procs == whole(self.demand.widest, self.step)
+
+    @property
+    def verdict(self) -> str:
+        """The answer in a sentence."""
+        wanted = " and ".join(map(str, self.targets))
+        if self.procs is None:
+            return f"interrupted before a size that meets {wanted} was found"
+        more = self.procs - self.today
+        change = f"{abs(more):,} {'more' if more > 0 else 'fewer'} than" if more else "as many as"
+        answer = f"{self.procs:,} processors meet {wanted} under {self.policy}: {change} today"
+        return f"{answer} (interrupted: fewer might do)" if self.interrupted else answer
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain numbers, ready for JSON; times in s."""
+        return {
+            "procs": self.procs,
+            "today": self.today,
+            "growth": self.growth,
+            "policy": self.policy,
+            "targets": [asdict(target) for target in self.targets],
+            "step": self.step,
+            "jobs": self.demand.jobs,
+            "arrival_rate": self.demand.arrival_rate,
+            "busy_processors": self.demand.busy,
+            "widest": self.demand.widest,
+            "bounded_by_widest": self.bounded_by_widest,
+            "least_exponential": self.least_exponential,
+            "least_simulated": self.least_simulated,
+            "first_guess": self.first_guess,
+            "sizes": [asdict(size) for size in self.sizes],
+            "theory": asdict(self.theory),
+            "also": list(self.also),
+            "intervals": [asdict(interval) for interval in self.intervals],
+            "weeks_met": self.weeks_met,
+            "weeks": [asdict(week) for week in self.weeks],
+            "interrupted": self.interrupted,
+            "verdict": self.verdict,
+        }
+
+
+def plan(
+    jobs: Jobs,
+    *,
+    growth: float = 1.0,
+    target: str | Target | Sequence[str | Target] = "p95=1h",
+    policy: str | Policy | Score = "easy",
+    procs: int | None = None,
+    step: int = 1,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> Plan:
+    """Find the smallest machine on which the waits of a log meet a target.
+
+    Parameters
+    ----------
+    jobs : the log, cleaned.
+    growth : arrivals are so many times as dense: times between submits are divided by it.
+    target : one or several such as ``"p95=1h"``, ``"mean=30m"``; all must hold, over all jobs.
+    policy : the discipline, as for `simulate`.
+    procs : processors today; default: those of the log.
+    step : whole nodes: sizes are multiples of it.
+    seed : of the saturated runs and of the resampling.
+    progress : called with (jobs simulated, about how many there will be).
+    **options : of `simulate`, such as estimates and over_limit.
+
+    Notes
+    -----
+    The theory of FCFS tells where to look; every size is then confirmed by simulating the grown
+    log. Waits need not fall with every processor that is added: a few sizes below the answer are
+    tried as well, and those that meet the target by chance are told, not taken. Arrivals that are
+    denser shorten the day along with the gaps; runtimes and widths stay. A machine narrower than
+    the widest job is not considered. When interrupted, what is known so far is returned.
+    """
+    factor = _checks.positive(growth, "growth")
+    targets = parse_targets(target)
+    scheduling = parse_policy(policy)
+    unit = _checks.servers(step, "step")
+    today = _checks.servers(jobs.max_procs if procs is None else procs, "procs")
+    jobs = jobs.sorted()
+    over_limit = options.get("over_limit", "kill")
+    dense = grown(jobs, factor)
+    asked = demand_of(dense, over_limit)
+    backlog = log_backlog(jobs, default_jobs(scheduling), _REPLICATIONS, seed, over_limit)
+    least = least_processors(backlog, asked, scheduling, **options)
+    search = Search(dense, targets, scheduling, unit, asked, options, progress)
+    guess = search.guess()
+    cut_short = False
+    try:
+        search.around(max(guess, whole(least, search.step)), today)
+    except KeyboardInterrupt:
+        cut_short = True
+    answer = search.answer
+    wait = search.waits.get(answer) if answer is not None else None
+    return Plan(
+        procs=answer,
+        today=today,
+        growth=factor,
+        policy=str(scheduling),
+        targets=targets,
+        step=search.step,
+        demand=asked,
+        least_exponential=smallest_stable(asked.arrival_rate, asked.mean_service, asked.p),
+        least_simulated=least,
+        first_guess=guess,
+        sizes=search.sizes,
+        theory=search.theory(),
+        weeks=() if wait is None else by_week(jobs.submit, wait, targets),
+        intervals=() if wait is None else resampled(jobs.submit, wait, targets, seed=seed),
+        interrupted=cut_short,
+    )
+
+
+def grown(jobs: Jobs, growth: float) -> Jobs:
+    """Return jobs whose arrivals are `growth` times as dense; the first submit stays."""
+    if not len(jobs):
+        return jobs
+    first = jobs.submit.min()
+    return jobs.replace(submit=first + (jobs.submit - first) / growth)

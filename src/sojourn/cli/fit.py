@@ -1,0 +1,270 @@
+"""``sojourn fit``: the parameters of the models, from a log."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import _options as o
+from ._groups import grouped
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..workload import Jobs
+
+
+@dataclass(frozen=True)
+class FittedLog:
+    """How a log is read for a fit, and where its picture goes."""
+
+    procs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="P",
+            min=1,
+            help="Leave out jobs of more than P processors.",
+            rich_help_panel="Jobs",
+        ),
+    ] = None
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            metavar="S",
+            min=0.0,
+            help="A job that did not complete counts as killed from S seconds before its limit.",
+            rich_help_panel="Jobs",
+        ),
+    ] = 0.0
+    strict: o.Strict = False
+    width: o.Width = None
+    log_format: o.LogFormat = None
+    columns: o.Columns = None
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the picture there.")] = None
+
+    def read(self, log: Path) -> Jobs:
+        """Return the jobs after the cleaning that a fit allows."""
+        from ..output import check_folder
+        from ..theory.fit import FITTED
+
+        if self.out is not None:
+            check_folder(self.out)
+        jobs = o.read_jobs(
+            log, self.log_format, columns=self.columns, strict=self.strict, width=self.width
+        )
+        rules = FITTED if self.procs is None else (*FITTED, "too-wide")
+        return o.cleaned(jobs, self.procs or 0, rules, strict=self.strict)
+
+    def tell(
+        self,
+        told: dict[str, Any],
+        show: Callable[[dict[str, Any]], None] | None,
+        name: str,
+        draw: Callable[[], Figure],
+    ) -> None:
+        """Write the picture, and print what was found: as JSON, or as `show` does."""
+        from ..output import as_json, staged
+
+        if self.out is not None:
+            from ..report import save
+
+            with staged(self.out) as place:
+                save(draw(), place(name))
+        if show is None:
+            print(as_json(told))
+            return
+        show(told)
+        if self.out is not None:
+            print(f"\n{name} in {self.out}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(name="fit")(fit)
+
+
+@grouped
+def fit(
+    log: o.Log,
+    *,
+    reading: Annotated[
+        str,
+        typer.Option(
+            metavar="job|sub-request",
+            help="One service and one limit per job, or per processor of it.",
+        ),
+    ] = "job",
+    limits: Annotated[
+        str,
+        typer.Option(metavar="each|shared", help="Limits of sub-requests: their own, or one."),
+    ] = "each",
+    limits_from: Annotated[
+        str,
+        typer.Option(
+            metavar="ends|estimates",
+            help="Limit rate from when jobs were removed, or from the times users asked for.",
+        ),
+    ] = "ends",
+    served: Annotated[
+        str,
+        typer.Option(metavar="CLASS,...", help="Ends that count as the end of service."),
+    ] = "completed,failed",
+    removed: Annotated[
+        str,
+        typer.Option(
+            metavar="CLASS,...",
+            help="Ends that count as removal; what is in neither list is censored.",
+        ),
+    ] = "killed,cancelled",
+    source: FittedLog,
+    json: o.AsJson = False,
+) -> None:
+    """Fit arrivals, widths, service and limits to a log, and say where the model fails.
+
+    Example: sojourn fit log.swf.gz --out DIR
+    """
+    jobs = source.read(log)
+
+    from ..theory import fit_model
+
+    found = fit_model(
+        jobs,
+        reading=reading,
+        limits=limits,
+        limits_from=limits_from,
+        served=_listed(served),
+        removed=_listed(removed),
+        tolerance=source.tolerance,
+    )
+
+    def draw() -> Figure:
+        from ..report import fitted
+
+        return fitted(found, jobs.submit)
+
+    told = {**found.as_dict(), "cleaning": jobs.report.as_dict()}
+    source.tell(told, None if json else _show, "fit.png", draw)
+
+
+def _listed(text: str) -> list[str]:
+    """Return the words of a list."""
+    return [word.strip() for word in text.split(",") if word.strip() not in ("", "none")]
+
+
+_TESTS = {
+    "interarrivals": "interarrivals exponential",
+    "rescaled_interarrivals": "interarrivals, cycles and trend removed",
+    "dispersion": "counts, variance over mean",
+    "dispersion_hour": "counts per hour, variance over mean",
+    "dispersion_day": "counts per day, variance over mean",
+    "rescaled_dispersion": "counts, cycles and trend removed",
+    "rescaled_dispersion_hour": "counts per hour, cycles and trend removed",
+    "rescaled_dispersion_day": "counts per day, cycles and trend removed",
+    "durations": "durations as the model has them",
+    "requested": "requested limits exponential",
+    "cause_duration": "a removed job outlasts a served one",
+    "width_duration": "rank correlation of width and duration",
+}
+_STATISTICS = {"ks": "Kolmogorov-Smirnov", "ad": "Anderson-Darling"}
+_HOUR = 3600.0
+
+
+def _show(told: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    from ._tables import as_number, facts_table, new_console, new_table, show_report
+
+    show_report(told["cleaning"])
+    console = new_console()
+    console.print(facts_table(_parameters(told)))
+    console.print()
+    table = new_table("test", "statistic", "value", "p", "of")
+    for name, test in told["tests"].items():
+        what, _, kind = name.rpartition("_")
+        known = kind in _STATISTICS
+        table.add_row(
+            _TESTS[what if known else name],
+            _STATISTICS.get(kind, ""),
+            as_number(test["value"]),
+            "< 0.001" if test["p_value"] < 0.001 else f"{test['p_value']:.3f}",
+            f"{test['size']:,}",
+        )
+    console.print(table)
+    show_warnings(console, told["warnings"])
+    if not told["warnings"]:
+        console.print(Text("\nnothing in the log speaks against the model", style="green"))
+
+
+def show_warnings(console: Any, warnings: list[str]) -> None:
+    """Print where a log contradicts the model."""
+    from rich.text import Text
+
+    if warnings:
+        console.print()
+    for line in warnings:
+        console.print(Text(f"! {line}"), style="yellow", soft_wrap=True)
+
+
+def _parameters(told: dict[str, Any]) -> list[tuple[str, str]]:
+    from ._tables import as_number
+
+    error, arrivals, width = told["standard_errors"], told["arrivals"], told["width"]
+    what = "a job" if told["reading"] == "job" else "a sub-request"
+    basis = "requested times" if told["limits_from"] == "estimates" else "when jobs were removed"
+    per_hour = [
+        as_number(_HOUR * value)
+        for value in (told["arrival_rate"], error["arrival_rate"], error["arrival_rate_robust"])
+    ]
+    rows = [
+        ("arrivals", f"{per_hour[0]} +- {per_hour[1]} jobs/h (+- {per_hour[2]} as days vary)"),
+        ("trend", _trend(arrivals)),
+        ("service", f"mean {_mean(told, 'service_rate')}, of {what}"),
+        ("limit", f"mean {_mean(told, 'limit_rate')}, of {what}, from {basis}"),
+        (
+            "widths",
+            f"mean {as_number(width['mean'])} +- {as_number(error['mean_width'])}, "
+            f"median {width['median']:,}, up to {width['max']:,}; "
+            f"{100 * width['powers_of_two']:.1f} % a power of two",
+        ),
+        ("jobs", ", ".join(f"{n:,} {name}" for name, n in told["outcomes"].items() if n)),
+        (
+            "counted as",
+            ", ".join(f"{told[name]:,} {name}" for name in ("served", "removed", "censored")),
+        ),
+    ]
+    asked = told["requested_limits"]
+    if asked is not None:
+        spread = f"squared coefficient of variation {as_number(asked['scv'])}"
+        rows.append(
+            ("requested", f"{asked['jobs']:,} limits, mean {as_number(asked['mean'])} s, {spread}")
+        )
+    return rows
+
+
+def _mean(told: dict[str, Any], name: str) -> str:
+    """Return a mean time and its standard error, by the delta method, from a rate and its own."""
+    from ._tables import as_number
+
+    rate, error = told[name], told["standard_errors"][name]
+    if rate == 0:
+        return "- (no job ended so)"
+    robust = told["standard_errors"].get(f"{name}_robust")
+    more = f" (+- {as_number(robust / rate**2)} as durations vary)" if robust is not None else ""
+    return f"{as_number(1 / rate)} +- {as_number(error / rate**2)} s{more}"
+
+
+def _trend(arrivals: dict[str, Any]) -> str:
+    """Return the growth of the rate with its standard error, by the delta method."""
+    from ..theory.fit.arrivals import MONTH
+
+    time = min(arrivals["span"], MONTH)
+    growth = math.exp(min(arrivals["trend"] * time, 700.0))
+    error = growth * arrivals["trend_robust_se"] * time
+    if time < MONTH:
+        return f"times {growth:.3g} +- {error:.3g} over the log"
+    return f"{100 * (growth - 1):+.1f} +- {100 * error:.1f} % in 30 days"

@@ -1,0 +1,109 @@
+"""``sojourn limits``: what time limits do to the jobs of a log."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import OptionError
+from . import _options as o
+from ._groups import grouped
+from .fit import FittedLog, show_warnings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(name="limits")(limits)
+
+
+@grouped
+def limits(
+    log: o.Log,
+    *,
+    target: Annotated[
+        float, typer.Option(metavar="SHARE", help="Probability of completion aimed at.")
+    ] = 0.9,
+    limits: Annotated[
+        str,
+        typer.Option(
+            metavar="each|shared",
+            help="Limits of a job's processors that the picture shows: their own, or one.",
+        ),
+    ] = "each",
+    source: FittedLog,
+    json: o.AsJson = False,
+) -> None:
+    """Tell how many jobs finish within their time limits, and at which limit enough would.
+
+    Example: sojourn limits log.swf.gz --target 0.95 --out DIR
+    """
+    if limits not in ("each", "shared"):
+        raise OptionError(f"--limits '{limits}': choose each or shared")
+    jobs = source.read(log)
+
+    from ..capacity.limits import picture, time_limits
+
+    found = time_limits(jobs, target=target, tolerance=source.tolerance)
+    told = {**found.as_dict(), "cleaning": jobs.report.as_dict()}
+    source.tell(told, None if json else _show, "limits.png", lambda: picture(found, limits))
+
+
+_READINGS = {
+    "job": "one limit, one service",
+    "each": "a limit and a service per processor",
+    "shared": "one limit, a service per processor",
+}
+
+
+def _show(told: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    from ._tables import as_number, as_seconds, facts_table, new_console, new_table, show_report
+
+    show_report(told["cleaning"])
+    console = new_console()
+    hours, measured = told["processor_hours"], told["measured"]
+    started = sum(n for name, n in told["jobs"].items() if name in hours)
+    rows = [
+        (
+            "killed",
+            f"{told['jobs']['killed']:,} of {started:,} jobs that started "
+            f"({100 * told['killed_share']:.1f} %)",
+        ),
+        (
+            "burnt",
+            f"{as_number(hours['killed'])} of {as_number(sum(hours.values()))} processor hours "
+            f"({100 * told['burnt_share']:.1f} %) by killed jobs",
+        ),
+        ("cancelled", f"{told['jobs']['cancelled']:,} jobs in service, "
+         f"{as_number(hours['cancelled'])} processor hours"),
+        ("requested", f"mean limit {as_seconds(measured['requested_mean'])}"),
+    ]  # fmt: skip
+    console.print(facts_table(rows))
+    console.print()
+    target, enough = f"{100 * told['target']:g} %", f"{100 * told['enough']:g} %"
+    table = new_table(
+        "reading", "mean\nservice h", "mean\nlimit h", "finish",
+        f"limit h for\n{target} to finish", f"processors\nenough {enough}",
+    )  # fmt: skip
+    for name, each in told["readings"].items():
+        times = (each[key] / 3600 for key in ("mean_service", "mean_limit"))
+        table.add_row(
+            _READINGS[name],
+            *map(as_number, times),
+            f"{100 * each['completion_probability']:.1f} %",
+            as_number(each["critical_limit"] / 3600),
+            f"{each['servers']:,}",
+        )
+    table.add_row(
+        "as measured, common limit",
+        "",
+        "",
+        f"{100 * measured['completion_probability']:.1f} %",
+        as_number(measured["critical_limit"] / 3600),
+        f"{measured['servers']:,}",
+    )
+    console.print(table)
+    console.print(Text("limits of the first three are means of random ones", style="dim"))
+    show_warnings(console, told["warnings"])

@@ -1,0 +1,199 @@
+"""``sojourn plan``: how many processors keep waits within a target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import _options as o
+from ._groups import grouped
+from .stability import PictureFolder
+
+if TYPE_CHECKING:
+    from ..capacity import Plan
+
+_INTERRUPTED = 130
+_HOUR = 3600.0
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(name="plan")(plan)
+
+
+@grouped
+def plan(
+    log: o.Log,
+    *,
+    target_wait: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MEASURE=LENGTH",
+            help="Longest wait wanted, such as p95=1h, mean=30m, max=2d; may be repeated, and all "
+            "must hold. Default: p95=1h.",
+        ),
+    ] = None,
+    growth: Annotated[
+        float,
+        typer.Option(
+            metavar="G", help="Arrivals G times as dense: times between submits divided by G."
+        ),
+    ] = 1.0,
+    procs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="P",
+            help="Processors today; default: MaxProcs of the log.",
+            rich_help_panel="Machine",
+        ),
+    ] = None,
+    step: Annotated[
+        int,
+        typer.Option(
+            metavar="K",
+            help="Processors come in whole nodes of K.",
+            rich_help_panel="Machine",
+        ),
+    ] = 1,
+    policy: o.PolicyName = "easy",
+    policy_file: o.PolicyFile = None,
+    estimates: o.Estimates = "user",
+    over_limit: o.OverLimit = "kill",
+    reading: o.LogOptions,
+    out: PictureFolder = None,
+    json: o.AsJson = False,
+) -> None:
+    """Find the smallest machine on which the waits of a log meet a target.
+
+    Theory tells where to look, simulation of the (grown) log confirms it size by size.
+
+    Example: sojourn plan log.swf --growth 1.3 --target-wait p95=1h --step 16 --out DIR
+    """
+    from ..capacity.targets import parse_targets
+    from ..output import as_json, check_folder
+
+    targets = parse_targets(target_wait or "p95=1h")
+    chosen = o.chosen_policy(policy, policy_file)
+    if out is not None:
+        check_folder(out)
+    jobs = reading.read(log)
+    size = o.machine_size(jobs, procs)
+    jobs = reading.clean(jobs, size)
+
+    from ..capacity import plan as find
+    from ._progress import progress
+
+    with progress("planning") as report:
+        found = find(
+            jobs,
+            growth=growth,
+            target=targets,
+            policy=chosen,
+            procs=size,
+            step=step,
+            progress=report,
+            estimates=o.number_or_text(estimates),
+            over_limit=over_limit,
+        )
+    told = {**found.as_dict(), "cleaning": jobs.report.as_dict()}
+    if out is not None and found.sizes:
+        _write(found, told, out)
+    if json:
+        print(as_json(told))
+    else:
+        _show(found, told)
+        if out is not None and found.sizes:
+            print(f"\nplan.png, plan.json in {out}")
+    if found.interrupted:
+        # Not as an error: what was found so far has been told.
+        raise SystemExit(_INTERRUPTED)
+
+
+def _write(found: Plan, told: dict[str, Any], out: Path) -> None:
+    from ..output import as_json, staged
+    from ..report import save, size_curves
+
+    figure = size_curves(
+        [size.procs for size in found.sizes],
+        {
+            target.name: ([size.values[k] for size in found.sizes], target.limit)
+            for k, target in enumerate(found.targets)
+        },
+        [size.utilisation for size in found.sizes],
+        theory={
+            target.name: (found.theory.procs, found.theory.values[k])
+            for k, target in enumerate(found.targets)
+        },
+        chosen=found.procs,
+        today=found.today,
+        caption=f"{found.policy}, arrivals x {found.growth:g}",
+    )
+    with staged(out) as place:
+        save(figure, place("plan.png"))
+        place("plan.json").write_text(as_json(told), encoding="utf-8")
+
+
+def _show(found: Plan, told: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    from ._tables import as_number, facts_table, new_console, new_table, show_report
+
+    def hours(seconds: float) -> str:
+        return as_number(seconds / _HOUR)
+
+    show_report(told["cleaning"])
+    console = new_console()
+    console.print(Text(found.verdict, style="bold"), soft_wrap=True)
+    console.print()
+    demand = found.demand
+    dense = "" if found.growth == 1 else f"{found.growth:g} times as dense "
+    rows = [
+        ("jobs", f"{demand.jobs:,}, arrivals {dense}as in the log"),
+        ("busy", f"{as_number(demand.busy)} processors on average; the widest job has "
+         f"{demand.widest:,}"),
+        ("keeps up", f"{found.least_exponential:,} processors by theory (fcfs, exponential), "
+         f"{found.least_simulated:,} by saturated simulation of {found.policy}"),
+        ("first guess", f"{found.first_guess:,} processors by the theory of waits"),
+    ]  # fmt: skip
+    if found.today <= demand.busy:
+        rows.append(("today", f"{found.today:,} processors cannot keep up, whatever the policy"))
+    if found.procs is not None and found.bounded_by_widest:
+        rows.append(("bound", "no smaller machine holds the widest job"))
+    if found.also:
+        listed = ", ".join(f"{size:,}" for size in found.also)
+        rows.append(("by chance", f"{listed} met the target too, though a larger one did not"))
+    for target, interval in zip(found.targets, found.intervals, strict=False):
+        rows.append(
+            (
+                target.name,
+                f"{hours(interval.value)} h, 95 % interval {hours(interval.low)} to "
+                f"{hours(interval.high)} h by resampling weeks",
+            )
+        )
+    if found.weeks:
+        met = sum(week.met for week in found.weeks)
+        share = f"{100 * found.weeks_met:.0f} %"
+        rows.append(("weeks", f"held in {met:,} of {len(found.weeks):,} ({share})"))
+    console.print(facts_table(rows))
+    console.print()
+    names = [target.name for target in found.targets]
+    table = new_table(
+        "processors",
+        *(f"{name}\nwait h" for name in names),
+        *(f"{name}\ntheory h" for name in names),
+        *(() if "mean" in names else ("mean\nwait h",)),
+        *("utili-\nsation", "met"),
+    )
+    for size in found.sizes:
+        mark = " <- smallest" if size.procs == found.procs else ""
+        table.add_row(
+            f"{size.procs:,}{' (today)' if size.procs == found.today else ''}{mark}",
+            *(hours(value) for value in size.values),
+            *(hours(value) for value in size.expected),
+            *(() if "mean" in names else (hours(size.mean_wait),)),
+            f"{100 * size.utilisation:.1f} %",
+            "yes" if size.met else "no",
+        )
+    console.print(table)
