@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
 
 import sojourn
+from sojourn.cli import main as command
 from sojourn.report import cluster, compare, node_gantt, overview, save, workload
 
 HERE = Path(__file__).parent
@@ -26,6 +31,11 @@ def main() -> None:
     save(workload(week, (1e5, 3e5)), HERE / "workload.png", dpi=DOTS_PER_INCH)
     draw_cluster(jobs)
     draw_decisions()
+    draw_by_command(jobs, "stability")
+    draw_by_command(jobs, "plan", "--growth=1.3", "--target-wait=p95=4h", "--step=16")
+    limited = cut_at_limits(sojourn.lublin(5000, 128, load=0.7, seed=2))
+    draw_by_command(limited, "limits", "--target=0.95")
+    draw_by_command(limited, "fit")
 
 
 @sojourn.score
@@ -65,6 +75,26 @@ def draw_decisions() -> None:
     run = sojourn.simulate(ten, machine, "easy")
     picture = node_gantt(run.jobs, run.allocations, run.nodes, color="job")
     save(picture, HERE / "decisions.png", dpi=DOTS_PER_INCH)
+
+
+def draw_by_command(jobs: sojourn.Jobs, verb: str, *options: str) -> None:
+    """Draw what the guides for planners show, by the commands that they show."""
+    with TemporaryDirectory() as folder:
+        log = Path(folder) / "log.swf.gz"
+        sojourn.write_swf(jobs, log)
+        command([verb, str(log), *options, f"--out={folder}"])
+        shutil.copy(Path(folder) / f"{verb}.png", HERE)
+
+
+def cut_at_limits(jobs: sojourn.Jobs) -> sojourn.Jobs:
+    """Kill jobs at the limits that users of the guide to time limits ask for."""
+    rng = np.random.default_rng(2)
+    offered = np.array([1.0, 4.0, 12.0, 24.0]) * 3600
+    guess = jobs.runtime * rng.lognormal(0.5, 1.0, len(jobs))
+    limit = offered[np.searchsorted(offered, guess).clip(max=3)]
+    status = np.where(jobs.runtime > limit, 5, 1)
+    runtime = np.minimum(jobs.runtime, limit)
+    return jobs.replace(runtime=runtime, estimate=limit, status=status)
 
 
 if __name__ == "__main__":

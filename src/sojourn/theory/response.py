@@ -117,7 +117,7 @@ def response_time(
     --------
     >>> from sojourn.theory import response_time, two_server
     >>> round(two_server(1.1, 0.5).mean_wait, 2), round(response_time(1.1, [0.5, 0.5]).mean_wait, 2)
-    (23.77, 23.86)
+    (24.22, 24.23)
     """
     rate = positive(arrival_rate, "arrival_rate")
     bursts = non_negative(arrival_dispersion, "arrival_dispersion")
