@@ -66,3 +66,35 @@ def test_nothing_to_draw() -> None:
         report.stability_curves({}, 1.0, 1)
     with pytest.raises(OptionError, match="no sizes"):
         report.size_curves([], {"mean": ([], 1.0)}, [])
+
+
+def boxes(figure, ax):
+    figure.draw_without_rendering()
+    return {text.get_text(): text.get_window_extent() for text in ax.texts}
+
+
+def test_words_of_a_quiet_log_stay_apart() -> None:
+    figure = report.stability_curves({"fcfs": ([16, 32], [0.03, 0.05])}, 0.0005, 16)
+    (ax,) = figure.axes
+    log, today = boxes(figure, ax).values()
+    line = ax.transData.transform((16, 1.8))[1]
+    assert log.y0 > line
+    assert today.y0 > line
+
+
+@pytest.mark.parametrize("today", [20, 21, 40])
+def test_the_answer_and_the_machine_of_today_stay_apart(today: int) -> None:
+    measures = {"p95": ([7200.0, 600.0, 5.0], 3600.0)}
+    figure = report.size_curves([10, 20, 40], measures, [0.9, 0.5, 0.2], chosen=20, today=today)
+    told = boxes(figure, figure.axes[1])
+    assert ("20 meet the target (today)" in told) == (today == 20)
+    first, *others = told.values()
+    assert not any(first.overlaps(other) for other in others)
+
+
+def test_the_legend_leaves_points_alone_where_nobody_waits() -> None:
+    figure = report.size_curves([10, 20, 40], {"p95": ([0.0] * 3, 60.0)}, [0.9, 0.5, 0.2])
+    top, _ = figure.axes
+    figure.draw_without_rendering()
+    points = top.transData.transform([(size, 1.0) for size in (10, 20, 40)])
+    assert not top.get_legend().get_window_extent().count_contains(points)

@@ -8,6 +8,8 @@ import pytest
 import sojourn
 from sojourn import Jobs, OptionError
 from sojourn.capacity import Target, demand_of, expected_waits, grown, plan, search
+from sojourn.theory.response import Response
+from sojourn.theory.saturated import Saturated
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,9 @@ def test_the_answer_holds_and_one_less_does_not(log: Jobs) -> None:
         told = sojourn.simulate(dense, size.procs, "easy").summary
         assert size.mean_wait == pytest.approx(told["wait"]["mean"])
         assert size.utilisation == pytest.approx(told["utilisation"])
+    below = [size for size in found.sizes if size.procs < found.procs]
+    assert found.also == tuple(size.procs for size in below if size.met)
+    assert len(found.also) < len(below)
     assert f"{found.procs} processors meet p95=1h under easy" in found.verdict
 
 
@@ -200,6 +205,8 @@ def test_progress_ends_where_it_said(log: Jobs) -> None:
         ({"growth": 0.0}, "growth = 0"),
         ({"growth": -1.0}, "growth = -1"),
         ({"growth": float("nan")}, "growth"),
+        ({"growth": 1e9}, "growth = 1e.09: the log would keep"),
+        ({"growth": 1e300}, "growth = 1e.300: the log would keep"),
         ({"target": "soon"}, "target 'soon'"),
         ({"step": 0}, "step = 0"),
         ({"procs": 0}, "procs = 0"),
@@ -214,3 +221,33 @@ def test_what_cannot_be_planned(log: Jobs, options: dict, said: str) -> None:
 def test_one_job_is_no_log() -> None:
     with pytest.raises(OptionError, match="no arrival rate"):
         plan(Jobs({"submit": [0.0], "runtime": [1.0], "procs": [1]}))
+
+
+def test_theory_is_the_same_for_one_size_and_for_many(log: Jobs) -> None:
+    found = plan(log[:500], target=["p95=1h", "mean=10m"])
+    for size, *values in zip(found.theory.procs, *found.theory.values, strict=True):
+        expected = expected_waits(found.demand, size, found.targets)
+        assert values == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_longest_wait_is_that_of_one_job_of_all(log: Jobs) -> None:
+    demand = demand_of(log)
+    share = f"p{100 - 100 / len(log):.12f}"
+    longest, quantile = expected_waits(demand, 80, [Target("max", 1.0), Target(share, 1.0)])
+    assert 0 < longest < np.inf
+    assert longest == pytest.approx(quantile, rel=1e-9)
+
+
+def test_few_wide_jobs_make_waits_likelier() -> None:
+    # 100 servers hold 10.5 such jobs on average, but one of 50 processors blocks long before:
+    # by E[N^2] / E[N] they are like 2.35 servers.
+    rows = {"submit": np.arange(1000.0), "procs": np.where(np.arange(1000) % 10, 1, 50)}
+    demand = demand_of(Jobs({**rows, "runtime": np.full(1000, 5.0)}))
+    (mean,) = expected_waits(demand, 100, [Target("mean", 1.0)])
+    jobs = 1 / demand.constant(100)
+    as_many, alike = (
+        Response(1.0, 5.0, Saturated(jobs / 5, jobs, 5.9 * jobs, servers, 1.0)).mean_wait
+        for servers in (jobs, 100 / (250.9 / 5.9))
+    )
+    assert mean == pytest.approx(alike)
+    assert mean > 3 * as_many

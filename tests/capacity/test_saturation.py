@@ -10,6 +10,8 @@ from scipy import stats
 
 from sojourn import Jobs, OptionError
 from sojourn.capacity import log_backlog, saturated_throughput
+from sojourn.capacity.saturation import default_jobs
+from sojourn.policy import parse_policy
 from sojourn.theory import stability_constant
 from sojourn.workload.generate import Hyperexponential
 
@@ -199,3 +201,17 @@ def test_a_log_has_its_own_widths_and_some_jobs():
         saturated_throughput(log, [1.0])
     with pytest.raises(OptionError, match="no jobs"):
         saturated_throughput(log[:0], servers=1)
+
+
+def test_batches_are_long_for_every_machine():
+    easy, conservative = parse_policy("easy"), parse_policy("conservative")
+    assert default_jobs(easy) == default_jobs(easy, 100) == 20_000
+    assert default_jobs(easy, 5_000) == 25_000
+    assert default_jobs(easy, 1e9) == 50_000
+    assert default_jobs(parse_policy("easy:4"), 2.5) == 1_000
+    assert default_jobs(conservative, 2.5) == 300
+    assert default_jobs(conservative, 400) == 2_000
+    # 1,000 jobs at once; with a shorter batch all would start at time 0.
+    assert saturated_throughput([1.0], [1.0], 1_000, policy="conservative").jobs == 5_000
+    with pytest.raises(OptionError, match="all 20 jobs of a batch fit at once"):
+        saturated_throughput([1.0], [1.0], 50, jobs=20)

@@ -145,10 +145,32 @@ def test_bursts_are_measured_by_the_day() -> None:
     [
         ({"submit": [5.0], "runtime": [1.0], "procs": [1]}, "no arrival rate"),
         ({"submit": [5.0, 5.0], "runtime": [1.0, 1.0], "procs": [1, 1]}, "no arrival rate"),
-        ({"submit": [5.0, 6.0], "runtime": [1.0, 1.0], "procs": [9, 9]}, "0 jobs that fit"),
+        ({"submit": [5.0, 6.0], "runtime": [1.0, 1.0], "procs": [9, 9]}, "give at least 9"),
         ({"submit": [5.0, 6.0], "runtime": [0.0, 0.0], "procs": [1, 1]}, "all runtimes are 0"),
     ],
 )
 def test_logs_without_an_answer(columns: dict, said: str) -> None:
     with pytest.raises(OptionError, match=said):
         stability(Jobs(columns), 4)
+
+
+def test_days_without_jobs_are_counted_not_stored() -> None:
+    # A clock that was set wrong: ten days of jobs, one a long time later.
+    submit = np.append(np.arange(100) * 8_640.0, 1e15)
+    found = demand_of(Jobs({"submit": submit, "runtime": np.ones(101), "procs": np.ones(101, int)}))
+    days = 1e15 // 86_400
+    # Ten jobs on each of ten days: nearly all of the variance is that of their squares.
+    assert found.dispersion == pytest.approx(10 * 10**2 / days / (100 / days), rel=1e-6)
+    known = np.array([0, 0, 5, 1, 0, 2, 0, 0, 1, 1, 3, 0])
+    day = np.repeat(np.arange(12), known) * 86_400.0
+    submit = np.concatenate([[0.0], day + 7, [12 * 86_400.0 + 1]])
+    rows = {"runtime": np.ones(submit.size), "procs": np.ones(submit.size, int)}
+    known[0] = 1
+    expected = known.var(ddof=1) / known.mean()
+    assert demand_of(Jobs({"submit": submit, **rows})).dispersion == pytest.approx(expected)
+
+
+def test_the_curve_has_the_machine_as_it_is_told() -> None:
+    found = stability(poisson(500, 1.0, [1, 2, 4]), 4, batch=300)
+    sizes, rates = found.curve["fcfs"]
+    assert rates[sizes == 4].tolist() == [found.simulated[0].max_rate.value]

@@ -72,6 +72,9 @@ def test_weeks_of_a_log() -> None:
         (1, 1, (10.0,), False),
         (4, 1, (0.0,), True),
     ]
+    # Weeks are counted from the first submit, not from second 0.
+    later = by_week(submit + 3 * day, np.array([1.0, 3.0, 10.0, 0.0]), [Target("mean", 5.0)])
+    assert later == weeks
 
 
 def test_resampled_weeks_know_that_neighbours_are_alike() -> None:
@@ -87,3 +90,18 @@ def test_resampled_weeks_know_that_neighbours_are_alike() -> None:
     assert p95.low < p95.value <= p95.high
     again = resampled(submit, rng.permutation(level), targets, seed=1)[0]
     assert again.high - again.low < 0.3 * (mean.high - mean.low)
+
+
+def test_the_shortest_of_one_measure_is_left() -> None:
+    assert parse_targets("mean=2h,p95=1h,mean=1h,mean=3h") == (
+        Target("mean", 3600.0),
+        Target("p95", 3600.0),
+    )
+
+
+@pytest.mark.parametrize(("weeks", "known"), [(1, False), (3, False), (4, True)])
+def test_few_weeks_tell_no_interval(weeks: int, known: bool) -> None:
+    submit = np.arange(weeks) * 7 * 86_400.0
+    (mean,) = resampled(submit, np.arange(weeks) + 1.0, [Target("mean", 1.0)])
+    assert mean.value == (weeks + 1) / 2
+    assert np.isfinite([mean.low, mean.high]).all() == known

@@ -103,10 +103,10 @@ def test_refuses(refused: Refused, log: Path, options: list[str], said: str) -> 
 def test_refuses_logs_that_tell_nothing(refused: Refused, write_log: Callable[..., Path]) -> None:
     assert "at least 2 jobs" in refused("fit", write_log((1, 0, 10, 1, 20)))
     together = write_log((1, 5, 10, 1, 20), (2, 5, 10, 1, 20))
-    assert "not all the same" in refused("fit", together)
+    assert f"{together}: all jobs are submitted at the same instant" in refused("fit", together)
     assert "no job is left" in refused("fit", write_log((1, 0, 10, 9), (2, 1, 10, 9)), "--procs", 2)
     timeless = write_log((1, 0, 0, 1), (2, 9, -1, 1))
-    assert "no rates" in refused("fit", timeless)
+    assert f"{timeless}: no job with a runtime ends" in refused("fit", timeless)
 
 
 def test_two_jobs_are_enough(run: Run, write_log: Callable[..., Path], tmp_path: Path) -> None:

@@ -29,6 +29,9 @@ def test_json_is_the_study(run: Run, write_log: Callable[..., Path]) -> None:
     assert told["measured"]["critical_limit"] is None
     assert told["killed_share"] == 0.25
     assert told["processor_hours"]["killed"] == pytest.approx(60 / 3600)
+    assert told["burnt_share"] == pytest.approx(60 / 155)
+    # Half of the jobs, at 5 and 10 s, have ended when the second has.
+    assert time_limits(sojourn.read_log(log), target=0.5).measured_limit == 10
 
 
 def test_the_table_has_all_readings(run: Run, data_dir: Path, tmp_path: Path) -> None:
@@ -76,3 +79,16 @@ def test_refuses_logs_without_limits(refused: Refused, write_log: Callable[..., 
     assert "at least 2 jobs" in refused("limits", write_log(FOUR[0]))
     killed = write_log((1, 0, 20, 1, 10), (2, 5, 31, 4, 30))
     assert "no service ends" in refused("limits", killed)
+    copied = write_log((1, 0, 20, 1, 20), (2, 5, 31, 4, 31))
+    assert "every estimate equals the runtime" in refused("limits", copied)
+
+
+def test_jobs_just_before_their_limit(run: Run, write_log: Callable[..., Path]) -> None:
+    log = write_log(*FOUR)
+    failed = log.read_text().replace("10 1 -1 -1 1 20 -1 1 ", "19 1 -1 -1 1 20 -1 0 ")
+    log.write_text(failed)
+    killed = [
+        json.loads(run("limits", log, "--tolerance", seconds, "--json").out)["jobs"]["killed"]
+        for seconds in (0, 1)
+    ]
+    assert killed == [1, 2]

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sojourn
@@ -50,7 +51,7 @@ def test_table(run: Run, log: Path, tmp_path: Path) -> None:
     assert numbers["procs"] % 8 == 0
     assert numbers["verdict"] in told.out
     assert f"{numbers['procs']} <- smallest" in told.out
-    assert "by resampling weeks" in told.out
+    assert numbers["intervals"][0]["low"] is None
     assert "held in" in told.out
     files = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert files == ["plan.json", "plan.png"]
@@ -110,3 +111,27 @@ def test_refuses(refused: Refused, log: Path, options: list[str], said: str) -> 
 
 def test_a_single_job_has_no_rate(refused: Refused, write_log: Callable[..., Path]) -> None:
     assert "no arrival rate" in refused("plan", write_log((1, 0, 10, 1, 10)))
+
+
+def test_coarse_steps_and_short_logs_are_told(run: Run, write_log: Callable[..., Path]) -> None:
+    header = "; MaxProcs: 4000\n"
+    log = write_log((1, 0, 9, 4000, 9), (2, 50, 9, 1, 9), (3, 700, 9, 5, 9), header=header)
+    told = run("plan", log)
+    assert "multiples of 8, about 0.2 % of the machine" in told.out
+    assert "too few weeks for an interval" in told.out
+    assert "multiples of" not in run("plan", log, "--step", 8).out
+
+
+def test_what_the_scheduler_believes_and_does_at_the_limit(run: Run, log: Path) -> None:
+    jobs = sojourn.read_swf(log)
+    rough = jobs.runtime * np.where(np.arange(len(jobs)) % 2, 0.5, 8.0)
+    sojourn.write_swf(jobs.replace(estimate=rough), log)
+
+    def told(*options: str) -> dict:
+        found: dict = json.loads(run("plan", log, "--json", *options).out)
+        return found
+
+    killed, full, exact = told(), told("--over-limit", "run"), told("--estimates", "exact")
+    assert killed["busy_processors"] < full["busy_processors"]
+    assert exact["busy_processors"] == killed["busy_processors"]
+    assert exact["sizes"] != killed["sizes"]

@@ -40,6 +40,14 @@ def test_table_and_numbers_agree(run: Run, steady: Path) -> None:
     assert set(numbers["curve"]) == {"exponential", "fcfs", "easy"}
 
 
+def test_the_margin_is_in_the_table(run: Run, steady: Path) -> None:
+    command = ("stability", steady, "--policy", "fcfs", "--batch", 100)
+    bound = json.loads(run(*command, "--json").out)["simulated"][0]
+    (row,) = (line for line in run(*command).out.splitlines() if "own jobs (" in line)
+    assert f"{100 * bound['margin']:+.1f} %" in row
+    assert f"{bound['load']:.4f}" in row
+
+
 def test_published_load(run: Run, data_dir: Path) -> None:
     log = data_dir / "hpcwld" / "HPC_KRC.csv"
     told = json.loads(
@@ -90,3 +98,22 @@ def test_refuses(refused: Refused, steady: Path, options: list[str], said: str) 
 
 def test_a_single_job_has_no_rate(refused: Refused, write_log: Callable[..., Path]) -> None:
     assert "no arrival rate" in refused("stability", write_log((1, 0, 10, 1, 10)))
+
+
+def test_what_the_scheduler_believes_and_does_at_the_limit(
+    run: Run, write_log: Callable[..., Path]
+) -> None:
+    # Every other job is believed to take far longer than it does, and the rest are killed.
+    rows = [(k, 100 * k, 50 + 7 * k % 40, 1 + k % 3, 30 + 900 * (k % 2)) for k in range(1, 40)]
+    log = write_log(*rows)
+
+    def told(*options: str) -> dict:
+        command = ("stability", log, "--policy", "easy", "--batch", 200, "--json", *options)
+        found: dict = json.loads(run(*command).out)
+        return found
+
+    killed, full, exact = told(), told("--over-limit", "run"), told("--estimates", "exact")
+    assert killed["mean_service"] < full["mean_service"]
+    assert exact["mean_service"] == killed["mean_service"]
+    assert exact["simulated"] != killed["simulated"]
+    assert told("--seed", "1")["simulated"] != killed["simulated"]

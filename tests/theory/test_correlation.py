@@ -88,7 +88,7 @@ def test_half_of_the_jobs_may_have_the_same_width():
         ([1, np.nan], [1, 2], {}, "x[1] = nan: give finite numbers"),
         ([5, 5], [1, 2], {}, "x is 5 throughout; there are no halves to compare"),
         ([1], [1], {}, "x: give a column of at least two numbers"),
-        ([1, 2], [1, 2], {"band": "wide"}, "band 'wide' is unknown; use one of standard-error"),
+        ([1, 2], [1, 2], {"band": "wide"}, "band = 'wide': choose one of standard-error"),
         ([1, 2], [1, 2], {"width": -1}, "width = -1: must not be negative"),
     ],
 )

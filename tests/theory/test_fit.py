@@ -323,7 +323,7 @@ def test_bad_options_are_named(options, said):
 def test_too_little_to_fit():
     with pytest.raises(OptionError, match="at least 2 jobs"):
         fit_model(swf([(0, 10, 1, 99, 1)]))
-    with pytest.raises(OptionError, match="instants"):
+    with pytest.raises(OptionError, match="same instant, which is no arrival rate; give a longer log"):
         fit_model(swf([(0, 10, 1, 99, 1), (0, 10, 1, 99, 1)]))
     with pytest.raises(OptionError, match="no job with a runtime ends"):
         fit_model(swf([(0, 0, 1, 99, 5), (1, 10, 1, 99, -1), (2, 10, 1, 99, -1)]))
@@ -462,3 +462,28 @@ def test_a_real_log(data_dir):
     told = " ".join(fit.warnings)
     for trouble in ("not Poisson", "not exponential", "removed jobs last longer", "tolerance"):
         assert trouble in told
+
+
+def test_hours_that_the_log_saw_in_part_count_in_part():
+    """One arrival a minute from 0:24 on day 1 to 6:15 on day 2."""
+    daily = fit_arrivals(np.arange(24 * 60.0, 30.25 * 3600, 60)).daily
+    assert daily == pytest.approx(np.ones(24), abs=0.03)
+
+
+def test_a_steep_trend_is_better_known_than_a_flat_one():
+    """Given their number, the information on b is the variance of the instants."""
+    u = np.sort(np.log1p(np.random.default_rng(6).random(5000) * np.expm1(5.0)) / 5.0)
+    found = fit_arrivals(1e6 * u)
+    assert found.trend * found.span == pytest.approx(5.0, abs=4 * found.trend_se * found.span)
+    told = 1 / (found.span * np.sqrt(4998 * u.var()))
+    assert found.trend_se == pytest.approx(told, rel=0.05, abs=0)
+
+
+def test_anderson_and_darlings_statistic_is_its_integral():
+    """Of n (F_n - F)**2 / (F (1 - F)) over F from 0 to 1."""
+    sample = np.array([0.2, 0.7, 0.9, 2.5])
+    _, found = exponential_test(sample)
+    at = -np.expm1(-sample / sample.mean())
+    f = (np.arange(2_000_000) + 0.5) / 2_000_000
+    share = np.searchsorted(at, f, side="right") / 4
+    assert found.value == pytest.approx(4 * np.mean((share - f) ** 2 / (f * (1 - f))), rel=1e-5)

@@ -235,3 +235,8 @@ def test_too_many_states_are_refused():
 def test_pgf_is_asked_inside_the_unit_circle(z):
     with pytest.raises(OptionError, match="pgf"):
         theory.infinite_servers(1, 1, 0, 1).pgf(z)
+
+
+def test_hardly_any_requests_have_a_skewness():
+    model = theory.infinite_servers(1e-250, 1.0, 0.0, 1)
+    assert model.skewness == pytest.approx(1e125, rel=1e-12)

@@ -94,6 +94,14 @@ def test_the_critical_limit_of_width_k_in_closed_form():
     assert theory.critical_limit(0.8, 7.0, 3) == pytest.approx(7 * p / (1 - p), rel=1e-13)
 
 
+def test_limits_for_hardly_any_completion():
+    """To first order P = P{N = 1} z / x."""
+    for limits in LIMITS:
+        z = theory.critical_limit(1e-300, 1.0, [0.5, 0.5], limits)
+        assert z == pytest.approx(2e-300, rel=1e-11, abs=0)
+        assert theory.completion_probability(1e-300, 1e300, [0.5, 0.5], limits) < 1e-299
+
+
 def test_curves_rise_from_nothing_to_one():
     z = np.array([0, 1e-9, 0.1, 1, 10, 1e9, np.inf])
     for limits in LIMITS:

@@ -60,8 +60,9 @@ def test_random_switching(switch):
     assert system.speed_shares[1.7] == pytest.approx(high, rel=1e-6, abs=1e-12)
 
 
-def test_thresholds_with_three_speeds():
-    speeds, low, high = (1.0, 1.4, 2.0), (1, 2), (2, 4)
+@pytest.mark.parametrize(("low", "high"), [((1, 2), (2, 4)), ((0, 0), (1, 2))])
+def test_thresholds_with_three_speeds(low, high):
+    speeds = (1.0, 1.4, 2.0)
 
     def law(event, before, speed):
         for i in range(2):
@@ -140,7 +141,7 @@ def test_energy_of_one_server_by_hand():
     [
         (lambda: two_server(1.2, 0.5), r"rho = 1\.05: not below 1.*lower arrival_rate below 1\.14"),
         (lambda: two_server(float("nan"), 0.5), "arrival_rate = nan"),
-        (lambda: two_server(0.5, 1.5), "a probability is a number from 0 to 1"),
+        (lambda: two_server(0.5, 1.5), r"p1 = 1\.5: a probability lies in"),
         (lambda: two_server(0.5, 0.5, 0.0), "service_rate = 0: must be above 0"),
         (lambda: two_server(0.5, 0.5, [1.0, 1.0, 1.0]), "3 rates for 2 widths"),
         (lambda: small_system(0.1, [0.5, 0.5], servers=1), "jobs of 2 servers on a machine of 1"),
@@ -150,6 +151,15 @@ def test_energy_of_one_server_by_hand():
         (lambda: two_server(0.5, 0.5, speeds=(1, 2), switch=(0.1, 2)), r"switch\[1\] = 2"),
         (lambda: two_server(0.5, 0.5, speeds=(1, 2), thresholds=(3, 2)), "a k_L above its k_H"),
         (lambda: two_server(0.5, 0.5, speeds=(1, 2), thresholds=(-1, 2)), "k_L = -1"),
+        (lambda: two_server(0.5, 0.5, speeds=(1, 2), thresholds=(1, np.nan)), "k_H = nan"),
+        (lambda: two_server(0.5, 0.5, speeds=(1, 2), thresholds=(1, 10**9)), "at most 10,000"),
+        (lambda: two_server(0.5, 0.5, speeds=(1, 2), thresholds=3), "thresholds = 3: give two"),
+        (lambda: two_server(0.5, 0.5, speeds=(1, 2), switch=0.5), "switch = 0.5: give two"),
+        (lambda: two_server(0.5, None), "p1 = None: give a number"),
+        (lambda: two_server(0.5, 0.5, "fast"), "service_rates: holds what is not a number"),
+        (lambda: two_server(0.5, 0.5, np.array([1, 1j])), "service_rates: holds what is not"),
+        (lambda: two_server(0.5, 0.5, speeds=None), r"speeds\[0\] = nan"),
+        (lambda: small_system(0.1, [1.0], servers=1e300), r"servers = 1e\+300: give at most"),
         (lambda: two_server(0.5, 0.5, speeds=(1, 2, 3), switch=(0.1, 0.1)), "speeds has 3"),
         (lambda: two_server(0.5, 0.5, speeds=(1, 2), thresholds=([1, 2], [3, 4])), "need 1 of"),
     ],
@@ -163,3 +173,62 @@ def test_bad_parameters_are_named(call, message):
 def test_more_speed_never_hurts():
     waits = [two_server(0.9, 0.5, speeds=(1.0, 2.0), thresholds=(k, k)).mean_wait for k in range(6)]
     assert all(a < b for a, b in itertools.pairwise(waits))
+
+
+def test_rare_wide_jobs_leave_no_negative_probability():
+    # An empty system has some 1e-46; only sums of positive terms see that.
+    p = np.zeros(100)
+    p[[0, 99]] = 1 - 1e-12, 1e-12
+    system = small_system(0.9999 * max_throughput(p), p)
+    alone = small_system(99.99, [1.0], servers=100)
+    assert system.empty == pytest.approx(alone.empty, rel=1e-3, abs=0)
+    assert alone.empty == pytest.approx(_empty_erlang(100, 99.99), rel=1e-9, abs=0)
+
+
+def _empty_erlang(servers, load):
+    terms = np.cumprod(np.append(1.0, load / np.arange(1, servers + 1)))
+    return 1 / (terms[:-1].sum() + terms[-1] * servers / (servers - load))
+
+
+@pytest.mark.parametrize("load", [1e-6, 1e-12])
+def test_waits_of_light_traffic_keep_their_digits(load):
+    system = small_system(3 * load, [1.0], servers=3)
+    assert system.delay_probability == pytest.approx(erlang_c(3, 3 * load), rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("low", [1.0, 1e-6, 1e-12])
+def test_a_speed_that_is_never_left_makes_the_others_no_matter(low):
+    system = small_system(0.9, [0.5, 0.5], speeds=(low, 2.0), switch=(0.0, 1e-12))
+    fast = small_system(0.9, [0.5, 0.5], speeds=2.0)
+    assert system.mean_number == pytest.approx(fast.mean_number, rel=1e-12)
+    assert system.speed_shares == {low: 0.0, 2.0: pytest.approx(1.0)}
+
+
+def test_rare_switches_mix_two_systems():
+    # As many switches up as down, so half the time at each speed, for very long each.
+    system = small_system(0.9, [0.5, 0.5], speeds=(1.0, 2.0), switch=(1e-12, 1e-12))
+    slow, fast = (small_system(0.9, [0.5, 0.5], speeds=v).mean_number for v in (1.0, 2.0))
+    assert system.mean_number == pytest.approx((slow + fast) / 2, rel=1e-9)
+
+
+def test_a_low_speed_that_cannot_keep_up():
+    # One server, a birth-death chain: 900 times as likely from number to number up to k = 150.
+    system = small_system(0.9, [1.0], speeds=(1e-3, 2.0), thresholds=(150, 150))
+    top = 1 / (900 / 899 + 0.45 / 0.55)
+    assert system.pmf(150) == pytest.approx(top, rel=1e-10)
+    assert system.pmf(154) == pytest.approx(top * 0.45**4, rel=1e-10)
+    assert system.pmf(80) == pytest.approx(top * 900.0**-70, rel=1e-10, abs=0)
+    assert system.speed_shares[2.0] == pytest.approx(top * 0.45 / 0.55, rel=1e-10)
+
+
+def test_the_widest_jobs_alone_are_one_queue():
+    p = np.zeros(10**6)
+    p[-1] = 1.0
+    assert small_system(0.5, p).mean_wait == pytest.approx(1.0, rel=1e-12)
+
+
+def test_too_many_states_are_refused_at_once():
+    p = np.zeros(100)
+    p[50:] = 1 / 50
+    with pytest.raises(OptionError, match="too many servers or widths"):
+        small_system(0.1, p)

@@ -197,7 +197,7 @@ def test_driving_sequence_of_jobs():
         (([1, 1], [1], [1, 1]), "service has 1 values, interarrival has 2; "),
         (([1, 1], [1, 1], [1]), "width has 1 values, interarrival has 2; "),
         (([1, 1], [[1], [1]], [1, 1]), "service has 2 dimensions; give one value per job"),
-        ((["a"], [1], [1]), "interarrival holds values that are not numbers"),
+        ((["a"], [1], [1]), "interarrival: holds what is not a number"),
     ],
 )
 def test_bad_customers_are_named_in_one_line(columns, message):
@@ -244,7 +244,7 @@ def test_room_for_vectors_must_fit(room):
     ("options", "message"),
     [
         ({"servers": 0}, "servers = 0: give a whole number of at least 1"),
-        ({"servers": 2, "release": "both"}, "release 'both' is unknown; use one of concurrent"),
+        ({"servers": 2, "release": "both"}, "release = 'both': choose one of concurrent"),
         ({"servers": 2, "initial": [1]}, "initial: give the work left on each of the 2 servers"),
         ({"servers": 2, "initial": [1, -1]}, "initial: give the work left"),
     ],

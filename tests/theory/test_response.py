@@ -57,6 +57,7 @@ def test_one_server_is_exact():
     assert told.mean_wait == pytest.approx(4.0)
     assert told.mean_response == pytest.approx(5.0)
     assert told.wait_quantile(0.95) == pytest.approx(5 * np.log(0.8 / 0.05))
+    assert told.wait_quantile(0.3) == pytest.approx(5 * np.log(0.8 / 0.7))
     assert told.wait_quantile(0.1) == 0
     assert told.wait_quantile(1) == np.inf
 

@@ -159,3 +159,31 @@ def test_the_walk_finds_what_the_chain_solves(rates):
     assert walked.busy == pytest.approx(exact.busy, rel=5e-3)
     assert abs(walked.dispersion - exact.dispersion) < 4 * walked.error + 5e-3
     assert walked.error > 0
+
+
+def test_a_long_memory_needs_long_batches():
+    # 130 jobs at a time: batches of 15 rounds of them would lack a tenth of the dispersion.
+    p = np.zeros(100)
+    p[[0, 99]] = 0.98, 0.02
+    exact = saturated_system(p, servers=400)
+    walked = [_walked(classes_of(p, 1.0, 400), seed) for seed in range(6)]
+    found = np.mean([each.dispersion for each in walked])
+    assert found == pytest.approx(exact.dispersion, rel=0.06)
+    assert all(each.error < 0.07 * exact.dispersion for each in walked)
+
+
+def test_many_widths_take_no_longer():
+    # As few combinations as widths, but far too many of both to go through at each completion.
+    p = np.zeros(20_000)
+    p[10_000:] = 1 / 10_000
+    walked = saturated_system(p)
+    assert walked.throughput == 1.0
+    # One job at a time: a Poisson stream.
+    assert walked.dispersion == pytest.approx(1.0, abs=1e-12)
+
+
+def test_random_speeds_with_two_classes_leave_no_idle_time_at_the_limit():
+    p, rates, law = [0.5, 0.5], [1.0, 0.5], {"speeds": (1.0, 2.0), "switch": (0.3, 0.7)}
+    limit = max_throughput(p, rates, **law)
+    near, nearer = (small_system(x * limit, p, rates, **law).empty for x in (0.999, 0.9999))
+    assert nearer == pytest.approx(near / 10, rel=0.01)

@@ -14,6 +14,8 @@ from oracle import stability as oracle
 from sojourn import theory
 from sojourn.errors import OptionError
 from sojourn.theory import _series
+from sojourn.theory._groups import sizes_to_depth
+from sojourn.theory._series import tails
 from sojourn.theory.stability import constant
 
 MANY = 1_000_000
@@ -244,3 +246,15 @@ def test_enumeration_counts_only_widths_that_occur():
     assert theory.stability_constant(p, "partitions") == pytest.approx(
         theory.stability_constant(p), rel=1e-14
     )
+
+
+def test_bounds_of_many_widths_by_transforms():
+    p = np.random.default_rng(4).dirichlet(np.ones(60))
+    given = np.arange(1, 61), p, np.append(tails(p), 0.0), 60, 5
+    for ours, direct in zip(sizes_to_depth(*given, direct=0), sizes_to_depth(*given), strict=True):
+        assert ours == pytest.approx(direct, abs=1e-15)
+
+
+def test_an_interval_holds_its_value_when_all_groups_are_alike():
+    found = theory.estimate_stability_constant([1.0, 0.0, 0.0], 1000)
+    assert found.low == found.value == found.high == 1 / 3

@@ -93,8 +93,13 @@ class Backlog:
         areas, times = np.transpose(
             [_slope(batch, servers, scheduling, options) for batch in self.batches]
         )
-        if not times.sum() > 0:
+        if not areas.sum() > 0:
             raise OptionError("all service times are 0: such jobs have no largest throughput")
+        if not times.sum() > 0:
+            raise OptionError(
+                f"servers = {servers}: all {len(self.batches[0]):,} jobs of a batch fit at once, "
+                "which tells no throughput; give a larger batch"
+            )
         found = _ratio(areas / servers, times, confidence)
         # No more than all processors are busy, whatever a short batch says.
         value, low, high = (min(x, 1.0) for x in (found.value, found.low, found.high))

@@ -12,9 +12,12 @@ from ..theory.stability import constant
 from ..workload import Jobs
 from ..workload import clean as clean_jobs
 
-__all__ = ["Demand", "demand_of"]
+__all__ = ["LARGEST", "Demand", "demand_of"]
 
 Floats = NDArray[np.float64]
+
+LARGEST = 10_000_000
+"""Processors of a machine that is still planned: the largest that answers within seconds."""
 
 _DAY, _FEWEST_DAYS = 86_400.0, 10
 
@@ -99,6 +102,9 @@ def _dispersion(submit: Floats, span: float) -> float:
     days = int(span // _DAY)
     if days < _FEWEST_DAYS:
         return 1.0
-    # The last day is not whole, and left out.
-    counts = np.bincount(((submit - submit.min()) // _DAY).astype(np.int64))[:days]
-    return float(counts.var(ddof=1) / counts.mean())
+    day = (submit - submit.min()) // _DAY
+    # The last day is not whole, and left out; those without a job are only counted.
+    _, counts = np.unique(day[day < days], return_counts=True)
+    mean = counts.sum() / days
+    spread = np.sum((counts - mean) ** 2) + (days - counts.size) * mean**2
+    return float(spread / (days - 1) / mean)

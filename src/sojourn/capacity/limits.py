@@ -174,10 +174,17 @@ def time_limits(
     }
     fits = {name: fit_model(jobs, **how, **options) for name, how in _READINGS.items()}
     fit = fits["job"]
+    source = jobs.source or "jobs"
     if fit.requested is None:
-        raise OptionError(f"{jobs.source or 'jobs'}: no job has an estimate, so none has a limit")
+        # Those that equal the runtimes of all jobs are copies [theory.fit.classify].
+        copied = (jobs.estimate > 0).any()
+        why = "every estimate equals the runtime" if copied else "no job has an estimate"
+        raise OptionError(f"{source}: {why}, so no limit is known; give a log with requested times")
     if fit.rates.served == 0:
-        raise OptionError(f"{jobs.source or 'jobs'}: no service ends, so no limit is long enough")
+        raise OptionError(
+            f"{source}: no service ends, so no limit is long enough; give a log with jobs that "
+            "completed"
+        )
     seen = fit.outcomes
     survival = kaplan_meier(seen.duration, seen.are(served))
     return TimeLimits(

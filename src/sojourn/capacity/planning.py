@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import OptionError
 from ..policy import Policy, Score, parse_policy
 from ..theory import _checks
 from ..theory._estimate import Estimate
 from ..theory.stability import smallest_stable
 from ..workload import Jobs
-from .demand import Demand, demand_of
+from .demand import LARGEST, Demand, demand_of
 from .saturation import default_jobs, log_backlog
 from .search import Expected, Search, Size, whole
 from .stable import least_processors
@@ -22,6 +23,8 @@ from .weeks import Week, by_week, resampled
 
 __all__ = ["Plan", "grown", "plan"]
 
+_MOST = 1e7
+"""Processors that may be busy."""
 _REPLICATIONS = 4
 """Batches of the saturated runs: they only tell where to look first."""
 
@@ -162,13 +165,20 @@ def plan(
     factor = _checks.positive(growth, "growth")
     targets = parse_targets(target)
     scheduling = parse_policy(policy)
-    unit = _checks.servers(step, "step")
-    today = _checks.servers(jobs.max_procs if procs is None else procs, "procs")
+    unit = _checks.servers(step, "step", LARGEST)
+    today = _checks.servers(jobs.max_procs if procs is None else procs, "procs", LARGEST)
     jobs = jobs.sorted()
     over_limit = options.get("over_limit", "kill")
+    busy = factor * demand_of(jobs, over_limit).busy
+    if busy > _MOST:
+        raise OptionError(
+            f"growth = {factor:g}: the log would keep {busy:.3g} processors busy, of at most "
+            f"{_MOST:.3g}; give less"
+        )
     dense = grown(jobs, factor)
     asked = demand_of(dense, over_limit)
-    backlog = log_backlog(jobs, default_jobs(scheduling), _REPLICATIONS, seed, over_limit)
+    count = default_jobs(scheduling, asked.busy / asked.mean_width)
+    backlog = log_backlog(jobs, count, _REPLICATIONS, seed, over_limit)
     least = least_processors(backlog, asked, scheduling, **options)
     search = Search(dense, targets, scheduling, unit, asked, options, progress)
     guess = search.guess()

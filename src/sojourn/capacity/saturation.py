@@ -7,6 +7,7 @@ for disciplines other than FCFS, no formula is known [rumyantsev2014, errata 4]:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -24,7 +25,9 @@ __all__ = ["ServiceTimes", "default_jobs", "log_backlog", "looks_at_all", "satur
 
 Floats = NDArray[np.float64]
 
-_JOBS, _FEW_JOBS = 20_000, 1_000
+_JOBS, _FEW_JOBS, _FEWEST_JOBS, _MOST_JOBS = 20_000, 1_000, 300, 50_000
+_FILLINGS = 5
+"""A batch has at least so many times the jobs that fill the machine."""
 _LOOKED_AT = (
     *("job", "submit", "runtime", "work", "procs", "estimate"),
     *("user", "group", "queue", "partition", "memory"),
@@ -65,8 +68,8 @@ def saturated_throughput(
     servers : processors; default: those of the log, or the largest width.
     policy : the discipline, as for `simulate`.
     jobs : in each replication; default 20,000, or 1,000 for disciplines that look at every waiting
-        job again in each pass (more than one reservation, conservative, orders that change with
-        time).
+        job again in each pass (more than one reservation, orders that change with time), or 300
+        for conservative; more on a machine that takes hundreds of jobs at once.
     replications : independent ones; at least 2.
     confidence : of the intervals, by Student's t over the replications.
     seed : of the draws; the same jobs are drawn for every policy and number of servers.
@@ -88,18 +91,21 @@ def saturated_throughput(
     True
     """
     scheduling = parse_policy(policy)
-    count = default_jobs(scheduling) if jobs is None else jobs
     if isinstance(service, Jobs):
         if width is not None:
             raise OptionError("width: a log has its own; leave it out")
         size = service.max_procs if servers is None else _checks.servers(servers)
         over_limit = options.get("over_limit", "kill")
+        mean = float(service.procs.mean()) if len(service) else 1.0
+        count = default_jobs(scheduling, size / mean) if jobs is None else jobs
         backlog = log_backlog(service, count, replications, seed, over_limit)
     else:
         if width is None:
             raise OptionError("width: give the probabilities of 1, 2, ... processors")
         p = _checks.probabilities(width, "width")
         size = len(p) if servers is None else _checks.servers(servers)
+        mean = float(np.dot(np.arange(1, len(p) + 1), p))
+        count = default_jobs(scheduling, size / mean) if jobs is None else jobs
         backlog = _drawn(service, p, count, replications, seed)
     return backlog.throughput(size, scheduling, confidence=confidence, **options)
 
@@ -111,9 +117,20 @@ def looks_at_all(policy: Policy) -> bool:
     return timed or policy.reservations > 1 or policy.backfill == "conservative"
 
 
-def default_jobs(policy: Policy) -> int:
-    """Return how many jobs a batch of a discipline has if nobody says."""
-    return _FEW_JOBS if looks_at_all(policy) else _JOBS
+def default_jobs(policy: Policy, at_once: float = 0.0) -> int:
+    """Return how many jobs a batch of a discipline has if nobody says.
+
+    Parameters
+    ----------
+    policy : the discipline.
+    at_once : jobs that fill the machine: a batch is long only if it has many times as many.
+    """
+    if policy.backfill == "conservative":
+        # Each end before the estimate plans all of them anew: cubic in the backlog.
+        least = _FEWEST_JOBS
+    else:
+        least = _FEW_JOBS if looks_at_all(policy) else _JOBS
+    return max(least, min(math.ceil(_FILLINGS * at_once), _MOST_JOBS))
 
 
 def log_backlog(

@@ -14,6 +14,7 @@ from ..policy import Policy
 from ..simulation import simulate
 from ..theory.response import Response
 from ..theory.saturated import Saturated
+from ..theory.stability import stability_constants
 from ..workload import Jobs
 from .demand import Demand
 from .targets import Target
@@ -75,14 +76,17 @@ def whole(procs: float, step: int) -> int:
     return step * math.ceil(procs / step)
 
 
-def expected_waits(demand: Demand, servers: int, targets: Sequence[Target]) -> tuple[float, ...]:
+def expected_waits(
+    demand: Demand, servers: int, targets: Sequence[Target], constant: float | None = None
+) -> tuple[float, ...]:
     """Return the measures of waits (s) that theory expects; inf where rho >= 1.
 
     FCFS with exponential service of one rate, and arrivals as bursty as the days of the log: the
     largest throughput is 1 / (C E[S]) with 1 / C jobs in service [rumyantsev2014, eq. 3]; what
-    the saturated system completes is taken to be a Poisson stream.
+    the saturated system completes is taken to be a Poisson stream. `constant` is C on these
+    servers where it is known.
     """
-    jobs = 1 / demand.constant(servers)
+    jobs = 1 / (demand.constant(servers) if constant is None else constant)
     largest = jobs / demand.mean_service
     if demand.arrival_rate >= largest:
         return tuple(math.inf for _ in targets)
@@ -151,7 +155,11 @@ class Search:
         """Return what theory expects from the smallest size tried to the largest."""
         sizes = [size.procs for size in self.sizes] or [self._floor]
         procs = sorted({round(x) for x in np.linspace(sizes[0], sizes[-1], _THEORY)})
-        rows = [expected_waits(self._demand, each, self._targets) for each in procs]
+        known = stability_constants(self._demand.p, procs[-1])
+        rows = [
+            expected_waits(self._demand, s, self._targets, float(known[s - self._demand.widest]))
+            for s in procs
+        ]
         return Expected(tuple(procs), tuple(zip(*rows, strict=True)))
 
     def guess(self) -> int:

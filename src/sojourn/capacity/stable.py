@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import OptionError
 from ..policy import Policy, Score, parse_policy
 from ..theory import _checks
 from ..theory._estimate import Estimate
 from ..theory.stability import smallest_stable, stability_constants
 from ..workload import Jobs
 from .backlog import Backlog
-from .demand import Demand, demand_of
+from .demand import LARGEST, Demand, demand_of
 from .saturation import default_jobs, log_backlog, looks_at_all
 
 __all__ = ["Bound", "Stability", "least_processors", "stability"]
@@ -153,9 +154,14 @@ def stability(
     bisection, every size with the same draw. FCFS never loses throughput by more processors;
     other disciplines might, and for them the answer is the size at which the bisection ended.
     """
-    size = _checks.servers(jobs.max_procs if procs is None else procs, "procs")
+    size = _checks.servers(jobs.max_procs if procs is None else procs, "procs", LARGEST)
     chosen = [parse_policy(policy) for policy in policies]
     fits = jobs.procs <= size
+    if len(jobs) and not fits.any():
+        raise OptionError(
+            f"procs = {size}: every job of {jobs.source or 'the log'} is wider; give at least "
+            f"{int(jobs.procs.min())}"
+        )
     taken = jobs if fits.all() else jobs[fits]
     demand = demand_of(taken, options.get("over_limit", "kill"))
     rate, ratio = demand.arrival_rate, demand.constant(size)
@@ -174,7 +180,7 @@ def stability(
     constants = stability_constants(demand.p, last)[sizes - demand.widest]
     curve["exponential"] = (sizes, 1 / (constants * demand.mean_service))
     for policy in chosen:
-        count = default_jobs(policy) if batch is None else batch
+        count = default_jobs(policy, size / demand.mean_width) if batch is None else batch
         backlog = log_backlog(taken, count, replications, seed, options.get("over_limit", "kill"))
         full = backlog.throughput(size, policy, confidence=confidence, **options)
         steps.done()
@@ -199,7 +205,9 @@ def stability(
         some = _spaced(demand.widest, last, _CURVE_SIZES)
         rates = []
         for servers in some:
-            rates.append(few.throughput(int(servers), policy, **options).value)
+            # The machine itself is known better, and drawn as it is told.
+            at = full if servers == size else few.throughput(int(servers), policy, **options)
+            rates.append(at.value)
             steps.done()
         curve[str(policy)] = (some, np.array(rates))
     return Stability(size, demand, len(jobs) - len(taken), ratio, exact, tuple(found), curve)

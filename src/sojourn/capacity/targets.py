@@ -103,11 +103,19 @@ def parse_target(text: str) -> Target:
 
 
 def parse_targets(given: str | Target | Sequence[str | Target]) -> tuple[Target, ...]:
-    """Read one target or several, also those of one text with commas between."""
+    """Read one target or several, also those of one text with commas between.
+
+    Of several for the same measure only the shortest is left: it holds where all do.
+    """
     several = [given] if isinstance(given, str | Target) else list(given)
     parts: list[str | Target] = []
     for each in several:
         parts += [each] if isinstance(each, Target) else each.split(",")
     if not parts:
         raise OptionError("no target: give one such as p95=1h")
-    return tuple(part if isinstance(part, Target) else parse_target(part) for part in parts)
+    found: dict[str, Target] = {}
+    for part in parts:
+        target = part if isinstance(part, Target) else parse_target(part)
+        if target.name not in found or target.limit < found[target.name].limit:
+            found[target.name] = target
+    return tuple(found.values())

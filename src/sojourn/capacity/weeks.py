@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ __all__ = ["Week", "by_week", "resampled"]
 Floats = NDArray[np.float64]
 
 _WEEK = 7 * 86_400.0
-_DRAWS = 500
+_DRAWS, _FEWEST = 500, 4
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,14 @@ def resampled(
     Parameters
     ----------
     submit, wait, targets : as for `by_week`.
-    confidence : of the intervals, which are quantiles over the draws.
+    confidence : of the intervals, which are quantiles over the draws; nan to nan for less than
+        four weeks, which tell nothing about those to come.
     seed : of the draws.
     """
     _, week = np.unique(_numbers(submit), return_inverse=True)
     count = int(week.max()) + 1
+    if count < _FEWEST:
+        return tuple(Estimate(each.of(wait), math.nan, math.nan, confidence) for each in targets)
     order = np.argsort(wait)
     ordered, week = wait[order], week[order]
     rng = np.random.default_rng(seed)

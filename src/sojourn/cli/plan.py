@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -103,7 +104,7 @@ def plan(
     if json:
         print(as_json(told))
     else:
-        _show(found, told)
+        _show(found, told, step)
         if out is not None and found.sizes:
             print(f"\nplan.png, plan.json in {out}")
     if found.interrupted:
@@ -135,7 +136,7 @@ def _write(found: Plan, told: dict[str, Any], out: Path) -> None:
         place("plan.json").write_text(as_json(told), encoding="utf-8")
 
 
-def _show(found: Plan, told: dict[str, Any]) -> None:
+def _show(found: Plan, told: dict[str, Any], step: int) -> None:
     from rich.text import Text
 
     from ._tables import as_number, facts_table, new_console, new_table, show_report
@@ -157,6 +158,8 @@ def _show(found: Plan, told: dict[str, Any]) -> None:
          f"{found.least_simulated:,} by saturated simulation of {found.policy}"),
         ("first guess", f"{found.first_guess:,} processors by the theory of waits"),
     ]  # fmt: skip
+    if found.step > step:
+        rows.append(("sizes", f"multiples of {found.step:,}, about 0.2 % of the machine"))
     if found.today <= demand.busy:
         rows.append(("today", f"{found.today:,} processors cannot keep up, whatever the policy"))
     if found.procs is not None and found.bounded_by_widest:
@@ -165,13 +168,11 @@ def _show(found: Plan, told: dict[str, Any]) -> None:
         listed = ", ".join(f"{size:,}" for size in found.also)
         rows.append(("by chance", f"{listed} met the target too, though a larger one did not"))
     for target, interval in zip(found.targets, found.intervals, strict=False):
-        rows.append(
-            (
-                target.name,
-                f"{hours(interval.value)} h, 95 % interval {hours(interval.low)} to "
-                f"{hours(interval.high)} h by resampling weeks",
-            )
+        ends = (
+            f"95 % interval {hours(interval.low)} to {hours(interval.high)} h by resampling weeks"
         )
+        told_by = ends if math.isfinite(interval.low) else "too few weeks for an interval"
+        rows.append((target.name, f"{hours(interval.value)} h, {told_by}"))
     if found.weeks:
         met = sum(week.met for week in found.weeks)
         share = f"{100 * found.weeks_met:.0f} %"

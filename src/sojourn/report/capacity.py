@@ -39,7 +39,11 @@ _BOXED: dict[str, Any] = {
     "edgecolor": "none",
     "framealpha": 1,
 }
+_BEHIND: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.6}
+"""What stands behind words that a curve may cross."""
 _MARKERS = ("o", "s", "^", "D", "v")
+_LOW = 0.1
+"""Share of an axis that a line of text takes."""
 _SHORTEST = 1.0
 """Wait (s) below which a logarithmic axis shows no difference."""
 
@@ -96,18 +100,21 @@ def stability_curves(
     first = min(float(np.min(np.asarray(sizes))) for sizes, _ in curves.values())
     ax.set_xlim(first - 0.04 * (last - first or 1.0), last + 0.02 * (last - first or 1.0))
     ax.set_ylim(0, None)
+    # Under its line, unless that is too close to the axis.
+    low = arrival_rate * _HOUR < _LOW * ax.get_ylim()[1]
     ax.annotate(
         f"the log: {number(arrival_rate * _HOUR)} jobs/h",
         (1.0, arrival_rate * _HOUR),
         xycoords=("axes fraction", "data"),
-        xytext=(-4, -4),
+        xytext=(-4, 4 if low else -4),
         textcoords="offset points",
         ha="right",
-        va="top",
+        va="bottom" if low else "top",
         color=_LOG,
         fontsize=8.5,
     )
-    _name_today(ax, procs)
+    _name_today(ax, procs, _LOW if low else 0.02)
+    ax.xaxis.set_major_formatter("{x:,.6g}")
     ax.set_xlabel("processors")
     ax.set_ylabel("largest arrival rate (jobs/h)")
     # Lines that mark sizes may run behind it.
@@ -168,7 +175,8 @@ def size_curves(
     bottom.set_ylim(0, 100)
     bottom.set_ylabel("utilisation (%)")
     bottom.set_xlabel("processors")
-    if today is not None and size[0] <= today <= size[-1]:
+    bottom.xaxis.set_major_formatter("{x:,.6g}")
+    if today is not None and size[0] <= today <= size[-1] and today != chosen:
         for ax in (top, bottom):
             ax.axvline(today, color=MUTED, linewidth=1.0, linestyle=(0, (2, 1.5)))
         _name_today(bottom, today)
@@ -176,15 +184,17 @@ def size_curves(
         for ax in (top, bottom):
             ax.axvline(chosen, color=PALETTE[2], linewidth=1.4)
         bottom.annotate(
-            f"{chosen:,} meet the target",
-            (chosen, 4),
+            f"{chosen:,} meet the target{' (today)' if chosen == today else ''}",
+            (chosen, 16),
             xytext=(5, 0),
             textcoords="offset points",
             color=PALETTE[2],
             fontsize=8.5,
+            bbox=_BEHIND,
         )
-    # Waits fall from the upper left to the lower right.
-    top.legend(loc="lower left", **_BOXED)
+    # Waits fall from the upper left to the lower right, unless nobody waits anyway.
+    flat = max(float(wait[0]) for wait in drawn[::2]) <= _SHORTEST
+    top.legend(loc="center left" if flat else "lower left", **_BOXED)
     title(top, "Waits by the size of the machine", caption)
     return root(fig)
 
@@ -207,6 +217,7 @@ def _waits(
         ha="right",
         color=color,
         fontsize=8.5,
+        bbox=_BEHIND,
     )
 
 
@@ -218,10 +229,10 @@ def _expected(ax: Axes, name: str, sizes: ArrayLike, values: ArrayLike, color: s
     ax.plot(np.asarray(sizes), wait, color=color, linestyle=style, linewidth=1.1, label=label)
 
 
-def _name_today(ax: Axes, procs: int) -> None:
+def _name_today(ax: Axes, procs: int, height: float = 0.02) -> None:
     ax.annotate(
         f"today: {procs:,}",
-        (procs, 0.02),
+        (procs, height),
         xycoords=("data", "axes fraction"),
         xytext=(4, 0),
         textcoords="offset points",

@@ -146,7 +146,7 @@ def _survival(ax: Axes, time: Floats, share: Floats, model: Any, label: str) -> 
     clock.mark(ax, 0.0, last)
     ax.set_xlabel(f"{label} ({clock.unit})")
     ax.set_ylabel("share beyond (logarithmic)")
-    ax.legend(loc="upper right")
+    ax.legend(loc="best")
 
 
 def _quantiles(ax: Axes, time: Floats, share: Floats, fit: Fit) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError
 
-__all__ = ["deviation", "explore", "rates_between", "stationary"]
+__all__ = ["deviation", "eliminate", "explore", "rates_between", "stationary"]
 
 Floats = NDArray[np.float64]
 State = TypeVar("State", bound=Hashable)
@@ -80,7 +80,7 @@ def stationary(rates: Any) -> Floats:
     inner = sparse.csr_matrix(rates)[closed][:, closed]
     pi = np.zeros(rates.shape[0])
     if len(closed) <= _DENSE:
-        pi[closed] = _eliminate(inner.toarray())
+        pi[closed] = eliminate(inner.toarray())
     else:
         pi[closed] = _solve(inner)
     return pi
@@ -106,7 +106,7 @@ def _closed_class(rates: Any) -> NDArray[np.intp]:
     return np.flatnonzero(label == kept[0])
 
 
-def _eliminate(rates: Floats) -> Floats:
+def eliminate(rates: Floats) -> Floats:
     """Eliminate states one by one, from the last; no subtraction, so no cancellation."""
     q = rates.copy()
     np.fill_diagonal(q, 0.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -9,7 +11,10 @@ from ..errors import OptionError
 
 __all__ = [
     "choice",
+    "generator",
     "non_negative",
+    "numbers",
+    "pair",
     "positive",
     "probabilities",
     "probability",
@@ -20,6 +25,26 @@ __all__ = [
 _SLACK = 1e-9
 """How far from 1 the sum of probabilities may be: rounding, not a missing class."""
 
+_MOST = 100_000_000
+"""Servers beyond which arrays of one number per server would not fit into memory."""
+
+
+def numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return an array of real numbers, of whatever shape, as float64.
+
+    Parameters
+    ----------
+    values : numbers; no text, and no complex ones, whose imaginary part would be lost.
+    name : what it is called in a message.
+    """
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind not in "biufO":
+            raise TypeError
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise OptionError(f"{name}: holds what is not a number; give real numbers") from None
+
 
 def probabilities(p: ArrayLike, name: str = "p") -> NDArray[np.float64]:
     """Return a distribution over 1, 2, ..., len(p) as an array.
@@ -29,10 +54,7 @@ def probabilities(p: ArrayLike, name: str = "p") -> NDArray[np.float64]:
     p : p[k-1] is the probability of k.
     name : what it is called in a message.
     """
-    try:
-        values = np.asarray(p, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise OptionError(f"{name}: holds what is not a number; give probabilities") from None
+    values = numbers(p, name)
     if values.ndim != 1 or values.size == 0:
         raise OptionError(f"{name}: give a list of probabilities, {name}[k-1] that of k")
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
@@ -71,19 +93,38 @@ def probability(value: float, name: str) -> float:
     return number
 
 
-def servers(value: int, name: str = "servers") -> int:
-    """Return a whole number of servers, at least one."""
+def servers(value: int, name: str = "servers", most: int = _MOST) -> int:
+    """Return a whole number of servers, at least one and not beyond what memory holds."""
     number = _number(value, name)
     if isinstance(value, bool) or number != int(number) or number < 1:
         raise OptionError(f"{name} = {value}: give a whole number of at least 1")
-    return int(value)
+    if number > most:
+        raise OptionError(f"{name} = {number:.15g}: give at most {most}")
+    return int(number)
 
 
 def choice(value: str, known: tuple[str, ...], name: str) -> str:
     """Return a name that is among those known."""
-    if value not in known:
-        raise OptionError(f"{name} = {value!r}: choose one of {', '.join(known)}")
+    if not isinstance(value, str) or value not in known:
+        raise OptionError(f"{name} = {_told(value)}: choose one of {', '.join(known)}")
     return value
+
+
+def pair(value: Any, name: str) -> tuple[Any, Any]:
+    """Return the two things that something consists of."""
+    try:
+        first, second = value
+    except (TypeError, ValueError):
+        raise OptionError(f"{name} = {_told(value)}: give two, one after the other") from None
+    return first, second
+
+
+def generator(seed: int) -> np.random.Generator:
+    """Return a source of random numbers."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise OptionError(f"seed = {_told(seed)}: give a whole number of at least 0") from None
 
 
 def stable(load: float, limit: float) -> None:
@@ -104,8 +145,14 @@ def stable(load: float, limit: float) -> None:
 def _number(value: float, name: str) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
-        raise OptionError(f"{name} = {value!r}: give a number") from None
+    except (TypeError, ValueError, OverflowError):
+        raise OptionError(f"{name} = {_told(value)}: give a number") from None
     if not np.isfinite(number):
         raise OptionError(f"{name} = {number:g}: give a finite number")
     return number
+
+
+def _told(value: Any) -> str:
+    """How a value is shown in a message of one line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."

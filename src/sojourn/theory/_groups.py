@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..jit import compiled
+from ._series import DIRECT
 
 __all__ = ["count_partitions", "group_sizes", "over_partitions", "sizes_to_depth"]
 
@@ -43,12 +44,25 @@ def over_partitions(widths: Integers, p: Floats, tail: Floats, servers: int) -> 
 
 
 def sizes_to_depth(
-    widths: Integers, p: Floats, tail: Floats, servers: int, depth: int
+    widths: Integers, p: Floats, tail: Floats, servers: int, depth: int, direct: int = DIRECT
 ) -> tuple[Floats, float]:
-    """P{K = i} of i = 1, ..., depth, and P{K > depth}; O(depth * servers * support)."""
+    """P{K = i} of i = 1, ..., depth, and P{K > depth}.
+
+    O(depth * servers * support), or O(depth * servers * log(servers)) beyond `direct`.
+    """
     equal = np.zeros(depth)
-    more = _sizes(widths, p, tail, np.zeros((2, servers + 1)), equal)
-    return equal, float(more)
+    if depth * servers * len(widths) <= direct:
+        more = _sizes(widths, p, tail, np.zeros((2, servers + 1)), equal)
+        return equal, float(more)
+    size = 1 << (2 * servers + 1).bit_length()
+    here = np.zeros(servers + 1)
+    here[widths] = p
+    once = np.fft.rfft(here, size)
+    for i in range(depth):
+        equal[i] = np.dot(here, tail[::-1])
+        # Rounding leaves some 1e-17 on either side of 0.
+        here = np.maximum(np.fft.irfft(np.fft.rfft(here, size) * once, size)[: servers + 1], 0.0)
+    return equal, float(here.sum())
 
 
 def group_sizes(

@@ -7,6 +7,7 @@ they come to the head. So the number waiting and the phase are all there is to k
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import OptionError
-from ._checks import positive, probabilities, servers
+from ._checks import numbers, positive, probabilities, servers
 
 __all__ = ["NOBODY", "Classes", "Phase", "classes_of"]
 
@@ -24,7 +25,7 @@ NOBODY = -1
 """The head of an empty queue."""
 
 
-_COUNTLESS = 1e9
+_COUNTLESS = 100_000
 """Combinations beyond which nobody wants to know how many."""
 
 
@@ -58,9 +59,19 @@ class Classes:
         return Phase((0,) * len(self.widths))
 
     @property
+    def together(self) -> int:
+        """The most jobs that can run at once."""
+        return self.servers // self.widths[0]
+
+    @property
     def mean_service(self) -> float:
         """E[S] at speed 1, in seconds."""
         return sum(p / mu for p, mu in zip(self.shares, self.rates, strict=True))
+
+    @property
+    def mean_width(self) -> float:
+        """E[N], in servers."""
+        return sum(p * width for p, width in zip(self.shares, self.widths, strict=True))
 
     @property
     def alike(self) -> float:
@@ -74,17 +85,17 @@ class Classes:
         return min(self.rates) == max(self.rates)
 
     @cached_property
-    def combinations(self) -> float:
+    def combinations(self) -> int:
         """How many combinations of running jobs there can be: a cheap warning of a large chain."""
-        ways = np.zeros(self.servers + 1)
-        ways[0] = 1.0
-        for width in self.widths:
-            # ways[n] += ways[n - width], in order: sums along columns of rows of this width.
-            rows = np.append(ways, np.zeros(-len(ways) % width)).reshape(-1, width)
-            ways = np.cumsum(rows, axis=0).ravel()[: len(ways)]
-            if ways.sum() > _COUNTLESS:
-                break
-        return float(ways.sum())
+        # Free servers, and the first of the classes that may still be added; each counts once.
+        count = 0
+        left = [(self.servers, 0)]
+        while left and count + len(left) <= _COUNTLESS:
+            free, first = left.pop()
+            count += 1
+            fitting = bisect_right(self.widths, free)
+            left += [(free - self.widths[kind], kind) for kind in range(first, fitting)]
+        return count + len(left)
 
     def busy(self, phase: Phase) -> int:
         """Servers in use."""
@@ -168,12 +179,13 @@ def classes_of(p: ArrayLike, service_rates: ArrayLike, machine: int | None = Non
     """
     shares = probabilities(p)
     size = servers(len(shares) if machine is None else machine)
-    rates = np.asarray(service_rates, dtype=np.float64)
+    rates = numbers(service_rates, "service_rates")
     if rates.ndim and rates.shape != shares.shape:
         raise OptionError(
             f"service_rates: {rates.size} rates for {shares.size} widths; give one for each width, "
             "or one for all"
         )
+    per_width = rates.ndim > 0
     rates = np.broadcast_to(rates, shares.shape)
     kinds = np.flatnonzero(shares)
     if kinds[-1] + 1 > size:
@@ -181,9 +193,7 @@ def classes_of(p: ArrayLike, service_rates: ArrayLike, machine: int | None = Non
             f"p: jobs of {kinds[-1] + 1} servers on a machine of {size}; they could never start"
         )
     for k in kinds:
-        positive(
-            float(rates[k]), f"service_rates[{k}]" if np.ndim(service_rates) else "service_rate"
-        )
+        positive(float(rates[k]), f"service_rates[{k}]" if per_width else "service_rate")
     return Classes(
         tuple(int(k) + 1 for k in kinds),
         tuple(float(shares[k]) for k in kinds),

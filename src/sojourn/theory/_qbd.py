@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RunError
+from ._chain import eliminate
 
 __all__ = ["Levels", "solve"]
 
@@ -103,19 +104,13 @@ def solve(up: Sequence[Floats], down: Sequence[Floats], repeat: Floats) -> Level
     stable and have one closed class.
     """
     last = len(up) - 1
-    stay = [
-        -np.diag(up[n].sum(axis=1) + (down[n].sum(axis=1) if n else 0.0)) for n in range(last + 1)
-    ]
-    inside = -np.diag(up[last].sum(axis=1) + repeat.sum(axis=1))
-    ratio = _ratio(up[last], inside, repeat)
+    ratio = _ratio(up[last], repeat)
     ratios: list[Floats] = [ratio] * (last + 1)
     below = repeat
     for n in range(last, 0, -1):
-        kernel = stay[n] + ratios[n] @ below
-        ratios[n - 1] = np.asarray(np.linalg.solve(-kernel.T, up[n - 1].T).T)
+        ratios[n - 1] = _upward(up[n - 1], ratios[n] @ below, down[n])
         below = down[n]
-    first = stay[0] + ratios[0] @ below if last else stay[0] + ratio @ repeat
-    boundary = [_null_vector(first)]
+    boundary = [eliminate(ratios[0] @ below)]
     for n in range(last):
         boundary.append(boundary[-1] @ ratios[n])
         # A level far more likely than those before it: keep the numbers near 1.
@@ -127,10 +122,11 @@ def solve(up: Sequence[Floats], down: Sequence[Floats], repeat: Floats) -> Level
     return Levels(tuple(pi / total for pi in boundary), ratio)
 
 
-def _ratio(up: Floats, stay: Floats, down: Floats) -> Floats:
+def _ratio(up: Floats, down: Floats) -> Floats:
     """R = up (-stay - up G)^-1, with G by logarithmic reduction."""
-    identity = np.eye(len(stay))
-    rise, fall = np.linalg.solve(-stay, up), np.linalg.solve(-stay, down)
+    identity = np.eye(len(up))
+    out = (up.sum(axis=1) + down.sum(axis=1))[:, None]
+    rise, fall = up / out, down / out
     g, path = fall.copy(), rise.copy()
     for _ in range(_STEPS):
         both = identity - rise @ fall - fall @ rise
@@ -144,13 +140,20 @@ def _ratio(up: Floats, stay: Floats, down: Floats) -> Floats:
         raise RunError("the chain's solution did not converge: the load is too near to 1")
     # A stable chain comes down from every level with certainty.
     g /= g.sum(axis=1, keepdims=True)
-    return np.asarray(np.linalg.solve((-stay - up @ g).T, up.T).T)
+    return _upward(up, up @ g, down)
 
 
-def _null_vector(generator: Floats) -> Floats:
-    """A row vector x >= 0 with x Q = 0."""
-    system = generator.copy()
-    system[:, 0] = 1.0
-    right = np.zeros(len(system))
-    right[0] = 1.0
-    return np.asarray(np.abs(np.linalg.solve(system.T, right)))
+def _upward(up: Floats, around: Floats, down: Floats) -> Floats:
+    """Solve up = R (D - around) for R: time in the phases of the level above, per time in these.
+
+    Parameters
+    ----------
+    up : rates from a level to the one above.
+    around : rates within that one, through the levels above it.
+    down : rates out of it downwards. D holds the sums of both, so that the rows of D - around are
+        those of `down` without a difference of near numbers.
+    """
+    system = -around
+    np.fill_diagonal(system, 0.0)
+    np.fill_diagonal(system, down.sum(axis=1) - system.sum(axis=1))
+    return np.asarray(np.maximum(np.linalg.solve(system.T, up.T).T, 0.0))

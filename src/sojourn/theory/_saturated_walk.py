@@ -19,19 +19,25 @@ def _draw(cumulated: Any, generator: Any) -> Any:
 
 
 @inlined
-def _leaving(running: Any, rates: Any, total: float, generator: Any) -> int:
+def _leaving(sums: Any, leaves: int, generator: Any) -> int:
     """The class that completes next: each by its share of the total rate."""
-    left = generator.random() * total
-    kind = 0
-    last = 0
-    while kind < len(running):
-        if running[kind] > 0:
-            last = kind
-            left -= running[kind] * rates[kind]
-            if left < 0:
-                break
-        kind += 1
-    return last
+    left = generator.random() * sums[1]
+    node = 1
+    while node < leaves:
+        node *= 2
+        if left >= sums[node] and sums[node + 1] > 0:
+            left -= sums[node]
+            node += 1
+    return node - leaves
+
+
+@inlined
+def _enter(sums: Any, node: int, rate: float) -> None:
+    """Set the rate of a class, and add up afresh: differences would leave rounding behind."""
+    sums[node] = rate
+    while node > 1:
+        node //= 2
+        sums[node] = sums[2 * node] + sums[2 * node + 1]
 
 
 @compiled(allocates=True)
@@ -64,25 +70,26 @@ def walk(
     squares = np.zeros(batches)
     areas = np.zeros(batches)
     busy = 0
-    total = 0.0
+    # Rates of the classes in a tree: each node has the sum of its two, the first one that of all.
+    leaves = 1
+    while leaves < len(widths):
+        leaves *= 2
+    sums = np.zeros(2 * leaves)
     head = _draw(cumulated, generator)
     for batch in range(-1, batches):
         for _ in range(length):
             while busy + widths[head] <= servers:
                 running[head] += 1
                 busy += widths[head]
-                total += rates[head]
+                _enter(sums, leaves + head, running[head] * rates[head])
                 head = _draw(cumulated, generator)
-            step = 1.0 / total
+            step = 1.0 / sums[1]
             if batch >= 0:
                 took[batch] += step
                 squares[batch] += step * step
                 areas[batch] += step * busy
-            kind = _leaving(running, rates, total, generator)
+            kind = _leaving(sums, leaves, generator)
             running[kind] -= 1
             busy -= widths[kind]
-            # Added up afresh: differences would leave rounding behind.
-            total = 0.0
-            for i in range(len(widths)):
-                total += running[i] * rates[i]
+            _enter(sums, leaves + kind, running[kind] * rates[kind])
     return took, squares, areas

@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import OptionError
-from ._checks import positive, probability
+from ._checks import numbers, pair, positive, probability
 
 __all__ = ["Control", "control_of"]
+
+_FARTHEST = 10_000
+"""The highest threshold: up to it each number of jobs is a level of its own."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,11 @@ class Control:
     switch: tuple[float, float] | None = None
     low: tuple[int, ...] = ()
     high: tuple[int, ...] = ()
+
+    @property
+    def begin(self) -> int:
+        """The speed that the system begins with, or comes to sooner or later and never leaves."""
+        return 1 if self.switch is not None and self.switch[0] == 0 < self.switch[1] else 0
 
     @property
     def highest(self) -> int:
@@ -73,9 +81,10 @@ def control_of(
     thresholds: tuple[ArrayLike, ArrayLike] | None,
 ) -> Control:
     """Check the speeds and their law."""
-    paces = tuple(
-        positive(float(speed), f"speeds[{i}]") for i, speed in enumerate(np.atleast_1d(speeds))
-    )
+    given = np.atleast_1d(numbers(speeds, "speeds"))
+    if given.ndim != 1 or given.size == 0:
+        raise OptionError("speeds: give one speed, or a list of them")
+    paces = tuple(positive(float(speed), f"speeds[{i}]") for i, speed in enumerate(given))
     if any(a >= b for a, b in pairwise(paces)):
         raise OptionError(f"speeds = {', '.join(f'{v:g}' for v in paces)}: give them increasing")
     if switch is not None and thresholds is not None:
@@ -83,13 +92,16 @@ def control_of(
     if switch is not None:
         if len(paces) != 2:
             raise OptionError(f"switch: needs a low and a high speed; speeds has {len(paces)}")
-        down, up = switch
+        down, up = pair(switch, "switch")
         return Control(paces, (probability(down, "switch[0]"), probability(up, "switch[1]")))
     if thresholds is None:
         if len(paces) > 1:
             raise OptionError("speeds: several, but neither switch nor thresholds say when")
         return Control(paces)
-    low, high = (tuple(np.atleast_1d(k).tolist()) for k in thresholds)
+    low, high = (
+        tuple(np.ravel(numbers(k, f"thresholds: {name}")).tolist())
+        for name, k in zip(("k_L", "k_H"), pair(thresholds, "thresholds"), strict=True)
+    )
     steps = len(paces) - 1
     if len(low) != steps or len(high) != steps:
         raise OptionError(
@@ -97,11 +109,14 @@ def control_of(
             f"{len(high)}"
         )
     for name, ks in (("k_L", low), ("k_H", high)):
-        if any(k != int(k) or k < 0 for k in ks) or any(a > b for a, b in pairwise(ks)):
+        whole = all(k == np.rint(k) and 0 <= k < np.inf for k in ks)
+        if not whole or any(a > b for a, b in pairwise(ks)):
+            told = ", ".join(f"{k:g}" for k in ks)
             raise OptionError(
-                f"thresholds: {name} = {', '.join(map(str, ks))}; give whole numbers from 0, "
-                "none below the one before"
+                f"thresholds: {name} = {told}; give whole numbers from 0, none below the one before"
             )
+    if high and high[-1] > _FARTHEST:
+        raise OptionError(f"thresholds: k_H = {high[-1]:g}; give at most {_FARTHEST:,}")
     if any(a > b for a, b in zip(low, high, strict=True)):
         raise OptionError("thresholds: a k_L above its k_H")
     return Control(paces, None, tuple(int(k) for k in low), tuple(int(k) for k in high))

@@ -45,9 +45,8 @@ def distributional_correlation(
     chance, and never counts the sqrt(n) largest. With two standard errors about one y in twenty
     of independent columns has a vote.
     """
-    if band not in _BANDS:
-        raise OptionError(f"band '{band}' is unknown; use one of {', '.join(_BANDS)}")
-    _checks.non_negative(width, "width")
+    _checks.choice(band, _BANDS, "band")
+    width = _checks.non_negative(width, "width")
     given, asked = _column("x", x), _column("y", y)
     count = given.size
     if asked.size != count:
@@ -73,7 +72,7 @@ def _lower_half(x: Floats) -> NDArray[np.bool_]:
 
 
 def _column(name: str, values: ArrayLike) -> Floats:
-    array = np.asarray(values, np.float64)
+    array = _checks.numbers(values, name)
     if array.ndim != 1 or array.size < 2:
         raise OptionError(f"{name}: give a column of at least two numbers")
     wrong = np.flatnonzero(~np.isfinite(array))

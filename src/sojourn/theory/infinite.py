@@ -63,7 +63,7 @@ class InfiniteServers:
     def skewness(self) -> float:
         """Third central moment over the cube of the standard deviation."""
         _, var, third = self.count.cumulants
-        return float(third / var**1.5)
+        return float(third / var / np.sqrt(var))
 
     @cached_property
     def distribution(self) -> Floats:

@@ -20,6 +20,12 @@ Floats = NDArray[np.float64]
 
 LIMITS = ("each", "shared")
 
+_NEVER = 1e300
+"""A ratio of the rates of limit and service beyond which nothing is completed."""
+
+_LEAST = 1e-300
+"""The least probability that a limit is looked for."""
+
 
 def completion_probability(
     service_rate: float, limit_rate: float, width: Width, limits: str = "each"
@@ -36,7 +42,7 @@ def completion_probability(
     """
     mu = _checks.positive(service_rate, "service_rate")
     nu = _checks.non_negative(limit_rate, "limit_rate")
-    return float(np.exp(_log_completion(nu / mu, _Requests(width, limits))))
+    return float(np.exp(_log_completion(min(nu / mu, _NEVER), _Requests(width, limits))))
 
 
 def completion_curve(
@@ -52,11 +58,14 @@ def completion_curve(
     """
     x = _checks.positive(mean_service, "mean_service")
     requests = _Requests(width, limits)
-    z = np.asarray(mean_limits, dtype=np.float64)
+    z = _checks.numbers(mean_limits, "mean_limits")
     wrong = z[~(z >= 0)]
     if wrong.size:
         raise OptionError(f"mean_limits has {wrong[0]:g}: a limit is 0 s or more")
-    curve = [np.exp(_log_completion(x / at, requests)) if at > 0 else 0.0 for at in z.flat]
+    curve = [
+        np.exp(_log_completion(min(x / at, _NEVER), requests)) if at > 0 else 0.0
+        for at in z.ravel().tolist()
+    ]
     return np.array(curve).reshape(z.shape)
 
 
@@ -70,7 +79,7 @@ def critical_limit(target: float, mean_service: float, width: Width, limits: str
     width, limits : as in `completion_probability`.
     """
     goal = _checks.probability(target, "target")
-    if not 0 < goal < 1:
+    if not _LEAST <= goal < 1:
         raise OptionError(f"target = {goal:g}: no mean limit gives this; choose 0 < target < 1")
     x = _checks.positive(mean_service, "mean_service")
     requests = _Requests(width, limits)
@@ -89,7 +98,7 @@ def critical_limit(target: float, mean_service: float, width: Width, limits: str
             return float(log_completion - np.log(goal))
         return float(np.log(1 - goal) - np.log(-np.expm1(log_completion)))
 
-    return float(x * np.exp(-brentq(excess, -600.0, 600.0, xtol=1e-14, rtol=1e-15)))
+    return float(x * np.exp(-brentq(excess, -700.0, 700.0, xtol=1e-14, rtol=1e-15)))
 
 
 class _Requests:

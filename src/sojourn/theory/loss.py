@@ -73,9 +73,9 @@ def kaufman_roberts(servers: int, loads: ArrayLike, widths: ArrayLike) -> LossSy
     widths : servers b that a request of each class takes.
     """
     count = _checks.servers(servers)
-    a = np.atleast_1d(np.asarray(loads, dtype=np.float64))
-    given = np.atleast_1d(np.asarray(widths, dtype=np.float64))
-    if a.ndim != 1 or a.shape != given.shape:
+    a = np.atleast_1d(_checks.numbers(loads, "loads"))
+    given = np.atleast_1d(_checks.numbers(widths, "widths"))
+    if a.ndim != 1 or a.size == 0 or a.shape != given.shape:
         raise OptionError(f"{a.size} loads and {given.size} widths: give one of each per class")
     for load in a:
         _load(load, "loads")

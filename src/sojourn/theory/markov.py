@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import OptionError
 from ._chain import explore
-from ._checks import positive, stable
+from ._checks import positive, probability, stable
 from ._phases import NOBODY, Classes, Phase, classes_of
 from ._qbd import Levels, solve
 from ._speeds import Control, control_of
@@ -105,7 +105,8 @@ def two_server(
     >>> round(system.mean_number, 7), round(system.mean_wait, 7)
     (2.5227019, 2.1533773)
     """
-    p = [p1, 1 - p1]
+    narrow = probability(p1, "p1")
+    p = [narrow, 1 - narrow]
     return small_system(
         arrival_rate, p, service_rates, 2, speeds=speeds, switch=switch, thresholds=thresholds
     )
@@ -131,6 +132,7 @@ class SmallSystem:
             raise OptionError(_TOO_LARGE)
         limit = self.max_throughput
         stable(self.arrival_rate / limit, limit)
+        _ = self._states
 
     @cached_property
     def max_throughput(self) -> float:
@@ -170,7 +172,7 @@ class SmallSystem:
     @cached_property
     def _last(self) -> int:
         """The level from which on all levels look the same."""
-        return max(self.classes.servers + 1, self.control.highest + 1)
+        return max(self.classes.together, self.control.highest) + 1
 
     @cached_property
     def _states(self) -> list[list[_State]]:
@@ -186,7 +188,7 @@ class SmallSystem:
                 reached += [(n, after) for after in self._down(n + 1, state)]
             return reached
 
-        begin = (0, _State(self.classes.empty, 0))
+        begin = (0, _State(self.classes.empty, self.control.begin))
         levels: list[list[_State]] = [[] for _ in range(last + 1)]
         found = explore([begin], neighbours, most=_MOST * (last + 1))
         for n, state in found or ():
@@ -271,12 +273,12 @@ class SmallSystem:
         """Probability that a job has to wait at all."""
         shares = self.classes.shares
 
-        def starts(phase: Phase, speed: float) -> float:
+        def waits(phase: Phase, speed: float) -> float:
             if phase.head != NOBODY:
-                return 0.0
-            return sum(p for kind, p in enumerate(shares) if self.classes.fits(phase, kind))
+                return 1.0
+            return sum(p for kind, p in enumerate(shares) if not self.classes.fits(phase, kind))
 
-        return 1 - self.mean(starts)
+        return min(self.mean(waits), 1.0)
 
     @cached_property
     def mean_busy(self) -> float:

@@ -64,7 +64,7 @@ def multiresource_constant(
 
 
 def _whole(values: ArrayLike, name: str, dimensions: int) -> Integers:
-    numbers = np.asarray(values, dtype=np.float64)
+    numbers = _checks.numbers(values, name)
     if numbers.ndim != dimensions or numbers.size == 0:
         told = "a list of whole numbers" if dimensions == 1 else "a row of whole numbers per class"
         raise OptionError(f"{name}: give {told}")

@@ -138,16 +138,14 @@ class Recursion:
     def __init__(
         self, servers: int, release: str = "concurrent", *, initial: ArrayLike | None = None
     ) -> None:
-        if release not in _RELEASES:
-            raise OptionError(f"release '{release}' is unknown; use one of {', '.join(_RELEASES)}")
         self.servers = _checks.servers(servers)
-        self.release = release
+        self.release = _checks.choice(release, _RELEASES, "release")
         self.customers = 0
         # Twice what runs can fill, so that they are seldom moved to the front.
         room = 2 * self.servers
         idle, first, last = (np.zeros(1, np.int64) for _ in range(3))
         self._runs = Runs(np.zeros(room), np.zeros(room, np.int64), idle, first, last)
-        work = np.zeros(self.servers) if initial is None else np.asarray(initial, np.float64)
+        work = np.zeros(self.servers) if initial is None else _checks.numbers(initial, "initial")
         if work.shape != (self.servers,) or not np.all((work >= 0) & np.isfinite(work)):
             raise OptionError(
                 f"initial: give the work left on each of the {self.servers} servers, 0 or more"
@@ -255,11 +253,8 @@ class Recursion:
 
 
 def _numbers(name: str, values: ArrayLike, dimensions: int) -> Floats:
-    try:
-        # Writable, although nobody writes: kernels are compiled for one kind of array alone.
-        array = np.require(values, np.float64, ["C", "W"])
-    except (TypeError, ValueError):
-        raise OptionError(f"{name} holds values that are not numbers") from None
+    # Writable, although nobody writes: kernels are compiled for one kind of array alone.
+    array = np.require(_checks.numbers(values, name), np.float64, ["C", "W"])
     if array.ndim != dimensions:
         shape = "one value per job" if dimensions == 1 else "one row of service times per job"
         raise OptionError(f"{name} has {array.ndim} dimensions; give {shape}")

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import OptionError
 from ._chain import deviation, explore, rates_between, stationary
-from ._checks import positive, probability
+from ._checks import generator, pair, positive, probability
 from ._phases import Classes, Phase, classes_of
 from .stability import constant
 
@@ -25,6 +25,8 @@ _FEW, _MANY = 3_000, 50_000
 """Phases up to which variances, and throughputs alone, are solved for."""
 _BATCHES, _LENGTH = 1_000, 2_000
 """Of the walk through more phases than that: the dispersion is right to about 4 %."""
+_ROUNDS, _STEPS, _FEWEST = 50, 40_000_000, 100
+"""How often a batch should renew all jobs; completions that are not exceeded for that; batches."""
 
 
 @dataclass(frozen=True)
@@ -105,20 +107,25 @@ def _walked(classes: Classes, seed: int) -> Saturated:
     """Sample the saturated system; its throughput is still exact where all rates are equal."""
     from ._saturated_walk import walk
 
+    # What a batch remembers of the one before falls with its length over that of some two rounds.
+    at_once = classes.servers / classes.mean_width
+    length = max(_LENGTH, int(_ROUNDS * at_once))
+    batches = min(max(_STEPS // length, _FEWEST), _BATCHES)
+    length = min(length, _STEPS // batches)
     took, squares, areas = walk(
         np.array(classes.widths),
         np.cumsum(classes.shares),
         np.array(classes.rates),
         classes.servers,
-        _BATCHES,
-        _LENGTH,
-        np.random.default_rng(seed),
+        batches,
+        length,
+        generator(seed),
     )
     # Given the phases the times between completions are exponential: only the rest is sampled.
     spread = took.var(ddof=1)
-    pace = took.mean() / _LENGTH
-    dispersion = (spread / _LENGTH + squares.mean() / _LENGTH) / pace**2
-    error = spread / _LENGTH * np.sqrt(2 / (_BATCHES - 1)) / pace**2
+    pace = took.mean() / length
+    dispersion = (spread + squares.mean()) / length / pace**2
+    error = spread / length / pace**2 * np.hypot(np.sqrt(2 / (batches - 1)), 2 * at_once / length)
     throughput = _throughput(classes) if classes.equal_rates else 1 / pace
     running = float(throughput * classes.mean_service)
     return Saturated(
@@ -199,7 +206,8 @@ def max_throughput(
     1.6594
     """
     classes = classes_of(p, service_rates, servers)
-    chances = probability(switch[0], "switch[0]"), probability(switch[1], "switch[1]")
+    down, up = pair(switch, "switch")
+    chances = probability(down, "switch[0]"), probability(up, "switch[1]")
     return throughput_of(classes, _check_speeds(speeds), chances)
 
 
@@ -224,10 +232,8 @@ def throughput_of(
 
 
 def _check_speeds(speeds: tuple[float, float] | float) -> tuple[float, float]:
-    pair = speeds if isinstance(speeds, Sequence) else (speeds, speeds)
-    if len(pair) != 2:
-        raise OptionError(f"speeds = {speeds}: give one speed, or a low and a high one")
-    low, high = (positive(float(speed), f"speeds[{i}]") for i, speed in enumerate(pair))
+    both = pair(speeds, "speeds") if hasattr(speeds, "__len__") else (speeds, speeds)
+    low, high = (positive(speed, f"speeds[{i}]") for i, speed in enumerate(both))
     if low > high:
         raise OptionError(f"speeds = {low:g}, {high:g}: the low one comes first")
     return low, high

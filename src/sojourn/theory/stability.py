@@ -39,7 +39,8 @@ Method = Literal["series", "partitions", "depth", "monte-carlo"]
 _PARTITIONS = 1e9
 """Partitions that are enumerated at most: some ten seconds."""
 _COUNTED = 100_000_000
-_DRAWS = 1e10
+_DRAWS = 1e9
+"""Jobs that are drawn at most: some ten seconds."""
 _SERVERS = 10_000_000
 
 
@@ -113,9 +114,9 @@ def estimate_stability_constant(
             "method 'series'"
         )
     widths, chances = _support(shares)
-    sizes = group_sizes(widths, chances, len(shares), groups, np.random.default_rng(seed))
+    sizes = group_sizes(widths, chances, len(shares), groups, _checks.generator(seed))
     inverse = 1 / sizes
-    value = float(inverse.mean())
+    value = min(max(float(inverse.mean()), 1 / len(shares)), 1.0)
     half = NormalDist().inv_cdf((1 + level) / 2) * float(inverse.std(ddof=1)) / math.sqrt(groups)
     return Estimate(value, max(value - half, 1 / len(shares)), min(value + half, 1.0), level)
 

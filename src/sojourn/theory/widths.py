@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,7 +53,7 @@ def geometric(a: float) -> Geometric:
     ----------
     a : probability that one more server is needed, below 1.
     """
-    return Geometric(float(a))
+    return Geometric(_checks.probability(a, "a"))
 
 
 def width_probabilities(width: Width, name: str = "width") -> Floats:
@@ -73,11 +73,8 @@ def width_probabilities(width: Width, name: str = "width") -> Floats:
         return _normalised((1 - width.a) * np.power(width.a, np.arange(last, dtype=np.float64)))
     if hasattr(width, "pmf"):
         return _tabulated(width, name)
-    if np.ndim(width) == 0:
-        count = _checks.servers(np.asarray(width).item(), name)
-        if count > _WIDEST:
-            raise OptionError(f"{name} = {count}: give at most {_WIDEST} servers")
-        fixed = np.zeros(count)
+    if isinstance(width, str) or not hasattr(width, "__len__") or getattr(width, "ndim", 1) == 0:
+        fixed = np.zeros(_checks.servers(cast("int", width), name, _WIDEST))
         fixed[-1] = 1.0
         return fixed
     return np.trim_zeros(_normalised(_checks.probabilities(width, name)), "b")

@@ -197,18 +197,27 @@ def fit_model(
     log = clean(jobs, procs=servers, rules=rules)
     pieces = np.isin(log["status"], _PARTIAL)
     log = log[~pieces] if pieces.any() else log
+    source = jobs.source or "jobs"
     if len(log) < 2:
-        raise OptionError(f"{jobs.source or 'jobs'}: {len(log)} to fit; give at least 2 jobs")
+        raise OptionError(f"{source}: {len(log)} left to fit; give at least 2 jobs")
+    if np.ptp(log.submit) == 0:
+        raise OptionError(
+            f"{source}: all jobs are submitted at the same instant, which is no arrival rate; "
+            "give a longer log"
+        )
 
     offset, clock = local_clock(log.header)
     arrivals = fit_arrivals(log.submit, offset=offset or None, clock=clock, seed=seed)
     widths = fit_widths(log.procs)
     seen = classify(log, tolerance=tolerance, end=end)
     if not seen.duration.size:
-        raise OptionError(
-            f"{jobs.source or 'jobs'}: no job started; there are no rates to estimate"
-        )
+        raise OptionError(f"{source}: no job started; there are no rates to estimate")
     done, dropped = told_apart(seen, served, removed)
+    if not seen.duration.sum() > 0 or not (done | dropped).any():
+        raise OptionError(
+            f"{source}: no job with a runtime ends as served or removed; give a log with runtimes, "
+            "or count other ends"
+        )
     shared = limits_from == "estimates" and reading == "sub-request"
     limits = "shared" if shared else limits
     rates = fit_rates(seen.duration, done, dropped, seen.width, reading=reading, limits=limits)
