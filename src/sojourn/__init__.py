@@ -18,7 +18,7 @@ from .__about__ import __version__
 from ._lazy import attach
 
 if TYPE_CHECKING:
-    from . import capacity, theory
+    from . import adequacy, capacity, theory
     from .cluster import (
         XEON_5430,
         Cluster,
@@ -125,6 +125,7 @@ _HOME: dict[str, list[str]] = {
         "threshold",
         "workload_hysteresis",
     ],
+    "adequacy": [],
     "capacity": [],
     "result": ["Result"],
     "simulation": ["simulate"],
@@ -177,6 +178,7 @@ __all__ = [
     "SojournError",
     "Tariff",
     "__version__",
+    "adequacy",
     "apply_estimates",
     "capacity",
     "clean",

@@ -116,7 +116,9 @@ def test_public_names():
         assert f"sojourn.{name}" in text, f"{name} is not on the page"
 
 
-@pytest.mark.parametrize("package", [sojourn.theory, sojourn.theory.fit, sojourn.capacity])
+@pytest.mark.parametrize(
+    "package", [sojourn.theory, sojourn.theory.fit, sojourn.capacity, sojourn.adequacy]
+)
 def test_public_names_of_theory_and_capacity(package):
     entry = re.compile(rf"^\.\. auto\w+:: {package.__name__}\.(\w+)$", re.MULTILINE)
     told = entry.findall(page("reference/api.md"))
@@ -138,6 +140,7 @@ def test_errors_are_the_tree_of_the_module():
         ("background/model.md", "## Errata", 14),
         ("background/theory.md", "### rumyantsev2014", 4),
         ("background/theory.md", "### mminf2023", 5),
+        ("background/adequacy.md", "### baranov2019", 1),
     ],
 )
 def test_every_erratum_is_listed_where_it_is_implemented(name, heading, count):
@@ -166,6 +169,8 @@ def test_every_citation_is_in_the_bibliography():
 
 WITH_EXAMPLES = (
     "sojourn",
+    "sojourn.adequacy.measure",
+    "sojourn.adequacy.overheads",
     "sojourn.capacity.saturation",
     "sojourn.capacity.targets",
     "sojourn.simulation",
@@ -177,6 +182,8 @@ WITH_EXAMPLES = (
     "sojourn.theory.recursion",
     "sojourn.theory.response",
     "sojourn.theory.saturated",
+    "sojourn.workload._pbs_fields",
+    "sojourn.workload._slurm_fields",
     "sojourn.workload.jobs",
     "sojourn.workload.spec",
 )

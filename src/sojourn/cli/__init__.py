@@ -18,6 +18,7 @@ import typer
 from ..__about__ import __version__
 from ..errors import InputError, SojournError
 from . import (
+    adequacy,
     cluster,
     compare,
     convert,
@@ -47,7 +48,7 @@ app = typer.Typer(
 
 for _verb in (
     *(demo, simulate, peas, compare, inspect, cluster),
-    *(stability, plan, fit, limits),
+    *(stability, plan, fit, limits, adequacy),
     *(generate, convert),
 ):
     _verb.register(app)

@@ -50,13 +50,17 @@ _MACHINE, _JOBS, _SCHEDULING = "Machine", "Jobs", "Scheduling"
 
 Log = Annotated[
     Path,
-    typer.Argument(metavar="LOG", help="Job log: .swf, .csv or .parquet, also with .gz or .xz."),
+    typer.Argument(
+        metavar="LOG",
+        help="Job log: .swf, .csv or .parquet, also with .gz or .xz; or accounting of Slurm, PBS.",
+    ),
 ]
 LogFormat = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Format of LOG when its suffix does not tell: swf, csv, parquet or hpcwld.",
+        help="Format of LOG when the file does not tell: swf, csv, parquet, hpcwld, sacct, jobcomp "
+        "or pbs.",
         rich_help_panel=_JOBS,
     ),
 ]
@@ -64,7 +68,8 @@ Columns = Annotated[
     str | None,
     typer.Option(
         metavar="OURS=THEIRS,...",
-        help="Columns of a CSV or Parquet log, such as submit=t,runtime=s,procs=n.",
+        help="Columns of a CSV or Parquet log, such as submit=t,runtime=s,procs=n; names of the "
+        "columns of sacct -n.",
         rich_help_panel=_JOBS,
     ),
 ]
@@ -261,19 +266,25 @@ def read_jobs(
     from ..workload import read_log
 
     options: dict[str, Any] = {}
-    if columns is not None:
-        mapping = "mapping" if _suffix(log, format) == "parquet" else "columns"
-        options[mapping] = pairs(columns, "--columns")
+    kind = _format(log, format)
+    if columns is not None and kind == "sacct":
+        options["columns"] = [name.strip() for name in columns.split(",")]
+    elif columns is not None:
+        options["mapping" if kind == "parquet" else "columns"] = pairs(columns, "--columns")
     if width is not None:
         options["width"] = width
-    if strict and _suffix(log, format) == "swf":
+    if strict and kind in ("swf", "sacct", "jobcomp", "pbs"):
         options["strict"] = True
     return read_log(log, format=format, **options)
 
 
-def _suffix(log: Path, format: str | None) -> str:
+def _format(log: Path, format: str | None) -> str:
+    from ..workload import format_of
+    from ..workload.log import FORMATS
+
     plain = log.with_suffix("") if log.suffix.lower() in (".gz", ".xz") else log
-    return format or plain.suffix.lower().removeprefix(".")
+    suffix = plain.suffix.lower().removeprefix(".")
+    return format or (suffix if suffix in FORMATS else format_of(log))
 
 
 def machine_size(jobs: Jobs, procs: int | None) -> int:

@@ -1,8 +1,8 @@
 """What a run looks like: pictures of schedules, paths and distributions.
 
 - `plots`: every picture by its name
-- `timeline`, `schedule`, `nodes`, `machine`, `curves`, `fitting`, `limits`, `page`: how they
-  are drawn
+- `timeline`, `schedule`, `nodes`, `machine`, `curves`, `fitting`, `limits`, `adequacy`, `page`:
+  how they are drawn
 - `servers`, `binning`, `boxes`: what is computed for them
 - `style`: colours, axes and files
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         save,
         size_curves,
         stability_curves,
+        stream_differences,
+        stream_pair,
         trade_off,
         utilisation,
         workload,
@@ -53,6 +55,8 @@ __all__ = [
     "save",
     "size_curves",
     "stability_curves",
+    "stream_differences",
+    "stream_pair",
     "trade_off",
     "utilisation",
     "workload",

@@ -8,10 +8,12 @@
 - what a threshold costs: `trade_off`
 - theory: `fitted`, a log beside its model; `limit_curves`, who finishes in time
 - how large a machine must be: `stability_curves`, `size_curves`
+- how true a model is: `stream_pair`, `stream_differences`
 - one page of a run: `overview`
 - `save` writes a figure to a PNG, SVG or PDF file
 """
 
+from .adequacy import stream_differences, stream_pair
 from .capacity import size_curves, stability_curves
 from .curves import compare, distributions, trade_off
 from .fitting import fitted
@@ -40,6 +42,8 @@ __all__ = [
     "save",
     "size_curves",
     "stability_curves",
+    "stream_differences",
+    "stream_pair",
     "trade_off",
     "utilisation",
     "workload",

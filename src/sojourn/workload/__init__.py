@@ -2,18 +2,24 @@
 
 - `jobs`: `Jobs`, the columns of a job stream
 - `log`: `read_log` and `write_log`, by the file's suffix
-- `swf`, `csv`, `parquet`, `hpcwld`: the formats
+- `swf`, `csv`, `parquet`, `hpcwld`, `sacct`, `jobcomp`, `pbs`: the formats
+- `events`: what happened to a manager, and what it did
 - `clean`: cleaning rules and their report
 
 Nothing here imports Numba or pandas before it is needed.
 """
 
+from ._sniff import format_of
 from .clean import RULES, STANDARD, CleaningReport, clean
 from .csv import read_csv, write_csv
+from .events import EventStream, events_of, read_events
 from .hpcwld import read_hpcwld
+from .jobcomp import read_jobcomp
 from .jobs import SCHEMA, Header, Jobs
 from .log import read_log, write_log
 from .parquet import read_parquet, write_parquet
+from .pbs import read_pbs
+from .sacct import read_sacct
 from .swf import read_swf, write_swf
 
 __all__ = [
@@ -21,13 +27,20 @@ __all__ = [
     "SCHEMA",
     "STANDARD",
     "CleaningReport",
+    "EventStream",
     "Header",
     "Jobs",
     "clean",
+    "events_of",
+    "format_of",
     "read_csv",
+    "read_events",
     "read_hpcwld",
+    "read_jobcomp",
     "read_log",
     "read_parquet",
+    "read_pbs",
+    "read_sacct",
     "read_swf",
     "write_csv",
     "write_log",

@@ -19,7 +19,8 @@ class Finding:
     Parameters
     ----------
     rule : name of the rule, or of the kind of malformed line.
-    action : ``skip`` (a line that is not a job), ``drop``, ``repair`` or ``clamp``.
+    action : ``skip`` (a line that is not a job), ``drop``, ``repair``, ``clamp``, or ``keep`` (left
+        as it is, and worth knowing).
     what : what was found, in words.
     count : how many lines or jobs.
     first : line numbers or job ids of the first few, in order.

@@ -10,10 +10,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..errors import LogError, OptionError
+from ._sniff import TOLD, format_of
 from .csv import read_csv, write_csv
 from .hpcwld import read_hpcwld
+from .jobcomp import read_jobcomp
 from .jobs import Jobs, did_you_mean
 from .parquet import read_parquet, write_parquet
+from .pbs import read_pbs
+from .sacct import read_sacct
 from .swf import read_swf, write_swf
 
 __all__ = ["FORMATS", "Format", "read_log", "write_log"]
@@ -33,6 +37,9 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "csv": Format(read_csv, write_csv, ".csv"),
         "parquet": Format(read_parquet, write_parquet, ".parquet"),
         "hpcwld": Format(read_hpcwld),
+        "sacct": Format(read_sacct),
+        "jobcomp": Format(read_jobcomp),
+        "pbs": Format(read_pbs),
     }
 )
 """Every format by name; a new one is one entry here."""
@@ -76,9 +83,12 @@ def read_log(path: str | os.PathLike[str], *, format: str | None = None, **optio
     ----------
     path : the file.
     format : a name in `FORMATS`; by default the suffix decides (``.swf``, ``.csv``,
-        ``.parquet``, each also with ``.gz`` or ``.xz`` after it).
+        ``.parquet``, each also with ``.gz`` or ``.xz`` after it), else the first lines, if they
+        are those of accounting (``sacct``, ``jobcomp``, ``pbs``).
     options : options of that format's reader.
     """
+    if format is None and os.path.isfile(path) and (told := format_of(path)) in TOLD:
+        format = told
     reader = _format_of(path, format).read
     jobs: Jobs = _call(reader, 1, options)(path, **options)
     return jobs

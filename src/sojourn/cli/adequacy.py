@@ -1,0 +1,315 @@
+"""``sojourn adequacy``: how far a model is from what it models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import OptionError
+from ._options import AsJson, pairs
+
+if TYPE_CHECKING:
+    from ..adequacy import Adequacy, Reference, Verdict
+
+_STREAM = "SWF, sacct -P, jobcomp, PBS accounting, jobs.parquet, or CSV with id, submit, start, end"
+_CLASSES_SHOWN = 12
+_WORST_SHOWN = 5
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(name="adequacy")(adequacy)
+
+
+def adequacy(
+    real: Annotated[
+        Path, typer.Argument(metavar="REAL", help=f"What the real system did: {_STREAM}.")
+    ],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="What the model did, in any of these formats.")
+    ],
+    *,
+    reference: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="REPEAT",
+            help="A repetition of REAL by the real system; may be repeated. P between REAL and "
+            "its repetitions is the reference value.",
+            rich_help_panel="Verdict",
+        ),
+    ] = None,
+    maximum: Annotated[
+        float | None,
+        typer.Option(
+            "--max",
+            metavar="P",
+            help="Largest P (s) of an adequate model; default: the reference value.",
+            rich_help_panel="Verdict",
+        ),
+    ] = None,
+    within: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            help="Waits that differ by no more count as equal.",
+            rich_help_panel="Comparison",
+        ),
+    ] = 0.0,
+    submit_tolerance: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            help="By how much submits may differ; 1 where one clock tells milliseconds.",
+            rich_help_panel="Comparison",
+        ),
+    ] = 0.0,
+    match: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|id|order",
+            help="Jobs are matched by their names, or in the order of submission.",
+            rich_help_panel="Comparison",
+        ),
+    ] = "auto",
+    leave_out_unstarted: Annotated[
+        bool,
+        typer.Option(
+            "--leave-out-unstarted",
+            help="Leave out jobs that started in one stream only or have not ended, instead of "
+            "failing.",
+            rich_help_panel="Comparison",
+        ),
+    ] = False,
+    common: Annotated[
+        bool,
+        typer.Option(
+            "--common",
+            help="Leave out jobs that are in one stream only, instead of failing.",
+            rich_help_panel="Comparison",
+        ),
+    ] = False,
+    nodes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Nodes of the machine; default: the most that were busy at once.",
+            rich_help_panel="Comparison",
+        ),
+    ] = None,
+    seed: Annotated[
+        int,
+        typer.Option(
+            metavar="S", min=0, help="Seed of the draws for the interval.",
+            rich_help_panel="Comparison",
+        ),
+    ] = 0,
+    real_format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Format of REAL and its repetitions where the file does not tell: swf, sacct, "
+            "jobcomp, pbs, parquet or csv.",
+            rich_help_panel="Files",
+        ),
+    ] = None,
+    model_format: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Format of MODEL.", rich_help_panel="Files"),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OURS=THEIRS,...",
+            help="Columns of CSV and Parquet tables, such as start=start_ms,end=end_ms.",
+            rich_help_panel="Files",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for pictures and numbers.",
+                     rich_help_panel="Files"),
+    ] = None,
+    json: AsJson = False,
+) -> None:  # fmt: skip
+    """Compare what a model did with what the real system did, job by job.
+
+    P is the root mean square difference of the times that jobs spent in the system. It is defined
+    for streams of the same jobs only: anything else is an error that names the first job to blame.
+
+    Example: sojourn adequacy real.csv model.csv --reference again.csv --out DIR
+    """
+    from ..adequacy import compare_streams, judge, read_stream, reference_value
+    from ..output import as_json, check_folder
+
+    if out is not None:
+        check_folder(out)
+    mapping = None if columns is None else pairs(columns, "--columns")
+    if match not in ("auto", "id", "order"):
+        raise OptionError(f"--match {match}: choose auto, id or order")
+
+    def read(path: Path, format: str | None) -> Any:
+        return read_stream(path, format=format, columns=mapping)
+
+    truth = read(real, real_format)
+    options: dict[str, Any] = {
+        "within": within,
+        "submit_tolerance": submit_tolerance,
+        "match": match,
+        "unstarted": "leave-out" if leave_out_unstarted else "error",
+        "common": common,
+        "nodes": nodes,
+        "seed": seed,
+    }
+    found = compare_streams(truth, read(model, model_format), **options)
+    repeats = [read(path, real_format) for path in reference or []]
+    ideal = reference_value([truth, *repeats], **options) if repeats else None
+    verdict = judge(found, ideal, maximum)
+    told: dict[str, Any] = {
+        **found.as_dict(),
+        "reference": None if ideal is None else ideal.as_dict(),
+        "verdict": verdict.as_dict(),
+    }
+    if out is not None:
+        _write(found, verdict, told, out)
+    if json:
+        print(as_json(told))
+        return
+    _show(found, ideal, verdict, told)
+    if out is not None:
+        print(f"\nstreams.png, differences.png, adequacy.json in {out}")
+
+
+def _write(found: Adequacy, verdict: Verdict, told: dict[str, Any], out: Path) -> None:
+    from ..output import as_json, staged
+    from ..report import save
+    from ..report.adequacy import stream_differences, stream_pair
+
+    pair, divergence = found.pair, found.divergence
+    begin = float(pair.real.submit[0])
+    tables = {
+        name: {
+            "submit": stream.submit - begin,
+            "start": stream.start - begin,
+            "end": stream.end - begin,
+            "procs": pair.width,
+        }
+        for name, stream in (("real", pair.real), ("model", pair.model))
+    }
+    moments = {}
+    capacity = 1
+    if divergence is not None:
+        capacity = divergence.capacity
+        moments = {"real": divergence.real.time - begin, "model": divergence.model.time - begin}
+    streams = stream_pair(tables, capacity, within=found.within, moments=moments)
+    limit = verdict.limit if verdict.adequate is not None else None
+    gaps = stream_differences(tables["real"]["submit"], found.differences, limit=limit)
+    with staged(out) as place:
+        save(streams, place("streams.png"))
+        save(gaps, place("differences.png"))
+        place("adequacy.json").write_text(as_json(told) + "\n", encoding="utf-8")
+
+
+def _show(found: Adequacy, ideal: Reference | None, verdict: Verdict, told: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    from ._tables import as_number, as_seconds, facts_table, new_console, new_table
+
+    console = new_console()
+    heads = {True: "adequate", False: "not adequate", None: "no verdict"}
+    style = {True: "bold green", False: "bold red", None: "bold"}[verdict.adequate]
+    console.print(
+        Text(f"{heads[verdict.adequate]}: {verdict.because}", style=style), soft_wrap=True
+    )
+    console.print()
+    low, high = found.interval
+    share = 100 * found.different / found.n
+    rows = [
+        ("P (2)", f"{as_seconds(found.P)}, 95 % interval {as_number(low)} to {as_number(high)}"),
+        ("relative", f"{100 * found.relative:.3g} % of the mean residence time"
+         f" {as_seconds(told['mean_residence'])}"),
+        ("median", f"{as_seconds(found.median_abs)} absolute difference of residence times"),
+        ("different", f"{found.different:,} of {found.n:,} jobs ({share:.1f} %) waited another"
+         f" time; {found.half:,} of them make half of P squared"),
+    ]  # fmt: skip
+    if ideal is not None:
+        values = ", ".join(f"{value:.4g}" for _, _, value in ideal.pairs)
+        rows.append(("P_ideal", f"{as_seconds(ideal.ideal)} (of pairs: {values} s)"))
+    if found.pair.matched == "order":
+        rows.append(("matched", "in the order of submission: the jobs' names differ"))
+    if found.pair.shift:
+        rows.append(("clocks", "count from different zeros: set to each other"))
+    if found.pair.unstarted.size:
+        rows.append(("left out", f"{found.pair.unstarted.size:,} jobs that never started or ended"))
+    if found.pair.alone.size:
+        rows.append(("left out", f"{found.pair.alone.size:,} jobs that are in one stream only"))
+    console.print(facts_table(rows))
+    console.print()
+    table = new_table("number of jobs", "P (s)", "different jobs")
+    for prefix in found.prefixes:
+        table.add_row(f"{prefix.n:,}", as_number(prefix.P), f"{prefix.different:,}")
+    console.print(table)
+    if found.classes:
+        console.print()
+        table = new_table("class", "", "jobs", "P (s)", "different", "mean residence (s)")
+        for each in found.classes[:_CLASSES_SHOWN]:
+            table.add_row(each.by, each.name, f"{each.n:,}", as_number(each.P),
+                          f"{each.different:,}", as_number(each.residence))  # fmt: skip
+        console.print(table)
+        if len(found.classes) > _CLASSES_SHOWN:
+            left = len(found.classes) - _CLASSES_SHOWN
+            console.print(Text(f"and {left:,} more classes (--json)", style="dim"))
+    worst = told["worst"][:_WORST_SHOWN]
+    if worst:
+        console.print()
+        resource = found.pair.resource
+        table = new_table("jobs that differ most", resource, "wait, real (s)", "wait, model (s)",
+                          "difference (s)", "of P squared")  # fmt: skip
+        for job in worst:
+            table.add_row(job["job"], f"{job[resource]:,}", as_number(job["wait_real"]),
+                          as_number(job["wait_model"]), _signed(job["difference"]),
+                          f"{100 * job['share']:.1f} %")  # fmt: skip
+        console.print(table)
+    if found.divergence is not None:
+        console.print()
+        _show_divergence(console, found)
+
+
+def _show_divergence(console: Any, found: Adequacy) -> None:
+    from rich.text import Text
+
+    from ._tables import as_number, new_table
+
+    divergence = found.divergence
+    assert divergence is not None
+    what = "other job" if divergence.kind == "order" else "same job, other time"
+    console.print(Text(f"first divergence: start number {divergence.decision:,}, {what}",
+                       style="bold"))  # fmt: skip
+    table = new_table("", "real", "model")
+    sides = (divergence.real, divergence.model)
+    resource = found.pair.resource
+    table.add_row("time (s)", *(as_number(side.time, 12) for side in sides))
+    table.add_row("starts job", *(f"{side.job} ({side.width:,} {resource})" for side in sides))
+    if divergence.kind == "order":
+        table.add_row("other's job at", *(as_number(side.other_start, 12) for side in sides))
+    table.add_row("starts together", *(_few(side.started) for side in sides))
+    table.add_row(f"free {resource}", *(f"{side.free:,} of {divergence.capacity:,}"
+                                        for side in sides))  # fmt: skip
+    table.add_row("running", *(f"{side.running:,} jobs" for side in sides))
+    table.add_row("waiting", *(f"{side.queued:,} jobs" for side in sides))
+    table.add_row("queue", *(_few([f"{job}({width})" for job, width in side.queue])
+                             for side in sides))  # fmt: skip
+    console.print(table)
+
+
+def _few(names: Any, most: int = 4) -> str:
+    shown = " ".join(names[:most])
+    return f"{shown} ..." if len(names) > most else shown
+
+
+def _signed(value: float) -> str:
+    from ._tables import as_number
+
+    return f"+{as_number(value)}" if value > 0 else as_number(value)

@@ -1,0 +1,61 @@
+"""The values that PBS and Torque write: requests, hosts and memory."""
+
+from __future__ import annotations
+
+from ._slurm_fields import kilobytes
+from .jobs import MISSING
+
+__all__ = ["held", "ordered", "requested_memory"]
+
+
+def requested_memory(told: dict[str, str], procs: int) -> float:
+    """Return requested memory per processor (KB), -1 if not told."""
+    each = kilobytes(told.get("Resource_List.pmem", ""))
+    whole = kilobytes(told.get("Resource_List.mem", ""))
+    if each == each:
+        return each
+    return whole / procs if whole == whole and procs > 0 else float(MISSING)
+
+
+def ordered(told: dict[str, str]) -> tuple[int, int]:
+    """Return the processors and nodes that a job asked for, -1 if not told."""
+    nodes = int(told.get("Resource_List.nodect", MISSING))
+    request = told.get("Resource_List.nodes") or told.get("Resource_List.select") or ""
+    # Torque tells a default of one processor beside nodes with several.
+    if told.get("Resource_List.ncpus") and ":ppn=" not in request:
+        return int(told["Resource_List.ncpus"]), nodes
+    procs = total = 0
+    for chunk in filter(None, request.split("+")):
+        first, *rest = chunk.split(":")
+        count = int(first) if first.isdecimal() else 1
+        each = 1
+        for option in rest:
+            name, _, value = option.partition("=")
+            if name in ("ppn", "ncpus") and value.isdecimal():
+                each = int(value)
+        procs, total = procs + count * each, total + count
+    if told.get("Resource_List.procs", "").isdecimal():
+        procs += int(told["Resource_List.procs"])
+    return procs or MISSING, nodes if nodes > 0 else total or MISSING
+
+
+def held(hosts: str) -> tuple[int, int]:
+    """Return the slots and nodes of ``exec_host``, -1 if not told.
+
+    >>> held("n1/0+n1/1+n2/0"), held("n1/0-7+n2/0-7"), held("n1/0*8+n2/0*8"), held("n1/0,2-4")
+    ((3, 2), (16, 2), (16, 2), (4, 1))
+    """
+    slots = 0
+    names: set[str] = set()
+    for part in filter(None, hosts.split("+")):
+        name, _, index = part.partition("/")
+        names.add(name)
+        _, star, times = index.partition("*")
+        if star and times.isdecimal():
+            slots += int(times)
+            continue
+        for span in index.split(","):
+            first, dash, last = span.partition("-")
+            whole = dash and first.isdecimal() and last.isdecimal()
+            slots += int(last) - int(first) + 1 if whole else 1
+    return (slots, len(names)) if names else (MISSING, MISSING)

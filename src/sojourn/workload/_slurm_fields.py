@@ -1,0 +1,256 @@
+"""The values that Slurm prints: instants, durations, limits, memory, node lists and job numbers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..errors import OptionError
+
+__all__ = [
+    "DURATION",
+    "INSTANT",
+    "JOB",
+    "JobNumber",
+    "duration",
+    "expand_nodes",
+    "instant",
+    "job_number",
+    "kilobytes",
+    "limit",
+    "memory",
+    "tasks",
+    "trackable",
+    "zone_of",
+]
+
+_UNKNOWN = frozenset({"", "unknown", "none", "n/a", "(null)", "invalid", "partition_limit"})
+_ENDLESS = frozenset({"unlimited", "infinite"})
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+_MOST = 1 << 20
+"""Names or tasks that one bracket may stand for."""
+
+INSTANT = re.compile(
+    r"(?i:|unknown|none|n/a|\d{1,12}(\.\d*)?"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(z|[+-]\d\d:?\d\d)?)"
+)
+DURATION = re.compile(
+    r"(?i:|unknown|none|n/a|invalid|unlimited|infinite|partition_limit"
+    r"|(\d+-)?(\d+:){0,2}\d+(\.\d*)?)"
+)
+JOB = re.compile(r"(\d{1,18})(?:_(?:(\d{1,18})|\[([^\]]*)\]?)|\+(\d{1,9}))?(?:\.(.+))?")
+
+
+def zone_of(name: str) -> tzinfo:
+    """Return a time zone by its name, such as ``Europe/Moscow`` or ``UTC``."""
+    from zoneinfo import ZoneInfo
+
+    if name.upper() == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise OptionError(
+            f"timezone '{name}' is unknown; give a name such as Europe/Berlin, or UTC"
+        ) from None
+
+
+@lru_cache(maxsize=1 << 16)
+def instant(text: str, zone: tzinfo = UTC) -> float:
+    """Return a moment as Unix time (s); nan for one that is not known.
+
+    >>> instant("2021-02-11T22:36:19"), instant("2021-02-11T23:36:19+01:00"), instant("Unknown")
+    (1613082979.0, 1613082979.0, nan)
+    """
+    word = text.strip()
+    if word.lower() in _UNKNOWN:
+        return math.nan
+    if word.replace(".", "", 1).isdecimal():
+        return float(word)
+    moment = datetime.fromisoformat(word)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()
+
+
+@lru_cache(maxsize=1 << 14)
+def duration(text: str) -> float:
+    """Return a length of time (s); nan for one that is not known, inf for one without end.
+
+    >>> duration("1-02:03:04"), duration("03:04"), duration("01:07.402"), duration("2-12")
+    (93784.0, 184.0, 67.402, 216000.0)
+    """
+    word = text.strip().lower()
+    if word in _UNKNOWN:
+        return math.nan
+    if word in _ENDLESS:
+        return math.inf
+    days, dash, rest = word.rpartition("-")
+    parts = [float(part) for part in rest.split(":")]
+    if len(parts) > 3:
+        raise ValueError(text)
+    # After days come hours, as in 2-12; else the last part is seconds.
+    sizes = (_HOUR, _MINUTE, 1.0) if dash else (_HOUR, _MINUTE, 1.0)[3 - len(parts) :]
+    total = sum(size * part for size, part in zip(sizes, parts, strict=False))
+    return total + (_DAY * int(days) if dash else 0.0)
+
+
+@lru_cache(maxsize=1 << 12)
+def limit(text: str) -> float:
+    """Return a time limit (s): as `duration`, but a plain number counts minutes."""
+    word = text.strip()
+    return _MINUTE * float(word) if word.isdecimal() else duration(word)
+
+
+_SIZES = {"": 1.0, "K": 1024.0, "M": 1024.0**2, "G": 1024.0**3, "T": 1024.0**4, "P": 1024.0**5}
+_MEMORY = re.compile(r"(\d+(?:\.\d*)?)([KMGTP]?)B?([nc]?)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=1 << 12)
+def kilobytes(text: str, unit: str = "") -> float:
+    """Return an amount of memory in KB; nan if not known.
+
+    Parameters
+    ----------
+    text : such as ``114944K`` or ``0.5G``.
+    unit : of a number without one: K, M, G, T or P; by default bytes.
+    """
+    return _amount(text, unit)[0]
+
+
+def _amount(text: str, unit: str) -> tuple[float, str]:
+    word = text.strip()
+    if word.lower() in _UNKNOWN:
+        return math.nan, ""
+    found = _MEMORY.fullmatch(word)
+    if found is None:  # Slurm writes 16? and the like where a counter overflowed.
+        return math.nan, ""
+    size = _SIZES[(found[2] or unit).upper()]
+    return float(found[1]) * size / 1024.0, found[3].lower()
+
+
+@lru_cache(maxsize=1 << 12)
+def memory(text: str, nodes: int, procs: int) -> float:
+    """Return requested memory per processor (KB), -1 if not known.
+
+    ``2800Mc`` is per processor, ``4Gn`` per node, ``16G`` of the whole job; ``0`` stands for all
+    memory of a node, which is not a number.
+    """
+    total, per = _amount(text, "M")
+    if not total > 0:
+        return -1.0
+    if per == "c":
+        return total
+    if procs <= 0 or (per == "n" and nodes <= 0):
+        return -1.0
+    return total * (nodes if per == "n" else 1) / procs
+
+
+@lru_cache(maxsize=1 << 12)
+def trackable(text: str) -> dict[str, str]:
+    """Return trackable resources by name: ``cpu=16,mem=16G,node=2``."""
+    pairs = (part.partition("=") for part in text.split(",") if "=" in part)
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+class JobNumber(NamedTuple):
+    """A job's number in its parts.
+
+    Parameters
+    ----------
+    job : the number itself.
+    task : of an array; None if the job is none.
+    pending : tasks of an array that wait, as written; None if it is no such record.
+    component : of a heterogeneous job; None if the job is none.
+    step : name of a step; None for the job itself.
+    """
+
+    job: int
+    task: int | None
+    pending: str | None
+    component: int | None
+    step: str | None
+
+    @property
+    def label(self) -> str:
+        """The job without its step, as Slurm writes it."""
+        if self.task is not None:
+            return f"{self.job}_{self.task}"
+        return f"{self.job}+{self.component}" if self.component is not None else str(self.job)
+
+
+def job_number(text: str) -> JobNumber:
+    """Take a job's number apart.
+
+    >>> job_number("12_3.batch").label, job_number("12+1.0").step, job_number("12_[4-7%2]").pending
+    ('12_3', '0', '4-7%2')
+    """
+    found = JOB.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(text)
+    job, task, pending, component, step = found.groups()
+    return JobNumber(
+        int(job),
+        None if task is None else int(task),
+        pending,
+        None if component is None else int(component),
+        step,
+    )
+
+
+def tasks(pending: str) -> list[int]:
+    """Return the tasks of an array that wait; those that Slurm left out of a long list are not in.
+
+    >>> tasks("4-7%2"), tasks("1,3,10-20:5"), tasks("1-2,...")
+    ([4, 5, 6, 7], [1, 3, 10, 15, 20], [1, 2])
+    """
+    listed = pending.partition("%")[0].replace("...", "")
+    found: list[int] = []
+    for part in filter(None, (part.strip() for part in listed.split(","))):
+        span, _, step = part.partition(":")
+        first, dash, last = span.partition("-")
+        found.extend(range(int(first), int(last if dash else first) + 1, int(step or 1)))
+        if len(found) > _MOST:
+            raise ValueError(pending)
+    return found
+
+
+@lru_cache(maxsize=1 << 12)
+def expand_nodes(text: str) -> tuple[str, ...]:
+    """Return the nodes of a list, by name.
+
+    >>> expand_nodes("n[1-3,7],m01"), expand_nodes("r[0-1]n[08-09]"), expand_nodes("None assigned")
+    (('n1', 'n2', 'n3', 'n7', 'm01'), ('r0n08', 'r0n09', 'r1n08', 'r1n09'), ())
+    """
+    if text.strip().lower() in _UNKNOWN | {"none assigned"}:
+        return ()
+    return tuple(name for part in _outside(text.strip()) for name in _expanded(part))
+
+
+def _outside(text: str) -> Iterator[str]:
+    """Yield what stands between the commas that are in no bracket."""
+    yield from (part for part in re.findall(r"(?:\[[^\]]*\]|[^,\[])+", text) if part.strip())
+
+
+def _expanded(part: str) -> Iterator[str]:
+    pieces = re.split(r"\[([^\]]*)\]", part.strip())
+    choices = [[piece] if k % 2 == 0 else _numbers(piece) for k, piece in enumerate(pieces)]
+    if math.prod(map(len, choices)) > _MOST:
+        raise ValueError(part)
+    return ("".join(names) for names in itertools.product(*choices))
+
+
+def _numbers(ranges: str) -> list[str]:
+    names: list[str] = []
+    for span in ranges.split(","):
+        first, dash, last = span.partition("-")
+        if not dash:
+            names.append(first)
+            continue
+        if int(last) - int(first) >= _MOST:
+            raise ValueError(ranges)
+        names.extend(f"{k:0{len(first)}d}" for k in range(int(first), int(last) + 1))
+    return names

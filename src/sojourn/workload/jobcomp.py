@@ -1,0 +1,142 @@
+"""Completion logs of Slurm, as its plugin ``jobcomp/filetxt`` writes them [slurm]."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from datetime import tzinfo
+
+from ..errors import LogError
+from ._accounting import ENDED, Accounting, Record, account, check_width, found
+from ._lines import parse_lines
+from ._slurm_fields import expand_nodes, instant, limit, zone_of
+from .jobs import MISSING, Jobs
+from .sacct import LACKS as SACCT_LACKS
+
+__all__ = ["LACKS", "jobcomp_accounting", "read_jobcomp"]
+
+LACKS = (*SACCT_LACKS, "jobs that have not ended", "runs that ended in a requeue")
+"""Events that a completion log does not tell."""
+
+_KEYS = (
+    *("JobId", "UserId", "GroupId", "Name", "JobState", "Partition", "TimeLimit", "StartTime"),
+    *("EndTime", "NodeList", "NodeCnt", "ProcCnt", "WorkDir", "ReservationName", "Gres", "Tres"),
+    *("Account", "QOS", "WcKey", "Cluster", "SubmitTime", "EligibleTime", "ArrayJobId"),
+    *("ArrayTaskId", "HetJobId", "HetJobOffset", "PackJobId", "PackJobOffset", "DerivedExitCode"),
+    *("ExitCode", "Comment", "AdminComment", "FailedNode"),
+)
+# Names and folders may have blanks in them, so only known keys end a value.
+_SPLIT = re.compile(rf"(?:^|\s)({'|'.join(_KEYS)})=")
+_NUMBER = re.compile(r".*\((\d+)\)")
+
+
+def read_jobcomp(
+    path: str | os.PathLike[str],
+    *,
+    strict: bool = False,
+    width: str = "requested",
+    timezone: str = "UTC",
+) -> Jobs:
+    """Read jobs from a log of ``jobcomp/filetxt``.
+
+    Parameters
+    ----------
+    path : the log, plain or packed with gzip or xz.
+    strict : raise at the first malformed line, instead of skipping and counting it.
+    width : as in `read_sacct`; such a log tells allocated processors and nodes only.
+    timezone : of instants that tell none, such as ``Europe/Moscow``.
+
+    Returns
+    -------
+    Jobs
+        As from `read_sacct`.
+    """
+    check_width(width)
+    return jobcomp_accounting(path, strict=strict, timezone=timezone).jobs(width)
+
+
+def jobcomp_accounting(
+    path: str | os.PathLike[str], *, strict: bool = False, timezone: str = "UTC"
+) -> Accounting:
+    """Read the runs of jobs from a log of ``jobcomp/filetxt``; parameters as in `read_jobcomp`."""
+    zone = zone_of(timezone)
+    records, bad = parse_lines(
+        path, lambda text, line: _record(path, text, line, zone), "jobcomp/filetxt", strict=strict
+    )
+    skipped = found("bad-line", "skip", "no record of jobcomp/filetxt", bad, "line")
+    return account(records, str(path), skipped, LACKS)
+
+
+def _record(path: str | os.PathLike[str], text: str, line: int, zone: tzinfo) -> Record:
+    marks = list(_SPLIT.finditer(text))
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    # A name may look like a key; Slurm writes its own after it.
+    told = {mark[1]: text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=False)}
+    field = "JobId"
+    try:
+        job = int(told[field])
+        field = "SubmitTime"
+        submit = instant(told[field], zone)
+        field = "StartTime"
+        start = instant(told[field], zone)
+        field = "EndTime"
+        end = instant(told[field], zone)
+        field = "EligibleTime"
+        eligible = instant(told.get(field, ""), zone)
+        field = "TimeLimit"
+        ordered = limit(told.get(field, ""))
+        field = "NodeList"
+        names = expand_nodes(told.get(field, ""))
+        field = "NodeCnt"
+        nodes = int(told.get(field) or len(names) or MISSING)
+        field = "ProcCnt"
+        procs = int(told.get(field) or MISSING)
+    except KeyError:
+        raise LogError(path, f"has no {field}=; correct or remove the line", line=line) from None
+    except (ValueError, OverflowError):
+        shown = told[field][:40]
+        raise LogError(
+            path, f"'{shown}' is no value of it; correct or remove the line", line=line, field=field
+        ) from None
+    state = told.get("JobState", "").partition(" ")[0]
+    if start == end and state in ENDED and "NodeList" in told and not names:
+        start = math.nan
+    return Record(
+        label=_label(told, job),
+        job=job,
+        submit=submit,
+        eligible=eligible,
+        start=start,
+        end=end,
+        limit=ordered,
+        requested=MISSING,
+        allocated=procs,
+        nodes=nodes if nodes > 0 else MISSING,
+        memory=float(MISSING),
+        cpu_time=math.nan,
+        resident=math.nan,
+        state=state,
+        user=_number(told.get("UserId", "")),
+        group=_number(told.get("GroupId", "")),
+        queue=told.get("Partition", ""),
+        node_list=told.get("NodeList", ""),
+        line=line,
+    )
+
+
+def _label(told: dict[str, str], job: int) -> str:
+    array, task = told.get("ArrayJobId", ""), told.get("ArrayTaskId", "")
+    if array.isdecimal() and array != "0" and task.isdecimal():
+        return f"{array}_{task}"
+    whole = told.get("HetJobId") or told.get("PackJobId") or ""
+    part = told.get("HetJobOffset") or told.get("PackJobOffset") or ""
+    if whole.isdecimal() and whole != "0" and part.isdecimal():
+        return f"{whole}+{part}"
+    return str(job)
+
+
+def _number(name: str) -> str:
+    """Return the number of ``user5(1005)``."""
+    match = _NUMBER.fullmatch(name)
+    return match[1] if match else name
