@@ -9,18 +9,35 @@ from typing import TypeVar
 from ..errors import LogError
 from ._files import read_bytes
 
-__all__ = ["parse_lines", "read_text"]
+__all__ = ["parse_lines", "read_raw", "read_text"]
 
 T = TypeVar("T")
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
-    """Return a text file as text, whatever its line ends."""
+def read_raw(
+    path: str | os.PathLike[str],
+    *,
+    kind: str = "text log",
+    wanted: str = "a log with at least one job",
+) -> bytes:
+    """Return the bytes of a text file that is neither empty nor binary.
+
+    Parameters
+    ----------
+    path : the file, plain or packed.
+    kind, wanted : what it should be, and hold, for the message when it does not.
+    """
     data = read_bytes(path)
-    if not data.strip():
-        raise LogError(path, "is empty; give a log with at least one job")
+    if not data or data.isspace():
+        raise LogError(path, f"is empty; give {wanted}")
     if b"\0" in data:
-        raise LogError(path, "is a binary file, not a text log; check the file's format")
+        raise LogError(path, f"is a binary file, not a {kind}; check the file's format")
+    return data
+
+
+def read_text(path: str | os.PathLike[str], **said: str) -> str:
+    """Return a text file as text, whatever its line ends; `said` as in `read_raw`."""
+    data = read_raw(path, **said)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, LogError, OptionError
 from ._columns import assemble, choose
-from ._files import open_atomic, read_bytes
+from ._files import open_atomic
+from ._lines import read_text
 from ._text import formatted
 from .jobs import SCHEMA, Jobs
 
@@ -41,16 +42,7 @@ def read_table(
     """
     if len(sep) != 1 or sep in '"\r\n':
         raise OptionError(f"sep must be one character that is no quote or line end, not {sep!r}")
-    data = read_bytes(path)
-    if not data.strip():
-        raise LogError(path, "is empty; give a table with a line of column names")
-    if b"\0" in data:
-        raise LogError(path, "is a binary file, not a table; check the file's format")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")
-    del data
+    text = read_text(path, kind="table", wanted="a table with a line of column names")
     reader = csv.reader(
         io.StringIO(text, newline=""), delimiter=sep, skipinitialspace=True, strict=True
     )

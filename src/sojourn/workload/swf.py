@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from ..errors import LogError
 from ._columns import widths
-from ._files import open_atomic, read_bytes
+from ._files import open_atomic
 from ._kinds import COMMENT, EXACT, GOOD, MALFORMED, NOT_INTEGER, TOO_FEW, TOO_LARGE, TOO_MANY
+from ._lines import read_raw
 from ._report import EXAMPLES, CleaningReport, Finding
 from ._text import formatted
 from .jobs import SWF_FIELDS, Header, Jobs
@@ -192,11 +193,7 @@ def _advice(kind: int, fields: int) -> str:
 
 
 def _text_of(path: str | os.PathLike[str]) -> bytes:
-    data = read_bytes(path)
-    if not data or data.isspace():
-        raise LogError(path, "is empty; give a log with at least one job")
-    if b"\0" in data:
-        raise LogError(path, "is a binary file, not a text log; check the file's format")
+    data = read_raw(path)
     return data if data.endswith(b"\n") else data + b"\n"
 
 
