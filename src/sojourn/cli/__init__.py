@@ -31,6 +31,7 @@ from . import (
     plan,
     simulate,
     stability,
+    virtual,
 )
 
 __all__ = ["app", "main"]
@@ -48,7 +49,7 @@ app = typer.Typer(
 
 for _verb in (
     *(demo, simulate, peas, compare, inspect, cluster),
-    *(stability, plan, fit, limits, adequacy),
+    *(stability, plan, fit, limits, adequacy, virtual),
     *(generate, convert),
 ):
     _verb.register(app)

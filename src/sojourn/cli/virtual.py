@@ -1,0 +1,181 @@
+"""``sojourn virtual``: a real Slurm with virtual nodes, on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ._options import AsJson
+
+if TYPE_CHECKING:
+    from ..adequacy.virtual import Need, Run
+
+_INTERRUPTED = 130
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    verbs = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+    verbs.command(name="check")(check)
+    verbs.command(name="run")(run)
+    app.add_typer(
+        verbs,
+        name="virtual",
+        help="Run a stream of jobs on a real Slurm with virtual nodes.\n\n"
+        "Example: sojourn virtual run stream.csv --nodes 16 --mode model --repeat 2 --out DIR",
+    )
+
+
+def check(json: AsJson = False) -> None:
+    """Tell what is missing on this machine, and what to install. Installs nothing.
+
+    Example: sojourn virtual check
+    """
+    from ..adequacy.virtual import MODES, advice, missing_for, remarks, slurm_version
+    from ..adequacy.virtual import check as examine
+
+    needs = examine()
+    missing = [need for need in needs if need.path is None and need.modes]
+    ready = {mode: not missing_for(mode) for mode in MODES}
+    if json:
+        from dataclasses import asdict
+
+        from ..output import as_json
+
+        told = {
+            "ready": ready,
+            "slurm": slurm_version(),
+            "needs": [asdict(need) for need in needs],
+            "install": advice(missing) if missing else None,
+            "remarks": remarks(),
+        }
+        print(as_json(told))
+        return
+    _show_needs(needs)
+    print()
+    for mode, good in ready.items():
+        print(f"{mode} time: {'ready' if good else 'not possible here'}")
+    for line in remarks():
+        print(f"note: {line}")
+    if missing:
+        print(f"\n{advice(missing)}")
+
+
+def _show_needs(needs: list[Need]) -> None:
+    from ._tables import new_console, new_table
+
+    table = new_table("program", "found", "for")
+    for need in needs:
+        found = need.path or ("missing" if need.modes else "not there (an extra)")
+        table.add_row(need.name, found, need.purpose)
+    for column in table.columns:
+        column.justify = "left"
+    new_console().print(table)
+
+
+def run(
+    stream: Annotated[
+        Path,
+        typer.Argument(
+            metavar="STREAM", help="Table with columns id, submit, nodes, run, limit_min."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results.")],
+    nodes: Annotated[int, typer.Option(metavar="N", min=1, help="Virtual nodes.")] = 16,
+    mode: Annotated[
+        str,
+        typer.Option(
+            metavar="real|model",
+            help="real: jobs sleep for as long as they run; model: time is moved on when nothing "
+            "is under way.",
+        ),
+    ] = "real",
+    conf: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A slurm.conf whose scheduling lines are taken over; default: Slurm's defaults.",
+        ),
+    ] = None,
+    repeat: Annotated[int, typer.Option(metavar="R", min=1, help="Repetitions.")] = 1,
+    auth: Annotated[
+        str,
+        typer.Option(
+            metavar="none|munge",
+            help="none: any local user can submit jobs while it lasts, and they run as you; "
+            "munge: a munge daemon of its own keeps others out.",
+        ),
+    ] = "none",
+    json: AsJson = False,
+) -> None:
+    """Send a stream of jobs through a real Slurm, and write when each was started and ended.
+
+    Everything is started on the loopback in a temporary folder, and stopped at the end, also after
+    Ctrl-C. Each repetition is written when it has ended.
+
+    Example: sojourn virtual run stream.csv --nodes 16 --conf slurm.conf --repeat 2 --out DIR
+    """
+    from ..adequacy.virtual import check_plan, read_scheduling, read_stream, run_stream
+    from ..output import as_json, check_folder
+    from ._progress import progress
+
+    jobs = read_stream(stream)
+    scheduling = read_scheduling(conf)
+    check_plan(jobs, nodes, mode, auth)
+    check_folder(out)
+    if not json:
+        _warn(auth, scheduling.left)
+    told = []
+    try:
+        for k in range(1, repeat + 1):
+            with progress(f"repetition {k} of {repeat}") as report:
+                done = run_stream(
+                    jobs, nodes, mode=mode, conf=scheduling, auth=auth, progress=report
+                )
+            files = _write(done, out, k)
+            told.append({"repetition": k, **done.as_dict(), "files": files})
+            if not json:
+                _show(done, files, k)
+    except KeyboardInterrupt:
+        if not told:
+            raise
+        print(f"interrupted; {len(told)} of {repeat} repetitions are in {out}")
+        raise SystemExit(_INTERRUPTED) from None
+    if json:
+        print(as_json({"nodes": nodes, "left_aside": scheduling.left, "repetitions": told}))
+    elif repeat > 1:
+        print(f"\nTry: sojourn adequacy {out / 'run-1.csv'} {out / 'run-2.csv'}")
+
+
+def _warn(auth: str, left: tuple[str, ...]) -> None:
+    from ..adequacy.virtual import exposure
+
+    if auth == "none":
+        print(f"note: {exposure()}")
+    if left:
+        print(f"note: left aside of the slurm.conf: {', '.join(left)}")
+
+
+def _write(done: Run, out: Path, k: int) -> list[str]:
+    from ..output import as_json, staged, write_rows
+
+    names = [f"run-{k}.csv", f"run-{k}.json", f"run-{k}.slurm.conf", f"run-{k}.slurmctld.log.gz"]
+    with staged(out) as place:
+        write_rows(place(names[0]), done.rows)
+        place(names[1]).write_text(as_json(done.as_dict()) + "\n", encoding="utf-8")
+        place(names[2]).write_text(done.conf, encoding="utf-8")
+        place(names[3]).write_bytes(done.log)
+    return names
+
+
+def _show(done: Run, files: list[str], k: int) -> None:
+    from ._tables import as_seconds
+
+    waits = [row["start"] - row["submit"] for row in done.rows if row["start"] != ""]
+    mean = sum(waits) / max(len(waits), 1)
+    print(
+        f"repetition {k}: {len(done.rows):,} jobs, mean wait {as_seconds(mean)}, "
+        f"{as_seconds(done.span)} in {as_seconds(done.seconds)} (x {done.speed:.0f}), {files[0]}"
+    )

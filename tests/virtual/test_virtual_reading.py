@@ -1,0 +1,93 @@
+"""The controller's log and its job completions, as rows."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sojourn.adequacy.virtual import COLUMNS, ControllerLog, collect
+
+LOG = """\
+[2026-01-02T03:04:05.000] slurmctld version 22.05.8 started on cluster virtual
+[2026-01-02T03:04:06.213] _slurm_rpc_submit_batch_job: JobId=1 InitPrio=4294901759 usec=869
+[2026-01-02T03:04:06.500] debug:  sched: Running job scheduler for full queue.
+[2026-01-02T03:04:06.501] sched: Allocate JobId=1 NodeList=n[1-6] #CPUs=6 Partition=main
+[2026-01-02T03:04:07.100] _slurm_rpc_submit_batch_job: JobId=2 InitPrio=4294901758 usec=8
+[2026-01-02T03:04:07.200] debug:  sched/backfill: _attempt_backfill: beginning
+[2026-01-02T03:04:07.201] sched/backfill: _start_job: Started JobId=2 in main on n[7,9]
+[2026-01-02T03:04:09.300] _slurm_rpc_submit_batch_job: JobId=3 InitPrio=4294901757 usec=8
+[2026-01-02T03:04:36.600] _job_complete: JobId=1 WEXITSTATUS 0
+[2026-01-02T03:04:36.601] _job_complete: JobId=1 done
+[2026-01-02T03:05:37.000] Time limit exhausted for JobId=2
+"""
+COMPLETIONS = """\
+JobId=1 UserId=a(1) Name=j10 JobState=COMPLETED TimeLimit=1 StartTime=2026-01-02T03:04:06 \
+NodeList=n[1-6] NodeCnt=6 SubmitTime=2026-01-02T03:04:06 EligibleTime=2026-01-02T03:04:06
+JobId=2 UserId=a(1) Name=j11 JobState=TIMEOUT TimeLimit=1 StartTime=2026-01-02T03:04:07 \
+NodeList=n[7,9] NodeCnt=2 SubmitTime=2026-01-02T03:04:07 EligibleTime=2026-01-02T03:04:08
+"""
+ZERO = datetime(2026, 1, 2, 3, 4, 6, 200_000, tzinfo=UTC).timestamp()
+
+
+def _written(tmp_path):
+    (tmp_path / "log").write_text(LOG)
+    (tmp_path / "completions").write_text(COMPLETIONS)
+    return ControllerLog(tmp_path / "log"), tmp_path / "completions"
+
+
+def test_rows_have_milliseconds_nodes_and_the_loop_that_started_them(tmp_path):
+    log, completions = _written(tmp_path)
+    first, second, third = collect(log, completions, {1: 10, 2: 11, 3: 12}, ZERO)
+    assert tuple(first) == COLUMNS
+    assert list(first.values()) == [
+        *(10, 0.013, 0.013, 0.301, 30.401),
+        *(6, "n[1-6]", "COMPLETED", "main"),
+    ]
+    # Eligible later than submitted is known in whole seconds only.
+    assert list(second.values()) == [
+        *(11, 0.9, 1.8, 1.001, 90.8),
+        *(2, "n[7,9]", "TIMEOUT", "backfill"),
+    ]
+    assert (third["start"], third["end"], third["state"]) == ("", "", "UNKNOWN")
+
+
+def test_a_log_is_read_as_it_grows_also_by_half_lines(tmp_path):
+    path = tmp_path / "log"
+    log = ControllerLog(path)
+    log.read()
+    assert log.waiting == 0
+    for cut in range(0, len(LOG) + 7, 7):
+        path.write_text(LOG[:cut])
+        log.read()
+    assert set(log.submits) == {1, 2, 3}
+    assert {job: event.kind for job, event in log.starts.items()} == {1: "main", 2: "backfill"}
+    assert set(log.ends) == {1, 2}
+    assert log.waiting == 1
+    assert log.changed - ZERO > 90
+    assert round(log.last_pass - ZERO, 3) == 0.3
+
+
+def test_which_loops_have_looked_since_anything_changed(tmp_path):
+    path = tmp_path / "log"
+    log = ControllerLog(path)
+    told = []
+    lines = [
+        *LOG.splitlines()[:8],
+        "[2026-01-02T03:04:10.000] debug:  sched/backfill: _attempt_backfill: beginning",
+        "[2026-01-02T03:04:10.500] debug:  sched: Running job scheduler for default depth.",
+    ]
+    for line in lines:
+        with open(path, "a") as file:
+            file.write(f"{line}\n")
+        log.read()
+        told.append((sorted(log.passes), log.is_called))
+    assert told[1:] == [
+        ([], True),  # submitted
+        (["main pass"], False),
+        ([], False),  # started
+        ([], True),
+        (["backfill pass"], True),
+        ([], True),
+        ([], True),
+        (["backfill pass"], True),
+        (["backfill pass", "short pass"], False),
+    ]
