@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import LogError, OptionError
-from .measures import clock_at, step_integral
+from .measures import clock_at, product_sum, step_integral
 from .workload._files import read_bytes
 from .workload.jobs import Header
 
@@ -365,7 +365,7 @@ def electricity_cost(
     # A clock that begins near the first step is as fine as it can be.
     local = local - np.floor(local[0] / _WEEK) * _WEEK
     paid = np.diff(tariff.paid_until(local))
-    return float(np.dot(paid, watts[:-1])) / _JOULES_PER_KWH
+    return product_sum(paid, watts[:-1]) / _JOULES_PER_KWH
 
 
 def emissions(time: Floats, watts: Floats, carbon: Carbon) -> float:
@@ -390,4 +390,4 @@ def emissions(time: Floats, watts: Floats, carbon: Carbon) -> float:
             f"lasts from {time[0]:.15g} s to {time[-1]:.15g} s; give a series that covers it"
         )
     emitted = np.diff(clock_at(np.asarray(time), carbon.time, carbon.grams))
-    return float(np.dot(emitted, watts[:-1])) / _JOULES_PER_KWH
+    return product_sum(emitted, watts[:-1]) / _JOULES_PER_KWH

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from .engine.drive import Run
 from .engine.state import EFFECTIVE, IN_SERVICE, POTENTIAL, QUEUE, WASTE
 from .errors import RunError
+from .measures import product_sum
 
 __all__ = ["check_bill", "check_run"]
 
@@ -34,7 +35,7 @@ def check_run(run: Run, fastest: float, slowness: Floats | float) -> None:
     total, procs = run.state.total, run.state.held
     grain = _grain(run)
     coarse = grain * fastest * float(procs.sum())
-    done = float(np.dot(procs, run.jobs.work * slowness))
+    done = product_sum(procs, run.jobs.work * slowness)
     _must_equal("work done and the sum of job areas", total[EFFECTIVE], done, coarse)
     lapse = float(np.sum(run.state.end - run.jobs.submit))
     present = total[QUEUE] + total[IN_SERVICE]
@@ -46,7 +47,7 @@ def check_run(run: Run, fastest: float, slowness: Floats | float) -> None:
 
 def check_bill(run: Run, bill: float, watts: Floats) -> None:
     """Check the energy bill (J) against the integral of the power at each recorded instant."""
-    integral = float(np.dot(np.diff(run.rows("time")), watts[:-1]))
+    integral = product_sum(np.diff(run.rows("time")), watts[:-1])
     _must_equal("the energy bill", bill, integral, _grain(run) * float(watts.sum()))
 
 

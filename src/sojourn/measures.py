@@ -25,6 +25,7 @@ __all__ = [
     "energy_rate",
     "job_wasting",
     "potential_load",
+    "product_sum",
     "slowdown",
     "step_integral",
     "sum_by_job",
@@ -89,12 +90,20 @@ def time_average(
     return float(np.sum(np.diff(edges) * value) / (finish - begin))
 
 
+def product_sum(a: Floats, b: Floats) -> float:
+    """Sum of the products, the same on every machine.
+
+    The last bits of a dot product depend on the number of threads of the linear algebra.
+    """
+    return float(np.sum(a * b))
+
+
 def step_integral(time: Floats, value: Floats) -> float:
     """Integral of a piecewise constant value from the first instant to the last.
 
     Of power steps in watts this is their energy in joules.
     """
-    return float(np.dot(np.diff(time), value[:-1]))
+    return product_sum(np.diff(time), value[:-1])
 
 
 def workload_average(
@@ -164,7 +173,7 @@ def _weighted_mean(values: Floats, weight: NDArray[Any]) -> float:
     counted = weight > 0
     if not counted.any():
         return float("nan")
-    return float(np.dot(values[counted], weight[counted]) / weight[counted].sum())
+    return product_sum(values[counted], weight[counted]) / float(weight[counted].sum())
 
 
 def average_wait(wait: Floats) -> float:

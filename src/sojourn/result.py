@@ -352,7 +352,7 @@ class Result:
         def mean(integral: float) -> float:
             return float(integral / span) if span > 0 else float("nan")
 
-        area = float(np.dot(self._run.state.held, self._service))
+        area = measures.product_sum(self._run.state.held, self._service)
         epochs, rates = self._epochs
         lasted = np.diff(np.append(epochs, max(end.max(), epochs[-1])))
         shares = {f"{r:g}": mean(lasted[rates == r].sum()) for r in np.unique(rates)}

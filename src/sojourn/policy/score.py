@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -115,6 +115,7 @@ def _read(formula: Formula, places: set[int]) -> set[str]:
     return found
 
 
+@cache
 def _compile(formula: Formula, signature: Any, house: bool, columns: str) -> Any:
     import numba
 
