@@ -1,8 +1,8 @@
 """The house decorator: how every kernel is compiled and where it is kept.
 
-Compiled code is cached in a folder named after the package version and a digest of the engine's
-sources, so an edited callee can never leave a stale caller behind, and a read-only installation
-caches in the user's own cache folder.
+Compiled code is cached in a folder named after the package version and a digest of the sources of
+the engine and of the kernel's own folder, so an edited callee can never leave a stale caller
+behind, and a read-only installation caches in the user's own cache folder.
 """
 
 from __future__ import annotations
@@ -27,26 +27,35 @@ from .__about__ import __version__
 __all__ = ["cache_folder", "called", "compiled", "inlined", "is_cold", "notice_if_cold", "spliced"]
 
 
-def _source_digest() -> str:
+_HERE = Path(__file__).resolve()
+_ENGINE_FOLDER = _HERE.parent / "engine"
+
+
+@cache
+def _source_digest(folder: Path) -> str:
     digest = hashlib.sha256(numba.__version__.encode())
-    here = Path(__file__).resolve()
-    for path in [here, *sorted((here.parent / "engine").glob("*.py"))]:
+    folders = {_ENGINE_FOLDER: None, folder: None}
+    for path in [_HERE, *(path for each in folders for path in sorted(each.glob("*.py")))]:
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
 @cache
-def cache_folder() -> Path:
+def cache_folder(sources: Path = _ENGINE_FOLDER) -> Path:
     """Where compiled kernels are kept: ``SOJOURN_CACHE_DIR``, else the user's cache folder.
 
     Where that cannot be written, a folder of this user's among the temporary files.
+
+    Parameters
+    ----------
+    sources : the folder of the package that holds the kernel and the parts it calls.
     """
     root = os.environ.get("SOJOURN_CACHE_DIR")
     if root is None:
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         root = str(Path(base) / "sojourn")
-    name = f"{__version__}-{_source_digest()}"
+    name = f"{__version__}-{_source_digest(sources)}"
     folder = Path(root) / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -60,10 +69,12 @@ def cache_folder() -> Path:
 
 
 @contextlib.contextmanager
-def _house_cache() -> Iterator[None]:
+def _house_cache(function: Callable[..., Any]) -> Iterator[None]:
     """Let Numba place a function's cache in our folder, and nobody else's functions."""
     before = config.CACHE_DIR
-    config.CACHE_DIR = str(cache_folder())
+    sources = Path(function.__code__.co_filename).resolve().parent
+    is_ours = _HERE.parent in sources.parents
+    config.CACHE_DIR = str(cache_folder(sources if is_ours else _ENGINE_FOLDER))
     try:
         yield
     finally:
@@ -105,7 +116,7 @@ _announced: set[str] = set()
 
 
 def compiled(
-    signature: Any = None, *, allocates: bool = False, pointer: bool = False
+    signature: Any = None, *, allocates: bool = False, pointer: bool = False, slow: str = ""
 ) -> Callable[..., Any]:
     """Compile a kernel: cached, without the interpreter lock, NumPy's error model.
 
@@ -115,16 +126,18 @@ def compiled(
     allocates : whether it makes arrays. One that does not is compiled without reference counts,
         which otherwise cost more than the work between them.
     pointer : whether it is handed to kernels as a function pointer.
+    slow : what the user is told to wait for; the engine's kernels need not say it.
     """
     options = {**_OPTIONS, "_nrt": allocates, "no_cfunc_wrapper": not pointer}
 
     def decorate(function: Callable[..., Any]) -> Any:
-        with _house_cache():
+        with _house_cache(function):
             kernel = numba.njit(cache=True, **options)(function)
         if signature is not None and not config.DISABLE_JIT:
             # As njit with a signature does, but with a word first where it takes long.
-            if function.__module__.startswith(_ENGINE):
-                notice_if_cold(kernel, "the engine")
+            what = "the engine" if function.__module__.startswith(_ENGINE) else slow
+            if what:
+                notice_if_cold(kernel, what)
             kernel.compile(signature)
             kernel.disable_compile()
         return kernel

@@ -243,7 +243,7 @@ def _add(name: str, folder: Path) -> dict[str, Any]:
 
 
 def test_walk_through_a_policy(monkeypatch, tmp_path):
-    monkeypatch.setattr(jit, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(jit, "cache_folder", lambda _: tmp_path)
     _add("policy/orders.py", tmp_path)
     try:
         jobs = sojourn.lublin(50, 16, load=0.9, seed=2)
