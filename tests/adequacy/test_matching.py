@@ -91,12 +91,22 @@ def test_jobs_with_other_names_are_matched_by_order():
 def test_submits_may_be_tolerated():
     model = stream(submit=[0.2, 10.9, 20.0], start=[0.2, 15.0, 30.0])
     with pytest.raises(StreamError, match="job a"):
-        compare_streams(stream(), model)
+        compare_streams(stream(), model, submit_tolerance=0.0)
     with pytest.raises(StreamError, match="job b"):
         compare_streams(stream(), model, submit_tolerance=0.5)
     found = compare_streams(stream(), model, submit_tolerance=1.0)
     # Each residence counts from the stream's own submit.
     assert found.differences.tolist() == pytest.approx([-0.2, -0.9, 0.0])
+
+
+def test_clocks_that_tell_fractions_are_never_equal():
+    model = stream(submit=[0.2, 10.9, 20.0], start=[0.2, 15.0, 30.0])
+    found = compare_streams(stream(), model)
+    assert found.differences.tolist() == pytest.approx([-0.2, -0.9, 0.0])
+    with pytest.raises(StreamError, match="job b"):
+        compare_streams(stream(), stream(submit=[0.2, 11.1, 20.0], start=[0.2, 15.0, 30.0]))
+    with pytest.raises(StreamError, match="job b"):
+        compare_streams(stream(), stream(submit=[0.0, 11.0, 20.0], start=[0.0, 15.0, 30.0]))
 
 
 def test_clocks_that_count_from_1970():

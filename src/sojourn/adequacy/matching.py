@@ -77,7 +77,7 @@ def match_streams(
     model: JobStream,
     *,
     match: Match = "auto",
-    submit_tolerance: float = 0.0,
+    submit_tolerance: float | None = None,
     unstarted: Unstarted = "error",
     common: bool = False,
 ) -> Pair:
@@ -88,8 +88,8 @@ def match_streams(
     real, model : the streams.
     match : ``id`` by the jobs' names, ``order`` by the order of submission; ``auto`` takes the
         names where both streams have the same.
-    submit_tolerance : s, by which submits may differ. 0 suits logs of whole seconds; clocks that
-        tell milliseconds, or were rounded differently, need 1 s.
+    submit_tolerance : s, by which submits may differ. By default 0 where both streams tell whole
+        seconds, and 1 where a clock tells fractions: nobody submits twice at one millisecond.
     unstarted : what to do about jobs that started in one stream only, or have not ended: ``error``,
         or ``leave-out``.
     common : leave out jobs that are in one stream only, by their names, such as those that a model
@@ -106,6 +106,8 @@ def match_streams(
         raise OptionError(f"match '{match}' is unknown; use auto, id or order")
     if unstarted not in ("error", "leave-out"):
         raise OptionError(f"unstarted '{unstarted}' is unknown; use error or leave-out")
+    if submit_tolerance is None:
+        submit_tolerance = 0.0 if _is_whole(real.submit) and _is_whole(model.submit) else 1.0
     if not (np.isfinite(submit_tolerance) and submit_tolerance >= 0):
         raise OptionError(f"submit_tolerance {submit_tolerance}: give seconds, 0 or more")
     for stream, name in ((real, "real"), (model, "model")):
@@ -189,6 +191,10 @@ def _shift(real: JobStream, model: JobStream) -> float:
     if (np.abs(apart) <= SLACK).any():
         return 0.0
     return float(np.sort(apart)[(apart.size - 1) // 2])
+
+
+def _is_whole(times: NDArray[np.float64]) -> bool:
+    return bool(np.array_equal(times, np.rint(times)))
 
 
 def _check_submits(real: JobStream, model: JobStream, tolerance: float, matched: str) -> None:

@@ -181,7 +181,7 @@ def compare_streams(
     *,
     within: float = 0.0,
     match: Match = "auto",
-    submit_tolerance: float = 0.0,
+    submit_tolerance: float | None = None,
     unstarted: Unstarted = "error",
     common: bool = False,
     nodes: int | None = None,
