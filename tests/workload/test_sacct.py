@@ -14,6 +14,7 @@ from sojourn.errors import LogError, OptionError
 from sojourn.workload._slurm_fields import (
     duration,
     expand_nodes,
+    fold_nodes,
     instant,
     job_number,
     kilobytes,
@@ -132,6 +133,25 @@ def test_kilobytes():
     assert kilobytes("114944K") == 114944.0
     assert kilobytes("2048") == 2.0
     assert kilobytes("0.5G") == 512 * 1024.0
+
+
+def test_folded_nodes_are_written_as_slurm_does():
+    assert fold_nodes(("n1", "n2", "n3", "n7", "m01", "login")) == "n[1-3,7],m01,login"
+    assert fold_nodes(("n9",)) == "n9"
+    assert fold_nodes(()) == ""
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [f"{p}{k}" for p in ("n", "r1-") for k in range(30)] + ["a07", "a08", "a10", "x"]
+        ),
+        unique=True,
+        min_size=1,
+    )
+)
+def test_folded_nodes_unfold_to_the_same(names):
+    assert sorted(expand_nodes(fold_nodes(names))) == sorted(names)
 
 
 def test_lists_of_nodes():

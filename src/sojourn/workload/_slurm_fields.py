@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,6 +19,7 @@ __all__ = [
     "JobNumber",
     "duration",
     "expand_nodes",
+    "fold_nodes",
     "instant",
     "job_number",
     "kilobytes",
@@ -228,6 +229,37 @@ def expand_nodes(text: str) -> tuple[str, ...]:
     if text.strip().lower() in _UNKNOWN | {"none assigned"}:
         return ()
     return tuple(name for part in _outside(text.strip()) for name in _expanded(part))
+
+
+def fold_nodes(names: Sequence[str]) -> str:
+    """Return a list of nodes as Slurm writes it: the names of a prefix together, runs as spans.
+
+    >>> fold_nodes(("n1", "n2", "n3", "n7", "m01", "login")), fold_nodes(("n9",))
+    ('n[1-3,7],m01,login', 'n9')
+    """
+    groups: dict[tuple[str, int], list[int]] = {}
+    for name in names:
+        prefix = name.rstrip("0123456789")
+        digits = name[len(prefix) :]
+        # Numbers with leading zeros are told apart by their width.
+        width = len(digits) if digits.startswith("0") or not digits else 0
+        groups.setdefault((prefix, width), []).append(int(digits or -1))
+    return ",".join(_folded(*key, numbers) for key, numbers in groups.items())
+
+
+def _folded(prefix: str, width: int, numbers: list[int]) -> str:
+    if numbers == [-1]:
+        return prefix
+    spans: list[list[int]] = []
+    for number in sorted(numbers):
+        if spans and spans[-1][1] == number - 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    told = ",".join(
+        f"{a:0{width}d}" if a == b else f"{a:0{width}d}-{b:0{width}d}" for a, b in spans
+    )
+    return f"{prefix}[{told}]" if len(numbers) > 1 else f"{prefix}{told}"
 
 
 def _outside(text: str) -> Iterator[str]:

@@ -1,0 +1,89 @@
+"""The lines of a ``slurm.conf``: joined, without comments, included files in their place."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import ClusterError
+
+__all__ = ["Line", "read_lines"]
+
+_DEEPEST = 8
+_COMMENT = re.compile(r"(?<!\\)#")
+_PAIR = re.compile(r"([A-Za-z_]\w*)\s*=\s*(\"[^\"]*\"|\S*)\s*")
+
+
+class Line(NamedTuple):
+    """One statement: where it stands, and its names and values in the order written."""
+
+    path: str
+    number: int
+    pairs: tuple[tuple[str, str], ...]
+
+    @property
+    def name(self) -> str:
+        """The first name, which says what the statement is about."""
+        return self.pairs[0][0]
+
+
+def read_lines(path: str | os.PathLike[str], *, follow: bool = True) -> Iterator[Line]:
+    """Yield the statements of a configuration file.
+
+    Parameters
+    ----------
+    path : the file.
+    follow : read included files too; else ``Include`` is a statement like others.
+
+    Raises
+    ------
+    ClusterError
+        When a file cannot be read, a line is not ``Name=value``, or files include each other.
+    """
+    yield from _lines(Path(path), follow, 0)
+
+
+def _lines(path: Path, follow: bool, depth: int) -> Iterator[Line]:
+    if depth > _DEEPEST:
+        raise ClusterError(path, f"is included more than {_DEEPEST} deep; files include each other")
+    begun, first = "", 0
+    text = _text(path)
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        first = first if begun else number
+        begun += line.removesuffix("\\")
+        if line.endswith("\\"):
+            continue
+        said, begun = _COMMENT.split(begun)[0].strip(), ""
+        if not said:
+            continue
+        word, _, rest = said.partition(" ")
+        if word.lower() == "include" and "=" not in word:
+            if follow:
+                yield from _lines(path.parent / rest.strip(), follow, depth + 1)
+            else:
+                yield Line(str(path), first, ((word, rest.strip()),))
+            continue
+        yield Line(str(path), first, _pairs(path, number, said))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ClusterError(path, f"cannot be read ({reason}); check the path") from None
+
+
+def _pairs(path: Path, number: int, said: str) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    at = 0
+    while at < len(said):
+        found = _PAIR.match(said, at)
+        if found is None:
+            raise ClusterError(path, f"'{said[at : at + 40]}' is not Name=value", line=number)
+        pairs.append((found[1], found[2].strip('"')))
+        at = found.end()
+    return tuple(pairs)

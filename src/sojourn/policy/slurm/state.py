@@ -1,0 +1,244 @@
+"""What the loops of Slurm see and change: arrays only.
+
+Times are seconds of the controller's clock, on which whole seconds matter: Slurm plans in them.
+The stream's zero lies `Pace.zero` past a whole one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = [
+    "BACKFILL",
+    "CONSUMABLE",
+    "LINEAR",
+    "MAIN",
+    "Loops",
+    "Machine",
+    "Pace",
+    "State",
+    "Wants",
+    "examples",
+    "make_state",
+]
+
+# Loops.select
+LINEAR, CONSUMABLE = 0, 1
+# State.by: which loop started a job
+MAIN, BACKFILL = 1, 2
+
+# State.clock: when a loop wakes next
+TICK, WAKE = range(2)
+# State.second: whole seconds of the controller's clock
+JOBS_CHANGED, NODES_CHANGED, LAST_FULL, LAST_MAIN = range(4)
+LAST_BACKFILL, LAST_LIMITS, LAST_PERIOD, LAST_PURGE = range(4, 8)
+# State.count
+ARRIVED, WAITING, RUNNING, WANTED, LEFT, SLOTS, CANCELLED, ENDING, TRIED, ENDED, PURGED, OLDEST = (
+    range(12)
+)
+
+
+class Wants(NamedTuple):
+    """What jobs ask for, by submit: times in s, `limit` in whole minutes, the rest per node.
+
+    `launch` and `finish` are what Slurm needs before and after a job's own run, `features` a mask
+    of those that a node must have, `cancel` when a user takes the job back.
+    """
+
+    submit: np.ndarray
+    run: np.ndarray
+    launch: np.ndarray
+    finish: np.ndarray
+    cancel: np.ndarray
+    limit: np.ndarray
+    nodes: np.ndarray
+    cpus: np.ndarray
+    memory: np.ndarray
+    gpus: np.ndarray
+    whole: np.ndarray
+    features: np.ndarray
+    partition: np.ndarray
+    user: np.ndarray
+    association: np.ndarray
+    fixed: np.ndarray
+
+
+class Machine(NamedTuple):
+    """The nodes in Slurm's order; `partitions` is a mask, `tier` belongs to the partitions.
+
+    `leaf` is the switch of each node, below the number of nodes; -1 where Slurm is told of none.
+    """
+
+    cpus: np.ndarray
+    memory: np.ndarray
+    gpus: np.ndarray
+    features: np.ndarray
+    partitions: np.ndarray
+    leaf: np.ndarray
+    tier: np.ndarray
+
+
+class Loops(NamedTuple):
+    """The numbers of ``slurm.conf`` that decide who starts when; periods and windows in s."""
+
+    backfill: bool
+    select: int
+    main_period: int
+    main_delay: int
+    main_depth: int
+    main_starts: int
+    backfill_period: int
+    resolution: int
+    window: int
+    tests: int
+    reserve: int
+    tests_per_user: int
+    tests_per_partition: int
+    backfill_starts: int
+    least_age: int
+    over_limit: int
+    limit_period: int
+    purge_period: int
+    purge_age: int
+
+
+class Pace(NamedTuple):
+    """How long the controller takes, and when it was started; all in s.
+
+    started : before the stream's zero if negative; the loops count their periods from there.
+    epoch : the second of the Unix epoch at second 0, as far as it matters: Slurm rounds absolute
+        times down to the backfill resolution.
+    zero : of the stream, past a whole second.
+    latency : from the submit to the job's being in the queue.
+    epilog : from a job's end to its nodes' being idle.
+    tick : of the main loop, which looks about once a second.
+    nap : by how much a sleep of the backfill loop is longer than asked for.
+    testing : one pass of the backfill loop.
+    """
+
+    started: float = -9.94
+    epoch: int = 0
+    zero: float = 0.2
+    latency: float = 0.012
+    epilog: float = 0.02
+    tick: float = 1.0014
+    nap: float = 0.0003
+    testing: float = 0.0002
+
+
+class State(NamedTuple):
+    """Everything that changes.
+
+    `queue` holds the waiting jobs in order, `active` the running ones by (planned end, job),
+    `given` the nodes of job j from `first[j]` on. `busy` and `closing` count the jobs of a node
+    that run and that are ending, `ended` are the jobs that have ended, in order. `space_*` is the
+    backfill loop's map of the future, `kept` what it finds there.
+    """
+
+    clock: np.ndarray
+    second: np.ndarray
+    count: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    timed_out: np.ndarray
+    by: np.ndarray
+    planned: np.ndarray
+    priority: np.ndarray
+    queue: np.ndarray
+    active: np.ndarray
+    first: np.ndarray
+    given: np.ndarray
+    busy: np.ndarray
+    closing: np.ndarray
+    cpus: np.ndarray
+    memory: np.ndarray
+    gpus: np.ndarray
+    end_key: np.ndarray
+    end_job: np.ndarray
+    idle_key: np.ndarray
+    idle_job: np.ndarray
+    ended: np.ndarray
+    planned_nodes: np.ndarray
+    space_begin: np.ndarray
+    space_end: np.ndarray
+    space_free: np.ndarray
+    usable: np.ndarray
+    kept: np.ndarray
+    chosen: np.ndarray
+    group: np.ndarray
+    members: np.ndarray
+    then_busy: np.ndarray
+    then_cpus: np.ndarray
+    then_memory: np.ndarray
+    then_gpus: np.ndarray
+    allowed: np.ndarray
+    tested: np.ndarray
+    looked: np.ndarray
+    reserved: np.ndarray
+    cancels: np.ndarray
+
+
+def examples() -> tuple[Wants, Machine, Loops, Pace]:
+    """No jobs and no nodes: what fixes the kernel's signature."""
+    real, whole, flag = np.empty(0), np.empty(0, np.int64), np.empty(0, np.bool_)
+    wants = Wants(*(real,) * 5, *(whole,) * 5, flag, *(whole,) * 4, real)
+    return wants, Machine(*(whole,) * 7), Loops(True, *(0,) * (len(Loops._fields) - 1)), Pace()
+
+
+def make_state(wants: Wants, machine: Machine, loops: Loops, pace: Pace) -> State:
+    """An idle machine before the first submit."""
+    jobs, nodes = len(wants.submit), len(machine.cpus)
+    slots = 2 * min(jobs, loops.tests) + 8
+    whole, real = np.int64, np.float64
+    # The controller has just looked at everything, and its nodes have just come up.
+    second = np.full(8, int(np.floor(pace.started)), dtype=whole)
+    count = np.zeros(12, dtype=whole)
+    count[LEFT] = jobs
+    count[WANTED] = 1
+    wake = pace.started + loops.backfill_period + pace.nap
+    cancelled = np.flatnonzero(np.isfinite(wants.cancel))
+    return State(
+        clock=np.array([pace.started + pace.tick, wake if loops.backfill else np.inf]),
+        second=second,
+        count=count,
+        start=np.full(jobs, np.nan),
+        end=np.full(jobs, np.nan),
+        timed_out=np.zeros(jobs, dtype=np.bool_),
+        by=np.zeros(jobs, dtype=np.int8),
+        planned=np.zeros(jobs, dtype=whole),
+        priority=np.zeros(jobs, dtype=real),
+        queue=np.empty(jobs, dtype=whole),
+        active=np.empty(jobs, dtype=whole),
+        first=np.concatenate([[0], np.cumsum(wants.nodes)]).astype(whole),
+        given=np.full(int(wants.nodes.sum()), -1, dtype=whole),
+        busy=np.zeros(nodes, dtype=whole),
+        closing=np.zeros(nodes, dtype=whole),
+        cpus=machine.cpus.copy(),
+        memory=machine.memory.copy(),
+        gpus=machine.gpus.copy(),
+        end_key=np.empty(jobs, dtype=real),
+        end_job=np.empty(jobs, dtype=whole),
+        idle_key=np.empty(jobs, dtype=real),
+        idle_job=np.empty(jobs, dtype=whole),
+        ended=np.empty(jobs, dtype=whole),
+        planned_nodes=np.zeros(nodes, dtype=np.bool_),
+        space_begin=np.empty(slots, dtype=whole),
+        space_end=np.empty(slots, dtype=whole),
+        space_free=np.empty((slots, nodes), dtype=np.bool_),
+        usable=np.empty(nodes, dtype=np.bool_),
+        kept=np.empty(nodes, dtype=np.bool_),
+        chosen=np.empty(nodes, dtype=whole),
+        group=np.empty(nodes, dtype=whole),
+        members=np.empty(nodes + 1, dtype=whole),
+        then_busy=np.empty(nodes, dtype=whole),
+        then_cpus=np.empty(nodes, dtype=whole),
+        then_memory=np.empty(nodes, dtype=whole),
+        then_gpus=np.empty(nodes, dtype=whole),
+        allowed=np.empty(nodes, dtype=np.bool_),
+        tested=np.zeros(int(wants.user.max(initial=0)) + 1, dtype=whole),
+        looked=np.zeros(len(machine.tier), dtype=whole),
+        reserved=np.zeros(len(machine.tier), dtype=whole),
+        cancels=cancelled[np.argsort(wants.cancel[cancelled], kind="stable")].astype(whole),
+    )

@@ -1,0 +1,145 @@
+"""Streams for the model of Slurm, run by the compiled loops and by the oracle."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+from oracle import slurm as oracle
+
+from sojourn.policy.slurm import loops as compiled
+from sojourn.policy.slurm import priority
+from sojourn.policy.slurm.state import (
+    CONSUMABLE,
+    LINEAR,
+    Loops,
+    Machine,
+    Pace,
+    State,
+    Wants,
+    make_state,
+)
+
+Drawn = tuple[list[dict[str, Any]], list[dict[str, Any]], oracle.Conf, oracle.Pace]
+
+
+def draw(seed: int) -> Drawn:
+    """A small machine, a stream that crowds it, and a configuration."""
+    rng = random.Random(seed)
+    partitions = rng.choice((1, 1, 2))
+    whole = rng.random() < 0.6
+    leaves = rng.choice((0, 0, 3))
+    nodes = [_node(rng, partitions, whole, leaves) for _ in range(rng.choice((1, 2, 3, 5, 8)))]
+    if not any(partitions - 1 in node["partitions"] for node in nodes):
+        nodes[0]["partitions"] = frozenset(range(partitions))
+    jobs: list[dict[str, Any]] = []
+    submit = 0.208
+    for _ in range(rng.randrange(1, 25)):
+        submit += rng.choice((0.0, 0.3, 1, 2, 5, 20, 50))
+        job = _job(rng, submit, partitions, whole)
+        suited = sum(
+            oracle.Controller([job], nodes, None, None).suits(0, n) for n in range(len(nodes))
+        )
+        if suited:
+            jobs.append({**job, "nodes": rng.randint(1, suited)})
+    conf = oracle.Conf(
+        backfill=rng.random() < 0.8,
+        main_period=rng.choice((1, 10, 60)),
+        main_delay=rng.choice((0, 3)),
+        main_depth=rng.choice((0, 2, 100)),
+        main_starts=rng.choice((0, 0, 1)),
+        backfill_period=rng.choice((1, 5, 30)),
+        resolution=rng.choice((1, 60, 60)),
+        window=rng.choice((600, 86_400)),
+        tests=rng.choice((1, 3, 500)),
+        reserve=rng.choice((0, 0, 1, 2)),
+        tests_per_user=rng.choice((0, 0, 2)),
+        tests_per_partition=rng.choice((0, 0, 2)),
+        backfill_starts=rng.choice((0, 0, 1)),
+        least_age=rng.choice((0, 0, 30)),
+        over_limit=rng.choice((0, 60)),
+        purge_age=rng.choice((0, 40, 300)),
+        shared=not whole,
+        tiers=tuple(rng.choice((1, 2)) for _ in range(partitions)),
+    )
+    pace = oracle.Pace(
+        started=rng.choice((-10.0, -3.37)),
+        epoch=rng.choice((0, 0, 17, 1_000_000_031)),
+        epilog=rng.choice((0.02, 0.3)),
+    )
+    return jobs, nodes, conf, pace
+
+
+def _node(rng: random.Random, partitions: int, whole: bool, leaves: int) -> dict[str, Any]:
+    other = partitions == 2 and rng.random() < 0.6
+    return {
+        "cpus": 1 if whole else rng.choice((2, 4)),
+        "memory": rng.choice((4, 8)),
+        "gpus": rng.choice((0, 0, 1)),
+        "features": frozenset(name for name in (0, 1) if rng.random() < 0.7),
+        "partitions": frozenset({0, 1} if other else {0}),
+        "leaf": rng.randrange(leaves) if leaves else -1,
+    }
+
+
+def _job(rng: random.Random, submit: float, partitions: int, whole: bool) -> dict[str, Any]:
+    run = rng.choice((0.5, 1, 5, 20, 59.9, 60, 90, 200))
+    enough = math.ceil(run / 60) if rng.random() < 0.85 else 1
+    taken_back = submit + rng.choice((3.0, 40.0, 100.0)) if rng.random() < 0.1 else math.inf
+    return {
+        "submit": submit,
+        "run": run,
+        "launch": rng.choice((0.03, 0.05)),
+        "finish": rng.choice((0.03, 0.2)),
+        "cancel": taken_back,
+        "limit": enough + rng.choice((0, 0, 0, 1, 3)),
+        "cpus": 1 if whole else rng.choice((1, 2, 4)),
+        "memory": rng.choice((0, 2, 4)),
+        "gpus": rng.choice((0, 0, 0, 1)),
+        "whole": whole or rng.random() < 0.2,
+        "features": frozenset({rng.choice((0, 1))}) if rng.random() < 0.2 else frozenset(),
+        "partition": rng.randrange(partitions),
+        "user": rng.randrange(3),
+        "priority": float(rng.randint(1, 4)),
+    }
+
+
+def run_oracle(drawn: Drawn) -> oracle.Controller:
+    """What the description says."""
+    return oracle.Controller(*drawn).run()
+
+
+def run_kernel(drawn: Drawn) -> State:
+    """What the compiled loops do."""
+    jobs, nodes, conf, pace = drawn
+
+    def column(rows: list[dict[str, Any]], name: str, dtype: Any = np.int64) -> Any:
+        values = [row[name] for row in rows]
+        if values and isinstance(values[0], frozenset):
+            values = [sum(1 << bit for bit in value) for value in values]
+        return np.array(values, dtype=dtype)
+
+    real = ("submit", "run", "launch", "finish", "cancel")
+    counted = ("limit", "nodes", "cpus", "memory", "gpus")
+    named = ("features", "partition", "user")
+    wants = Wants(
+        *(column(jobs, name, np.float64) for name in real),
+        *(column(jobs, name) for name in counted),
+        column(jobs, "whole", np.bool_),
+        *(column(jobs, name) for name in named),
+        association=np.zeros(len(jobs), np.int64),
+        fixed=column(jobs, "priority", np.float64),
+    )
+    own = ("cpus", "memory", "gpus", "features", "partitions", "leaf")
+    machine = Machine(*(column(nodes, name) for name in own), np.array(conf.tiers, np.int64))
+    if (machine.leaf >= 0).all():
+        machine = machine._replace(leaf=np.unique(machine.leaf, return_inverse=True)[1])
+    rules = {name: getattr(conf, name) for name in Loops._fields if name != "select"}
+    loops = Loops(select=CONSUMABLE if conf.shared else LINEAR, **rules)
+    times = Pace(**vars(pace))
+    state = make_state(wants, machine, loops, times)
+    rule, tree = priority.unchanging(), priority.no_associations()
+    compiled.run_loops(state, wants, machine, loops, times, rule, tree)
+    return state
