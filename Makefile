@@ -34,11 +34,15 @@ test: kernels
 
 # A real Slurm with virtual nodes: installed where that is allowed; elsewhere the tests say what is
 # missing. One process only: two clusters at a time would disturb each other's timing.
-test-slurm: $(VENV)/with-test
-	@for program in slurmctld slurmd sbatch cc; do command -v $$program > /dev/null || exit 1; done || \
-		{ [ "$$(id -u)" = 0 ] && apt-get update -q && DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y -q --no-install-recommends slurmctld slurmd slurm-client gcc libc6-dev; } || \
-		echo "Slurm cannot be installed here: see sojourn virtual check"
+SLURM := slurmctld slurmd slurm-client gcc libc6-dev
+APT := DEBIAN_FRONTEND=noninteractive timeout 240 apt-get -q -o Acquire::Retries=0 \
+	-o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20
+test-slurm: $(VENV)/with-test,docs
+	@PATH="$$PATH:/usr/sbin:/sbin"; \
+	( for program in slurmctld slurmd sbatch cc; do command -v $$program || exit 1; done ) > /dev/null \
+		|| { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && { $(APT) update || true; } \
+		&& $(APT) install -y --no-install-recommends $(SLURM); } \
+		|| echo "Slurm is missing and cannot be installed here: its tests are skipped, and say why"
 	$(BIN)/python -m pytest tests/virtual tests/slurm
 
 test-nightly: kernels

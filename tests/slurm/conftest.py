@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -41,6 +43,21 @@ def leftovers(place: Path) -> list[str]:
             if str(place) in line or where.startswith(str(place)):
                 found.append(f"{entry.name}: {line} in {where}")
     return found
+
+
+def used_ports(place: Path) -> list[int]:
+    """Return the ports of a cluster whose folder is in a folder for temporary files."""
+    (conf,) = place.glob("sojourn-*/slurm.conf")
+    text = conf.read_text()
+    first = int(re.search(r"^SlurmctldPort=(\d+)$", text, re.MULTILINE)[1])
+    nodes = int(re.search(r"^NodeName=n\[1-(\d+)\]", text, re.MULTILINE)[1])
+    return list(range(first, first + nodes + 1))
+
+
+def is_free(port: int) -> bool:
+    """Whether nobody listens on a port of the loopback."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from sojourn.adequacy.virtual import Job, Scheduling, run_stream
 from sojourn.adequacy.virtual.cluster import Cluster, own_folder
 from sojourn.errors import RunError
 
-from .conftest import leftovers
+from .conftest import is_free, leftovers, used_ports
 
 # Jobs without end: in model time others would be over before they could be interrupted.
 RUN = """
@@ -33,19 +33,27 @@ def _wait(condition, seconds=60.0):
     assert condition()
 
 
+def _daemons_run(place):
+    return sum("slurmd" in line for line in leftovers(place)) >= 4
+
+
 def _jobs_run(place):
     """Whether both jobs of a run are asleep."""
     return sum("sleep" in line for line in leftovers(place)) >= 2
 
 
 @pytest.mark.parametrize(
-    ("mode", "number"),
+    ("mode", "number", "moment"),
     [
-        *(("real", signal.SIGINT), ("real", signal.SIGTERM), ("real", signal.SIGHUP)),
-        *(("real", signal.SIGKILL), ("model", signal.SIGTERM)),
+        ("real", signal.SIGINT, _jobs_run),
+        ("real", signal.SIGTERM, _daemons_run),
+        ("real", signal.SIGHUP, _daemons_run),
+        ("real", signal.SIGKILL, _jobs_run),
+        ("model", signal.SIGTERM, _jobs_run),
+        ("model", signal.SIGKILL, _daemons_run),
     ],
 )
-def test_an_interrupted_run_leaves_nothing(need, place, mode, number):
+def test_an_interrupted_run_leaves_nothing(need, place, mode, number, moment):
     need(mode)
     with subprocess.Popen(
         [sys.executable, "-c", RUN, mode],
@@ -53,7 +61,8 @@ def test_an_interrupted_run_leaves_nothing(need, place, mode, number):
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     ) as process:
-        _wait(lambda: _jobs_run(place))
+        _wait(lambda: moment(place))
+        ports = used_ports(place)
         process.send_signal(number)
         process.wait(30)
         if number == signal.SIGKILL:
@@ -61,6 +70,8 @@ def test_an_interrupted_run_leaves_nothing(need, place, mode, number):
             _wait(lambda: not leftovers(place))
         assert leftovers(place) == []
         assert process.returncode in (-number, 128 + number, 1)
+        assert len(ports) == 5
+        assert all(map(is_free, ports))
 
 
 def test_a_configuration_that_slurm_refuses_is_told_in_its_words(need, place):

@@ -13,6 +13,7 @@ import typer
 
 from sojourn.adequacy.virtual import COLUMNS, Job, Scheduling, run_stream
 from sojourn.cli.virtual import register
+from sojourn.reproduce import baranov2019, find
 
 NODES = 16
 TUNED = Scheduling(
@@ -65,9 +66,9 @@ def _check_rows(rows, jobs, *, lag=1.5):
 
 @pytest.fixture(scope="module")
 def real(need):
-    """40 jobs in a minute and a half of real time."""
+    """40 jobs in a minute of real time."""
     need("real")
-    jobs = _stream(40, 70, 20, 4)
+    jobs = _stream(40, 40, 10, 4)
     return jobs, run_stream(jobs, NODES, conf=TUNED)
 
 
@@ -75,7 +76,7 @@ def test_real_time(real):
     jobs, run = real
     _check_rows(run.rows, jobs)
     assert run.span >= max(row["end"] for row in run.rows)
-    assert 0.9 < run.speed < 1.1
+    assert run.span == pytest.approx(run.seconds, abs=15)
 
 
 def test_model_time_agrees_with_real_time(real, need, place):
@@ -87,9 +88,8 @@ def test_model_time_agrees_with_real_time(real, need, place):
         (mine["end"] - mine["submit"]) - (theirs["end"] - theirs["submit"])
         for mine, theirs in zip(run.rows, real_run.rows, strict=True)
     ]
-    # The loops go round once a second, at a phase that is anybody's.
+    # The loops go round once a second.
     assert abs(statistics.median(differences)) < 1.5
-    assert run.seconds < real_run.seconds / 2
 
 
 @pytest.mark.parametrize("scheduler", ["builtin", "backfill"])
@@ -114,9 +114,10 @@ def test_model_time_passes_hours_with_the_defaults_of_slurm(need, place, schedul
     else:
         assert rows[3]["start"] > rows[2]["start"]
     assert rows[4]["start"] >= 20_000
-    # Slurm looks every half minute whether a limit has passed.
-    assert 60 <= rows[5]["end"] - rows[5]["start"] < 100
-    assert run.speed > 100
+    # Slurm looks every half minute whether a limit has passed, in whole seconds.
+    assert 59 < rows[5]["end"] - rows[5]["start"] < 100
+    assert run.span > 20_000
+    assert run.speed > 3
 
 
 def test_munge(need, place):
@@ -148,8 +149,22 @@ def test_the_command(need, place, tmp_path, capsys):
     with open(out / "run-2.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["node_names"] for row in rows] == ["n1", "n[1-2]"]
+    assert [(row["run"], row["limit_min"]) for row in rows] == [("100.0", "5"), ("200.0", "5")]
     assert float(rows[1]["start"]) > float(rows[0]["end"])
     assert (
         "SchedulerParameters=sched_interval=2,bf_interval=2"
         in (out / "run-1.slurm.conf").read_text()
     )
+
+
+def test_two_repetitions_beside_the_paper(need, place, monkeypatch):
+    need("model")
+    monkeypatch.setattr(baranov2019, "NODES", 4)
+    outcome = find("baranov2019-table1")(place, jobs=12)
+    assert [row["jobs"] for row in outcome.rows] == [1, 3, 6, 9, 12]
+    assert all(row["P"] >= 0 and row["P_printed"] == "" for row in outcome.rows)
+    assert [row["different"] for row in outcome.rows] == sorted(
+        row["different"] for row in outcome.rows
+    )
+    assert "two repetitions of 12 jobs" in outcome.says
+    assert len(outcome.table.splitlines()) == 6

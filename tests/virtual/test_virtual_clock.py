@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from sojourn.adequacy.virtual import clock as module
 from sojourn.adequacy.virtual.clock import Clock, compiler
 from sojourn.errors import RunError
 
+NS = 1_000_000_000
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or compiler() is None, reason="no C compiler: install gcc libc6-dev"
 )
@@ -90,7 +92,7 @@ def test_a_job_sleeps_until_the_clock_is_moved_past_its_end(clock):
     with _started(clock, "sleep", "5000") as job:
         _wait_for_waits(clock, 1)
         (wait,) = clock.waits()
-        assert wait.kind == module._JOB
+        assert wait.kind == module.JOB
         assert abs(wait.deadline / 1e9 - begun - 5000) < 10
         clock.step(wait.deadline / 1e9 - 100)
         clock.settle()
@@ -125,24 +127,83 @@ def test_no_signal_is_lost_between_a_wait_and_its_timeout(clock, tmp_path):
         assert process.wait(10) == 0
 
 
+def _loop(clock, code):
+    """A program that goes round, and whose lag has been measured."""
+    return _started(clock, sys.executable, "-c", f"import time\nwhile True: {code}")
+
+
+def _wait_for_lag(clock, left=0.5):
+    """Wait until a loop's lag is known, and its wait lasts a while."""
+    while not all(w.lag for w in clock.waits() if w.kind == module.DAEMON):
+        time.sleep(0.01)
+    while min(w.deadline for w in clock.waits()) / 1e9 < clock.now() + left:
+        time.sleep(0.001)
+
+
 def test_a_leap_takes_loops_along_and_keeps_their_phase(clock):
-    loop = "import time\nwhile True: time.sleep(1.0)"
-    with _started(clock, sys.executable, "-c", loop), _started(clock, "sleep", "7000"):
+    with _loop(clock, "time.sleep(1.0)"), _started(clock, "sleep", "7000"):
         _wait_for_waits(clock, 2)
-        while not all(w.lag for w in clock.waits() if w.kind == module._DAEMON):
-            time.sleep(0.01)
-        while min(w.deadline for w in clock.waits()) / 1e9 < clock.now() + 0.5:
-            time.sleep(0.01)
-        before = {w.kind: w.deadline for w in clock.waits()}
-        clock.leap(600)
-        after = {w.kind: w.deadline for w in clock.waits()}
-        late = after[module._DAEMON] - before[module._DAEMON] - 600 * module._NS
-        # Once a second it would have been as late as it was before.
-        (lag,) = (w.lag for w in clock.waits() if w.kind == module._DAEMON)
-        assert 0 < lag < 0.05 * module._NS
-        apart = (late - 600 * lag) % module._NS
-        assert min(apart, module._NS - apart) < 0.02 * module._NS
-        assert after[module._JOB] == before[module._JOB]
+        _wait_for_lag(clock)
+        before = {w.kind: w for w in clock.waits()}
+        land = clock.now() + 600
+        clock.leap(land, ())
+        after = {w.kind: w for w in clock.waits()}
+        loop = before[module.DAEMON]
+        assert 0 < loop.lag < 0.05 * NS
+        rounds, rest = divmod(after[module.DAEMON].deadline - loop.deadline, loop.length + loop.lag)
+        assert rest == 0
+        assert 590 < rounds <= 600
+        # The first round that ends after the leap, and no later one.
+        assert 0 <= after[module.DAEMON].deadline - land * NS < loop.length + loop.lag + NS / 1000
+        assert after[module.JOB].deadline == before[module.JOB].deadline
+
+
+def test_a_leap_wakes_those_that_are_to_be_kept(clock):
+    with _loop(clock, "time.sleep(3.0); print(flush=True)") as loop:
+        _wait_for_waits(clock, 1)
+        (wait,) = clock.waits()
+        clock.leap(clock.now() + 100, ())
+        clock.settle()
+        assert clock.waits()[0].deadline > wait.deadline + 90 * NS
+        clock.leap(clock.waits()[0].end, [wait.tid])
+        assert loop.stdout.readline() == "\n"
+
+
+# Reads the clock after ten waits in a row, and tells what it says.
+ROUNDS = r"""
+#include <stdio.h>
+#include <unistd.h>
+#include <time.h>
+int main(void) {
+    for (int i = 0; i < 10; i++) sleep(10);
+    printf("%ld\n", (long)time(NULL));
+    fflush(stdout);
+    sleep(10);
+}
+"""
+
+
+def test_waits_in_a_row_that_time_was_moved_past_are_over_at_once(clock, tmp_path):
+    (tmp_path / "rounds.c").write_text(ROUNDS)
+    program = str(tmp_path / "rounds")
+    subprocess.run([compiler(), "-o", program, str(tmp_path / "rounds.c")], check=True)
+    with _started(clock, program) as process:
+        _wait_for_waits(clock, 1)
+        (first,) = clock.waits()
+        assert first.round == 0
+        clock.step(first.deadline / NS + 35)
+        clock.settle()
+        (wait,) = clock.waits()
+        assert wait.round == 4
+        assert abs(wait.deadline - first.deadline - 40 * NS) < NS
+        due = first.deadline / NS + 90
+        clock.step(due)
+        assert math.floor(due) <= int(process.stdout.readline()) < due + 5
+        _wait_for_waits(clock, 1)
+        # It has read the clock, and waits from then on.
+        (wait,) = clock.waits()
+        assert wait.round == 0
+        assert wait.deadline / NS >= due + 10
 
 
 def test_a_busy_cluster_is_not_taken_for_a_quiet_one(clock, monkeypatch):

@@ -43,6 +43,16 @@ def reproduce(
             "--printed", help="Take constants as printed where our reading corrects them."
         ),
     ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=2, help="Jobs of a stream on virtual nodes, fewer for a quick look."
+        ),
+    ] = None,
+    mode: Annotated[
+        str | None,
+        typer.Option(metavar="real|model", help="How time passes on virtual nodes."),
+    ] = None,
     json: o.AsJson = False,
 ) -> None:
     """List the papers' tables and figures, or make one of them again.
@@ -52,6 +62,7 @@ def reproduce(
     from ..errors import OptionError
     from ..output import as_json, check_folder
     from ..reproduce import catalogue, find, write
+    from ._progress import progress
 
     if name is None:
         known = list(catalogue().values())
@@ -65,7 +76,8 @@ def reproduce(
         raise OptionError(f"--picture '{picture}': choose png, svg or pdf")
     if out is not None:
         check_folder(out)
-    outcome = wanted(data, printed=printed)
+    with progress(name) as report:
+        outcome = wanted(data, printed=printed, jobs=jobs, mode=mode, progress=report)
     files = write(outcome, name, out, kind=picture) if out is not None else []
     if json:
         print(as_json(outcome.rows if outcome.bare else {"rows": outcome.rows}))

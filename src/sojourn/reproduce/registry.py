@@ -50,11 +50,17 @@ class Request:
     name : of the reproduction.
     data : folder with the published data.
     printed : take constants as printed where our reading corrects them.
+    jobs : of a stream that goes through virtual nodes; 0 where none does.
+    mode : how time passes there, ``real`` or ``model``.
+    progress : called now and then with (jobs ended, jobs).
     """
 
     name: str
     data: Path
     printed: bool = False
+    jobs: int = 0
+    mode: str = "model"
+    progress: Callable[[int, int], None] | None = None
 
     def file(self, path: str, origin: str) -> Path:
         """Find a file of the data folder, there or where `path` says below it.
@@ -83,27 +89,48 @@ class Reproduction:
     title : what it shows.
     make : does it.
     printed : what ``--printed`` changes; empty where the print is followed anyway.
+    jobs : of a stream that goes through virtual nodes; 0 where none does.
     """
 
     name: str
     title: str
     make: Callable[[Request], Outcome]
     printed: str = ""
+    jobs: int = 0
 
-    def __call__(self, data: Path, *, printed: bool = False) -> Outcome:
-        """Make it from the data in a folder."""
+    def __call__(
+        self,
+        data: Path,
+        *,
+        printed: bool = False,
+        jobs: int | None = None,
+        mode: str | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Outcome:
+        """Make it from the data in a folder.
+
+        Parameters
+        ----------
+        data, printed, mode, progress : as in `Request`.
+        jobs : fewer of a stream, for a quick look.
+        """
         if printed and not self.printed:
             raise OptionError(
                 f"{self.name}: nothing in it depends on a corrected constant; leave out --printed"
             )
-        return self.make(Request(self.name, data, printed))
+        if not self.jobs and not (jobs is None and mode is None):
+            raise OptionError(
+                f"{self.name}: no stream goes through virtual nodes; leave out --jobs and --mode"
+            )
+        wanted = self.jobs if jobs is None else jobs
+        return self.make(Request(self.name, data, printed, wanted, mode or "model", progress))
 
 
 _FOUND: dict[str, Reproduction] = {}
 
 
 def reproduction(
-    name: str, title: str, *, printed: str = ""
+    name: str, title: str, *, printed: str = "", jobs: int = 0
 ) -> Callable[[Callable[[Request], Outcome]], Reproduction]:
     """Enter a function into the list of reproductions.
 
@@ -121,7 +148,7 @@ def reproduction(
     def enter(make: Callable[[Request], Outcome]) -> Reproduction:
         if name in _FOUND:
             raise ValueError(f"two reproductions are called {name}")
-        _FOUND[name] = Reproduction(name, title, make, printed)
+        _FOUND[name] = Reproduction(name, title, make, printed, jobs)
         return _FOUND[name]
 
     return enter

@@ -3,7 +3,7 @@
 - `needs`: what it takes, and what is missing
 - `conf`: the ``slurm.conf``; `cluster`: its daemons, from start to stop
 - `stream`: jobs, submitted and followed; `reading`: what became of each
-- `clock`: model time, which is moved on when nothing is under way
+- `clock`: a clock that can be moved on; `modeltime`: which does so when nothing is under way
 - `running`: all of it, as one call
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .cluster import AUTHENTICATIONS, Cluster
     from .conf import Scheduling, read_scheduling
     from .needs import Need, advice, check, exposure, missing_for, remarks, slurm_version
-    from .reading import COLUMNS, ControllerLog, collect
+    from .reading import COLUMNS, ControllerLog, Event, collect, read_controller_log
     from .running import MODES, Run, check_plan, run_stream
     from .stream import Job, read_stream
 
@@ -25,7 +25,7 @@ _HOME = {
     "cluster": ["AUTHENTICATIONS", "Cluster"],
     "conf": ["Scheduling", "read_scheduling"],
     "needs": ["Need", "advice", "check", "exposure", "missing_for", "remarks", "slurm_version"],
-    "reading": ["COLUMNS", "ControllerLog", "collect"],
+    "reading": ["COLUMNS", "ControllerLog", "Event", "collect", "read_controller_log"],
     "running": ["MODES", "Run", "check_plan", "run_stream"],
     "stream": ["Job", "read_stream"],
 }
@@ -36,6 +36,7 @@ __all__ = [
     "MODES",
     "Cluster",
     "ControllerLog",
+    "Event",
     "Job",
     "Need",
     "Run",
@@ -46,6 +47,7 @@ __all__ = [
     "collect",
     "exposure",
     "missing_for",
+    "read_controller_log",
     "read_scheduling",
     "read_stream",
     "remarks",

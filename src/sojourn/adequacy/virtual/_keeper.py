@@ -73,6 +73,7 @@ def _start(command: dict[str, Any]) -> int:
             stdout=output,
             stderr=output,
         )
+    time.sleep(command.get("pause", 0.0))
     return daemon.pid
 
 

@@ -17,6 +17,9 @@
 #include "clock.h"
 
 #define MEMORY 64 /* waits after which an average forgets */
+/* ns beyond which a thread was late, or slow, because the machine was busy with others */
+#define LATEST (SECOND / 1000)
+#define SLOWEST (SECOND / 50)
 
 static struct shared *shared;
 static int kind = DAEMON;
@@ -118,13 +121,17 @@ __attribute__((constructor)) static void begin(void) {
     pthread_atfork(before_fork, NULL, in_child);
 }
 
+static __thread int32_t rounds; /* waits since this thread last read a clock */
+
 int clock_gettime(clockid_t clock, struct timespec *t) {
+    rounds = 0;
     int failed = syscall(SYS_clock_gettime, clock, t);
     if (!failed && moves(clock)) *t = timespec_of(nanoseconds(t) + offset());
     return failed;
 }
 
 time_t time(time_t *t) {
+    rounds = 0;
     time_t now = moved(CLOCK_REALTIME) / SECOND;
     if (t) *t = now;
     return now;
@@ -132,6 +139,7 @@ time_t time(time_t *t) {
 
 int gettimeofday(struct timeval *restrict t, void *restrict zone) {
     (void)zone;
+    rounds = 0;
     int64_t now = moved(CLOCK_REALTIME);
     *t = (struct timeval){.tv_sec = now / SECOND, .tv_usec = now % SECOND / 1000};
     return 0;
@@ -144,17 +152,19 @@ struct average {
 };
 static __thread struct average work, lateness;
 static __thread int64_t begun_at_offset, ended;
+static __thread int64_t passed; /* the deadline of its last wait, if time was moved meanwhile */
 
-static void measure(struct average *a, int64_t value) {
-    if (value > SECOND / 50) return; /* the machine was busy with others */
+static void measure(struct average *a, int64_t value, int64_t most) {
+    if (value > most) return;
     if (a->count < MEMORY) a->count++;
     a->mean += (value - a->mean) / a->count;
 }
 
 static void end_wait(struct wait *w, int by_deadline) {
     if (by_deadline && offset() == begun_at_offset)
-        measure(&lateness, moved(CLOCK_REALTIME) - w->deadline);
+        measure(&lateness, moved(CLOCK_REALTIME) - w->deadline, LATEST);
     ended = by_deadline ? real(CLOCK_MONOTONIC) : 0;
+    passed = offset() == begun_at_offset ? 0 : w->deadline;
     leave(w);
 }
 
@@ -164,11 +174,12 @@ static struct wait *take(int64_t deadline, int64_t length) {
         if (!claim(&w->pid, getpid())) continue;
         w->tid = syscall(SYS_gettid);
         w->length = length;
-        if (ended) measure(&work, real(CLOCK_MONOTONIC) - ended);
+        if (ended) measure(&work, real(CLOCK_MONOTONIC) - ended, SLOWEST);
         begun_at_offset = offset();
         w->late = lateness.mean;
         w->lag = lateness.mean + work.mean;
         w->kind = kind;
+        w->round = rounds++;
         __atomic_store_n(&w->deadline, deadline, __ATOMIC_SEQ_CST);
         raise_to(&shared->waits, i + 1);
         return w;
@@ -187,11 +198,26 @@ static int wait_for(struct wait *w, const int *signalled) {
     }
 }
 
+/* The deadline of a sleep. Of several in a row, without a look at a clock between them, those that
+ * would have passed while time was moved are over at once: the thread keeps its pace. */
+static int64_t deadline_of(int64_t length) {
+    int64_t deadline = moved(CLOCK_REALTIME) + length;
+    int64_t paced = passed + lateness.mean + work.mean + length;
+    return rounds && passed && paced < deadline ? paced : deadline;
+}
+
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *request,
                     struct timespec *remaining) {
     int64_t now = moved(clock), asked = nanoseconds(request);
     int64_t length = flags & TIMER_ABSTIME ? asked - now : asked;
-    struct wait *w = moves(clock) ? take(moved(CLOCK_REALTIME) + length, length) : NULL;
+    int64_t deadline =
+        flags & TIMER_ABSTIME ? moved(CLOCK_REALTIME) + length : deadline_of(length);
+    if (passed && deadline <= moved(CLOCK_REALTIME)) {
+        passed = deadline;
+        rounds++;
+        return 0;
+    }
+    struct wait *w = moves(clock) ? take(deadline, length) : NULL;
     if (!w) {
         struct timespec t = timespec_of(length > 0 ? length : 0);
         return syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &t, remaining) ? errno : 0;

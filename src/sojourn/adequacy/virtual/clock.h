@@ -25,6 +25,8 @@ struct wait {
     int32_t pid, tid;
     uint32_t word; /* changes when the wait is to be looked at again */
     int32_t kind;
+    int32_t round; /* waits of its thread before it since the thread last read a clock */
+    int32_t unused;
 };
 
 struct shared {

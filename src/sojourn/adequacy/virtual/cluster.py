@@ -29,6 +29,7 @@ AUTHENTICATIONS = ("none", "munge")
 
 _PATIENCE = 90.0  # seconds until all nodes must be idle
 _COMMAND = 120.0  # seconds that a command of Slurm may take
+_ALONE = 0.3  # seconds for which the controller has the machine to itself
 _LONGEST = 70  # characters; a socket's path has 107, and some are deep in the folder
 _KILLED = 128  # exit codes of processes that a signal ended begin here
 _SYSTEM = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -68,6 +69,8 @@ class Cluster:
         self.log = self.folder / "slurmctld.log"
         self.completions = self.folder / "jobcomp.log"
         self.pids: list[int] = []
+        self.controller = 0
+        """Process id of the controller, which is among those of all daemons, `pids`."""
         self.started = 0.0
         """When the daemons were started, seconds of the Unix epoch."""
         self.environment = {
@@ -153,15 +156,19 @@ class Cluster:
         )
         assert self._keeper.stdin is not None
         assert self._keeper.stdout is not None
-        commands = [self._daemon(name, line) for name, line in self._daemons(munge).items()]
+        lines = self._daemons(munge)
+        commands = [self._daemon(name, line) for name, line in lines.items()]
         told = {"commands": commands, "remove": str(self.folder)}
+        # The loops of the controller count whole seconds: every run begins with one.
+        time.sleep(-time.time() % 1.0)
+        self.started = time.time()
         self._keeper.stdin.write(json.dumps(told) + "\n")
         self._keeper.stdin.flush()
         answer = self._keeper.stdout.readline()
         if not answer:
             raise RunError("the daemons cannot be started; see `sojourn virtual check`")
         self.pids = json.loads(answer)
-        self.started = time.time()
+        self.controller = self.pids[list(lines).index("slurmctld")]
 
     def _daemons(self, munge: Path | None) -> dict[str, list[str]]:
         """Command lines by name, in the order in which they are started."""
@@ -191,6 +198,8 @@ class Cluster:
             "environment": self.environment,
             "folder": str(self.folder),
             "output": str(self.folder / f"{name}.out"),
+            # Its loops then begin at the same fraction of a second in every run.
+            "pause": _ALONE if name == "slurmctld" else 0.0,
         }
 
     def _wait_until_idle(self) -> None:

@@ -1,5 +1,5 @@
 /* The driver's side of a moved clock: it tells when no thread of the cluster has anything to do
- * (settle), moves time on to an instant (step), and moves it over a stretch of time in which the
+ * (settle), moves time on to an instant (step), and moves it there over a stretch of time in which
  * loops of the daemons would find nothing to do (leap). */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -111,21 +111,22 @@ void sojourn_clock_step(struct shared *s, int64_t instant) {
     wake_before(s, SECOND);
 }
 
-/* Move time on by `stretch` ns as if the loops of the daemons had gone round and found nothing:
- * short waits end as much later, and by what their loop lags each time round, up to a second;
- * long ones end whole rounds later. */
-void sojourn_clock_leap(struct shared *s, int64_t stretch) {
-    int64_t land = real(CLOCK_REALTIME) + s->offset + stretch;
+static int is_among(int32_t tid, const int32_t *tids, int32_t count) {
+    for (int i = 0; i < count; i++)
+        if (tids[i] == tid) return 1;
+    return 0;
+}
+
+/* Move time on to an instant as if the loops of the daemons, but for some threads, had gone round
+ * and found nothing: a wait that would have ended ends as many rounds later as were made. */
+void sojourn_clock_leap(struct shared *s, int64_t instant, const int32_t *kept, int32_t count) {
     for (int i = 0; i < s->waits; i++) {
         struct wait *w = &s->wait[i];
-        if (!w->pid || w->kind == JOB || w->deadline >= land) continue;
-        int64_t later;
-        if (w->length > SECOND + SECOND / 2)
-            later = ((land - w->deadline) / w->length + 1) * w->length;
-        else
-            later = stretch + stretch / (w->length + w->lag) * w->lag % SECOND;
-        __atomic_add_fetch(&w->deadline, later, __ATOMIC_SEQ_CST);
+        int64_t round = w->length + w->lag;
+        if (!w->pid || w->kind == JOB || w->deadline >= instant || w->length <= 0) continue;
+        if (is_among(w->tid, kept, count)) continue;
+        int64_t rounds = (instant - w->deadline + round - 1) / round;
+        __atomic_add_fetch(&w->deadline, rounds * round, __ATOMIC_SEQ_CST);
     }
-    __atomic_add_fetch(&s->offset, stretch, __ATOMIC_SEQ_CST);
-    wake_before(s, SECOND);
+    sojourn_clock_step(s, instant);
 }

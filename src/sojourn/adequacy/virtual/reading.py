@@ -8,22 +8,40 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-__all__ = ["COLUMNS", "ControllerLog", "Event", "collect", "completions"]
+from ...errors import LogError
+from ...workload._lines import read_text
+from ...workload._slurm_fields import instant
+from ...workload.jobcomp import jobcomp_accounting
+
+if TYPE_CHECKING:
+    from .stream import Job
+
+__all__ = [
+    "COLUMNS",
+    "Completion",
+    "ControllerLog",
+    "Event",
+    "collect",
+    "completions",
+    "read_controller_log",
+]
 
 COLUMNS = (
     *("id", "submit", "eligible", "start", "end"),
     *("nodes", "node_names", "state", "started_by"),
+    *("run", "limit_min"),
 )
-"""Of a table of jobs; instants in seconds after the stream's zero."""
+"""Of a table of jobs: instants in seconds after the stream's zero, what Slurm did, and for how long
+the job was to run (s) and might have (min)."""
 
 _LINE = re.compile(r"\[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)\] (.*)")
 _KINDS = {
     kind: re.compile(pattern)
     for kind, pattern in {
+        "begin": r"Running as primary controller",
         "submit": r"_slurm_rpc_submit_batch_job: JobId=(\d+) ",
         "main": r"sched: Allocate JobId=(\d+) NodeList=(\S+)",
         "backfill": r"sched/backfill: _start_job: Started JobId=(\d+) in \S+ on (\S+)",
@@ -34,7 +52,7 @@ _KINDS = {
         "backfill pass": r"(?:debug:  )?sched/backfill: _attempt_backfill: beginning",
     }.items()
 }
-_FIELD = re.compile(r"(\w+)=(\S*)")
+_CALL = 0.2  # seconds that a call of the main loop may take to be heard
 
 
 @dataclass(frozen=True)
@@ -44,9 +62,9 @@ class Event:
     Parameters
     ----------
     time : seconds of the Unix epoch, by the controller's clock.
-    kind : ``submit``, ``main`` or ``backfill`` (a start, by which loop), ``limit``, ``end``,
-        or the begin of a ``main pass``, a ``short pass`` (of the main loop, over the first jobs
-        of the queue) or a ``backfill pass``.
+    kind : ``begin`` (of the loops), ``submit``, ``main`` or ``backfill`` (a start, by which loop),
+        ``limit``, ``end``, or the begin of a ``main pass``, a ``short pass`` (of the main loop,
+        over the first jobs of the queue) or a ``backfill pass``.
     job : Slurm's number of the job, 0 for a pass.
     nodes : list of the nodes, of a start.
     """
@@ -72,12 +90,15 @@ class ControllerLog:
         self.ends: dict[int, Event] = {}
         self.changed = -math.inf
         """When a job was last submitted, started or ended."""
-        self.last_pass = -math.inf
-        """When the main loop last began a pass over the whole queue."""
+        self.began = math.nan
+        """When the loops began."""
+        self.last_pass = self.last_full_pass = -math.inf
+        """When the main loop last began a pass, and one over the whole queue."""
         self.passes: Counter[str] = Counter()
         """Number of passes of each kind that began since anything changed."""
         self.is_called = False
-        """Whether a job was submitted or ended, and the main loop has not begun a pass since."""
+        """Whether a job was submitted or ended, and the main loop may not have looked since."""
+        self._called = -math.inf
         self._offset = 0
         self._rest = b""
 
@@ -102,17 +123,40 @@ class ControllerLog:
             self._note(event)
 
     def _note(self, event: Event) -> None:
-        if event.kind.endswith(" pass"):
+        if event.kind == "begin":
+            self.began = event.time
+        elif event.kind.endswith(" pass"):
             self.passes[event.kind] += 1
-            self.is_called &= event.kind == "backfill pass"
-            if event.kind == "main pass":
-                self.last_pass = event.time
-            return
-        self.changed = event.time
-        self.passes.clear()
-        kinds = {"submit": self.submits, "limit": self.ends, "end": self.ends}
-        self.is_called |= event.kind in kinds
-        kinds.get(event.kind, self.starts).setdefault(event.job, event)
+            if event.kind != "backfill pass":
+                self._note_main_pass(event)
+        else:
+            self.changed = event.time
+            self.passes.clear()
+            kinds = {"submit": self.submits, "limit": self.ends, "end": self.ends}
+            if event.kind in kinds:
+                self.is_called, self._called = True, event.time
+            kinds.get(event.kind, self.starts).setdefault(event.job, event)
+
+    def _note_main_pass(self, event: Event) -> None:
+        self.last_pass = event.time
+        if event.kind == "main pass":
+            self.last_full_pass = event.time
+        self.is_called &= event.time < self._called + _CALL
+
+
+def read_controller_log(path: str | os.PathLike[str]) -> list[Event]:
+    """Read the whole log of a controller, plain or packed with gzip.
+
+    Raises
+    ------
+    LogError
+        When it cannot be read or none of its lines is a controller's.
+    """
+    lines = read_text(path, wanted="the log of a controller").split("\n")
+    events = list(_events(iter(lines)))
+    if not events:
+        raise LogError(path, "tells of no job and no pass; give slurmctld's log, at level debug")
+    return events
 
 
 def _events(lines: Iterator[str]) -> Iterator[Event]:
@@ -128,49 +172,56 @@ def _events(lines: Iterator[str]) -> Iterator[Event]:
                 break
 
 
-def instant(text: str) -> float:
-    """Return a time of Slurm's, in UTC, as seconds of the Unix epoch."""
-    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+class Completion(NamedTuple):
+    """What only the completion log tells of a job; instants in whole seconds."""
+
+    submit: float
+    eligible: float
+    nodes: int
+    state: str
 
 
-def completions(path: Path) -> dict[int, dict[str, str]]:
-    """Return the fields of each job in a log of ``jobcomp/filetxt``, by Slurm's number."""
-    rows = (dict(_FIELD.findall(line)) for line in path.read_text("utf-8", "replace").splitlines())
-    return {int(row["JobId"]): row for row in rows if "JobId" in row}
+def completions(path: Path) -> dict[int, Completion]:
+    """Return what a log of ``jobcomp/filetxt`` tells, by Slurm's number of the job."""
+    if not path.stat().st_size:
+        return {}
+    told = jobcomp_accounting(path)
+    columns = (told[name].tolist() for name in ("job", *Completion._fields))
+    return {job: Completion(*rest) for job, *rest in zip(*columns, strict=True)}
 
 
 def collect(
-    log: ControllerLog, completed: Path, ids: Mapping[int, int], zero: float
+    log: ControllerLog, completed: Path, jobs: Mapping[int, Job], zero: float
 ) -> list[dict[str, Any]]:
     """Return one row per job, in the order of submission, with the columns `COLUMNS`.
 
     Parameters
     ----------
     log : all of the controller's log.
-    completed : the log of ``jobcomp/filetxt``; what only it knows is in whole seconds.
-    ids : the stream's number of each job by Slurm's.
+    completed : the log of ``jobcomp/filetxt``.
+    jobs : the stream's jobs by Slurm's numbers.
     zero : instant of the stream's zero, seconds of the Unix epoch.
     """
     log.read()
     told = completions(completed)
     rows = []
-    for job, name in ids.items():
-        said = told.get(job, {})
-        submit, start, end = (by.get(job) for by in (log.submits, log.starts, log.ends))
-        at = submit.time if submit else instant(said["SubmitTime"])
-        eligible = said.get("EligibleTime", "")
-        late = eligible not in ("", "Unknown", said.get("SubmitTime"))
+    for number, job in jobs.items():
+        said = told.get(number, Completion(math.nan, math.nan, 0, "UNKNOWN"))
+        submit, start, end = (by.get(number) for by in (log.submits, log.starts, log.ends))
+        at = submit.time if submit else said.submit
         rows.append(
             {
-                "id": name,
+                "id": job.id,
                 "submit": _after(zero, at),
-                "eligible": _after(zero, instant(eligible) if late else at),
+                "eligible": _after(zero, said.eligible if said.eligible > said.submit else at),
                 "start": _after(zero, start.time) if start else "",
                 "end": _after(zero, end.time) if end else "",
-                "nodes": int(said.get("NodeCnt", 0)),
+                "nodes": said.nodes,
                 "node_names": start.nodes if start else "",
-                "state": said.get("JobState", "UNKNOWN"),
+                "state": said.state,
                 "started_by": start.kind if start else "",
+                "run": job.run,
+                "limit_min": job.limit,
             }
         )
     return rows

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import OptionError, RunError
-from .clock import Clock, ModelTime
+from .clock import Clock
 from .cluster import AUTHENTICATIONS, Cluster, own_folder, terminable
 from .conf import MOST_NODES, Scheduling, read_scheduling
+from .modeltime import ModelTime
 from .needs import advice, missing_for, slurm_version
 from .reading import ControllerLog, collect
 from .stream import Job, RealTime, play
@@ -107,7 +108,7 @@ def run_stream(
             played = play(cluster, jobs, pace, log, progress=progress)
             seconds, span = time.monotonic() - begin, pace.now() - played.zero
             return Run(
-                rows=collect(log, cluster.completions, played.ids, played.zero),
+                rows=collect(log, cluster.completions, played.jobs, played.zero),
                 mode=mode,
                 span=span,
                 seconds=seconds,

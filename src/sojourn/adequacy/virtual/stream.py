@@ -20,10 +20,9 @@ __all__ = ["Job", "Pace", "Played", "RealTime", "play", "read_stream"]
 
 _LEAST = {"id": 0, "submit": 0, "nodes": 1, "run": 0.001, "limit_min": 1}
 _WHOLE = ("id", "nodes", "limit_min")
-# Seconds from the start of the daemons to the stream's zero, the same for every run: the loops
-# of the controller count their periods from its start.
-_LEAD = 10.0
-_PHASE = 0.2  # past a whole second: submits do not straddle the seconds of the controller's clock
+# Seconds from where the controller's loops begin to the stream's zero, the same for every run: they
+# count their periods from there. A fraction of a second keeps submits off the loops' own instants.
+_LEAD, _PHASE = 10.0, 0.15
 _GRACE = 600.0
 _LOOK = 0.1  # seconds between two looks at whether all is well
 
@@ -41,10 +40,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Played:
-    """A stream that has ended: its zero (Unix epoch, s), its jobs' numbers in Slurm, its log."""
+    """A stream that has ended: its zero (Unix epoch, s), its jobs by Slurm's numbers, its log."""
 
     zero: float
-    ids: dict[int, int]
+    jobs: dict[int, Job]
     log: ControllerLog
 
 
@@ -53,9 +52,6 @@ class Pace(Protocol):
 
     def now(self) -> float:
         """Return the instant by the cluster's clock, seconds of the Unix epoch."""
-
-    def submitted(self, number: int, job: Job) -> None:
-        """Note that a job was submitted, and Slurm's number for it."""
 
     def pass_until(self, instant: float, done: Callable[[], bool]) -> None:
         """Let time pass until an instant, or until something is done."""
@@ -67,9 +63,6 @@ class RealTime:
     def now(self) -> float:
         """Return the instant, seconds of the Unix epoch."""
         return time.time()
-
-    def submitted(self, number: int, job: Job) -> None:
-        """Nothing to note."""
 
     def pass_until(self, instant: float, done: Callable[[], bool]) -> None:
         """Wait until an instant, or until something is done."""
@@ -142,7 +135,7 @@ def play(
     log : the controller's log; what was read of it before does not count.
     progress : called now and then with (jobs ended, jobs).
     """
-    ids: dict[int, int] = {}
+    known: dict[int, Job] = {}
     looked = 0.0
 
     def done() -> bool:
@@ -155,13 +148,12 @@ def play(
                 progress(len(log.ends), len(jobs))
         return len(log.ends) == len(jobs)
 
-    lead = max(_LEAD, math.ceil(pace.now() - cluster.started) + 1.0)
-    zero = math.floor(cluster.started) + lead + _PHASE
+    log.read()
+    began = log.began if math.isfinite(log.began) else cluster.started
+    zero = began + max(_LEAD, math.ceil(pace.now() - began) + 1.0) + _PHASE
     for job in jobs:
         pace.pass_until(zero + job.submit, done)
-        number = submit(cluster, job)
-        ids[number] = job.id
-        pace.submitted(number, job)
+        known[submit(cluster, job)] = job
     longest = 60.0 * max(job.limit for job in jobs)
     while not done():
         pace.pass_until(pace.now() + longest, done)
@@ -170,9 +162,9 @@ def play(
             raise RunError(f"{missing} jobs have not ended: nothing moved for {longest:.0f} s")
     # The last completion is written a moment after the job's end.
     pace.pass_until(
-        pace.now() + _GRACE, lambda: ids.keys() <= completions(cluster.completions).keys()
+        pace.now() + _GRACE, lambda: known.keys() <= completions(cluster.completions).keys()
     )
-    return Played(zero, ids, log)
+    return Played(zero, known, log)
 
 
 def submit(cluster: Cluster, job: Job) -> int:
