@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numba
 import pytest
+
+from sojourn import jit
 
 _CODE = """
 import sys, sojourn
@@ -52,7 +55,37 @@ def test_a_folder_that_cannot_be_made_is_replaced(tmp_path):
     assert told.stdout.startswith(str(tmp_path / "sojourn-"))
 
 
-def test_other_peoples_functions_are_cached_where_they_want():
-    from sojourn.jit import cache_folder
+def test_an_edited_part_moves_the_cache_of_its_kernel(tmp_path, monkeypatch):
+    """Numba looks at the kernel's own file only: a part beside it must change the folder."""
+    monkeypatch.setenv("SOJOURN_CACHE_DIR", str(tmp_path / "cache"))
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    (sources / "kernel.py").write_text("from .part import f\n")
+    part = sources / "part.py"
 
-    assert str(cache_folder()) != numba.config.CACHE_DIR
+    def folder(text):
+        part.write_text(text)
+        jit._source_digest.cache_clear()
+        jit.cache_folder.cache_clear()
+        return jit.cache_folder(sources)
+
+    try:
+        first, edited, again = (folder(text) for text in ("f = 1\n", "f = 2\n", "f = 1\n"))
+        assert first == again != edited
+        assert first != jit.cache_folder()
+        assert {first.parent, edited.parent} == {tmp_path / "cache"}
+    finally:
+        jit._source_digest.cache_clear()
+        jit.cache_folder.cache_clear()
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+def test_a_kernel_outside_the_engine_is_kept_by_its_own_folder():
+    from sojourn.policy.slurm import loops
+
+    kept = Path(loops.run_loops.stats.cache_path)
+    assert jit.cache_folder(Path(loops.__file__).resolve().parent) in (kept, *kept.parents)
+
+
+def test_other_peoples_functions_are_cached_where_they_want():
+    assert str(jit.cache_folder()) != numba.config.CACHE_DIR

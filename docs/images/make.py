@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,6 +38,7 @@ def main() -> None:
     limited = cut_at_limits(sojourn.lublin(5000, 128, load=0.7, seed=2))
     draw_by_command(limited, "limits", "--target=0.95")
     draw_by_command(limited, "fit")
+    draw_streams()
 
 
 @sojourn.score
@@ -84,6 +87,23 @@ def draw_by_command(jobs: sojourn.Jobs, verb: str, *options: str) -> None:
         sojourn.write_swf(jobs, log)
         command([verb, str(log), *options, f"--out={folder}"])
         shutil.copy(Path(folder) / f"{verb}.png", HERE)
+
+
+def draw_streams() -> None:
+    """Draw the two streams of the guide to trust, by its own commands and snippets."""
+    guide = (HERE.parent / "guides" / "trust.md").read_text(encoding="utf-8")
+    make_stream, make_log = re.findall(r"^```python\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)
+    names: dict[str, object] = {}
+    conf = "--slurm-conf=slurm.conf"
+    with TemporaryDirectory() as folder, contextlib.chdir(folder):
+        exec(make_stream, names)
+        command(["replay", "stream.csv", conf, "--set=bf_interval=300", "--out=real"])
+        exec(make_log, names)
+        command(["replay", "sacct.txt", conf, "--out=replay"])
+        seconds = ["--max=60", "--within=1", "--submit-tolerance=1"]
+        command(["adequacy", "sacct.txt", "replay/jobs.csv", *seconds, "--out=verdict"])
+        for name in ("streams.png", "differences.png"):
+            shutil.copy(Path("verdict") / name, HERE)
 
 
 def cut_at_limits(jobs: sojourn.Jobs) -> sojourn.Jobs:

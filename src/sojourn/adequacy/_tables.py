@@ -19,7 +19,7 @@ from ..workload._lines import read_text
 from ..workload._slurm_fields import duration, instant
 from ..workload.jobs import MISSING, did_you_mean
 
-__all__ = ["table_columns"]
+__all__ = ["csv_columns", "table_columns"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -56,7 +56,7 @@ def table_columns(
     format : ``csv`` or ``parquet``.
     mapping : our name -> the table's.
     """
-    table = _csv(path) if format == "csv" else _parquet(path, mapping)
+    table = csv_columns(path) if format == "csv" else _parquet(path, mapping)
     chosen = _chosen(path, list(table), mapping)
     if "start" not in chosen and set(_OF_LOGS) <= set(table):
         return None
@@ -97,7 +97,8 @@ def table_columns(
     }
 
 
-def _csv(path: str | os.PathLike[str]) -> dict[str, Sequence[str]]:
+def csv_columns(path: str | os.PathLike[str]) -> dict[str, Sequence[str]]:
+    """Return the columns of a CSV table as text, by their names."""
     reader = csv.reader(io.StringIO(read_text(path)), skipinitialspace=True)
     rows: list[list[str]] = []
     try:

@@ -29,6 +29,7 @@ from . import (
     limits,
     peas,
     plan,
+    replay,
     simulate,
     stability,
     virtual,
@@ -49,7 +50,7 @@ app = typer.Typer(
 
 for _verb in (
     *(demo, simulate, peas, compare, inspect, cluster),
-    *(stability, plan, fit, limits, adequacy, virtual),
+    *(stability, plan, fit, limits, adequacy, replay, virtual),
     *(generate, convert),
 ):
     _verb.register(app)

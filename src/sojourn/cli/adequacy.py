@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,13 +59,14 @@ def adequacy(
         ),
     ] = 0.0,
     submit_tolerance: Annotated[
-        float,
+        float | None,
         typer.Option(
             metavar="SECONDS",
-            help="By how much submits may differ; 1 where one clock tells milliseconds.",
+            help="By how much submits may differ; default: 0 for whole seconds, 1 where a clock "
+            "tells fractions.",
             rich_help_panel="Comparison",
         ),
-    ] = 0.0,
+    ] = None,
     match: Annotated[
         str,
         typer.Option(
@@ -184,6 +186,15 @@ def adequacy(
 
 def _write(found: Adequacy, verdict: Verdict, told: dict[str, Any], out: Path) -> None:
     from ..output import as_json, staged
+
+    limit = verdict.limit if verdict.adequate is not None else None
+    with staged(out) as place:
+        draw_streams(found, limit, place)
+        place("adequacy.json").write_text(as_json(told) + "\n", encoding="utf-8")
+
+
+def draw_streams(found: Adequacy, limit: float | None, place: Callable[[str], Path]) -> list[str]:
+    """Draw both streams and their differences; the names of the pictures."""
     from ..report import save
     from ..report.adequacy import stream_differences, stream_pair
 
@@ -204,12 +215,10 @@ def _write(found: Adequacy, verdict: Verdict, told: dict[str, Any], out: Path) -
         capacity = divergence.capacity
         moments = {"real": divergence.real.time - begin, "model": divergence.model.time - begin}
     streams = stream_pair(tables, capacity, within=found.within, moments=moments)
-    limit = verdict.limit if verdict.adequate is not None else None
     gaps = stream_differences(tables["real"]["submit"], found.differences, limit=limit)
-    with staged(out) as place:
-        save(streams, place("streams.png"))
-        save(gaps, place("differences.png"))
-        place("adequacy.json").write_text(as_json(told) + "\n", encoding="utf-8")
+    save(streams, place("streams.png"))
+    save(gaps, place("differences.png"))
+    return ["streams.png", "differences.png"]
 
 
 def _show(found: Adequacy, ideal: Reference | None, verdict: Verdict, told: dict[str, Any]) -> None:

@@ -1,0 +1,139 @@
+"""How fast a controller is: what one recorded run tells of it, for the model of another."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LogError
+from ..policy.slurm import Pace
+from ._tables import csv_columns
+from .overheads import Overhead, Overheads
+from .virtual.reading import Event, read_controller_log
+
+__all__ = ["CALIBRATED", "Calibration", "calibrate"]
+
+Floats = NDArray[np.float64]
+
+_FEWEST = 5
+_NEEDED = ("start", "end", "run")
+_LOG = ".slurmctld.log.gz"
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What the model of a controller takes from a run of the real one.
+
+    Parameters
+    ----------
+    pace : of its loops.
+    overheads : launch and completion of jobs. A run tells their sum only, as the launch.
+    source : the run.
+    jobs : number of jobs that it was taken from.
+    """
+
+    pace: Pace
+    overheads: Overheads
+    source: str = ""
+    jobs: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all as plain values."""
+        return {
+            "source": self.source,
+            "jobs": self.jobs,
+            "pace": self.pace._asdict(),
+            "overheads": asdict(self.overheads),
+        }
+
+
+CALIBRATED = Calibration(
+    Pace(), Overheads(launch=Overhead("constant", (0.05,))), "Slurm 22.05 with virtual nodes"
+)
+"""A controller on two idle cores, started ten seconds before the stream."""
+
+
+def calibrate(
+    path: str | os.PathLike[str], log: str | os.PathLike[str] | None = None
+) -> Calibration:
+    """Measure a controller's pace and overheads in a run of it.
+
+    Parameters
+    ----------
+    path : table with columns start, end and run, as ``sojourn virtual run`` writes it; times in s,
+        the finer the better.
+    log : the controller's log, which tells the pace of its loops; default: the one beside the
+        table, if there is one.
+
+    Raises
+    ------
+    LogError
+        When the table lacks a column or has too few jobs that ran to their end.
+    """
+    table = csv_columns(path)
+    missing = [name for name in _NEEDED if name not in table]
+    if missing:
+        raise LogError(path, f"has no column {', '.join(missing)}; calibrate from a recorded run")
+    start, end, run = (np.array([_number(text) for text in table[name]]) for name in _NEEDED)
+    extra = end - start - run
+    extra = extra[np.isfinite(extra) & (extra >= 0)]
+    if extra.size < _FEWEST:
+        raise LogError(
+            path,
+            f"has {extra.size} jobs that ran as long as ordered; {_FEWEST} are needed to calibrate",
+        )
+    pace = CALIBRATED.pace
+    beside = Path(str(path).removesuffix(".csv") + _LOG)
+    if log is not None or beside.is_file():
+        found = beside if log is None else Path(log)
+        pace = _measured(found, read_controller_log(found), start, pace)
+    launch = Overhead("constant", (float(np.median(extra)),))
+    return Calibration(pace, Overheads(launch=launch), str(path), int(extra.size))
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _measured(path: Path, events: Sequence[Event], start: Floats, usual: Pace) -> Pace:
+    """The pace that a controller's log tells."""
+    starts = [event.time for event in events if event.kind in ("main", "backfill")]
+    begins = [event.time for event in events if event.kind == "begin"]
+    if not starts or not begins or not np.isfinite(start).any():
+        raise LogError(path, "tells of no start of a job; calibrate from another run")
+    zero = min(starts) - float(np.nanmin(start))
+    whole = math.floor(zero)
+    ticks = _lapse(events, "main pass", "short pass")
+    wakes = _lapse(events, "backfill pass")
+    return usual._replace(
+        started=begins[-1] - whole,
+        zero=zero - whole,
+        tick=usual.tick if ticks is None else 1.0 + ticks,
+        nap=usual.nap if wakes is None else max(wakes - usual.testing, 0.0),
+    )
+
+
+def _lapse(events: Sequence[Event], *kinds: str) -> float | None:
+    """By how much a loop's second is longer than one (s).
+
+    The median over neighbouring passes tells how many rounds lie between any two; all of them
+    together then tell it more finely than the log's milliseconds.
+    """
+    gaps = np.diff([event.time for event in events if event.kind in kinds])
+    whole = np.rint(gaps)
+    near = (whole >= 1) & (np.abs(gaps - whole) < 0.25)
+    if np.count_nonzero(near) < _FEWEST:
+        return None
+    roughly = 1.0 + float(np.median((gaps[near] - whole[near]) / whole[near]))
+    rounds = np.rint(gaps / roughly)
+    return float(gaps[rounds > 0].sum() / rounds.sum()) - 1.0

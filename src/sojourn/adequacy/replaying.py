@@ -1,0 +1,320 @@
+"""A log or stream through the model of its own manager, and how near the model comes."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LogError, OptionError
+from ..policy.slurm import (
+    LOOPS,
+    Pace,
+    Requests,
+    Scheduled,
+    SlurmConf,
+    node_table,
+    plain_conf,
+    read_requests,
+    read_slurm_conf,
+    schedule,
+)
+from ..policy.slurm.requests import kind_of
+from ..policy.slurm.scheduling import PARAMETERS, UNMODELLED
+from ..workload._slurm_fields import fold_nodes
+from ..workload.jobs import did_you_mean
+from ._tables import csv_columns
+from .calibration import CALIBRATED, Calibration
+from .measure import Adequacy, compare_streams
+from .stream import JobStream, read_stream
+
+__all__ = ["COLUMNS", "Replay", "replay"]
+
+Floats = NDArray[np.float64]
+
+COLUMNS = (
+    *("id", "submit", "start", "end", "nodes", "node_names", "state", "started_by"),
+    *("run", "limit_min"),
+)
+"""Of the table of jobs; instants in seconds after the stream's zero."""
+
+_CHOICES = {
+    "SchedulerType": ("sched/backfill", "sched/builtin"),
+    "SelectType": ("select/linear", "select/cons_tres", "select/cons_res"),
+    "PriorityType": ("priority/basic", "priority/multifactor"),
+}
+_LINES = (
+    *("SchedulerParameters", "SelectTypeParameters", "AccountingStorageType", "OverTimeLimit"),
+    *("MinJobAge", "PriorityFlags", "PriorityFavorSmall", "FairShareDampeningFactor"),
+    *("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod", "PriorityWeightAge"),
+    *("PriorityWeightFairshare", "PriorityWeightJobSize", "PriorityWeightPartition"),
+)
+"""Lines of a configuration that the model reads, besides those with few values."""
+
+_MEMBERS, _MANY = 16, 4_000
+# Powers of the root of x^4 = x + 1: their multiples fill three dimensions evenly.
+_STEPS = (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)
+_JITTER = 0.1  # s by which one start of a controller is later than another
+_NEAR = 60.0
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What the model of a manager did with a stream.
+
+    Parameters
+    ----------
+    requests : the stream.
+    scheduled : what became of it.
+    stream : the same, to be compared with others.
+    real : what really became of it, where the file tells.
+    adequacy : how far the model is from that.
+    itself : s, the median P between runs of the model whose loops began at other moments: how far
+        the manager would be from itself.
+    members : number of these runs, of which `scheduled` is the most typical.
+    calibration : where the controller's pace came from.
+    not_modelled : what of the configuration has no effect here, with reasons.
+    """
+
+    requests: Requests
+    scheduled: Scheduled
+    stream: JobStream
+    real: JobStream | None
+    adequacy: Adequacy | None
+    itself: float
+    members: int
+    calibration: Calibration
+    not_modelled: tuple[str, ...]
+
+    @property
+    def near(self) -> float:
+        """Share of the jobs whose time in the system is within 60 s of the real one."""
+        if self.adequacy is None:
+            return math.nan
+        return float(np.mean(np.abs(self.adequacy.differences) <= _NEAR))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per job that was not refused, with the columns `COLUMNS`."""
+        told = self.scheduled
+        return [
+            dict(zip(COLUMNS, self._row(j), strict=True))
+            for j in np.flatnonzero(~told.refused).tolist()
+        ]
+
+    def _row(self, j: int) -> tuple[Any, ...]:
+        asked, told = self.requests, self.scheduled
+        started = not math.isnan(told.start[j])
+        state = "CANCELLED"
+        if started:
+            state = "TIMEOUT" if told.timed_out[j] else "COMPLETED"
+            if asked.cancel[j] <= told.end[j] + _NEAR and told.end[j] >= asked.cancel[j]:
+                state = "CANCELLED"
+        return (
+            str(asked.label[j]),
+            float(asked.submit[j]),
+            round(float(told.start[j]), 3) if started else "",
+            round(float(told.end[j]), 3),
+            int(asked.nodes[j]),
+            fold_nodes(told.nodes[j]),
+            state,
+            LOOPS[told.by[j]],
+            float(asked.run[j]),
+            int(asked.limit[j]),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the numbers, without the jobs."""
+        waits = self.scheduled.start - self.requests.submit
+        known = waits[np.isfinite(waits)]
+        found = None if self.adequacy is None else self.adequacy.as_dict()
+        return {
+            "jobs": int(self.requests.submit.size),
+            "refused": self.requests.label[self.scheduled.refused].tolist(),
+            "never_started": int(np.count_nonzero(~np.isfinite(waits))),
+            "wait_mean": float(known.mean()) if known.size else None,
+            "by_backfill": int(np.count_nonzero(self.scheduled.by == LOOPS.index("backfill"))),
+            "members": self.members,
+            "P_itself": self.itself,
+            "within_60s": None if found is None else self.near,
+            "adequacy": found,
+            "calibration": self.calibration.as_dict(),
+            "not_modelled": list(self.not_modelled),
+            "said": list(self.requests.said),
+        }
+
+
+def replay(
+    path: str | os.PathLike[str],
+    conf: str | os.PathLike[str] | SlurmConf,
+    *,
+    nodes: int | None = None,
+    complement: str | os.PathLike[str] | None = None,
+    changes: Mapping[str, str] | None = None,
+    calibration: Calibration = CALIBRATED,
+    members: int | None = None,
+    format: str | None = None,
+    timezone: str = "UTC",
+    seed: int = 0,
+) -> Replay:
+    """Send a log or stream through the model of Slurm.
+
+    When the controller's loops began relative to the stream is not known, and a job submitted a
+    moment before a pass or after it can fare quite differently. So the model is run several times
+    with other beginnings, and the run that is nearest to all others stands for them.
+
+    Parameters
+    ----------
+    path : a log of ``sacct``, ``jobcomp`` or SWF, which is compared with the model, or a stream: a
+        table with columns id, submit, nodes, run and limit_min, compared if it has start and end.
+    conf : a ``slurm.conf``.
+    nodes : number of equal nodes with one job each, in place of those of the configuration.
+    complement : submit commands or a stream that tell what the log does not: features, memory.
+    changes : scheduler parameters and lines of the configuration with other values.
+    calibration : the controller's pace, from a run that is not judged here.
+    members : number of runs with other beginnings; by default 16, fewer for more than 4,000 jobs.
+    format, timezone : of the log.
+    seed : of the overheads, where they are random.
+
+    Raises
+    ------
+    OptionError, LogError, ClusterError
+        When something given cannot be used.
+    """
+    if members is not None and members < 1:
+        raise OptionError(f"members {members}: give 1 or more")
+    site = conf if isinstance(conf, SlurmConf) else read_slurm_conf(conf)
+    if nodes is not None:
+        site = plain_conf(nodes, site)
+    if changes:
+        site = _changed(site, changes)
+    table = node_table(site)
+    asked = read_requests(
+        path, site, table, complement=complement, format=format, timezone=timezone
+    )
+    real = _outcome(path, format, timezone)
+    # What accounting calls elapsed has launch and completion in it.
+    is_log = kind_of(path, format) in ("sacct", "jobcomp", "swf")
+    if members is None:
+        members = max(1, min(_MEMBERS, _MEMBERS * _MANY // asked.submit.size))
+    rng = np.random.default_rng(seed)
+    runs = []
+    for k in range(members):
+        drawn = {} if is_log else _overheads(calibration, asked.submit.size, rng)
+        pace = _pace(calibration.pace, site, asked, k, is_log)
+        runs.append(schedule(site, table, asked, pace=pace, **drawn))
+    if runs[0].refused.all():
+        raise LogError(path, "no nodes suit any of its jobs; check the configuration's nodes")
+    chosen, itself = _typical([run.end - asked.submit for run in runs])
+    scheduled = runs[chosen]
+    stream = _stream(asked, scheduled)
+    found = None
+    if real is not None:
+        found = compare_streams(
+            real,
+            stream,
+            within=1.0 if is_log else 0.0,
+            unstarted="leave-out",
+            common=True,
+            submit_tolerance=1.0,
+        )
+    return Replay(
+        requests=asked,
+        scheduled=scheduled,
+        stream=stream,
+        real=real,
+        adequacy=found,
+        itself=itself,
+        members=members,
+        calibration=calibration,
+        not_modelled=site.not_modelled,
+    )
+
+
+def _changed(site: SlurmConf, changes: Mapping[str, str]) -> SlurmConf:
+    """The configuration with other values; what would have no effect is an error."""
+    names = {name.lower(): name for name in (*PARAMETERS, *UNMODELLED, *_CHOICES, *_LINES)}
+    for name, value in changes.items():
+        known = names.get(name.lower())
+        if known is None:
+            near = did_you_mean(name, names.values())
+            raise OptionError(f"'{name}' is nothing that the model reads{near}")
+        if known in PARAMETERS and not value.isdecimal():
+            raise OptionError(f"{known}={value}: give a whole number")
+        if value.lower() not in _CHOICES.get(known, (value.lower(),)):
+            raise OptionError(f"{known}={value}: choose {' or '.join(_CHOICES[known])}")
+    return site.with_parameters(changes)
+
+
+def _outcome(path: str | os.PathLike[str], format: str | None, timezone: str) -> JobStream | None:
+    """What really became of the jobs, where the file tells."""
+    name = kind_of(path, format)
+    if name == "events":
+        return None
+    if name == "stream":
+        if not {"start", "end"} <= csv_columns(path).keys():
+            return None
+        return read_stream(path, format="csv")
+    if name == "swf":
+        return read_stream(path, format=name)
+    return read_stream(path, format=name, timezone=timezone)
+
+
+def _overheads(calibration: Calibration, jobs: int, rng: np.random.Generator) -> dict[str, Floats]:
+    told = calibration.overheads
+    return {
+        "launch": told.launch.draw(jobs, rng),
+        "completion": told.completion.draw(jobs, rng),
+    }
+
+
+def _pace(usual: Pace, site: SlurmConf, asked: Requests, k: int, is_log: bool) -> Pace:
+    """The beginning of run `k` of several, spread evenly over what is not known of it.
+
+    A stream is sent by us, so many seconds after the controller's start; a log may have been begun
+    at any moment of the loops' periods. How much longer than a second a round of the main loop is
+    depends on the load, and what Slurm rounds down are times of day, which only logs tell.
+    """
+    told = site.scheduling
+    begin, slow, day = ((k * step) % 1.0 for step in _STEPS)
+    started, tick, epoch = usual.started, usual.tick, int(asked.origin)
+    if is_log:
+        started -= begin * max(told.backfill_period, told.main_period)
+    elif k > 0:
+        started += _JITTER * (begin - 0.5)
+        tick = 1.0 + (tick - 1.0) * (0.5 + slow)
+    if not is_log:
+        epoch = int(day * max(told.value("bf_resolution"), 1))
+    return usual._replace(started=started, tick=tick, epoch=epoch)
+
+
+def _typical(residences: list[Floats]) -> tuple[int, float]:
+    """The run that is nearest to all others, and the median distance between two."""
+    if len(residences) == 1:
+        return 0, math.nan
+    times = np.stack(residences)
+    apart = np.array([[_distance(a, b) for b in times] for a in times])
+    chosen = int(np.argmin(apart.sum(axis=1)))
+    return chosen, float(np.median(apart[~np.eye(len(times), dtype=bool)]))
+
+
+def _distance(a: Floats, b: Floats) -> float:
+    gaps = (a - b)[np.isfinite(a) & np.isfinite(b)]
+    return float(np.sqrt(np.mean(gaps * gaps))) if gaps.size else 0.0
+
+
+def _stream(asked: Requests, told: Scheduled) -> JobStream:
+    kept = ~told.refused
+    return JobStream.of(
+        asked.submit[kept] + asked.origin,
+        told.start[kept] + asked.origin,
+        told.end[kept] + asked.origin,
+        label=asked.label[kept],
+        nodes=asked.nodes[kept],
+        limit=60.0 * asked.limit[kept],
+        source="model of Slurm",
+    )

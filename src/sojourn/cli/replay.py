@@ -1,0 +1,177 @@
+"""``sojourn replay``: a log or stream through the model of its own manager."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import OptionError
+from ._options import AsJson
+
+if TYPE_CHECKING:
+    from ..adequacy import Replay
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(name="replay")(replay)
+
+
+def replay(
+    log: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LOG",
+            help="sacct -P, jobcomp or SWF, which the model is compared with; or a stream, CSV "
+            "with id, submit, nodes, run, limit_min.",
+        ),
+    ],
+    slurm_conf: Annotated[
+        Path, typer.Option("--slurm-conf", metavar="FILE", help="The manager's slurm.conf.")
+    ],
+    nodes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Equal nodes with one job each, in place of those of the slurm.conf.",
+        ),
+    ] = None,
+    requests: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Submit commands or a stream that tell what the log does not: features, memory, "
+            "GPUs.",
+        ),
+    ] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Another value of a scheduler parameter or a line of the slurm.conf; may be "
+            "repeated.",
+        ),
+    ] = None,
+    calibrate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN.csv",
+            help="Another run of the manager, as sojourn virtual run writes it, that tells how "
+            "fast its controller is.",
+        ),
+    ] = None,
+    members: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K",
+            min=1,
+            help="Runs of the model whose loops begin at other moments; the most typical is kept. "
+            "Default: 16, fewer for more than 4,000 jobs.",
+        ),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="stream, events, sacct, jobcomp or swf."),
+    ] = None,
+    timezone: Annotated[
+        str, typer.Option(metavar="ZONE", help="Of instants in the log that tell none.")
+    ] = "UTC",
+    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Of random overheads.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for jobs, numbers and pictures.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Model what Slurm would do with the jobs of a log, and tell how near that comes.
+
+    Example: sojourn replay sacct.txt --slurm-conf /etc/slurm/slurm.conf --out DIR
+    """
+    from ..adequacy import CALIBRATED
+    from ..adequacy import calibrate as measure
+    from ..adequacy import replay as run
+    from ..output import as_json, check_folder
+
+    if out is not None:
+        check_folder(out)
+    changes: dict[str, str] = {}
+    for text in change or []:
+        name, equals, value = text.partition("=")
+        if not (name.strip() and equals and value.strip()):
+            raise OptionError(f"--set '{text}': write --set NAME=VALUE")
+        changes[name.strip()] = value.strip()
+    done = run(
+        log,
+        slurm_conf,
+        nodes=nodes,
+        complement=requests,
+        changes=changes,
+        calibration=CALIBRATED if calibrate is None else measure(calibrate),
+        members=members,
+        format=format,
+        timezone=timezone,
+        seed=seed,
+    )
+    told = done.as_dict()
+    files = [] if out is None else _write(done, told, out)
+    if json:
+        print(as_json({**told, "files": files}))
+        return
+    _show(done, told)
+    if files:
+        print(f"\n{', '.join(files)} in {out}")
+        if done.adequacy is None:
+            print(f"Try: sojourn adequacy REAL.csv {out / 'jobs.csv'}")  # type: ignore[operator]
+
+
+def _write(done: Replay, told: dict[str, Any], out: Path) -> list[str]:
+    from ..output import as_json, staged, write_rows
+    from .adequacy import draw_streams
+
+    rows = done.rows()
+    names = ["jobs.csv", "replay.json"]
+    with staged(out) as place:
+        write_rows(place("jobs.csv"), rows)
+        place("replay.json").write_text(as_json(told) + "\n", encoding="utf-8")
+        if done.adequacy is not None:
+            names += draw_streams(done.adequacy, None, place)
+    return names
+
+
+def _show(done: Replay, told: dict[str, Any]) -> None:
+    from ._tables import as_number, as_seconds, facts_table, new_console
+
+    found = done.adequacy
+    console = new_console()
+    share = 100 * told["by_backfill"] / max(told["jobs"], 1)
+    rows = [
+        ("jobs", f"{told['jobs']:,}; {share:.0f} % started by the backfill loop"),
+        ("mean wait", as_seconds(told["wait_mean"]) if told["wait_mean"] is not None else "-"),
+    ]
+    if done.members > 1:
+        rows.append(
+            ("P, model", f"{as_seconds(done.itself)} between runs whose loops begin at other "
+             f"moments ({done.members} runs, median)")
+        )  # fmt: skip
+    if found is not None:
+        low, high = found.interval
+        rows += [
+            ("P, log", f"{as_seconds(found.P)}, 95 % interval {as_number(low)} to "
+             f"{as_number(high)}, over {found.n:,} jobs"),
+            ("relative", f"{100 * found.relative:.3g} % of the mean residence time"),
+            ("within 60 s", f"{100 * done.near:.1f} % of the jobs"),
+            ("median", f"{as_seconds(found.median_abs)} absolute difference"),
+        ]  # fmt: skip
+    if told["refused"]:
+        shown = ", ".join(told["refused"][:5])
+        more = "" if len(told["refused"]) <= 5 else ", ..."
+        rows.append(("refused", f"{len(told['refused']):,} jobs that no nodes suit: {shown}{more}"))
+    console.print(facts_table(rows))
+    for head, lines in (("not modelled", done.not_modelled), ("the log", done.requests.said)):
+        if lines:
+            print(f"\n{head}:")
+            for line in lines:
+                print(f"- {line}")
