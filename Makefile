@@ -26,7 +26,9 @@ demo: $(VENV)/with-base
 # Kernels are compiled once, before several processes would do it at the same time.
 .PHONY: kernels
 kernels: $(VENV)/with-test,docs
-	$(BIN)/python -c "from sojourn.engine import load_all_kernels; load_all_kernels()"
+	$(BIN)/python -c "from sojourn.engine import load_all_kernels; load_all_kernels(0, 2)" & half=$$!; \
+	$(BIN)/python -c "from sojourn.engine import load_all_kernels; load_all_kernels(1, 2)" && \
+	$(BIN)/python -c "import sojourn.policy.slurm.loops" && wait $$half
 
 test: kernels
 	SOJOURN_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not nightly" \

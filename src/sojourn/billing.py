@@ -17,7 +17,7 @@ from . import measures
 from .errors import OptionError, RunError
 from .jit import compiled, inlined
 
-__all__ = ["Bill", "bill_nodes", "counted_steps", "peas_energy", "watts_by_busy"]
+__all__ = ["Bill", "bill_nodes", "counted_steps", "peas_energy", "switched_off", "watts_by_busy"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -267,6 +267,7 @@ def bill_nodes(
     epochs: ArrayLike,
     rates: ArrayLike,
     exponent: float = 3.0,
+    until: float = -np.inf,
 ) -> Bill:
     """Bill the energy of named nodes, which jobs may share.
 
@@ -280,6 +281,7 @@ def bill_nodes(
     curves : W of each node at active idle, 10 %, ..., 100 % load (nodes x 11).
     epochs, rates : the service rate from each epoch (s) on; the first is where the bill begins.
     exponent : the dynamic part of the power grows as this power of the rate.
+    until : s; the bill goes on to there if no job ends later.
 
     Raises
     ------
@@ -311,7 +313,7 @@ def bill_nodes(
         account=np.zeros((len(count), _ACCOUNT)),
     )
     steps = np.empty((2, 2 * len(by_start) + len(epoch) + 1))
-    last = float(stop.max(initial=epoch[0]))
+    last = float(stop.max(initial=max(epoch[0], until)))
     table = np.stack([epoch, speed**exponent])
     made, overfull = _walk(jobs, rows, nodes, table, steps, last, np.zeros((2, 1, 2)))
     if overfull != _ALL_FIT:
@@ -362,6 +364,9 @@ def counted_steps(
     epochs: ArrayLike,
     busy_watts: ArrayLike,
     idle_watts: ArrayLike,
+    *,
+    until: float = -np.inf,
+    gone: tuple[ArrayLike, ArrayLike] = ((), ()),
 ) -> tuple[Floats, Floats]:
     """Power over time of equal servers that are only counted [rumyantsev2018, eq. 11].
 
@@ -371,6 +376,8 @@ def counted_steps(
     servers : of the whole cluster.
     epochs : at which the rate changes, s; the first is where the bill begins.
     busy_watts, idle_watts : W of one server, busy and idle, from each epoch on.
+    until : s; the steps go on to there if no stretch stops later.
+    gone : instants (s), and how many servers are switched off from each on.
 
     Returns
     -------
@@ -384,16 +391,47 @@ def counted_steps(
     _check_stretches(begin, finish, epoch)
     width = _own(procs, np.int64)
     _check(len(width) == len(begin), f"{len(begin)} starts but {len(width)} widths")
-    last = finish.max(initial=epoch[0])
-    instants = np.concatenate([epoch[epoch <= last], [last], begin, finish])
+    last = finish.max(initial=max(epoch[0], until))
+    left, number = _own(gone[0], np.float64), _own(gone[1], np.int64)
+    seen = left[(left > epoch[0]) & (left < last)]
+    instants = np.concatenate([epoch[epoch <= last], [last], seen, begin, finish])
     time, at = np.unique(instants, return_inverse=True)
     change = np.zeros(len(time), dtype=np.int64)
     np.add.at(change, at[len(at) - 2 * len(begin) :], np.concatenate([width, -width]))
     busy = np.cumsum(change).astype(np.float64)
-    if busy.max() > servers:
+    off = np.append(number, 0)[np.searchsorted(left, time, side="right") - 1]
+    over = busy - (servers - off)
+    if over.max() > 0:
+        at = over.argmax()
         raise RunError(
-            f"energy bill: {busy.max():g} of {servers} servers are in use at "
-            f"{time[busy.argmax()]:g} s; please report this as a bug"
+            f"energy bill: {busy[at]:g} of {servers - off[at]} servers are in use at "
+            f"{time[at]:g} s; please report this as a bug"
         )
     now = np.searchsorted(epoch, time, side="right") - 1
-    return time, measures.energy_rate(busy, busy_power[now], idle_power[now], servers)
+    return time, measures.energy_rate(busy, busy_power[now], idle_power[now], servers - off)
+
+
+def switched_off(
+    bill: Bill, node: ArrayLike, begin: ArrayLike, end: ArrayLike, idle_watts: ArrayLike
+) -> Bill:
+    """Return a bill without the idle power of nodes while they are switched off.
+
+    Parameters
+    ----------
+    bill : of nodes that are on all the time, none of them in use while it is off.
+    node, begin, end : which node, and from when to when (s).
+    idle_watts : W of each whole node, idle.
+    """
+    which = _own(node, np.int64)
+    first, last = bill.step_time[0], bill.step_time[-1]
+    since = np.clip(_own(begin, np.float64), first, last)
+    to = np.clip(_own(end, np.float64), first, last)
+    saved = _own(idle_watts, np.float64)[which]
+    joules = np.bincount(which, weights=saved * (to - since), minlength=len(bill.node_idle_joules))
+    time = np.unique(np.concatenate([bill.step_time, since, to]))
+    watts = bill.step_watts[np.searchsorted(bill.step_time, time, side="right") - 1]
+    for low, high, less in zip(since, to, saved, strict=True):
+        watts[(time >= low) & (time < high)] -= less
+    return bill._replace(
+        node_idle_joules=bill.node_idle_joules - joules, step_time=time, step_watts=watts
+    )

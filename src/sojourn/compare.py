@@ -10,6 +10,7 @@ from typing import Any
 from .__about__ import __version__
 from .cluster import Cluster
 from .errors import OptionError
+from .external import before_cleaning, load_events
 from .policy import (
     Control,
     NodeScore,
@@ -72,6 +73,9 @@ def measures_of(cluster: Cluster | int, options: Mapping[str, Any]) -> tuple[Mea
         # Nodes differ in speed, so that a wait says only half of what a job met.
         more.append(Measure("sojourn_mean", ("sojourn", "mean"), "s"))
         more.append(Measure("peas_kwh", ("energy", "peas_kwh"), "kWh"))
+    if options.get("events") is not None:
+        more.append(Measure("cancelled", ("events", "cancelled"), "", None))
+        more.append(Measure("restarts", ("events", "restarts"), "", None))
     if options.get("price") is not None:
         more.append(Measure("cost", ("energy", "cost")))
     if options.get("carbon") is not None:
@@ -128,6 +132,9 @@ def compare(
     machine = cluster if isinstance(cluster, Cluster) else Cluster.homogeneous(cluster)
     # Every policy is read before the first run: a misspelt one is found at once.
     chosen = [parse_policy(policy) for policy in policies]
+    if options.get("events") is not None:
+        options["events"] = load_events(options["events"])
+        jobs = before_cleaning(jobs, options["events"])
     rules = options.pop("clean", STANDARD)
     if rules:
         jobs = clean_jobs(jobs, procs=machine.procs, rules=rules)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .energy import allocation
+from .aftermath import aftermath
+from .energy import allocation, allocation_around, stretches_around
 from .engine.decided import (
     BACKFILLED_BESIDE,
     BACKFILLED_IN_TIME,
@@ -57,8 +59,17 @@ class Decisions:
     def __init__(self, prepared: Prepared, run: Run) -> None:
         self._prepared = prepared
         self._log = run.nodes.log[:, : run.nodes.number[LOGGED]]
-        self._given = allocation(run)
         self._run = run
+        if run.outside is None:
+            self._given = allocation(run)
+            self._attempts = [[j] for j in range(len(run.state.start))]
+        else:
+            after = aftermath(run.outside)
+            self._given = allocation_around(run, after)
+            self._attempts = [[] for _ in run.state.start]
+            job, start, _ = stretches_around(run, after)
+            for row in np.argsort(start, kind="stable").tolist():
+                self._attempts[job[row]].append(row)
         self._numbers = prepared.jobs.job[prepared.accepted]
 
     def __len__(self) -> int:
@@ -104,8 +115,14 @@ class Decisions:
             yield f"{time:12.2f}  {sentence}"
 
     def _sentences(self) -> Iterator[str]:
+        starts: Counter[int] = Counter()
         for _, job, code, about, value in self._log.T:
-            yield self._sentence(int(job), int(code), int(about), float(value))
+            j = int(job)
+            said = self._sentence(j, int(code), int(about), float(value))
+            if int(code) in _STARTS:
+                said += f"; {self._where(j, self._attempts[j][starts[j]])}"
+                starts[j] += 1
+            yield said
 
     def _sentence(self, j: int, code: int, about: int, value: float) -> str:
         number, width = self._numbers[j], self._run.jobs.procs[j]
@@ -123,16 +140,16 @@ class Decisions:
             + (f", due at {value:.2f}" if np.isfinite(value) else ""),
             PROMISED: f"waits: promised {value:.2f}",
         }[code]
-        return f"job {number} {told}" + (f"; {self._where(j)}" if code in _STARTS else "")
+        return f"job {number} {told}"
 
-    def _where(self, j: int) -> str:
-        """The nodes of a job, and what they make of its runtime."""
+    def _where(self, j: int, attempt: int) -> str:
+        """The nodes of a job in one of its attempts, and what they make of its runtime."""
         given, placement = self._given, self._prepared.options.placement
-        rows = slice(given.first[j], given.first[j + 1])
+        rows = slice(given.first[attempt], given.first[attempt + 1])
         names = [self._prepared.cluster.nodes[node].name for node in given.node[rows]]
         parts = [f"{name}:{procs}" for name, procs in zip(names, given.procs[rows], strict=True)]
         work = self._run.jobs.work[j]
-        slowness = given.slowness[j]
+        slowness = given.slowness[attempt]
         return (
             f"{placement} gives {', '.join(parts)}; "
             f"{work * slowness:.2f} s there ({work:.2f} s x {slowness:.4f})"

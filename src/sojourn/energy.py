@@ -9,12 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import billing, measures
+from .aftermath import Aftermath, aftermath
 from .cost import Clock, electricity_cost, emissions, parse_carbon, parse_tariff
 from .engine.drive import Run
 from .engine.nodes import FIRST_ROW, GIVEN_NODE, GIVEN_PROCS, JOB_SLOWNESS, ROW_COUNT
 from .options import Prepared
 
-__all__ = ["Allocation", "Energy", "Stretches", "allocation"]
+__all__ = [
+    "Allocation",
+    "Energy",
+    "Stretches",
+    "allocation",
+    "allocation_around",
+    "stretches_around",
+]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -53,12 +61,35 @@ class Allocation(NamedTuple):
 def allocation(run: Run) -> Allocation:
     """The nodes of each accepted job, in the order of submission."""
     nodes = run.nodes
-    count = nodes.job[ROW_COUNT]
+    return _rows_given(run, nodes.job[FIRST_ROW], nodes.job[ROW_COUNT], nodes.real[JOB_SLOWNESS])
+
+
+def _rows_given(run: Run, row: Integers, count: Integers, slowness: Floats) -> Allocation:
+    """The nodes in so many rows from each `row` on, which were written in the order of starts."""
+    given = run.nodes.given
     first = np.concatenate([[0], np.cumsum(count)])
-    # Rows were written in the order of starts.
-    at = np.repeat(nodes.job[FIRST_ROW] - first[:-1], count) + np.arange(first[-1])
-    return Allocation(
-        first, nodes.given[GIVEN_NODE, at], nodes.given[GIVEN_PROCS, at], nodes.real[JOB_SLOWNESS]
+    at = np.repeat(row - first[:-1], count) + np.arange(first[-1])
+    return Allocation(first, given[GIVEN_NODE, at], given[GIVEN_PROCS, at], slowness)
+
+
+def stretches_around(run: Run, after: Aftermath) -> Stretches:
+    """Stretches of service of a run with external events: those of ended jobs, then lost ones."""
+    ended = np.flatnonzero(np.isfinite(run.state.end))
+    return Stretches(
+        np.concatenate([ended, after.lost_job]),
+        np.concatenate([run.state.start[ended], after.lost_start]),
+        np.concatenate([run.state.end[ended], after.lost_stop]),
+    )
+
+
+def allocation_around(run: Run, after: Aftermath) -> Allocation:
+    """The nodes of each such stretch."""
+    nodes, ended = run.nodes, np.isfinite(run.state.end)
+    return _rows_given(
+        run,
+        np.concatenate([nodes.job[FIRST_ROW][ended], after.lost_row]),
+        np.concatenate([nodes.job[ROW_COUNT][ended], after.lost_rows]),
+        np.concatenate([nodes.real[JOB_SLOWNESS][ended], after.lost_slowness]),
     )
 
 
@@ -71,80 +102,110 @@ class Energy:
     run : the run, at its end.
     stretches : of service.
     epochs, rates : the service rate from each epoch (s) on.
+    last : s; when the last job had left.
     """
 
     def __init__(
-        self, prepared: Prepared, run: Run, stretches: Stretches, epochs: Floats, rates: Floats
+        self,
+        prepared: Prepared,
+        run: Run,
+        stretches: Stretches,
+        epochs: Floats,
+        rates: Floats,
+        last: float,
     ) -> None:
         self._cluster = prepared.cluster
         self._options, self._header = prepared.options, prepared.jobs.header
-        self._preemptive = prepared.policy.preemptive
+        self._in_pieces = prepared.policy.preemptive or run.outside is not None
+        self._absence = None if prepared.external is None else prepared.external.absence
         self._run = run
         self._stretches = stretches
+        self._last = last
         self._epochs, self._rates = epochs, rates
+
+    @cached_property
+    def given(self) -> Allocation:
+        """The nodes of each stretch of service; named nodes only."""
+        if self._run.outside is None:
+            return allocation(self._run)
+        return allocation_around(self._run, aftermath(self._run.outside))
 
     @cached_property
     def nodes(self) -> billing.Bill:
         """The bill of named nodes."""
-        state, columns = self._run.state, self._cluster.columns
-        given = allocation(self._run)
-        return billing.bill_nodes(
-            state.start,
-            state.end,
+        _, start, stop = self._stretches
+        columns, given = self._cluster.columns, self.given
+        curves = np.array([node.server.watts for node in self._cluster.nodes])
+        bill = billing.bill_nodes(
+            start,
+            stop,
             given.first,
             given.node,
             given.procs,
             columns.procs,
-            np.array([node.server.watts for node in self._cluster.nodes]),
+            curves,
             self._epochs,
             self._rates,
+            until=self._last,
         )
+        if self._absence is None or not len(self._absence.node):
+            return bill
+        begin, end, node, _ = self._absence
+        return billing.switched_off(bill, node, begin, end, curves[:, 0])
 
     @cached_property
     def jobs(self) -> Floats:
         """Joules of each accepted job."""
         if self._cluster.is_named:
-            return self.nodes.job_joules
+            return self._by_job(self.nodes.job_joules)
         job, start, stop = self._stretches
         watts = self._cluster.power.busy(self._rates)
         procs = self._run.jobs.procs[job]
-        spent = measures.busy_energy(start, stop, procs, self._epochs, watts)
-        if not self._preemptive:
+        return self._by_job(measures.busy_energy(start, stop, procs, self._epochs, watts))
+
+    def _by_job(self, spent: Floats) -> Floats:
+        """Joules of each accepted job, from those of its stretches of service."""
+        if not self._in_pieces:
             return spent
-        return measures.sum_by_job(job, spent, len(self._run.state.end))
+        return measures.sum_by_job(self._stretches.job, spent, len(self._run.state.end))
 
     @cached_property
     def idle(self) -> float:
         """Joules of idle processors."""
-        end = self._run.state.end
-        if not len(end):
+        if not len(self._run.state.end):
             return 0.0
         if self._cluster.is_named:
             return float(self.nodes.node_idle_joules.sum())
         job, start, stop = self._stretches
         watts = self._cluster.power.idle(self._rates)
-        last = np.array([end.max()])
+        last = np.array([self._last])
         whole = self._cluster.procs * measures.clock_at(last, self._epochs, watts)[0]
         procs = self._run.jobs.procs[job]
         taken = measures.busy_energy(start, stop, procs, self._epochs, watts).sum()
+        if self._absence is not None:
+            # What is not there draws nothing.
+            begin, end = (np.clip(x, self._epochs[0], last[0]) for x in self._absence[:2])
+            off = measures.busy_energy(begin, end, self._absence.procs, self._epochs, watts)
+            taken += off.sum()
         return float(whole - taken)
 
     @cached_property
     def peas(self) -> Floats:
         """Joules of each accepted job as in [gomez2012, eq. 5]; named nodes only."""
-        state, given = self._run.state, allocation(self._run)
-        watts = self._cluster.columns.watts
-        return billing.peas_energy(
-            state.start, state.end, given.first, given.node, given.procs, watts
+        _, start, stop = self._stretches
+        given, watts = self.given, self._cluster.columns.watts
+        return self._by_job(
+            billing.peas_energy(start, stop, given.first, given.node, given.procs, watts)
         )
 
-    def node_columns(self, given: Allocation) -> dict[str, Any]:
+    def node_columns(self) -> dict[str, Any]:
         """One row per node: what it is, how much of the run it was busy, and its joules."""
-        state, columns = self._run.state, self._cluster.columns
+        _, start, stop = self._stretches
+        given, columns = self.given, self._cluster.columns
         nodes, count = self._cluster.nodes, len(columns.procs)
-        area = given.procs * np.repeat(state.end - state.start, np.diff(given.first))
+        area = given.procs * np.repeat(stop - start, np.diff(given.first))
         busy = np.bincount(given.node, weights=area, minlength=count)
-        span = state.end.max(initial=self._epochs[0]) - self._epochs[0]
+        span = max(self._last, self._epochs[0]) - self._epochs[0]
         return {
             "node": [node.name for node in nodes],
             "model": [node.server.model for node in nodes],
@@ -171,6 +232,8 @@ class Energy:
             self._epochs,
             power.busy(self._rates),
             power.idle(self._rates),
+            until=self._last,
+            gone=((), ()) if self._absence is None else self._absence.steps(),
         )
 
     def bill(self, span: float) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .aftermath import Aftermath
 from .engine.drive import Run
-from .engine.state import EFFECTIVE, IN_SERVICE, POTENTIAL, QUEUE, WASTE
+from .engine.state import EFFECTIVE, IN_SERVICE, NOW, POTENTIAL, QUEUE, WASTE
 from .errors import RunError
 from .measures import product_sum
 
@@ -19,11 +20,13 @@ _TOLERANCE = 1e-9
 
 def _grain(run: Run) -> float:
     """Times are only as fine as their floats; a log of tiny jobs far from zero is coarse."""
-    largest = max(np.abs(run.state.end).max(), np.abs(run.jobs.submit).max())
+    largest = max(abs(run.state.clock[NOW]), np.abs(run.jobs.submit).max())
     return 8 * float(np.spacing(largest))
 
 
-def check_run(run: Run, fastest: float, slowness: Floats | float) -> None:
+def check_run(
+    run: Run, fastest: float, slowness: Floats | float, after: Aftermath | None = None
+) -> None:
     """Check areas and loads.
 
     Parameters
@@ -31,13 +34,22 @@ def check_run(run: Run, fastest: float, slowness: Floats | float) -> None:
     run : at its end, with at least one job.
     fastest : the largest service rate.
     slowness : of each job's nodes [gomez2012, eq. 2].
+    after : what external events did to the jobs.
     """
     total, procs = run.state.total, run.state.held
     grain = _grain(run)
-    coarse = grain * fastest * float(procs.sum())
-    done = product_sum(procs, run.jobs.work * slowness)
+    held = float(procs.sum())
+    if after is None:
+        done = product_sum(procs, run.jobs.work * slowness)
+        left = run.state.end
+    else:
+        done = product_sum(procs, np.nan_to_num(after.worked))
+        done += product_sum(after.lost_held, after.lost_work)
+        held += float(after.lost_held.sum())
+        left = np.where(after.waiting, run.state.clock[NOW], after.left)
+    coarse = grain * fastest * held
     _must_equal("work done and the sum of job areas", total[EFFECTIVE], done, coarse)
-    lapse = float(np.sum(run.state.end - run.jobs.submit))
+    lapse = float(np.sum(left - run.jobs.submit))
     present = total[QUEUE] + total[IN_SERVICE]
     _must_equal("Little's law", present, lapse, grain * len(procs))
     wasted = total[POTENTIAL] - total[EFFECTIVE]

@@ -66,11 +66,17 @@ class Machine:
     reason: NDArray[np.int8]
     asked: Asked
 
-    def facts(self, accepted: NDArray[np.bool_], seed: int, blind: bool) -> Facts:
-        """What never changes during a run of the accepted jobs."""
+    def facts(
+        self, accepted: NDArray[np.bool_], seed: int, blind: bool, *, by_node: bool = False
+    ) -> Facts:
+        """What never changes during a run of the accepted jobs.
+
+        With `by_node` every promise names its nodes, whatever the jobs ask for.
+        """
         columns, placement = self.cluster.columns, self.placement
         order = _order(self.cluster, placement)
         pinned = not bool(self.asked.plain[accepted].all()) or placement.rule == "contiguous"
+        pinned = pinned or by_node
         pool_first, pooling = _pools(columns.slowness[order], placement, pinned)
         return Facts(
             rule=_RULES[placement.rule],

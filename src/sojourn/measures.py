@@ -69,7 +69,9 @@ def job_wasting(rate: Floats, busy: Floats, queued: Floats, servers: int) -> Flo
     return (servers - busy) * rate * (queued > 0)
 
 
-def energy_rate(busy: Floats, busy_watts: Floats, idle_watts: Floats, servers: int) -> Floats:
+def energy_rate(
+    busy: Floats, busy_watts: Floats, idle_watts: Floats, servers: int | NDArray[np.int64]
+) -> Floats:
     """Power of the system in watts [eq. 11]."""
     return busy * busy_watts + (servers - busy) * idle_watts
 
@@ -90,7 +92,7 @@ def time_average(
     return float(np.sum(np.diff(edges) * value) / (finish - begin))
 
 
-def product_sum(a: Floats, b: Floats) -> float:
+def product_sum(a: NDArray[Any], b: NDArray[Any]) -> float:
     """Sum of the products, the same on every machine.
 
     The last bits of a dot product depend on the number of threads of the linear algebra.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .cluster import Cluster
 from .errors import OptionError
+from .external import External
 from .machine import REASONS, Machine
 from .policy import Constraints, Control, NodeScore, Placement, Policy, parse_placement
 from .workload import STANDARD, Jobs
@@ -38,6 +40,8 @@ class Options:
     carbon : grams of CO2 per kWh: a number, or a file with a time series.
     starts : the time of day at second 0 of the log, as ISO 8601; default: from its header.
     decisions : keep every decision of the scheduler, and its reason.
+    events : external events: a file, rows, `ExternalEvents`, or the `EventStream` of the jobs' log.
+    node_failure : ``"kill"`` the jobs of processors that go down, or ``"requeue"`` them.
     """
 
     estimates: str | float = "user"
@@ -54,6 +58,8 @@ class Options:
     carbon: str | float | None = None
     starts: str | None = None
     decisions: bool = False
+    events: Any = None
+    node_failure: str = "kill"
 
     def __post_init__(self) -> None:
         if self.over_limit not in ("kill", "run"):
@@ -62,6 +68,8 @@ class Options:
             raise OptionError(f"passes '{self.passes}': choose instant or event")
         if self.foresight not in ("nodes", "log"):
             raise OptionError(f"foresight '{self.foresight}': choose nodes or log")
+        if self.node_failure not in ("kill", "requeue"):
+            raise OptionError(f"node_failure '{self.node_failure}': choose kill or requeue")
         if not 0 <= self.seed < 2**63:
             raise OptionError(f"seed {self.seed}: give a whole number from 0 to 2**63 - 1")
         if not (np.isfinite(self.reference_rate) and self.reference_rate > 0):
@@ -99,6 +107,7 @@ class Prepared:
     control: Control
     options: Options
     machine: Machine | None = None
+    external: External | None = None
 
     @property
     def reason(self) -> NDArray[np.int8]:

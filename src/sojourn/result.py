@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from . import measures
 from .__about__ import __version__
+from .aftermath import KILLED, STATUS, UNACCEPTED, Aftermath, aftermath
 from .decisions import Decisions
-from .energy import Allocation, Energy, Stretches, allocation
+from .energy import Allocation, Energy, Stretches, allocation, stretches_around
 from .engine.drive import Run
 from .engine.state import (
     EFFECTIVE,
     IN_SERVICE,
+    NOW,
     POTENTIAL,
     QUEUE,
     WASTE,
@@ -36,8 +38,6 @@ __all__ = ["Result"]
 
 Floats = NDArray[np.float64]
 
-COMPLETED, KILLED, UNACCEPTED = "completed", "killed", "unaccepted"
-STATUS = (COMPLETED, KILLED, UNACCEPTED)
 CATEGORIES = {"status": STATUS, "reason": REASONS}
 """Words that columns of the job table stand for."""
 
@@ -77,12 +77,15 @@ class Result:
 
     @property
     def start(self) -> Floats:
-        """Start of each accepted job, in submission order, in seconds."""
+        """Start of each accepted job, in submission order, in seconds; nan if it never ran.
+
+        A job that was requeued has the start of its last attempt.
+        """
         return self._run.state.start
 
     @property
     def end(self) -> Floats:
-        """End of each accepted job, in submission order, in seconds."""
+        """End of each accepted job, in submission order, in seconds; nan if it never ran."""
         return self._run.state.end
 
     @property
@@ -91,9 +94,28 @@ class Result:
         return self._run.state.first_promise
 
     @cached_property
+    def _after(self) -> Aftermath | None:
+        """What external events did to the accepted jobs."""
+        return None if self._run.outside is None else aftermath(self._run.outside)
+
+    @cached_property
+    def _ended(self) -> slice | NDArray[np.bool_]:
+        """Which accepted jobs ran to an end."""
+        return slice(None) if self._after is None else np.isfinite(self.end)
+
+    @cached_property
+    def _last(self) -> float:
+        """When the last accepted job had left (s)."""
+        if self._after is None:
+            return float(self.end.max(initial=-np.inf))
+        return float(self._run.state.clock[NOW])
+
+    @cached_property
     def _stretches(self) -> Stretches:
         """Stretches of service."""
         run = self._run
+        if self._after is not None:
+            return stretches_around(run, self._after)
         if self.policy.preemptive:
             names = ("segment_job", "segment_start", "segment_stop")
             job, start, stop = (run.rows(name) for name in names)
@@ -113,7 +135,7 @@ class Result:
 
     @cached_property
     def _energy(self) -> Energy:
-        return Energy(self._prepared, self._run, self._stretches, *self._epochs)
+        return Energy(self._prepared, self._run, self._stretches, *self._epochs, self._last)
 
     @property
     def power_steps(self) -> tuple[Floats, Floats]:
@@ -129,12 +151,17 @@ class Result:
     @property
     def slowness(self) -> Floats:
         """How much longer than recorded each accepted job ran [gomez2012, eq. 2]."""
-        return self._allocation.slowness
+        slowness = self._allocation.slowness
+        return slowness if self._after is None else np.where(slowness > 0, slowness, np.nan)
 
     def allocation_columns(self) -> dict[str, NDArray[Any]]:
         """The whole schedule: job, node (its place in the cluster), procs, start and end (s)."""
         numbers = self._prepared.jobs.job[self._prepared.accepted]
-        return self._allocation.columns(numbers, self.start, self.end)
+        job, start, stop = self._stretches
+        given = self._allocation
+        if self._after is not None:
+            given = self._energy.given
+        return given.columns(numbers[job], start, stop)
 
     @cached_property
     def allocations(self) -> pd.DataFrame:
@@ -151,7 +178,8 @@ class Result:
         """One row per node: model, procs, speed, share of its time busy, and its energy (J)."""
         import pandas as pd
 
-        return pd.DataFrame(self._energy.node_columns(self._allocation))
+        self._allocation  # noqa: B018  (raises where processors were only counted)
+        return pd.DataFrame(self._energy.node_columns())
 
     @cached_property
     def decisions(self) -> Decisions:
@@ -191,7 +219,7 @@ class Result:
         submit, start, end = run.jobs.submit[at], self.start[at], self.end[at]
         service, sojourn = self._service[at], end - submit
         status = np.full(len(mine), STATUS.index(UNACCEPTED), dtype=np.int8)
-        status[mine] = self._prepared.killed[at]
+        status[mine] = self._status[at]
         columns = {
             "job": log.job[first:last],
             "submit": log.submit[first:last],
@@ -208,12 +236,20 @@ class Result:
             "status": status,
             "reason": self._prepared.reason[first:last],
         }
+        if self._after is not None:
+            columns["restarts"] = spread(self._after.restarts[at].astype(np.float64))
         if self.cluster.is_named:
             given = self._allocation
             columns["nodes"] = spread(np.diff(given.first)[at].astype(np.float64))
-            columns["slowness"] = spread(given.slowness[at])
+            columns["slowness"] = spread(self.slowness[at])
             columns["peas_energy"] = spread(self._energy.peas[at])
         return columns
+
+    @cached_property
+    def _status(self) -> NDArray[np.int8]:
+        """What became of each accepted job, as a place in `STATUS`."""
+        killed = self._prepared.killed
+        return killed.astype(np.int8) if self._after is None else self._after.status(killed)
 
     @cached_property
     def jobs(self) -> pd.DataFrame:
@@ -226,11 +262,12 @@ class Result:
         return pd.DataFrame(columns, copy=False)
 
     def as_log(self) -> Jobs:
-        """The log with the simulated waits (s; -1 if not accepted) and times in service in it."""
+        """The log with the simulated waits (s; -1 if it never ran) and times in service in it."""
         log, accepted = self._prepared.jobs, self._prepared.accepted
         wait, runtime = np.full(len(log), -1.0), log.runtime.copy()
-        wait[accepted] = self.start - self._run.jobs.submit
-        runtime[accepted] = self._service
+        ran = np.flatnonzero(accepted)[self._ended]
+        wait[ran] = (self.start - self._run.jobs.submit)[self._ended]
+        runtime[ran] = self._service[self._ended]
         return log.replace(wait=wait, runtime=runtime)
 
     @property
@@ -267,7 +304,11 @@ class Result:
         if len(known) > 1:
             at = np.searchsorted(known, rate)
             busy_watts, idle_watts = busy_watts[at], idle_watts[at]
-        return measures.energy_rate(busy, busy_watts, idle_watts, self.cluster.procs)
+        there: int | NDArray[np.int64] = self.cluster.procs
+        if self._prepared.external is not None:
+            instants, gone = self._prepared.external.absence.steps()
+            there = there - np.append(gone, 0)[np.searchsorted(instants, time, side="right") - 1]
+        return measures.energy_rate(busy, busy_watts, idle_watts, there)
 
     @cached_property
     def segments(self) -> pd.DataFrame:
@@ -289,9 +330,11 @@ class Result:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The measures of the run as plain numbers, ready for JSON."""
-        log = self._prepared.jobs
-        submit = self._run.jobs.submit
-        wait, sojourn = self.start - submit, self.end - submit
+        log, ran = self._prepared.jobs, self._ended
+        submit, procs = self._run.jobs.submit[ran], self._run.jobs.procs[ran]
+        wait, sojourn = self.start[ran] - submit, self.end[ran] - submit
+        service = self._service[ran]
+        killed = int(np.count_nonzero(self._status == STATUS.index(KILLED)))
         unaccepted = log.job[~self._prepared.accepted]
         told: dict[str, Any] = {
             "version": __version__,
@@ -303,21 +346,19 @@ class Result:
             "passes": self.options.passes,
             "seed": self.options.seed,
             "jobs": len(log),
-            "completed": int(len(submit) - self._prepared.killed.sum()),
-            "killed": int(self._prepared.killed.sum()),
+            "completed": len(submit) - killed,
+            "killed": killed,
             "unaccepted": len(unaccepted),
             "unaccepted_jobs": unaccepted[:100].tolist(),
             "unaccepted_reasons": self._reasons(),
             "wait": measures.describe(wait),
             "sojourn": measures.describe(sojourn),
-            "service": measures.describe(self._service),
-            "slowdown": measures.describe(measures.slowdown(sojourn, self._service)),
-            "bounded_slowdown": measures.describe(
-                measures.bounded_slowdown(sojourn, self._service)
-            ),
-            "weighted_response": measures.weighted_response(sojourn, self._run.jobs.procs),
+            "service": measures.describe(service),
+            "slowdown": measures.describe(measures.slowdown(sojourn, service)),
+            "bounded_slowdown": measures.describe(measures.bounded_slowdown(sojourn, service)),
+            "weighted_response": measures.weighted_response(sojourn, procs),
             "weighted_slowdown": measures.weighted_slowdown(
-                measures.slowdown(sojourn, self._service), self._run.jobs.procs * self._service
+                measures.slowdown(sojourn, service), procs * service
             ),
             **self._system(),
         }
@@ -330,11 +371,27 @@ class Result:
                 "placement": str(self.options.placement),
                 "constraints": str(self.options.constraints),
                 "foresight": self.options.foresight,
-                "mean_slowness": float(np.mean(self.slowness)) if len(submit) else float("nan"),
+                "mean_slowness": float(np.mean(self.slowness[ran])) if len(submit) else np.nan,
             }
+        if self._after is not None:
+            told["events"] = self._what_events_did(self._after)
         if self.cleaning is not None:
             told["cleaning"] = self.cleaning.as_dict()
         return told
+
+    def _what_events_did(self, after: Aftermath) -> dict[str, Any]:
+        """Counts of external events and of the jobs they struck; processor-seconds lost."""
+        external = self._prepared.external
+        assert external is not None
+        submit = self._run.jobs.submit
+        first = float(submit[0]) if len(submit) else 0.0
+        return {
+            "given": external.given,
+            "unused": external.left_out(self._prepared.accepted),
+            "node_failure": self.options.node_failure,
+            **after.counts(),
+            "down_processor_seconds": external.absence.area(first, max(self._last, first)),
+        }
 
     def _reasons(self) -> dict[str, int]:
         """How many jobs were not accepted, by what there was not enough of."""
@@ -346,19 +403,22 @@ class Result:
         submit, end = self._run.jobs.submit, self.end
         if not len(end):
             return {"makespan": 0.0}
-        span = float(end.max() - submit[0])
+        last = self._last
+        span = float(last - submit[0])
         total = self._run.state.total
 
         def mean(integral: float) -> float:
             return float(integral / span) if span > 0 else float("nan")
 
-        area = measures.product_sum(self._run.state.held, self._service)
+        area = measures.product_sum(self._run.state.held[self._ended], self._service[self._ended])
+        if self._after is not None:
+            area += float(self._after.lost_area.sum())
         epochs, rates = self._epochs
-        lasted = np.diff(np.append(epochs, max(end.max(), epochs[-1])))
+        lasted = np.diff(np.append(epochs, max(last, epochs[-1])))
         shares = {f"{r:g}": mean(lasted[rates == r].sum()) for r in np.unique(rates)}
         return {
             "makespan": span,
-            "throughput": mean(len(end)),
+            "throughput": mean(len(end[self._ended])),
             "utilisation": mean(area / self.cluster.procs),
             "mean_present": mean(total[QUEUE] + total[IN_SERVICE]),
             "mean_queue": mean(total[QUEUE]),
@@ -389,7 +449,7 @@ class Result:
         if not len(self.end):
             return
         slowness = self.slowness if self.cluster.is_named else 1.0
-        check_run(run, float(self._epochs[1].max()), slowness)
+        check_run(run, float(self._epochs[1].max()), slowness, self._after)
         if self.options.record:
             watts = self._power(run.rows("time"), run.rows("rate"), run.rows("busy"))
             check_bill(run, float(self._energy.jobs.sum()) + self._energy.idle, watts)

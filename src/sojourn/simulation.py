@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from .cluster import Cluster
 from .engine.drive import Laws, Run, backfill_code, load_kernel
 from .engine.nodes import make_nodes
-from .engine.state import CONSERVATIVE, EASY, Orders, Rules
+from .engine.state import CONSERVATIVE, EASY, RESERVE, Orders, Rules
 from .engine.types import JobView, empty_jobs
 from .errors import JobError, OptionError, PolicyError
+from .external import before_cleaning, load_events, take_events
 from .machine import Machine, build_machine
 from .options import Options, Prepared
 from .policy import (
@@ -55,7 +56,7 @@ def simulate(
     rate : service-rate control; default: always 1.
     progress : called with (jobs arrived, jobs) from time to time.
     **options : see `Options`: estimates, over_limit, passes, reference_rate, record, seed, clean;
-        and placement, constraints, decisions on a cluster of named nodes.
+        placement, constraints, decisions on a cluster of named nodes; events, node_failure.
 
     Examples
     --------
@@ -84,6 +85,11 @@ def prepare(
     machine = cluster if isinstance(cluster, Cluster) else Cluster.homogeneous(cluster)
     scheduling = parse_policy(policy)
     control = parse_control(rate)
+    events = None
+    if chosen.events is not None:
+        _check_events(scheduling, chosen, stop_at_decisions)
+        events = load_events(chosen.events)
+        jobs = before_cleaning(jobs, events)
     given = jobs
     if chosen.clean:
         jobs = clean_jobs(jobs, procs=machine.procs, rules=chosen.clean)
@@ -93,15 +99,29 @@ def prepare(
             "constraints are given job by job, but cleaning drops jobs or puts them in order; "
             "clean and sort the jobs first, and give those of the jobs that are left"
         )
+    external = None
+    if events is not None:
+        external = take_events(events, jobs, machine)
+        jobs = external.jobs
     named = _named(jobs, machine, scheduling, chosen, stop_at_decisions)
     accepted = jobs.procs <= machine.procs if named is None else named.reason == 0
     taken = jobs if accepted.all() else jobs[accepted]
     view, killed = _view(taken, chosen)
     rules = _rules(view, machine, scheduling, control, chosen, stop_at_decisions)
+    outside = None
+    if external is not None:
+        rules = _around(rules, scheduling, len(view.submit))
+        outside = external.outside(
+            accepted,
+            requeue=chosen.node_failure == "requeue",
+            in_order=scheduling.backfill == "none",
+        )
     nodes = None
     if named is not None:
         limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
-        facts = named.facts(accepted, chosen.seed, chosen.foresight == "log")
+        facts = named.facts(
+            accepted, chosen.seed, chosen.foresight == "log", by_node=external is not None
+        )
         nodes = make_nodes(facts, named.needs(accepted, limit), len(view.submit))
     run = Run(
         view,
@@ -111,8 +131,24 @@ def prepare(
         control.initial,
         _coins(control, chosen.seed, len(view.submit)),
         nodes,
+        outside,
     )
-    return run, Prepared(jobs, accepted, killed, machine, scheduling, control, chosen, named)
+    return run, Prepared(
+        jobs, accepted, killed, machine, scheduling, control, chosen, named, external
+    )
+
+
+def _check_events(policy: Policy, options: Options, stop_at_decisions: bool) -> None:
+    """Refuse what external events are not defined for."""
+    if policy.preemptive:
+        raise PolicyError(
+            f"policy '{policy}' stops and resumes jobs, for which external events are not defined; "
+            "choose another or leave the events out"
+        )
+    if stop_at_decisions:
+        raise OptionError("a simulation is stepped without external events; leave the events out")
+    if options.passes == "event":
+        raise OptionError("passes 'event': external events need one pass per instant")
 
 
 def _named(
@@ -148,18 +184,20 @@ def preload(
     *,
     named: bool = False,
     decisions: bool = False,
+    events: bool = False,
 ) -> None:
     """Load the compiled code of a policy and a control, so that a run with them starts at once.
 
     Parameters
     ----------
     policy, rate : as for `simulate`.
-    named, decisions : whether the cluster will have named nodes, and decisions will be kept.
+    named, decisions, events : whether the cluster will have named nodes, decisions will be kept,
+        and external events will happen.
     """
     scheduling, control = parse_policy(policy), parse_control(rate)
     _laws(scheduling, control)
     rules = _rules(empty_jobs(), Cluster(1), scheduling, control, Options(), False)
-    load_kernel(rules._replace(named=named, log=decisions))
+    load_kernel(rules._replace(named=named, log=decisions), events)
 
 
 def _options(given: dict[str, Any]) -> Options:
@@ -252,6 +290,13 @@ def _rules(
         named=cluster.is_named,
         log=options.decisions,
     )
+
+
+def _around(rules: Rules, policy: Policy, jobs: int) -> Rules:
+    """The rules of a run with external events: every discipline plans around what is known."""
+    known = {"none": 0.0, "first-fit": 0.0, "conservative": np.inf}
+    most = known.get(policy.backfill, policy.reservations)
+    return rules._replace(backfill=RESERVE, reservations=int(min(most, max(jobs, 1))), exact=False)
 
 
 def _keys(score: Score | None, view: JobView) -> Floats | None:

@@ -79,6 +79,7 @@ class Machine:
         placement: Placement,
         jobs: Sequence[Request],
         blind: bool = False,
+        pinned: bool = False,
     ) -> None:
         self.nodes = nodes
         self.blind = blind
@@ -86,6 +87,7 @@ class Machine:
         self.jobs = jobs
         # Whether any free processor will do, however fast.
         self.counts = placement.name != contiguous.name and all(job.is_plain for job in jobs)
+        self.counts = self.counts and not pinned
         self.pools = _pools(nodes, placement) if self.counts else None
         self.pinned = self.pools is None
         self._place: Place = placement.place

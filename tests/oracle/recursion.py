@@ -97,6 +97,7 @@ class _Run:
         switch = self._switch_epoch()
         if switch is not None:
             epochs.append(switch)
+        epochs += self._other_epochs()
         if not epochs:
             raise RuntimeError(f"customers {state.present} wait and nothing will ever happen")
         epoch = min(epochs)
@@ -106,6 +107,10 @@ class _Run:
         state.clock += work
         state.now = epoch
         return switch == epoch
+
+    def _other_epochs(self) -> list[Exact]:
+        """When else something happens: nothing does here."""
+        return []
 
     def _switch_epoch(self) -> Exact | None:
         """Time at which W falls to the control's level: its slope is R |script M| (errata 2)."""

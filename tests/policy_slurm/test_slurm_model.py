@@ -120,7 +120,12 @@ def test_the_backfill_loop_wakes_after_its_period(model):
 def test_a_pass_that_takes_long_puts_off_the_next(model):
     jobs = ["0.5,1,200,4", "0.6,2,10,5", "21.7,1,30,1"]
     assert model(jobs, nodes=2).start[2] == 50.0
-    assert model(jobs, nodes=2, pace=EXACT._replace(testing=4.5)).start[2] == 54.5
+    slow = EXACT._replace(testing=4.5)
+    assert model(jobs, nodes=2, pace=slow).start[2] == 54.5
+    # What changed before its end has changed before it: without the main loop's pass at 50 nothing
+    # else does until the first job ends at 201. It starts the second at 201.5, for ten seconds.
+    conf = "SchedulerParameters=sched_interval=600\n"
+    assert model(jobs, conf, nodes=2, pace=slow).start[2] == 212.0
 
 
 def test_a_backfill_loop_without_work_looks_each_second(model):
@@ -130,13 +135,13 @@ def test_a_backfill_loop_without_work_looks_each_second(model):
     assert starts(model(jobs, nodes=2)) == [71.0, 173.0, 71.0]
 
 
-@pytest.mark.parametrize(("age", "fourth"), [(300, 470.0), (40, 413.0), (0, 413.0)])
+@pytest.mark.parametrize(("age", "fourth"), [(300, 410.0), (40, 353.0), (0, 353.0)])
 def test_jobs_that_are_forgotten_wake_the_backfill_loop(model, age, fourth):
-    jobs = ["0.5,1,10,1", "412.5,1,100,2", "412.6,2,10,5", "412.7,1,30,1"]
+    jobs = ["0.5,1,49,1", "352.5,1,100,2", "352.6,2,10,5", "352.7,1,30,1"]
     conf = f"SchedulerParameters=bf_interval=60,bf_resolution=1\nMinJobAge={age}\n"
-    # The first ended at 11. Forgotten at the look at 350, it sets off passes at 350 and 410, so
-    # that the next comes at 470; forgotten at 70 or never, it leaves the loop looking each second.
-    assert starts(model(jobs, conf, nodes=2))[1::2] == [413.0, fourth]
+    # The first ended at 50. Forgotten at the look at 350, it sets off a pass, so that the next
+    # comes at 410; forgotten at 110 or never, it leaves the loop looking each second.
+    assert starts(model(jobs, conf, nodes=2))[1::2] == [353.0, fourth]
 
 
 def test_nodes_that_are_being_cleaned_are_not_used_by_either_loop(model):
@@ -364,6 +369,27 @@ def test_a_higher_tier_goes_first_and_keeps_its_nodes(model):
     assert (told.start[2], told.nodes[2]) == (53.0, ("n1",))
 
 
+ENDING = """
+NodeName=n1 Feature=p,r
+NodeName=n2 Feature=q,r,e
+NodeName=n3 Feature=e,f
+PartitionName=low Nodes=ALL Default=YES
+PartitionName=high Nodes=ALL PriorityTier=2
+"""
+
+
+def test_of_jobs_that_end_together_the_first_in_number_counts_first(model):
+    running = ["0.5,1,50,1,low,p", "0.6,1,50,1,high,q"]
+    told = model(
+        [*running, "0.7,1,99,5,low,r", "0.8,2,10,1,low,e", "0.9,1,9,5,low,f"],
+        ENDING,
+        more="partition,features",
+    )
+    # Both started at 1, the second before the first, and may run until 61. Then the third has n1,
+    # so the fourth n2 and n3, so that the fifth may not have n3 at 20.
+    assert starts(told) == [1.0, 1.0, 53.0, 53.0, 64.0]
+
+
 SHARED = """
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
@@ -489,6 +515,12 @@ def test_a_user_who_has_used_much_goes_last_after_a_period(model, rule, soon, la
     assert order(late, conf.replace("FAIR_TREE", "FAIR_TREE,INCR_ONLY")) == (
         [0, 1, 2] if rule == "tree" else [0, 2, 1]
     )
+
+
+def test_all_processors_of_a_job_are_used(model):
+    rows = ["0.5,2,60,2,a,x", "0.5,1,60,2,b,y", "2.5,3,5,1,a,x", "3.5,3,5,1,b,y"]
+    told = model(rows, PRIORITY.format(more=FAIR["tree"]), nodes=3, more="user,account")
+    assert starts(told) == [1.0, 1.0, 68.0, 62.0]
 
 
 def test_a_job_that_has_waited_long_overtakes_a_wider_one(model):

@@ -18,11 +18,13 @@ __all__ = [
     "AsJson",
     "Columns",
     "Estimates",
+    "Events",
     "First",
     "KeepZero",
     "Log",
     "LogFormat",
     "LogOptions",
+    "NodeFailure",
     "OverLimit",
     "Passes",
     "PolicyFile",
@@ -166,6 +168,23 @@ Seed = Annotated[
         rich_help_panel=_SCHEDULING,
     ),
 ]
+Events = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="External events: a table with the columns time, kind, job, procs, nodes, until, "
+        "announced and runtime; or a log of these jobs, whose own events are taken.",
+        rich_help_panel=_SCHEDULING,
+    ),
+]
+NodeFailure = Annotated[
+    str,
+    typer.Option(
+        metavar="kill|requeue",
+        help="What happens to the jobs of processors that go down.",
+        rich_help_panel=_SCHEDULING,
+    ),
+]
 PolicyName = Annotated[
     str,
     typer.Option(
@@ -228,9 +247,20 @@ class RunOptions:
     rate: Rate = None
     reference_rate: ReferenceRate = 1.0
     seed: Seed = 0
+    events: Events = None
+    node_failure: NodeFailure = "kill"
+
+    def take_events(self, jobs: Jobs) -> tuple[Jobs, dict[str, Any]]:
+        """Read the external events, if any; the jobs as these leave them, and the option."""
+        if self.events is None:
+            return jobs, {}
+        from ..external import before_cleaning, load_events
+
+        events = load_events(self.events)
+        return before_cleaning(jobs, events), {"events": events}
 
     def options(self) -> dict[str, Any]:
-        """Return what `simulate` takes."""
+        """Return what `simulate` takes, but for the events."""
         if self.seed >= 2**63:
             raise OptionError(f"--seed {self.seed}: give a number below 2**63")
         return {
@@ -240,6 +270,7 @@ class RunOptions:
             "passes": self.passes,
             "reference_rate": self.reference_rate,
             "seed": self.seed,
+            "node_failure": self.node_failure,
         }
 
 
@@ -370,12 +401,17 @@ def number_or_text(text: str) -> float | str:
 
 
 def load_engine(
-    policy: Policy, rate: str | None, *, named: bool = False, decisions: bool = False
+    policy: Policy,
+    rate: str | None,
+    *,
+    named: bool = False,
+    decisions: bool = False,
+    events: bool = False,
 ) -> None:
     """Import the engine and load the compiled code that a run needs."""
     from ..simulation import preload
 
-    preload(policy, rate, named=named, decisions=decisions)
+    preload(policy, rate, named=named, decisions=decisions, events=events)
 
 
 def load_writers(*, files: bool, tables: bool) -> None:

@@ -125,13 +125,15 @@ def carry_out(plan: Plan) -> dict[str, Any]:
     named = machine.cluster is not None
     chosen = plan.options()
     digests = {name: Digest(path) for name, path in _inputs(plan).items()}
-    rate, decisions = plan.running.rate, results.debug
+    rate, flags = plan.running.rate, {"named": named, "decisions": results.debug}
+    flags["events"] = plan.running.events is not None
     engine = Ahead(
-        lambda: o.load_engine(plan.policy, rate, named=named, decisions=decisions),
+        lambda: o.load_engine(plan.policy, rate, **flags),
         reader_is_loaded,
     )
     clock = [time.perf_counter()]
     jobs = plan.reading.read(plan.log)
+    jobs, events = plan.running.take_events(jobs)
     machine.cost.check(jobs)
     cluster = machine.for_jobs(jobs)
     jobs = plan.reading.clean(jobs, cluster.procs)
@@ -147,7 +149,7 @@ def carry_out(plan: Plan) -> dict[str, Any]:
 
     writers = Ahead(lambda: o.load_writers(files=results.out is not None, tables=not results.json))
     with progress(str(plan.policy)) as report:
-        result = simulate(jobs, cluster, plan.policy, progress=report, **chosen)
+        result = simulate(jobs, cluster, plan.policy, progress=report, **chosen, **events)
     clock.append(time.perf_counter())
     writers.wait()
 
@@ -176,6 +178,7 @@ def _inputs(plan: Plan) -> dict[str, str | Path]:
     """The files that a run depends on, by what they are."""
     carbon = plan.machine.cost.carbon
     found = {"input": plan.log, "cluster": plan.machine.name, "config": plan.config}
+    found["events"] = plan.running.events
     if isinstance(carbon, str) and isinstance(o.number_or_text(carbon), str):
         found["carbon"] = carbon
     return {name: path for name, path in found.items() if path is not None}

@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ._event_rows import event_rows
+
 if TYPE_CHECKING:
     from ..compare import Measure
 
@@ -198,7 +200,8 @@ def _system(told: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _jobs(told: dict[str, Any]) -> list[tuple[str, str]]:
-    ran = f"{told['completed']:,} completed, {told['killed']:,} killed at their limit"
+    by_events = told.get("events", {}).get("killed", 0)
+    ran = f"{told['completed']:,} completed, {told['killed'] - by_events:,} killed at their limit"
     rows = [("jobs", f"{told['jobs']:,}: {ran}")]
     if "nodes" in told:
         taken = told["jobs"] - told["unaccepted"]
@@ -211,7 +214,7 @@ def _jobs(told: dict[str, Any]) -> list[tuple[str, str]]:
             reasons = told["unaccepted_reasons"].items()
             why = "never fit, for want of: " + ", ".join(f"{word} {n:,}" for word, n in reasons)
         rows.append(("unaccepted", f"{told['unaccepted']:,} {why} (job {listed}{more})"))
-    return rows
+    return rows + event_rows(told)
 
 
 def _speed(told: dict[str, Any]) -> list[tuple[str, str]]:
@@ -280,11 +283,15 @@ def show_comparison(
         "cost": "cost",
         "carbon_kg": "CO2\nkg",
         "killed": "killed\njobs",
+        "cancelled": "cancel-\nled",
+        "restarts": "re-\nstarts",
     }
     # What comes first is what a reader looks for; more columns than that find no place.
     shown = sorted(measures, key=lambda measure: list(headings).index(measure.name))
     if len(measures) > len(MEASURES):
-        shown = [measure for measure in shown if measure.name not in _ASIDE]
+        # Beside other things that befall jobs, that some are killed is no aside.
+        aside = _ASIDE[:1] if shown[-1].name == "restarts" else _ASIDE
+        shown = [measure for measure in shown if measure.name not in aside]
 
     def text(row: dict[str, Any], measure: Measure) -> str:
         value = row[measure.name]

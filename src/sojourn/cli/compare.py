@@ -68,7 +68,8 @@ def compare(
     chosen = o.chosen_policies(policies, policy_file or [])
     places = _placements(placements)
     options = {**running.options(), **machine.options()}
-    jobs = reading.read(log)
+    jobs, events = running.take_events(reading.read(log))
+    options |= events
     cost.check(jobs)
     system = machine.for_jobs(jobs)
     jobs = reading.clean(jobs, system.procs)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from ..jit import called
+from .nodes import LOG_ABOUT, LOG_CODE, LOG_JOB, LOG_TIME, LOG_VALUE, LOGGED
+from .state import NOW
+
 (
     STARTED,  # its turn, and it fits; value: free processors before
     BACKFILLED_IN_TIME,  # about: the head; value: the reservation it ends before
@@ -27,3 +31,16 @@ WORDS = (
     "would delay",
     "promised",
 )
+
+
+@called
+def note(nodes, logged, clock, job, code, about, value):
+    """Write a line of the log, if there is one."""
+    if logged:
+        at = nodes.number[LOGGED]
+        nodes.log[LOG_TIME, at] = clock[NOW]
+        nodes.log[LOG_JOB, at] = job
+        nodes.log[LOG_CODE, at] = code
+        nodes.log[LOG_ABOUT, at] = about
+        nodes.log[LOG_VALUE, at] = value
+        nodes.number[LOGGED] = at + 1

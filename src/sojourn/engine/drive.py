@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RunError
+from .profile import make_profile
 from .state import (
     ARRIVED,
     CONSERVATIVE,
@@ -54,8 +55,16 @@ def backfill_code(backfill: str, reservations: float) -> int:
     return _CODES[backfill]
 
 
-def load_kernel(rules: Rules) -> Any:
-    """Return the kernel that runs such rules; only that one is loaded."""
+def load_kernel(rules: Rules, eventful: bool = False) -> Any:
+    """Return the kernel that runs such rules, with or without external events; only that one."""
+    if eventful:
+        if rules.named:
+            from .named_eventful import run_named_eventful
+
+            return run_named_eventful
+        from .eventful import run_eventful
+
+        return run_eventful
     if rules.stop_at_decisions:
         from .stepped import run_stepped
 
@@ -108,15 +117,20 @@ class Run:
         rate: float,
         coins: NDArray[np.float64],
         nodes: Any = None,
+        outside: Any = None,
     ) -> None:
         self.jobs = jobs
         self.rules = rules
         self.laws = laws
         self.initial_rate = rate
         self.nodes = nodes
+        self.outside = outside
         self.state: State = make_state(jobs, rules, orders, rate, coins)
+        if outside is not None:
+            room = len(self.state.profile.at) + 2 * len(outside.what) + 2
+            self.state = self.state._replace(profile=make_profile(room, rules.servers))
         self.recording: Recording = make_recording(len(jobs.submit), rules)
-        self._kernel = load_kernel(rules)
+        self._kernel = load_kernel(rules, outside is not None)
 
     def advance(self, instants: int = 2**62) -> int:
         """Run on for at most so many instants; rows are enlarged as needed."""
@@ -127,7 +141,8 @@ class Run:
         placement = (laws.placement, laws.placement_theta) if named else ()
         while True:
             nodes = (self.nodes,) if named else ()
-            things = (self.state, *nodes, self.recording, self.jobs, self.rules)
+            outside = () if self.outside is None else (self.outside,)
+            things = (self.state, *nodes, *outside, self.recording, self.jobs, self.rules)
             status = int(self._kernel(*things, *scores, *controls, *placement, instants))
             if status != FULL:
                 return status
@@ -143,8 +158,18 @@ class Run:
         self.check()
 
     def check(self) -> None:
-        """Every accepted job has ended once, and nothing is left."""
+        """Every accepted job has ended once, and nothing is left.
+
+        External events may cancel jobs, or leave some waiting for what never comes back.
+        """
         count = self.state.count
+        if self.outside is not None:
+            from .outside import CANCELLED, FATE, UNDECIDED
+
+            may_not_end = np.isin(self.outside.fate[FATE], (CANCELLED, UNDECIDED))
+            if count[RUNNING] or not np.array_equal(np.isnan(self.state.end), may_not_end):
+                raise RunError("the run stopped with jobs running; please report this as a bug")
+            return
         if count[RUNNING] or count[WAITING] or np.isnan(self.state.end).any():
             raise RunError("the run stopped with jobs unfinished; please report this as a bug")
 
@@ -161,12 +186,18 @@ class Run:
         for name, column in self.recording._asdict().items():
             used = more.get(name.partition("_")[0], count[RECORDED])
             wanted = 2 * used + 4 * len(self.state.finish_job) + len(self.jobs.submit) + 1024
+            if self.outside is not None:
+                wanted += len(self.outside.time)
             grown[name] = (
                 np.concatenate([column[:used], np.empty(wanted - used, column.dtype)])
                 if len(column)
                 else column
             )
         self.recording = Recording(**grown)
+        if self.outside is not None:
+            from .outside import enlarge_losses
+
+            self.outside = enlarge_losses(self.outside, len(self.state.finish_job))
         if self.nodes is not None:
             from .nodes import enlarge
 

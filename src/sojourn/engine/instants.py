@@ -70,8 +70,12 @@ __all__ = [
     "NAMED_KERNEL",
     "PAUSED",
     "READY",
+    "advance",
     "next_instant",
     "settle",
+    "settle_with",
+    "steer",
+    "time_of",
 ]
 
 DONE, PAUSED, FULL, DECIDE, READY = range(5)
@@ -106,14 +110,17 @@ NAMED_KERNEL = types.int64(
 
 
 @inlined
-def _time_of(clock, work):
+def time_of(clock, work):
     """When the work clock will read `work`, at the present rate."""
     return clock[ANCHOR_TIME] + (work - clock[ANCHOR_WORK]) / clock[RATE]
 
 
 @spliced
-def _advance(state, rules, at, ends):
-    """Move both clocks to `at` and integrate the measures over the interval that ends there."""
+def advance(state, rules, servers, at, ends):
+    """Move both clocks to `at` and integrate the measures over the interval that ends there.
+
+    `servers` are those that are there, in use or free.
+    """
     clock = state.clock
     count = state.count
     total = state.total
@@ -128,10 +135,10 @@ def _advance(state, rules, at, ends):
         work = max(work, clock[DUE_WORK])
     work = max(work, clock[WORK])
     if lapse > 0.0:
-        effective = rate * (rules.servers - count[FREE]) * lapse
+        effective = rate * (servers - count[FREE]) * lapse
         total[EFFECTIVE] += effective
         if count[WAITING] > 0:
-            total[POTENTIAL] += rate * rules.servers * lapse
+            total[POTENTIAL] += rate * servers * lapse
             total[WASTE] += rate * count[FREE] * lapse
             total[QUEUE] += count[WAITING] * lapse
         else:
@@ -147,15 +154,15 @@ def _advance(state, rules, at, ends):
 
 
 @inlined
-def _view(state, rules, event, before, coin):
+def _view(state, servers, event, before, coin):
     count = state.count
     return SystemView(
         event,
         before,
         present(count),
         count[WAITING] + count[NEW],
-        rules.servers - count[FREE],
-        rules.servers,
+        servers - count[FREE],
+        servers,
         state.clock[LOAD],
         state.clock[RATE],
         coin,
@@ -163,7 +170,7 @@ def _view(state, rules, event, before, coin):
 
 
 @spliced
-def _steer(state, recording, rules, control, theta, event, before):
+def steer(state, recording, rules, servers, control, theta, event, before):
     """Ask the control for the rate after an event; a change re-anchors the work clock, O(1)."""
     clock = state.clock
     count = state.count
@@ -172,7 +179,7 @@ def _steer(state, recording, rules, control, theta, event, before):
         if count[EVENTS] < state.coins.shape[0]:
             coin = state.coins[count[EVENTS]]
         count[EVENTS] += 1
-    rate = control(_view(state, rules, event, before, coin), clock[NOW], theta)
+    rate = control(_view(state, servers, event, before, coin), clock[NOW], theta)
     if rate != clock[RATE]:
         clock[ANCHOR_TIME] = clock[NOW]
         clock[ANCHOR_WORK] = clock[WORK]
@@ -197,7 +204,7 @@ def _drain(state, recording, jobs, rules, control, theta):
         arriving = count[ARRIVED] < arrivals and jobs.submit[count[ARRIVED]] <= clock[NOW]
         ending = count[RUNNING] > 0 and (
             first_end(state, rules) <= clock[WORK]
-            or _time_of(clock, first_end(state, rules)) <= clock[NOW]
+            or time_of(clock, first_end(state, rules)) <= clock[NOW]
         )
         if rules.per_event and arriving:
             ending = False
@@ -214,7 +221,7 @@ def _drain(state, recording, jobs, rules, control, theta):
         elif not (rules.timed_control and clock[SWITCH_AT] <= clock[NOW]):
             return
         if rules.controlled:
-            _steer(state, recording, rules, control, theta, event, before)
+            steer(state, recording, rules, rules.servers, control, theta, event, before)
         if event == SWITCH or rules.per_event:
             return
 
@@ -250,7 +257,7 @@ def next_instant(state, recording, jobs, rules, control, theta, budget):
     if count[RUNNING] > 0:
         ends = clock[NOW]
         if first_end(state, rules) > clock[WORK]:
-            ends = _time_of(clock, first_end(state, rules))
+            ends = time_of(clock, first_end(state, rules))
     at = min(ends, clock[SWITCH_AT], clock[DUE])
     if count[ARRIVED] < jobs.submit.shape[0]:
         at = min(at, jobs.submit[count[ARRIVED]])
@@ -260,7 +267,7 @@ def next_instant(state, recording, jobs, rules, control, theta, budget):
         return FULL
     # A work is turned into a time with rounding; time never runs backwards.
     at = max(at, clock[NOW])
-    _advance(state, rules, at, ends)
+    advance(state, rules, rules.servers, at, ends)
     count[INSTANTS] += 1
     count[DEPARTED] = 0
     count[EARLY] = 0
@@ -270,7 +277,13 @@ def next_instant(state, recording, jobs, rules, control, theta, budget):
 
 @spliced
 def settle(state, recording, rules, wake, theta):
-    """After a pass: set the timers and write a row.
+    """After a pass: set the timers and write a row."""
+    settle_with(state, recording, rules, rules.servers, wake, theta)
+
+
+@spliced
+def settle_with(state, recording, rules, servers, wake, theta):
+    """As `settle`, where only so many servers are there.
 
     W falls with slope R |S|, and a crossing exists only while somebody is served (errata 2).
     """
@@ -279,14 +292,14 @@ def settle(state, recording, rules, wake, theta):
     if rules.timed_control:
         clock[SWITCH_AT] = np.inf
         if count[RUNNING] > 0:
-            level = wake(_view(state, rules, SWITCH, present(count), 0.0), clock[NOW], theta)
+            level = wake(_view(state, servers, SWITCH, present(count), 0.0), clock[NOW], theta)
             if clock[LOAD] > level:
                 clock[SWITCH_LEVEL] = level
                 clock[SWITCH_AT] = clock[NOW] + (clock[LOAD] - level) / (
                     clock[RATE] * count[RUNNING]
                 )
     if rules.backfill == CONSERVATIVE:
-        clock[DUE] = _time_of(clock, clock[DUE_WORK])
+        clock[DUE] = time_of(clock, clock[DUE_WORK])
     if rules.record:
         at = count[RECORDED]
         recording.time[at] = clock[NOW]
@@ -294,6 +307,6 @@ def settle(state, recording, rules, wake, theta):
         recording.workload[at] = clock[LOAD]
         recording.present[at] = count[RUNNING] + count[WAITING]
         recording.queued[at] = count[WAITING]
-        recording.busy[at] = rules.servers - count[FREE]
+        recording.busy[at] = servers - count[FREE]
         recording.running[at] = count[RUNNING]
         count[RECORDED] = at + 1

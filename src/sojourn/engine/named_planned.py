@@ -19,6 +19,7 @@ from .decided import (
     STARTED,
     TOO_WIDE,
     WOULD_DELAY,
+    note,
 )
 from .foresight import (
     earliest,
@@ -31,11 +32,6 @@ from .foresight import (
 from .heap import heap_push
 from .instants import FULL, NAMED_KERNEL, READY, next_instant, settle
 from .nodes import (
-    LOG_ABOUT,
-    LOG_CODE,
-    LOG_JOB,
-    LOG_TIME,
-    LOG_VALUE,
     LOGGED,
     NEEDED,
     POOLS,
@@ -78,18 +74,6 @@ __all__ = ["run_named_planned"]
 _START, _PASS_OVER, _STOP = range(3)
 
 
-@called
-def _note(nodes, logged, clock, job, code, about, value):
-    if logged:
-        at = nodes.number[LOGGED]
-        nodes.log[LOG_TIME, at] = clock[NOW]
-        nodes.log[LOG_JOB, at] = job
-        nodes.log[LOG_CODE, at] = code
-        nodes.log[LOG_ABOUT, at] = about
-        nodes.log[LOG_VALUE, at] = value
-        nodes.number[LOGGED] = at + 1
-
-
 @inlined
 def _time_of_work(clock, work):
     """When the work clock will read `work`, at the present rate."""
@@ -130,7 +114,7 @@ def _make_promises(state, nodes, jobs, rules, rebuild, score, theta):
             if np.isnan(state.first_promise[j]):
                 state.first_promise[j] = begin
             if begin != held and begin > work:
-                _note(nodes, rules.log, clock, j, PROMISED, -1, _time_of_work(clock, begin))
+                note(nodes, rules.log, clock, j, PROMISED, -1, _time_of_work(clock, begin))
 
 
 @spliced
@@ -153,7 +137,7 @@ def _reserve(clock, count, nodes, jobs, rules, half, j, head, reserved, score, t
     work, logged = clock[WORK], rules.log
     begin, end = earliest(nodes, jobs, j, work, clock[NOW], half == 1, score, theta)
     if begin == np.inf:
-        _note(nodes, logged, clock, j, WOULD_DELAY, head, np.inf)
+        note(nodes, logged, clock, j, WOULD_DELAY, head, np.inf)
         return _PASS_OVER
     if begin <= work:
         # Its nodes are known now. With a plan of 0 it is overdue at once.
@@ -161,10 +145,10 @@ def _reserve(clock, count, nodes, jobs, rules, half, j, head, reserved, score, t
         hold_picks(nodes, begin, max(end, np.nextafter(work, np.inf)))
         take_picks(nodes, jobs, j, clock[NOW], score, theta)
         code = STARTED if half == 0 else BACKFILLED_BESIDE
-        _note(nodes, logged, clock, j, code, head, count[FREE])
+        note(nodes, logged, clock, j, code, head, count[FREE])
         return _START
     hold_picks(nodes, begin, end)
-    _note(nodes, logged, clock, j, RESERVED, -1, _time_of_work(clock, begin))
+    note(nodes, logged, clock, j, RESERVED, -1, _time_of_work(clock, begin))
     return _STOP if reserved + 1 >= rules.reservations or count[FREE] == 0 else _PASS_OVER
 
 
@@ -180,18 +164,18 @@ def _start_or_wait(clock, count, nodes, jobs, rules, half, j, head, score, theta
         until = _time_of_work(clock, clock[SHADOW])
     if fits and try_to_start(clock, count, nodes, jobs, j, behind, score, theta):
         if not behind:
-            _note(nodes, logged, clock, j, STARTED, head, count[FREE])
+            note(nodes, logged, clock, j, STARTED, head, count[FREE])
         elif count[EXTRA] < extra:
-            _note(nodes, logged, clock, j, BACKFILLED_BESIDE, head, count[EXTRA])
+            note(nodes, logged, clock, j, BACKFILLED_BESIDE, head, count[EXTRA])
         else:
-            _note(nodes, logged, clock, j, BACKFILLED_IN_TIME, head, until)
+            note(nodes, logged, clock, j, BACKFILLED_IN_TIME, head, until)
         return _START
     if not fits:
-        _note(nodes, logged, clock, j, TOO_WIDE, head, count[FREE])
+        note(nodes, logged, clock, j, TOO_WIDE, head, count[FREE])
     elif behind:
-        _note(nodes, logged, clock, j, WOULD_DELAY, head, until)
+        note(nodes, logged, clock, j, WOULD_DELAY, head, until)
     else:
-        _note(nodes, logged, clock, j, NO_NODES, head, count[FREE])
+        note(nodes, logged, clock, j, NO_NODES, head, count[FREE])
     return _STOP if half == 0 else _PASS_OVER
 
 
@@ -205,11 +189,11 @@ def _consider(state, nodes, jobs, rules, half, j, head, reserved, score, theta):
             # Held up by a job whose plan is 0 and that started a moment ago.
             heap_push(state.due_key, state.due_job, count[DUES], promised, j)
             count[DUES] += 1
-            _note(nodes, rules.log, clock, j, NO_NODES, -1, count[FREE])
+            note(nodes, rules.log, clock, j, NO_NODES, -1, count[FREE])
             return _PASS_OVER
         state.promise[j] = np.nan
         take_picks(nodes, jobs, j, clock[NOW], score, theta)
-        _note(nodes, rules.log, clock, j, KEPT, -1, count[FREE])
+        note(nodes, rules.log, clock, j, KEPT, -1, count[FREE])
         return _START
     if half == 1:
         if count[FREE] == 0:
@@ -219,7 +203,7 @@ def _consider(state, nodes, jobs, rules, half, j, head, reserved, score, theta):
     if rules.backfill == RESERVE and (half == 0 or jobs.procs[j] <= count[FREE]):
         return _reserve(clock, count, nodes, jobs, rules, half, j, head, reserved, score, theta)
     if rules.backfill == RESERVE:
-        _note(nodes, rules.log, clock, j, TOO_WIDE, head, count[FREE])
+        note(nodes, rules.log, clock, j, TOO_WIDE, head, count[FREE])
         return _PASS_OVER
     return _start_or_wait(clock, count, nodes, jobs, rules, half, j, head, score, theta)
 
@@ -262,7 +246,7 @@ def _listed_pass(
                     jobs, head, score, score_theta,
                 )  # fmt: skip
                 until = _time_of_work(clock, clock[SHADOW])
-                _note(nodes, rules.log, clock, head, RESERVED, -1, until)
+                note(nodes, rules.log, clock, head, RESERVED, -1, until)
             listed = rules.own_backfill_order
             if listed:
                 examined = 0
@@ -293,7 +277,7 @@ def _listed_pass(
                 begin_on_nodes(state, nodes, jobs, rules, j)
     if rules.log and rules.backfill == NONE:
         while examined < count[SORTED]:
-            _note(nodes, True, clock, state.sorted[examined], BEHIND, head, np.inf)
+            note(nodes, True, clock, state.sorted[examined], BEHIND, head, np.inf)
             examined += 1
     if rules.backfill == CONSERVATIVE:
         next_due(state)

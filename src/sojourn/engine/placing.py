@@ -55,6 +55,7 @@ from .state import DEPARTED
 __all__ = [
     "draw",
     "first_that_meets",
+    "give_back",
     "hand_over",
     "memory_of",
     "pick_live",
@@ -311,7 +312,7 @@ def hand_over(nodes, job):
 
 
 @called
-def _give_back(nodes, job):
+def give_back(nodes, job):
     """Free what a job had."""
     first = nodes.job[FIRST_ROW, job]
     for i in range(first, first + nodes.job[ROW_COUNT, job]):
@@ -324,4 +325,4 @@ def _give_back(nodes, job):
 def release_departed(state, nodes):
     """Free the nodes of the jobs that ended at this instant."""
     for i in range(state.count[DEPARTED]):
-        _give_back(nodes, state.departed[i])
+        give_back(nodes, state.departed[i])

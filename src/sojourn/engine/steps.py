@@ -29,6 +29,7 @@ __all__ = [
     "begin",
     "finish",
     "first_end",
+    "plan_remove",
     "preempt",
     "present",
 ]
@@ -79,7 +80,7 @@ def _plan_insert(state, job):
 
 
 @inlined
-def _plan_remove(state, job):
+def plan_remove(state, job):
     """Take a running job out of the plan; call before RUNNING is lowered."""
     last = state.count[RUNNING] - 1
     if state.plan[last] == job:
@@ -139,7 +140,7 @@ def preempt(state, recording, jobs, rules, j):
     count = state.count
     work = state.clock[WORK]
     heap_discard(state.finish_key, state.finish_job, count[RUNNING], j)
-    _plan_remove(state, j)
+    plan_remove(state, j)
     count[RUNNING] -= 1
     count[FREE] += state.held[j]
     state.remaining[j] -= work
@@ -153,7 +154,7 @@ def finish(state, recording, jobs, rules):
     count = state.count
     j = state.plan[count[RUNNING] - 1] if rules.exact else state.finish_job[0]
     if rules.backfill >= EASY:
-        _plan_remove(state, j)
+        plan_remove(state, j)
     if rules.backfill == CONSERVATIVE and state.planned[j] > state.clock[WORK]:
         if not rules.named:
             profile_add(state.profile, state.clock[WORK], state.planned[j], jobs.procs[j])

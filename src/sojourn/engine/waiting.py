@@ -7,7 +7,7 @@ from .heap import heap_pop, heap_push
 from .queue import queue_insert, queue_remove
 from .state import FIRST, HEAD, SHADOW_KNOWN, SORTED, WAITING
 
-__all__ = ["enqueue", "list_insert", "list_remove", "put_in_order", "unqueue"]
+__all__ = ["enqueue", "list_insert", "list_remove", "list_return", "put_in_order", "unqueue"]
 
 
 @inlined
@@ -57,6 +57,22 @@ def list_insert(state, j):
     for i in range(count[FIRST] + count[WAITING], at, -1):
         state.waiting[i] = state.waiting[i - 1]
     state.waiting[at] = j
+    count[WAITING] += 1
+
+
+@inlined
+def list_return(state, j):
+    """Let `j` wait in the list, also a second time; the shorter side makes room, if it has any."""
+    count = state.count
+    at = _position(state, j)
+    last = count[FIRST] + count[WAITING]
+    if count[FIRST] == 0 or (last < state.waiting.shape[0] and last - at < at - count[FIRST]):
+        list_insert(state, j)
+        return
+    count[FIRST] -= 1
+    for i in range(count[FIRST], at - 1):
+        state.waiting[i] = state.waiting[i + 1]
+    state.waiting[at - 1] = j
     count[WAITING] += 1
 
 

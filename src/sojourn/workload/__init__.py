@@ -3,7 +3,7 @@
 - `jobs`: `Jobs`, the columns of a job stream
 - `log`: `read_log` and `write_log`, by the file's suffix
 - `swf`, `csv`, `parquet`, `hpcwld`, `sacct`, `jobcomp`, `pbs`: the formats
-- `events`: what happened to a manager, and what it did
+- `events`: what happened to a manager, and what it did; `external`: what will happen to a run
 - `clean`: cleaning rules and their report
 
 Nothing here imports Numba or pandas before it is needed.
@@ -13,6 +13,7 @@ from ._sniff import format_of
 from .clean import RULES, STANDARD, CleaningReport, clean
 from .csv import read_csv, write_csv
 from .events import EventStream, events_of, read_events
+from .external import ExternalEvent, ExternalEvents, read_external
 from .hpcwld import read_hpcwld
 from .jobcomp import read_jobcomp
 from .jobs import SCHEMA, Header, Jobs
@@ -28,6 +29,8 @@ __all__ = [
     "STANDARD",
     "CleaningReport",
     "EventStream",
+    "ExternalEvent",
+    "ExternalEvents",
     "Header",
     "Jobs",
     "clean",
@@ -35,6 +38,7 @@ __all__ = [
     "format_of",
     "read_csv",
     "read_events",
+    "read_external",
     "read_hpcwld",
     "read_jobcomp",
     "read_log",

@@ -1,0 +1,123 @@
+"""What external events did to the jobs of a run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .engine import outside as o
+from .engine.outside import (
+    FATE,
+    LEFT,
+    LOSSES,
+    LOST_HELD,
+    LOST_JOB,
+    LOST_ROW,
+    LOST_ROWS,
+    LOST_SLOWNESS,
+    LOST_START,
+    LOST_STOP,
+    LOST_WORK,
+    RESTARTS,
+    WORKED,
+    Outside,
+)
+
+__all__ = [
+    "CANCELLED",
+    "COMPLETED",
+    "KILLED",
+    "STATUS",
+    "UNACCEPTED",
+    "WAITING",
+    "Aftermath",
+    "aftermath",
+]
+
+COMPLETED, KILLED, UNACCEPTED = "completed", "killed", "unaccepted"
+CANCELLED, WAITING = "cancelled", "waiting"
+STATUS = (COMPLETED, KILLED, UNACCEPTED, CANCELLED, WAITING)
+"""What may become of a job."""
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Aftermath(NamedTuple):
+    """What external events did to the accepted jobs.
+
+    Parameters
+    ----------
+    killed, cancelled, waiting : who was stopped, withdrawn before it ran, or waits for ever.
+    restarts : how often each began anew.
+    left : when each left the system (s); nan for who is still there.
+    worked : work done in the last attempt; nan where there is none.
+    lost_job, lost_start, lost_stop : attempts that came to nothing (s).
+    lost_work, lost_held, lost_slowness : their work, processors and slowness.
+    lost_row, lost_rows : their first row among the nodes given, and how many.
+    """
+
+    killed: NDArray[np.bool_]
+    cancelled: NDArray[np.bool_]
+    waiting: NDArray[np.bool_]
+    restarts: Integers
+    left: Floats
+    worked: Floats
+    lost_job: Integers
+    lost_start: Floats
+    lost_stop: Floats
+    lost_work: Floats
+    lost_held: Integers
+    lost_slowness: Floats
+    lost_row: Integers
+    lost_rows: Integers
+
+    @property
+    def lost_area(self) -> Floats:
+        """Processor-seconds of each lost attempt."""
+        return self.lost_held * (self.lost_stop - self.lost_start)
+
+    def status(self, killed: NDArray[np.bool_]) -> NDArray[np.int8]:
+        """What became of each job, as a place in `STATUS`; some were `killed` at their limit."""
+        status = np.full(len(self.left), STATUS.index(COMPLETED), dtype=np.int8)
+        for who, word in (
+            (self.killed | killed, KILLED),
+            (self.cancelled, CANCELLED),
+            (self.waiting, WAITING),
+        ):
+            status[who] = STATUS.index(word)
+        return status
+
+    def counts(self) -> dict[str, int | float]:
+        """How many jobs were struck, and processor-seconds lost."""
+        return {
+            "cancelled": int(self.cancelled.sum()),
+            "killed": int(self.killed.sum()),
+            "waiting": int(self.waiting.sum()),
+            "restarts": int(self.restarts.sum()),
+            "lost_processor_seconds": float(self.lost_area.sum()),
+        }
+
+
+def aftermath(outside: Outside) -> Aftermath:
+    """Read what the kernel noted."""
+    fate, losses = outside.fate[FATE], int(outside.number[LOSSES])
+    lost, what = outside.lost[:, :losses], outside.lost_what[:, :losses]
+    return Aftermath(
+        killed=fate == o.KILLED,
+        cancelled=fate == o.CANCELLED,
+        waiting=fate == o.UNDECIDED,
+        restarts=outside.fate[RESTARTS],
+        left=outside.job[LEFT],
+        worked=outside.job[WORKED],
+        lost_job=what[LOST_JOB],
+        lost_start=lost[LOST_START],
+        lost_stop=lost[LOST_STOP],
+        lost_work=lost[LOST_WORK],
+        lost_held=what[LOST_HELD],
+        lost_slowness=lost[LOST_SLOWNESS],
+        lost_row=what[LOST_ROW],
+        lost_rows=what[LOST_ROWS],
+    )

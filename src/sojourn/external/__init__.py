@@ -1,0 +1,155 @@
+"""From external events to what the kernels see, and when processors were not there.
+
+- `rows`: events given one by one; `stream`: those of a log
+- `absence`: when processors were not there
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cluster import Cluster
+from ..engine.outside import LOOK, STRIKE, WITHDRAW, Outside, make_outside
+from ..errors import OptionError
+from ..workload import EventStream, ExternalEvents, Jobs, read_events, read_external
+from ..workload.external import is_external
+from .absence import Absence, absence_of
+from .rows import Gathered, gather_rows
+from .stream import gather_stream, run_on
+
+__all__ = ["Absence", "External", "before_cleaning", "load_events", "take_events"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_NOT_ACCEPTED = "its job is not accepted"
+
+
+@dataclass(frozen=True)
+class External:
+    """External events of a run, in their order.
+
+    Parameters
+    ----------
+    jobs : with the amounts of work that the events leave them.
+    time, kind, about : s; what happens, and to which row of `jobs`, node, or number of processors.
+    reserved, what : announced, begin and end (s) of reservations, and their processors or node.
+    absence : of processors.
+    given : how many events there were.
+    unused : how many of them have no meaning in this run, by reason.
+    """
+
+    jobs: Jobs
+    time: Floats
+    kind: Integers
+    about: Integers
+    reserved: Floats
+    what: Integers
+    absence: Absence
+    given: int
+    unused: dict[str, int]
+
+    def outside(self, accepted: NDArray[np.bool_], *, requeue: bool, in_order: bool) -> Outside:
+        """Return the events as the kernels see them, about the accepted jobs."""
+        by_job = np.isin(self.kind, (WITHDRAW, STRIKE))
+        mine = self._concern(accepted)
+        about = self.about.copy()
+        about[by_job & mine] = (np.cumsum(accepted) - 1)[about[by_job & mine]]
+        submit = self.jobs.submit[accepted]
+        # Nothing happens before the first job comes.
+        time = np.maximum(self.time, submit[0] if len(submit) else 0.0)
+        return make_outside(
+            time[mine],
+            np.ascontiguousarray(np.stack([self.kind, about])[:, mine]),
+            self.reserved,
+            self.what,
+            int(np.count_nonzero(accepted)),
+            requeue=requeue,
+            in_order=in_order,
+        )
+
+    def _concern(self, accepted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which events are not about a job that is not accepted."""
+        concern = np.ones(len(self.kind), dtype=np.bool_)
+        by_job = np.isin(self.kind, (WITHDRAW, STRIKE))
+        concern[by_job] = accepted[self.about[by_job]]
+        return concern
+
+    def left_out(self, accepted: NDArray[np.bool_]) -> dict[str, int]:
+        """How many events have no meaning in a run of the accepted jobs, by reason."""
+        idle = int(np.count_nonzero(~self._concern(accepted)))
+        return {**self.unused, _NOT_ACCEPTED: idle} if idle else dict(self.unused)
+
+
+def take_events(given: ExternalEvents | EventStream, jobs: Jobs, cluster: Cluster) -> External:
+    """Return external events as a run needs them.
+
+    Parameters
+    ----------
+    given : events; an `EventStream` is of a log of these jobs.
+    jobs : in the order of submission.
+    cluster : on which they run.
+    """
+    gathered = Gathered()
+    unused: Counter[str] = Counter()
+    work = jobs.work.copy()
+    if isinstance(given, EventStream):
+        number = gather_stream(gathered, given, jobs, work, cluster, unused)
+        told = ExternalEvents(())
+    else:
+        told, number = given, len(given)
+        gather_rows(gathered, told, jobs, work, cluster, unused)
+    if not np.array_equal(work, jobs.work):
+        jobs = jobs.replace(work=work)
+    for _, _, end, _ in gathered.reserved:
+        gathered.add(end, LOOK, event=None, ends=True)
+    time = np.array(gathered.time, dtype=np.float64)
+    order = np.lexsort((~np.array(gathered.first, dtype=np.bool_), time))
+    kind, about = (
+        np.array(each, dtype=np.int64)[order] for each in (gathered.kind, gathered.about)
+    )
+    place = [gathered.place[i] for i in order]
+    return External(
+        jobs,
+        time[order],
+        kind,
+        about,
+        np.array([row[:3] for row in gathered.reserved]).reshape(-1, 3).T.copy(),
+        np.array([row[3] for row in gathered.reserved], dtype=np.int64),
+        absence_of(time[order], kind, about, place, told, cluster),
+        number,
+        dict(unused),
+    )
+
+
+def load_events(given: Any) -> ExternalEvents | EventStream:
+    """Return events from a file, from rows, or as they are.
+
+    Parameters
+    ----------
+    given : `ExternalEvents`, an `EventStream`, the file of either, or rows as `ExternalEvents.of`
+        takes them.
+    """
+    if isinstance(given, ExternalEvents | EventStream):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return read_external(given) if is_external(given) else read_events(given)
+    if isinstance(given, Iterable):
+        rows = list(given)
+        if all(isinstance(row, Mapping) for row in rows):
+            return ExternalEvents.of(rows)
+    raise OptionError(
+        f"events: {type(given).__name__} is none; give a file, rows, ExternalEvents or EventStream"
+    )
+
+
+def before_cleaning(jobs: Jobs, events: ExternalEvents | EventStream) -> Jobs:
+    """Return the jobs of a log as its events leave them: those that were stopped run on."""
+    return run_on(jobs, events) if isinstance(events, EventStream) else jobs
