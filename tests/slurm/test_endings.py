@@ -17,9 +17,12 @@ from sojourn.errors import RunError
 
 from .conftest import is_free, leftovers, used_ports
 
-# Jobs without end: in model time others would be over before they could be interrupted.
+# Jobs without end: in model time others would be over before they could be interrupted. A shell
+# lets what it runs in the background ignore Ctrl-C, and its children inherit that.
 RUN = """
+import signal
 import sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from sojourn.adequacy.virtual import Job, run_stream
 jobs = [Job(1, 0.0, 2, 1e9, 100_000_000), Job(2, 1.0, 2, 1e9, 100_000_000)]
 run_stream(jobs, 4, mode=sys.argv[1])
@@ -61,10 +64,13 @@ def test_an_interrupted_run_leaves_nothing(need, place, mode, number, moment):
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     ) as process:
-        _wait(lambda: moment(place))
-        ports = used_ports(place)
-        process.send_signal(number)
-        process.wait(30)
+        try:
+            _wait(lambda: moment(place))
+            ports = used_ports(place)
+            process.send_signal(number)
+            process.wait(30)
+        finally:
+            process.kill()
         if number == signal.SIGKILL:
             # Nobody waits for the keeper then.
             _wait(lambda: not leftovers(place))

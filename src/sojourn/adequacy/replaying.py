@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,6 +160,7 @@ def replay(
     format: str | None = None,
     timezone: str = "UTC",
     seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Replay:
     """Send a log or stream through the model of Slurm.
 
@@ -179,6 +180,7 @@ def replay(
     members : number of runs with other beginnings; by default 16, fewer for more than 4,000 jobs.
     format, timezone : of the log.
     seed : of the overheads, where they are random.
+    progress : called with (runs of the model done, runs) after each.
 
     Raises
     ------
@@ -207,6 +209,8 @@ def replay(
         drawn = {} if is_log else _overheads(calibration, asked.submit.size, rng)
         pace = _pace(calibration.pace, site, asked, k, is_log)
         runs.append(schedule(site, table, asked, pace=pace, **drawn))
+        if progress is not None:
+            progress(k + 1, members)
     if runs[0].refused.all():
         raise LogError(path, "no nodes suit any of its jobs; check the configuration's nodes")
     chosen, itself = _typical([run.end - asked.submit for run in runs])

@@ -94,6 +94,7 @@ def replay(
     from ..adequacy import calibrate as measure
     from ..adequacy import replay as run
     from ..output import as_json, check_folder
+    from ._progress import progress
 
     if out is not None:
         check_folder(out)
@@ -103,18 +104,20 @@ def replay(
         if not (name.strip() and equals and value.strip()):
             raise OptionError(f"--set '{text}': write --set NAME=VALUE")
         changes[name.strip()] = value.strip()
-    done = run(
-        log,
-        slurm_conf,
-        nodes=nodes,
-        complement=requests,
-        changes=changes,
-        calibration=CALIBRATED if calibrate is None else measure(calibrate),
-        members=members,
-        format=format,
-        timezone=timezone,
-        seed=seed,
-    )
+    with progress("modelling") as report:
+        done = run(
+            log,
+            slurm_conf,
+            nodes=nodes,
+            complement=requests,
+            changes=changes,
+            calibration=CALIBRATED if calibrate is None else measure(calibrate),
+            members=members,
+            format=format,
+            timezone=timezone,
+            seed=seed,
+            progress=report,
+        )
     told = done.as_dict()
     files = [] if out is None else _write(done, told, out)
     if json:
