@@ -32,8 +32,9 @@ def recorded(tmp_path):
         kind = ("full queue", "default depth")[k % 2]
         lines.append(stamped(at, f"debug:  sched: Running job scheduler for {kind}."))
         lines.append(stamped(at, f"sched: Allocate JobId={k} NodeList=n{k} #CPUs=1"))
-    for rounds in (30, 31, 33, 60, 61, 62, 90):
-        at = BEGAN + rounds * (1.0 + NAP + TESTING)
+    # Each pass comes a sleep of 30 s after the one before; the last is two looks later.
+    for passes, looks in ((1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0), (7, 0), (7, 2)):
+        at = BEGAN + passes * (30.0 + NAP + TESTING) + looks * (1.0 + NAP)
         lines.append(stamped(at, "debug:  sched/backfill: _attempt_backfill: beginning"))
     (tmp_path / "run-1.csv.log").write_text("\n".join(lines) + "\n")
     # Launch and completion take between 60 and 105 ms, as the median 80.
@@ -60,13 +61,15 @@ def test_the_log_tells_the_pace(recorded, beside):
     if beside:
         packed = gzip.compress(log.read_bytes())
         (recorded / "run-1.slurmctld.log.gz").write_bytes(packed)
-    pace = calibrate(recorded / "run-1.csv", None if beside else log).pace
+    found = calibrate(recorded / "run-1.csv", None if beside else log)
+    assert found.spread < CALIBRATED.spread == 1.0
+    pace = found.pace
     # Seconds count from the whole one before the stream's zero.
     assert pace.started == pytest.approx(BEGAN - 1_700_000_010, abs=2e-3)
     assert pace.zero == pytest.approx(0.2, abs=2e-3)
     # Some hundred rounds lie between the first pass and the last.
     assert pace.tick == pytest.approx(TICK, abs=3e-5)
-    assert pace.nap == pytest.approx(NAP, abs=5e-5)
+    assert pace.nap == pytest.approx(NAP, abs=3e-4)  # of milliseconds, a mean over six
     kept = ("epoch", "latency", "epilog", "testing")
     assert all(getattr(pace, name) == getattr(CALIBRATED.pace, name) for name in kept)
 
@@ -89,7 +92,7 @@ def test_jobs_cut_short_or_never_started_do_not_count(recorded):
 
 def test_it_can_be_written_down(recorded):
     told = json.loads(json.dumps(calibrate(recorded / "run-1.csv").as_dict()))
-    assert set(told) == {"source", "jobs", "pace", "overheads"}
+    assert set(told) == {"source", "jobs", "spread", "pace", "overheads"}
     assert told["pace"]["tick"] == CALIBRATED.pace.tick
     assert told["overheads"]["launch"]["kind"] == "constant"
 

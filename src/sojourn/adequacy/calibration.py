@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 _FEWEST = 5
 _NEEDED = ("start", "end", "run")
 _LOG = ".slurmctld.log.gz"
+_KNOWN = 0.1  # what is left to chance where a controller's log has told the pace of its loops
 
 
 @dataclass(frozen=True)
@@ -37,18 +38,21 @@ class Calibration:
     overheads : launch and completion of jobs. A run tells their sum only, as the launch.
     source : the run.
     jobs : number of jobs that it was taken from.
+    spread : how much of what is usually not known of a controller's loops is still not known.
     """
 
     pace: Pace
     overheads: Overheads
     source: str = ""
     jobs: int = 0
+    spread: float = 1.0
 
     def as_dict(self) -> dict[str, Any]:
         """Return all as plain values."""
         return {
             "source": self.source,
             "jobs": self.jobs,
+            "spread": self.spread,
             "pace": self.pace._asdict(),
             "overheads": asdict(self.overheads),
         }
@@ -89,13 +93,13 @@ def calibrate(
             path,
             f"has {extra.size} jobs that ran as long as ordered; {_FEWEST} are needed to calibrate",
         )
-    pace = CALIBRATED.pace
+    pace, spread = CALIBRATED.pace, 1.0
     beside = Path(str(path).removesuffix(".csv") + _LOG)
     if log is not None or beside.is_file():
         found = beside if log is None else Path(log)
-        pace = _measured(found, read_controller_log(found), start, pace)
+        pace, spread = _measured(found, read_controller_log(found), start, pace), _KNOWN
     launch = Overhead("constant", (float(np.median(extra)),))
-    return Calibration(pace, Overheads(launch=launch), str(path), int(extra.size))
+    return Calibration(pace, Overheads(launch=launch), str(path), int(extra.size), spread)
 
 
 def _number(text: str) -> float:
@@ -114,7 +118,7 @@ def _measured(path: Path, events: Sequence[Event], start: Floats, usual: Pace) -
     zero = min(starts) - float(np.nanmin(start))
     whole = math.floor(zero)
     ticks = _lapse(events, "main pass", "short pass")
-    wakes = _lapse(events, "backfill pass")
+    wakes = _lateness(events, "backfill pass")
     return usual._replace(
         started=begins[-1] - whole,
         zero=zero - whole,
@@ -137,3 +141,15 @@ def _lapse(events: Sequence[Event], *kinds: str) -> float | None:
     roughly = 1.0 + float(np.median((gaps[near] - whole[near]) / whole[near]))
     rounds = np.rint(gaps / roughly)
     return float(gaps[rounds > 0].sum() / rounds.sum()) - 1.0
+
+
+def _lateness(events: Sequence[Event], kind: str) -> float | None:
+    """By how much later than after its period a loop comes round (s): the mean over such passes."""
+    gaps = np.diff([event.time for event in events if event.kind == kind])
+    whole = np.rint(gaps)
+    near = (whole >= 1) & (np.abs(gaps - whole) < 0.25)
+    periods, counts = np.unique(whole[near], return_counts=True)
+    if not (counts >= _FEWEST).any():
+        return None
+    period = periods[counts >= _FEWEST][0]
+    return float(np.mean(gaps[near & (whole == period)])) - float(period)

@@ -207,7 +207,7 @@ def replay(
     runs = []
     for k in range(members):
         drawn = {} if is_log else _overheads(calibration, asked.submit.size, rng)
-        pace = _pace(calibration.pace, site, asked, k, is_log)
+        pace = _pace(calibration, site, asked, k, is_log)
         runs.append(schedule(site, table, asked, pace=pace, **drawn))
         if progress is not None:
             progress(k + 1, members)
@@ -276,21 +276,21 @@ def _overheads(calibration: Calibration, jobs: int, rng: np.random.Generator) ->
     }
 
 
-def _pace(usual: Pace, site: SlurmConf, asked: Requests, k: int, is_log: bool) -> Pace:
+def _pace(known: Calibration, site: SlurmConf, asked: Requests, k: int, is_log: bool) -> Pace:
     """The beginning of run `k` of several, spread evenly over what is not known of it.
 
     A stream is sent by us, so many seconds after the controller's start; a log may have been begun
     at any moment of the loops' periods. How much longer than a second a round of the main loop is
     depends on the load, and what Slurm rounds down are times of day, which only logs tell.
     """
-    told = site.scheduling
+    told, usual = site.scheduling, known.pace
     begin, slow, day = ((k * step) % 1.0 for step in _STEPS)
     started, tick, epoch = usual.started, usual.tick, int(asked.origin)
     if is_log:
         started -= begin * max(told.backfill_period, told.main_period)
     elif k > 0:
-        started += _JITTER * (begin - 0.5)
-        tick = 1.0 + (tick - 1.0) * (0.5 + slow)
+        started += known.spread * _JITTER * (begin - 0.5)
+        tick = 1.0 + (tick - 1.0) * (1.0 + known.spread * (slow - 0.5))
     if not is_log:
         epoch = int(day * max(told.value("bf_resolution"), 1))
     return usual._replace(started=started, tick=tick, epoch=epoch)
