@@ -25,7 +25,7 @@ from sojourn.cost import (
 )
 from sojourn.errors import InputError, OptionError
 from sojourn.workload import Jobs
-from sojourn.workload.jobs import Header
+from sojourn.workload.header import Header
 
 HOUR = 3600.0
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")

@@ -17,9 +17,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from .cluster.query import parse_query
 from .cost import Clock, parse_tariff
-from .errors import InputError, LogError, OptionError
+from .errors import InputError, OptionError
 from .policy import parse_placement, parse_policy
-from .workload._files import read_bytes
+from .workload._files import read_text
 
 __all__ = ["ConstraintKeys", "CostKeys", "PeasConfig", "read_config"]
 
@@ -171,12 +171,9 @@ def read_config(path: str | os.PathLike[str]) -> PeasConfig:
     OptionError
         When it is not TOML, has a key that is not known, or a value that its key cannot have.
     """
+    text = read_text(path)
     try:
-        told = tomllib.loads(read_bytes(path).decode("utf-8-sig"))
-    except LogError as error:
-        raise OptionError(str(error)) from None
-    except UnicodeDecodeError:
-        raise OptionError(f"{path}: not a text in UTF-8; save it as such") from None
+        told = tomllib.loads(text)
     except ValueError as error:
         raise OptionError(_one_line(f"{path}: is not TOML: {error}; correct it")) from None
     except RecursionError:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import sojourn
-from sojourn.cli import simulate as simulate_verb
 
 from .conftest import without_notices
 
@@ -115,7 +114,7 @@ def test_whatever_happens_is_one_line(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(simulate_verb.o, "read_jobs", fail)
+    monkeypatch.setattr("sojourn.workload.intake.read_jobs", fail)
     assert said in refused("simulate", small, code=code)
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import sojourn
-from sojourn import output
+from sojourn.output import tables
 
 from .conftest import SMALL, Run
 
@@ -166,8 +166,8 @@ def test_a_failed_write_leaves_nothing(
             raise error
         whole(path, *table)
 
-    whole = output._write_parquet
-    monkeypatch.setattr(output, "_write_parquet", fail)
+    whole = tables._write_parquet
+    monkeypatch.setattr(tables, "_write_parquet", fail)
     refused("simulate", small, "--out", tmp_path / "new" / "run", code=code)
     assert not (tmp_path / "new").exists()
 
@@ -182,7 +182,7 @@ def test_a_failed_write_leaves_the_former_run(
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(output, "_write_trajectory", fail)
+    monkeypatch.setattr("sojourn.output.run._write_trajectory", fail)
     refused("simulate", small, "--policy", "fcfs", "--out", out, code=1)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 

@@ -5,76 +5,15 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from ..errors import OptionError
 from . import _options as o
 from ._machine import Machine
 
 if TYPE_CHECKING:
     from ..policy import Policy
 
-__all__ = ["Plan", "Results", "carry_out"]
-
-_OUTPUT = "Results"
-
-
-@dataclass(frozen=True)
-class Results:
-    """What becomes of a run's results."""
-
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder for the results; a run that is there is replaced.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = None
-    json: o.AsJson = False
-    format: Annotated[
-        str,
-        typer.Option(
-            metavar="parquet|csv|swf",
-            help="Format of the job table; swf is the log with the simulated waits in it.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = "parquet"
-    trajectory: Annotated[
-        bool,
-        typer.Option(
-            "--trajectory/--no-trajectory",
-            help="Record and write the trajectory.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = True
-    plots: Annotated[
-        bool,
-        typer.Option("--plots", help="Draw overview.png too.", rich_help_panel=_OUTPUT),
-    ] = False
-    debug: Annotated[
-        bool,
-        typer.Option(
-            "--debug",
-            help="Write decisions.log too: why this job, why these nodes, why not yet.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = False
-
-    def check(self) -> None:
-        """Raise OptionError for what could not be written."""
-        from ..output import FORMATS, check_folder
-
-        if self.format not in FORMATS:
-            raise OptionError(f"--format {self.format}: choose {', '.join(FORMATS)}")
-        if self.out is not None:
-            check_folder(self.out)
-        elif self.plots:
-            raise OptionError("--plots draws into the folder of the results; give --out")
-        elif self.debug:
-            raise OptionError("--debug writes into the folder of the results; give --out")
+__all__ = ["Plan", "carry_out"]
 
 
 @dataclass(frozen=True)
@@ -99,7 +38,7 @@ class Plan:
     reading: o.LogOptions
     running: o.RunOptions
     machine: Machine
-    results: Results
+    results: o.Results
     config: Path | None = None
 
     def options(self) -> dict[str, Any]:
@@ -118,7 +57,8 @@ class Plan:
 def carry_out(plan: Plan) -> dict[str, Any]:
     """Read, simulate and write; return the summary with its provenance."""
     from ..output import Digest
-    from ._ahead import Ahead, reader_is_loaded
+    from ..workload.intake import SIMULATED
+    from ._ahead import Ahead, load_engine, load_writers, reader_is_loaded
 
     results, machine = plan.results, plan.machine
     results.check()
@@ -128,7 +68,7 @@ def carry_out(plan: Plan) -> dict[str, Any]:
     rate, flags = plan.running.rate, {"named": named, "decisions": results.debug}
     flags["events"] = plan.running.events is not None
     engine = Ahead(
-        lambda: o.load_engine(plan.policy, rate, **flags),
+        lambda: load_engine(plan.policy, rate, **flags),
         reader_is_loaded,
     )
     clock = [time.perf_counter()]
@@ -138,7 +78,7 @@ def carry_out(plan: Plan) -> dict[str, Any]:
     cluster = machine.for_jobs(jobs)
     jobs = plan.reading.clean(jobs, cluster.procs)
     if results.format != "swf":
-        jobs = jobs.only(o.SIMULATED)
+        jobs = jobs.only(SIMULATED)
     clock.append(time.perf_counter())
     engine.wait()
 
@@ -147,7 +87,7 @@ def carry_out(plan: Plan) -> dict[str, Any]:
     from ._pictures import overview_of
     from ._progress import progress
 
-    writers = Ahead(lambda: o.load_writers(files=results.out is not None, tables=not results.json))
+    writers = Ahead(lambda: load_writers(files=results.out is not None, tables=not results.json))
     with progress(str(plan.policy)) as report:
         result = simulate(jobs, cluster, plan.policy, progress=report, **chosen, **events)
     clock.append(time.perf_counter())

@@ -10,7 +10,8 @@ import typer
 from ..errors import OptionError
 from . import _options as o
 from ._groups import grouped
-from ._machine import ClusterName, CostOptions, CountedOptions, Machine, NodeOptions
+from ._machine import Machine
+from ._options import ClusterName, CostOptions, CountedOptions, NodeOptions
 
 if TYPE_CHECKING:
     from ..policy import Placement

@@ -35,12 +35,13 @@ def convert(
     Example: sojourn convert jobs.csv jobs.swf.gz --columns submit=t,runtime=s,procs=n --clean
     """
     from ..workload import write_log
+    from ..workload.intake import cleaned
     from ._tables import show_report
 
     jobs = o.read_jobs(log, log_format, columns=columns, strict=strict, width=width)
     if clean or rules is not None:
         size = procs if procs is not None else jobs.max_procs
-        jobs = o.cleaned(jobs, size, o.chosen_rules(rules, False), strict=strict)
+        jobs = cleaned(jobs, size, o.chosen_rules(rules, False), strict=strict)
     write_log(jobs, out)
     show_report(jobs.report.as_dict())
     print(f"{len(jobs):,} jobs written to {out}")

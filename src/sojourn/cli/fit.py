@@ -51,6 +51,7 @@ class FittedLog:
         """Return the jobs after the cleaning that a fit allows."""
         from ..output import check_folder
         from ..theory.fit import FITTED
+        from ..workload.intake import cleaned
 
         if self.out is not None:
             check_folder(self.out)
@@ -58,7 +59,7 @@ class FittedLog:
             log, self.log_format, columns=self.columns, strict=self.strict, width=self.width
         )
         rules = FITTED if self.procs is None else (*FITTED, "too-wide")
-        return o.cleaned(jobs, self.procs or 0, rules, strict=self.strict)
+        return cleaned(jobs, self.procs or 0, rules, strict=self.strict)
 
     def tell(
         self,

@@ -30,10 +30,11 @@ def inspect(
     from ..output import as_json
     from ..workload import STANDARD
     from ..workload.facts import facts
+    from ..workload.intake import cleaned
 
     jobs = o.read_jobs(log, log_format, columns=columns, strict=strict, width=width)
     size = procs if procs is not None else jobs.max_procs
-    left = o.cleaned(jobs, size, STANDARD, strict=strict)
+    left = cleaned(jobs, size, STANDARD, strict=strict)
     told = {**facts(left, size), "cleaning": left.report.as_dict()}
     if json:
         print(as_json(told))

@@ -10,8 +10,9 @@ import typer
 
 from . import _options as o
 from ._groups import flat, grouped, is_given
-from ._machine import CostOptions, CountedOptions, Machine, NodeOptions, Placement
-from ._run import Plan, Results, carry_out
+from ._machine import Machine
+from ._options import CostOptions, CountedOptions, NodeOptions, Placement, Results
+from ._run import Plan, carry_out
 
 _Group = TypeVar("_Group", o.RunOptions, NodeOptions, CostOptions, o.LogOptions)
 

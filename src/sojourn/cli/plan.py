@@ -74,13 +74,14 @@ def plan(
     """
     from ..capacity.targets import parse_targets
     from ..output import as_json, check_folder
+    from ..workload.intake import machine_size
 
     targets = parse_targets(target_wait or "p95=1h")
     chosen = o.chosen_policy(policy, policy_file)
     if out is not None:
         check_folder(out)
     jobs = reading.read(log)
-    size = o.machine_size(jobs, procs)
+    size = machine_size(jobs, procs, "--procs")
     jobs = reading.clean(jobs, size)
 
     from ..capacity import plan as find

@@ -6,8 +6,9 @@ import typer
 
 from . import _options as o
 from ._groups import flat, grouped
-from ._machine import ClusterName, CostOptions, CountedOptions, Machine, NodeOptions, Placement
-from ._run import Plan, Results, carry_out
+from ._machine import Machine
+from ._options import ClusterName, CostOptions, CountedOptions, NodeOptions, Placement, Results
+from ._run import Plan, carry_out
 
 
 def register(app: typer.Typer) -> None:

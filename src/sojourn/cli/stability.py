@@ -60,12 +60,13 @@ def stability(
     """
     from ..output import as_json, check_folder
     from ..policy import parse_policy
+    from ..workload.intake import machine_size
 
     chosen = [parse_policy(name) for name in policy or ("fcfs", "easy")]
     if out is not None:
         check_folder(out)
     jobs = reading.read(log)
-    size = o.machine_size(jobs, procs)
+    size = machine_size(jobs, procs, "--procs")
     jobs = reading.clean(jobs, size)
 
     from ..capacity import stability as examine

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import math
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path as FilePath
-from typing import Any, NamedTuple
 
-from ..errors import ClusterError, InputError, LogError, OptionError
+from ..errors import ClusterError, LogError, OptionError
+from ._group import Group, GroupReader, is_number
 from ._names import nearest
-from ._table import Path, Table, key, number, read_text
+from ._table import Path, Table, key, read_text
 from .cluster import Cluster
 from .library import find_server
 from .report import ClusterReport
-from .server import LEVELS, Node, Server
+from .server import Node, Server
 
 __all__ = ["KEYS", "parse_cluster", "write_cluster"]
 
@@ -46,14 +44,6 @@ _COUNTED = re.compile(r"(?:(\d+)\s*[x×*]\s*)?(?!\d+\s*[x×*]?$)(.+)", re.IGNORE
 Catalogue = Callable[[FilePath], Cluster]
 
 
-class _Group(NamedTuple):
-    """A row or table of a description: where it is, and what it says."""
-
-    line: int | None
-    label: str
-    said: Mapping[str, Any]
-
-
 def cluster_of_table(
     path: Path,
     table: Table,
@@ -70,7 +60,7 @@ def cluster_of_table(
             problem = f"{len(row)} cells where the first line names {len(names)} columns"
             raise ClusterError(path, f"{problem}; correct the row", line=line)
         cells = {name: cell.strip() for name, cell in zip(names, row, strict=False)}
-        groups.append(_Group(line, "", {name: cell for name, cell in cells.items() if cell}))
+        groups.append(Group(line, "", {name: cell for name, cell in cells.items() if cell}))
     return _cluster(path, groups, processor, reference_ops, catalogue)
 
 
@@ -126,16 +116,16 @@ def read_toml(
             raise ClusterError(path, "give the name of a file", field="servers")
         catalogue = read_catalogue(FilePath(os.fspath(path)).parent / servers)
     reference = told.get("reference_ops") if reference_ops is None else reference_ops
-    if reference is not None and not _is_number(reference):
+    if reference is not None and not is_number(reference):
         raise ClusterError(path, f"{reference!r} is not a number", field="reference_ops")
-    groups = [_Group(None, f"node {at}: ", each) for at, each in enumerate(tables, 1)]
+    groups = [Group(None, f"node {at}: ", each) for at, each in enumerate(tables, 1)]
     kind = processor or told.get("processor", "core")
     return _cluster(path, groups, str(kind), reference, catalogue)
 
 
 def _cluster(
     path: Path,
-    groups: Iterable[_Group],
+    groups: Iterable[Group],
     processor: str,
     reference_ops: float | None,
     catalogue: Cluster | None,
@@ -145,7 +135,7 @@ def _cluster(
     rows = 0
     for group in groups:
         rows += 1
-        reader = _Reader(path, group, catalogue)
+        reader = GroupReader(path, group, catalogue)
         count, server = reader.count(), reader.server()
         if len(nodes) + count > _MOST_NODES:
             raise reader.error("count", f"more than {_MOST_NODES:,} nodes; give fewer")
@@ -168,137 +158,6 @@ def _cluster(
         return Cluster.of(nodes, processor=processor, reference_ops=reference_ops, report=report)
     except OptionError as error:
         raise ClusterError(path, str(error)) from None
-
-
-class _Reader:
-    """Reads the values of one row or table."""
-
-    def __init__(self, path: Path, group: _Group, catalogue: Cluster | None) -> None:
-        self.path = path
-        self.group = group
-        self.catalogue = catalogue
-
-    def error(self, name: str, problem: str) -> ClusterError:
-        """Return an error that says where."""
-        field = self.group.label + name
-        return ClusterError(self.path, problem, line=self.group.line, field=field)
-
-    def text(self, name: str) -> str:
-        """Return a value as text; empty if it is not given."""
-        value = self.group.said.get(name, "")
-        if not isinstance(value, str):
-            raise self.error(name, f"{value!r} is not text; put it in quotes")
-        return value.strip()
-
-    def number(self, name: str) -> float | None:
-        """Return a number, or None if it is not given."""
-        value = self.group.said.get(name)
-        return None if value is None else self._number(name, value)
-
-    def _number(self, name: str, value: Any) -> float:
-        if _is_number(value):
-            return float(value)
-        with contextlib.suppress(ValueError):
-            if isinstance(value, str):
-                return number(value)
-        raise self.error(name, f"{repr(value)[:40]} is not a number; correct it")
-
-    def positive(self, name: str) -> float | None:
-        """Return a number above 0, or None if it is not given."""
-        value = self.number(name)
-        if value is not None and value <= 0:
-            raise self.error(name, f"{value:g} is not above 0; correct it")
-        return value
-
-    def whole(self, name: str) -> int | None:
-        """Return a whole number above 0, or None if it is not given."""
-        value = self.positive(name)
-        if value is None:
-            return None
-        if value != int(value):
-            raise self.error(name, f"{value:g} is not a whole number; correct it")
-        return int(value)
-
-    def count(self) -> int:
-        """How many nodes."""
-        return self.whole("count") or 1
-
-    def features(self) -> frozenset[str] | None:
-        """Return the words that jobs can ask for, or None if not given."""
-        value = self.group.said.get("features")
-        if value is None:
-            return None
-        words = re.split(r"[\s;,|]+", value) if isinstance(value, str) else value
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise self.error("features", f"{value!r} is no list of words; correct it")
-        return frozenset(filter(None, words))
-
-    def watts(self, base: Server | None) -> tuple[tuple[float, ...], bool] | None:
-        """Return watts as `Server` takes them, and whether idle is known; None if not given."""
-        value, idle = self.group.said.get("watts"), self.group.said.get("idle_watts")
-        if value is None and idle is None:
-            return None
-        if isinstance(value, str) and len(value.split()) > 1:
-            value = value.split()
-        if isinstance(value, list):
-            if len(value) != len(LEVELS):
-                raise self.error(
-                    "watts", f"{len(value)} values; give 1 (full load), or {len(LEVELS)} from idle"
-                )
-            if idle is not None:
-                raise self.error("idle_watts", "the first of the watts says it; remove one")
-            return tuple(self._watts("watts", each) for each in value), True
-        if value is None and base is None:
-            raise self.error("watts", "is missing; give it, or a server to take it from")
-        full = base.watts[-1] if value is None and base else self._watts("watts", value)
-        return (0.0 if idle is None else self._watts("idle_watts", idle), full), idle is not None
-
-    def _watts(self, name: str, value: Any) -> float:
-        watts = self._number(name, value)
-        if watts < 0:
-            raise self.error(name, f"{watts:g} W is below 0; correct it")
-        return watts
-
-    def server(self) -> Server:
-        """Return the server that is described."""
-        wanted, base = self.text("server"), None
-        if wanted:
-            try:
-                base = find_server(wanted, self.catalogue)
-            except OptionError as error:
-                raise self.error("server", str(error)) from None
-        cores, chips, ops = self.whole("cores"), self.whole("chips"), self.positive("ops")
-        memory, features, watts = self.positive("memory"), self.features(), self.watts(base)
-        for name, value in (("cores", cores), ("ops", ops), ("watts", watts)):
-            if value is None and base is None:
-                raise self.error(name, "is missing; give it, or a server to take it from")
-        model = self.text("model") or (base.model if base else self.text("name") or "node")
-        given = {
-            "model": model,
-            "cores": cores,
-            "chips": chips,
-            "ops": ops,
-            "memory": memory,
-            "features": features,
-            "watts": watts[0] if watts else None,
-            "idle_known": watts[1] if watts else None,
-        }
-        try:
-            return _overlaid(base, {name: v for name, v in given.items() if v is not None})
-        except InputError as error:
-            raise self.error("server", str(error)) from None
-
-
-def _overlaid(base: Server | None, given: dict[str, Any]) -> Server:
-    if base is None:
-        return Server(**given)
-    kept = ("model", "cores", "ops", "watts", "chips", "memory", "features", "idle_known", "facts")
-    return Server(**{**{name: getattr(base, name) for name in kept}, **given})
-
-
-def _is_number(value: Any) -> bool:
-    # Whole numbers of TOML have no bound, and no float is beyond the largest.
-    return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
 def parse_cluster(

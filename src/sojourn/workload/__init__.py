@@ -1,7 +1,7 @@
 """What arrives at a cluster: jobs, their logs, and how logs are cleaned.
 
-- `jobs`: `Jobs`, the columns of a job stream
-- `log`: `read_log` and `write_log`, by the file's suffix
+- `jobs`: `Jobs`, the columns of a job stream; `header`: the comments of its log
+- `log`: `read_log` and `write_log`, by the file's suffix; `intake`: from a file to a run
 - `swf`, `csv`, `parquet`, `hpcwld`, `sacct`, `jobcomp`, `pbs`: the formats
 - `events`: what happened to a manager, and what it did; `external`: what will happen to a run
 - `clean`: cleaning rules and their report
@@ -14,9 +14,10 @@ from .clean import RULES, STANDARD, CleaningReport, clean
 from .csv import read_csv, write_csv
 from .events import EventStream, events_of, read_events
 from .external import ExternalEvent, ExternalEvents, read_external
+from .header import Header
 from .hpcwld import read_hpcwld
 from .jobcomp import read_jobcomp
-from .jobs import SCHEMA, Header, Jobs
+from .jobs import SCHEMA, Jobs
 from .log import read_log, write_log
 from .parquet import read_parquet, write_parquet
 from .pbs import read_pbs

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from ..errors import LogError
+from ..errors import LogError, OptionError
 
-__all__ = ["atomic_path", "open_atomic", "read_bytes"]
+__all__ = ["atomic_path", "open_atomic", "read_bytes", "read_text"]
 
 _GZIP = b"\x1f\x8b"
 _XZ = b"\xfd7zXZ\x00"
@@ -50,6 +50,22 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
             path, f"the {kind} archive is cut short or damaged ({error}); fetch the file again"
         ) from None
     return data
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a file of options, unpacked as by `read_bytes`.
+
+    Raises
+    ------
+    OptionError
+        When it cannot be read, or is not UTF-8.
+    """
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except LogError as error:
+        raise OptionError(str(error)) from None
+    except UnicodeDecodeError:
+        raise OptionError(f"{path}: not a text in UTF-8; save it as such") from None
 
 
 @contextmanager

@@ -27,7 +27,7 @@ def formatted(
     names : columns, in writing order.
     separator : one ASCII character between two columns.
     """
-    from ._kernels import format_rows
+    from ._formatting import format_rows
 
     whole = [name for name in names if SCHEMA[name].kind == "i"]
     real = [name for name in names if SCHEMA[name].kind == "f"]

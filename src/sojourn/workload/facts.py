@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .jobs import Header, Jobs
+from .header import Header
+from .jobs import Jobs
 
 __all__ = ["daily_counts", "facts", "header_fields", "local_clock", "offered_load"]
 

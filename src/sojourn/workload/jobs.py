@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import JobError, OptionError
 from ._report import CleaningReport
+from .header import Header
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MISSING", "SCHEMA", "SWF_FIELDS", "Header", "Jobs", "check_names", "did_you_mean"]
+__all__ = ["MISSING", "SCHEMA", "SWF_FIELDS", "Jobs", "check_names", "did_you_mean"]
 
 MISSING = -1
 """The value of a field that is not known, in every column [swf]."""
@@ -71,40 +72,6 @@ def check_names(names: Iterable[str], valid: Iterable[str] = SCHEMA) -> None:
         if name not in valid:
             near = did_you_mean(name, valid) or f"; known columns: {', '.join(valid)}"
             raise OptionError(f"no column is called '{name}'{near}")
-
-
-class Header(tuple[str, ...]):
-    """The comment lines of a log, in order and as written, each beginning with ``;``.
-
-    Examples
-    --------
-    >>> header = Header(["; MaxProcs: 128", "; Note: one", "; Note: two"])
-    >>> header.get("MaxProcs")
-    '128'
-    >>> header.get_all("Note")
-    ('one', 'two')
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, lines: Iterable[str] = ()) -> Header:
-        """Make a header of lines of text, with or without the ``;``."""
-        if isinstance(lines, Header):
-            return lines
-        if isinstance(lines, str):
-            lines = [lines]
-        parts = (part.rstrip("\r") for line in lines for part in line.split("\n"))
-        return super().__new__(cls, (p if p.startswith(";") else f"; {p}" for p in parts))
-
-    def get_all(self, key: str) -> tuple[str, ...]:
-        """Return the values of all lines ``; key: value``, in order."""
-        pattern = re.compile(rf";\s*{re.escape(key)}\s*:(.*)", re.IGNORECASE | re.DOTALL)
-        matches = map(pattern.fullmatch, self)
-        return tuple(match[1].strip() for match in matches if match)
-
-    def get(self, key: str, default: str | None = None) -> str | None:
-        """Return the value of the first line ``; key: value``."""
-        return next(iter(self.get_all(key)), default)
 
 
 def _integers(array: Column) -> Column | None:

@@ -22,7 +22,8 @@ import numpy.typing as npt
 from ..__about__ import __version__
 from ..errors import OptionError
 from .estimates import EstimateModel, estimate_runtimes
-from .generate import at_least_one, streams
+from .generate import streams
+from .generate._checks import at_least_one
 from .jobs import Jobs
 
 __all__ = ["BATCH", "INTERACTIVE", "LUBLIN_TYPES", "LublinParameters", "daily_cycle", "lublin"]

@@ -17,7 +17,8 @@ from ._kinds import COMMENT, EXACT, GOOD, MALFORMED, NOT_INTEGER, TOO_FEW, TOO_L
 from ._lines import read_raw
 from ._report import EXAMPLES, CleaningReport, Finding
 from ._text import formatted
-from .jobs import SWF_FIELDS, Header, Jobs
+from .header import Header
+from .jobs import SWF_FIELDS, Jobs
 
 __all__ = ["read_swf", "write_swf"]
 
@@ -95,7 +96,7 @@ class _Scanner:
     def run(self) -> None:
         """Fill the columns; the bytes of the log are let go on return."""
         from ..jit import notice_if_cold
-        from . import _kernels as kernels
+        from . import _scanning as kernels
 
         data = _text_of(self.path)
         notice_if_cold(kernels.scan, "the reader of logs")

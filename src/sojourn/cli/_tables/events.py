@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["event_rows"]
+from .layout import HOUR
 
-_HOUR = 3600.0
+__all__ = ["event_rows"]
 
 
 def event_rows(told: dict[str, Any]) -> list[tuple[str, str]]:
@@ -26,7 +26,7 @@ def event_rows(told: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     rows = [("events", f"{events['given']:,}: " + (", ".join(parts) or "no job was struck"))]
     hours = [
-        f"{events[name] / _HOUR:,.1f} processor-hours {word}"
+        f"{events[name] / HOUR:,.1f} processor-hours {word}"
         for name, word in (("down_processor_seconds", "down"), ("lost_processor_seconds", "lost"))
         if events[name]
     ]

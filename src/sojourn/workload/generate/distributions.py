@@ -1,9 +1,4 @@
-"""Job streams drawn from distributions: interarrival times t, work S, widths N.
-
-A stream is made of three independent sequences, as in the stochastic recursion of
-[rumyantsev2018, section II-A]. Each distribution is a small frozen object with ``sample`` and
-``mean``; :func:`generate` puts three of them together.
-"""
+"""Distributions of times, of work and of widths."""
 
 from __future__ import annotations
 
@@ -15,8 +10,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import OptionError
-from .jobs import Jobs
+from ...errors import OptionError
+from ._checks import positive, probabilities
 
 __all__ = [
     "Deterministic",
@@ -29,8 +24,6 @@ __all__ = [
     "Hyperexponential",
     "PoissonProcess",
     "UniformWidths",
-    "generate",
-    "streams",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -54,7 +47,7 @@ class Exponential:
     mean: float
 
     def __post_init__(self) -> None:
-        _positive("Exponential", "mean", self.mean)
+        positive("Exponential", "mean", self.mean)
 
     def sample(self, rng: np.random.Generator, n: int) -> Floats:
         """Draw ``n`` values."""
@@ -63,7 +56,7 @@ class Exponential:
 
 def PoissonProcess(rate: float) -> Exponential:
     """Interarrival times (seconds) of a Poisson process of ``rate`` arrivals per second."""
-    _positive("PoissonProcess", "rate", rate)
+    positive("PoissonProcess", "rate", rate)
     return Exponential(1.0 / rate)
 
 
@@ -83,9 +76,9 @@ class Hyperexponential:
     def __post_init__(self) -> None:
         object.__setattr__(self, "probs", tuple(map(float, self.probs)))
         object.__setattr__(self, "means", tuple(map(float, self.means)))
-        _probabilities("Hyperexponential", self.probs, len(self.means))
+        probabilities("Hyperexponential", self.probs, len(self.means))
         for mean in self.means:
-            _positive("Hyperexponential", "means", mean)
+            positive("Hyperexponential", "means", mean)
 
     @classmethod
     def with_cv2(cls, mean: float, cv2: float) -> Hyperexponential:
@@ -96,7 +89,7 @@ class Hyperexponential:
         mean : expected value, > 0.
         cv2 : squared coefficient of variation, >= 1.
         """
-        _positive("Hyperexponential", "mean", mean)
+        positive("Hyperexponential", "mean", mean)
         if not (math.isfinite(cv2) and cv2 >= 1.0):
             raise OptionError(
                 f"Hyperexponential: cv2 is {cv2}; give a number >= 1 (Erlang covers cv2 < 1)"
@@ -160,7 +153,7 @@ class Erlang:
     def __post_init__(self) -> None:
         if int(self.k) != self.k or self.k < 1:
             raise OptionError(f"Erlang: k is {self.k}; give a whole number >= 1")
-        _positive("Erlang", "mean", self.mean)
+        positive("Erlang", "mean", self.mean)
 
     def sample(self, rng: np.random.Generator, n: int) -> Floats:
         """Draw ``n`` values."""
@@ -246,7 +239,7 @@ class Discrete:
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(self.values))
         object.__setattr__(self, "probs", tuple(map(float, self.probs)))
-        _probabilities("Discrete", self.probs, len(self.values))
+        probabilities("Discrete", self.probs, len(self.values))
         if not all(math.isfinite(v) and v >= 0 for v in self.values):
             raise OptionError("Discrete: values contain a negative or infinite number; give >= 0")
 
@@ -302,97 +295,7 @@ class Empirical:
         return values[:n].copy()
 
 
-def generate(
-    n: int,
-    interarrival: Distribution,
-    work: Distribution,
-    width: Distribution,
-    *,
-    seed: int = 0,
-    servers: int | None = None,
-) -> Jobs:
-    """Draw a stream of ``n`` jobs, sorted by submit.
-
-    The three sequences have random streams of their own, so changing one distribution leaves the
-    other two sequences as they were (common random numbers). The first job arrives at 0: the
-    first interarrival time has no predecessor to be counted from [rumyantsev2018, section II-A].
-
-    Parameters
-    ----------
-    n : number of jobs, >= 1.
-    interarrival : seconds between arrivals.
-    work : amount of work of a job, seconds at the reference rate; also its runtime and estimate.
-    width : processors of a job, whole numbers >= 1.
-    seed : the only source of randomness.
-    servers : size of the machine, processors; a wider job is an error. Goes into the header.
-    """
-    at_least_one("generate", "n", n)
-    if servers is not None:
-        at_least_one("generate", "servers", servers)
-    for_t, for_s, for_n = streams(seed, 3)
-    gaps = np.asarray(interarrival.sample(for_t, n), dtype=np.float64)
-    amount = np.asarray(work.sample(for_s, n), dtype=np.float64)
-    procs = _whole_widths(np.asarray(width.sample(for_n, n)), servers)
-    gaps[0] = 0.0
-    header = [
-        f"MaxJobs: {n}",
-        *([] if servers is None else [f"MaxProcs: {servers}"]),
-        f"Note: interarrival {interarrival!r}, work {work!r}, width {width!r}, seed {seed}",
-    ]
-    columns = {
-        "submit": np.cumsum(gaps),
-        "runtime": amount,
-        "estimate": amount.copy(),
-        "requested": procs.copy(),
-        "procs": procs,
-    }
-    return Jobs(columns, header=header, source="generate")
-
-
-def streams(seed: int, n: int) -> list[np.random.Generator]:
-    """``n`` independent random generators that all follow from one seed >= 0."""
-    try:
-        root = np.random.SeedSequence(seed)
-    except (TypeError, ValueError):
-        raise OptionError(f"seed is {seed!r}; give a whole number >= 0") from None
-    return [np.random.default_rng(child) for child in root.spawn(n)]
-
-
-def _whole_widths(drawn: npt.NDArray[Any], servers: int | None) -> npt.NDArray[np.int64]:
-    """Widths as integers, checked against the machine."""
-    procs = drawn.astype(np.int64)
-    if (procs != drawn).any() or (procs < 1).any():
-        bad = drawn[(procs != drawn) | (procs < 1)][0]
-        raise OptionError(f"generate: a width of {bad} was drawn; widths are whole numbers >= 1")
-    if servers is not None and int(procs.max()) > servers:
-        raise OptionError(
-            f"generate: a width of {procs.max()} was drawn for {servers} servers; "
-            "limit the widths or give more servers"
-        )
-    return procs
-
-
 def _pick(rng: np.random.Generator, probs: Sequence[float], n: int) -> npt.NDArray[np.intp]:
     """Indices drawn with the given probabilities, by inversion of one uniform each."""
     bounds = np.cumsum(probs)[:-1]
     return np.searchsorted(bounds, rng.random(n), side="right")
-
-
-def _positive(who: str, what: str, value: float) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise OptionError(f"{who}: {what} is {value}; give a finite number > 0")
-
-
-def at_least_one(who: str, what: str, value: int) -> None:
-    """Refuse anything but a whole number >= 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise OptionError(f"{who}: {what} is {value!r}; give a whole number >= 1")
-
-
-def _probabilities(who: str, probs: Sequence[float], n: int) -> None:
-    if len(probs) != n or n == 0:
-        raise OptionError(f"{who}: {len(probs)} probabilities for {n} values; give one for each")
-    if not all(0.0 <= p <= 1.0 for p in probs):
-        raise OptionError(f"{who}: a probability is outside [0, 1]; got {tuple(probs)}")
-    if abs(math.fsum(probs) - 1.0) > 1e-9:
-        raise OptionError(f"{who}: probabilities sum to {math.fsum(probs)}; make them sum to 1")

@@ -1,0 +1,75 @@
+"""Options about what becomes of results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...errors import OptionError
+
+__all__ = ["AsJson", "Results"]
+
+_RESULTS = "Results"
+
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON alone on standard output, nothing else.")
+]
+
+
+@dataclass(frozen=True)
+class Results:
+    """What becomes of a run's results."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder for the results; a run that is there is replaced.",
+            rich_help_panel=_RESULTS,
+        ),
+    ] = None
+    json: AsJson = False
+    format: Annotated[
+        str,
+        typer.Option(
+            metavar="parquet|csv|swf",
+            help="Format of the job table; swf is the log with the simulated waits in it.",
+            rich_help_panel=_RESULTS,
+        ),
+    ] = "parquet"
+    trajectory: Annotated[
+        bool,
+        typer.Option(
+            "--trajectory/--no-trajectory",
+            help="Record and write the trajectory.",
+            rich_help_panel=_RESULTS,
+        ),
+    ] = True
+    plots: Annotated[
+        bool,
+        typer.Option("--plots", help="Draw overview.png too.", rich_help_panel=_RESULTS),
+    ] = False
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug",
+            help="Write decisions.log too: why this job, why these nodes, why not yet.",
+            rich_help_panel=_RESULTS,
+        ),
+    ] = False
+
+    def check(self) -> None:
+        """Raise OptionError for what could not be written."""
+        from ...output import FORMATS, check_folder
+
+        if self.format not in FORMATS:
+            raise OptionError(f"--format {self.format}: choose {', '.join(FORMATS)}")
+        if self.out is not None:
+            check_folder(self.out)
+        elif self.plots:
+            raise OptionError("--plots draws into the folder of the results; give --out")
+        elif self.debug:
+            raise OptionError("--debug writes into the folder of the results; give --out")

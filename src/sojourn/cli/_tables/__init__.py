@@ -1,0 +1,27 @@
+"""Results as text for people: units, thousands, the best marked.
+
+- `layout`: how tables and numbers look
+- `cleaning`, `facts`: what became of a log, and what it holds
+- `summary`, `events`: a run; `comparison`: several
+"""
+
+from __future__ import annotations
+
+from .cleaning import show_report
+from .comparison import show_comparison
+from .facts import show_facts
+from .layout import as_number, as_seconds, facts_table, new_console, new_table
+from .summary import show_peas, show_summary
+
+__all__ = [
+    "as_number",
+    "as_seconds",
+    "facts_table",
+    "new_console",
+    "new_table",
+    "show_comparison",
+    "show_facts",
+    "show_peas",
+    "show_report",
+    "show_summary",
+]

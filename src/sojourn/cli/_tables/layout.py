@@ -1,0 +1,56 @@
+"""How tables and numbers look."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["HOUR", "as_number", "as_seconds", "facts_table", "new_console", "new_table"]
+
+HOUR = 3600.0
+_PAPER = 112  # columns a table may take
+
+
+def new_console() -> Console:
+    console = Console(file=sys.stdout, highlight=False)
+    # A table cut to a narrow terminal says less than one whose lines wrap.
+    console.width = max(console.width, _PAPER)
+    return console
+
+
+def as_number(value: float | None, digits: int = 4) -> str:
+    """Return a number with thousands and about so many digits."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    if value == int(value) and abs(value) < 1e15:
+        return f"{value:,.0f}"
+    whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
+    return f"{value:,.{max(digits - whole, 0)}f}"
+
+
+def as_seconds(value: float | None) -> str:
+    """Return a time in seconds and in hours."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    return f"{as_number(value)} s ({as_number(value / HOUR)} h)"
+
+
+def new_table(*headings: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if place == 0 else "right", no_wrap=True)
+    return table
+
+
+def facts_table(rows: Sequence[tuple[str, str]]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(name, Text(value))
+    return table

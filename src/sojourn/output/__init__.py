@@ -1,0 +1,24 @@
+"""A run on disk: tables of jobs, schedule and trajectory, and the summary with its provenance.
+
+- `run`: the files of a run; `tables`: large tables, piece by piece
+- `provenance`: where results are from
+- `folder`: files that get their names together, or not at all
+"""
+
+from __future__ import annotations
+
+from .folder import as_json, check_folder, staged, write_rows
+from .provenance import Digest, provenance
+from .run import FORMATS, Write, write_run
+
+__all__ = [
+    "FORMATS",
+    "Digest",
+    "Write",
+    "as_json",
+    "check_folder",
+    "provenance",
+    "staged",
+    "write_rows",
+    "write_run",
+]

@@ -1,0 +1,104 @@
+"""Files that get their names together, or not at all.
+
+Everything is written to temporary names first and put in place together, so that a folder never
+holds half of what belongs together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import OptionError, RunError
+
+__all__ = ["as_json", "check_folder", "staged", "write_rows"]
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def as_json(value: Any) -> str:
+    """Return plain values as JSON text; a number that JSON cannot say (nan, inf) becomes null."""
+    return json.dumps(_finite(value), indent=2, allow_nan=False, default=str)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value
+
+
+def check_folder(folder: str | os.PathLike[str]) -> None:
+    """Raise OptionError if results could not be written to a folder, before the work is done."""
+    path = Path(folder)
+    try:
+        if path.exists() and not path.is_dir():
+            raise OptionError(f"{folder}: is a file, results go to a folder; name another")
+        while not path.exists():
+            path = path.parent
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OptionError(f"{folder}: cannot be a folder ({reason}); name another") from None
+    if not path.is_dir():
+        raise OptionError(f"{folder}: {path} is a file, not a folder; name another")
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise OptionError(f"{folder}: {path} cannot be written to; name another folder")
+
+
+@contextlib.contextmanager
+def staged(folder: str | os.PathLike[str]) -> Iterator[Callable[[str], Path]]:
+    """Yield a function from a file's name to a temporary path of the same suffix.
+
+    At the end all files get their names; on any error none does, and folders made for them go.
+    """
+    target = Path(folder)
+    check_folder(target)
+    waiting: dict[str, Path] = {}
+    made: list[Path] = []
+
+    def place(name: str) -> Path:
+        stem, dot, suffix = name.rpartition(".")
+        waiting[name] = target / f".{stem}.{os.getpid()}.tmp{dot}{suffix}"
+        return waiting[name]
+
+    done = False
+    try:
+        for part in [*reversed(target.parents), target]:
+            if not part.exists():
+                part.mkdir(exist_ok=True)
+                made.append(part)
+        yield place
+        for name, temporary in waiting.items():
+            os.replace(temporary, target / name)
+        done = True
+    except OSError as error:
+        reason = error.strerror or error
+        kind = RunError if error.errno in _FULL else OptionError
+        raise kind(f"{folder}: cannot be written ({reason}); check the folder") from None
+    finally:
+        for temporary in waiting.values():
+            temporary.unlink(missing_ok=True)
+        if not done:
+            for part in reversed(made):
+                with contextlib.suppress(OSError):
+                    part.rmdir()
+
+
+def write_rows(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows with the same keys as CSV, all of them or nothing."""
+    import csv
+
+    target = Path(path)
+    with staged(target.parent) as place, open(place(target.name), "w", newline="") as file:
+        table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)

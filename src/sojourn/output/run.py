@@ -1,0 +1,151 @@
+"""The files of a run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..__about__ import __version__
+from ..errors import OptionError
+from .folder import as_json, staged
+from .provenance import provenance
+from .tables import write_table
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+__all__ = ["FORMATS", "Write", "write_run"]
+
+FORMATS = ("parquet", "csv", "swf")
+"""What the job table can be written as."""
+
+_SUMMARY, _NODES, _DECISIONS = "summary.json", "nodes.csv", "decisions.log"
+_OURS = {
+    _SUMMARY,
+    _NODES,
+    _DECISIONS,
+    "overview.png",
+    *(f"{table}.{suffix}" for table in ("trajectory", "schedule") for suffix in ("parquet", "csv")),
+    *(f"jobs.{suffix}" for suffix in FORMATS),
+}
+
+Write = Callable[[Path], object]
+
+
+def write_run(
+    result: Result,
+    folder: str | os.PathLike[str],
+    *,
+    format: str = "parquet",
+    trajectory: bool = True,
+    extras: Mapping[str, Write] | None = None,
+    origin: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Write a run to a folder, all of it or nothing.
+
+    A run on named nodes has the whole schedule and its nodes too, and its decisions if they were
+    kept.
+
+    Parameters
+    ----------
+    result : the run.
+    folder : made if it is not there. A run that is there is replaced.
+    format : of the job table; with ``swf`` it is the log with the simulated waits in it.
+    trajectory : write the trajectory too (like the schedule as CSV beside a job table in CSV, else
+        as Parquet).
+    extras : further files by name, such as ``overview.png``, and what writes each to a path.
+    origin : provenance to put into the summary, as from `provenance`.
+
+    Returns
+    -------
+    dict
+        What was written as ``summary.json``.
+    """
+    if format not in FORMATS:
+        raise OptionError(f"format '{format}' is unknown; choose {', '.join(FORMATS)}")
+    former = _files_of_former_run(Path(folder))
+    tables = _tables(result, format, trajectory)
+    later = {**_texts(result), **(extras or {})}
+    if result.cluster.is_named:
+        # All of them need the energy bill: made once, before they go different ways.
+        result.power_steps  # noqa: B018
+    with staged(folder) as place:
+        files = [*tables, *later]
+        # Compression lets go of the interpreter lock: two tables and the summary at a time.
+        with ThreadPoolExecutor(2) as pool:
+            tasks = [pool.submit(write, place(name)) for name, write in tables.items()]
+            told = dict(result.summary)
+            told["provenance"] = {**(origin or provenance("", {})), "files": [*files, _SUMMARY]}
+            for task in tasks:
+                task.result()
+        for name, write in later.items():
+            write(place(name))
+        place(_SUMMARY).write_text(as_json(told) + "\n", encoding="utf-8")
+    for name in former - set(files) - {_SUMMARY}:
+        (Path(folder) / name).unlink(missing_ok=True)
+    return told
+
+
+def _tables(result: Result, format: str, trajectory: bool) -> dict[str, Write]:
+    """The large tables of a run by name, and what writes each."""
+    suffix = "csv" if format == "csv" else "parquet"
+    tables: dict[str, Write] = {f"jobs.{format}": lambda path: _write_jobs(result, path, format)}
+    if result.cluster.is_named:
+        tables[f"schedule.{suffix}"] = lambda path: _write_schedule(result, path)
+    if trajectory:
+        tables[f"trajectory.{suffix}"] = lambda path: _write_trajectory(result, path)
+    return tables
+
+
+def _texts(result: Result) -> dict[str, Write]:
+    """The texts of a run on named nodes by name, and what writes each."""
+    texts: dict[str, Write] = {}
+    if result.cluster.is_named:
+        texts[_NODES] = lambda path: result.nodes.to_csv(path, index=False, lineterminator="\n")
+    if result.options.decisions:
+        texts[_DECISIONS] = lambda path: _write_lines(path, result.decisions.lines())
+    return texts
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def _files_of_former_run(folder: Path) -> set[str]:
+    """Names of the files that a run left here, so that none of them outlives its summary."""
+    try:
+        told = json.loads((folder / _SUMMARY).read_text(encoding="utf-8"))
+        return {name for name in told["provenance"]["files"] if name in _OURS}
+    except (OSError, ValueError, LookupError, TypeError):
+        return set()
+
+
+def _write_jobs(result: Result, path: Path, format: str) -> None:
+    if format == "swf":
+        from ..workload import write_swf
+
+        jobs, note = result.as_log(), f"waits simulated by sojourn {__version__}: {result.policy}"
+        write_swf(jobs, path, header=[*jobs.header, f"; Note: {note}"])
+        return
+    from ..result import CATEGORIES
+
+    write_table(path, len(result), result.job_columns, CATEGORIES)
+
+
+def _write_trajectory(result: Result, path: Path) -> None:
+    write_table(path, result.instants, result.trajectory_columns, {})
+
+
+def _write_schedule(result: Result, path: Path) -> None:
+    columns = result.allocation_columns()
+    names = {"node": [node.name for node in result.cluster.nodes]}
+
+    def rows(first: int, last: int) -> Mapping[str, Any]:
+        return {name: values[first:last] for name, values in columns.items()}
+
+    write_table(path, len(columns["job"]), rows, names)

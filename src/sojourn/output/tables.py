@@ -1,0 +1,82 @@
+"""Large tables, written piece by piece: memory does not grow with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Columns", "Words", "write_table"]
+
+Columns = Callable[[int, int], Mapping[str, Any]]
+# Words that the numbers of a column stand for, by column.
+Words = Mapping[str, Sequence[str]]
+
+_ROWS = 1 << 17
+_SIGNS = set('",\r\n')
+
+
+def write_table(path: Path, rows: int, columns: Columns, words: Words) -> None:
+    """Write a table as CSV or Parquet, by the suffix of the path.
+
+    Parameters
+    ----------
+    path : where to.
+    rows : how many there are.
+    columns : returns the columns of the rows from the first number to the second.
+    words : what the numbers of some columns stand for.
+    """
+    write = _write_csv if path.suffix == ".csv" else _write_parquet
+    write(path, rows, columns, words)
+
+
+def _batches(rows: int, columns: Columns, words: Words, *, gaps: bool) -> Iterator[Any]:
+    """Yield a table as Arrow batches; `gaps` leaves nan out, as empty fields."""
+    import pyarrow as pa
+
+    for first in range(0, max(rows, 1), _ROWS):
+        piece = columns(first, first + _ROWS)
+        arrays = [
+            pa.DictionaryArray.from_arrays(pa.array(values), list(words[name]))
+            if name in words
+            else pa.array(values, from_pandas=gaps)
+            for name, values in piece.items()
+        ]
+        yield pa.record_batch(arrays, names=list(piece))
+
+
+def _write_parquet(path: Path, rows: int, columns: Columns, words: Words) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    batches = _batches(rows, columns, words, gaps=False)
+    first = next(batches)
+    reals = [field.name for field in first.schema if pa.types.is_floating(field.type)]
+    with pq.ParquetWriter(
+        path,
+        first.schema,
+        compression="lz4",
+        use_dictionary=[field.name for field in first.schema if pa.types.is_dictionary(field.type)]
+        or False,
+        use_byte_stream_split=reals,
+    ) as writer:
+        writer.write_batch(first)
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _write_csv(path: Path, rows: int, columns: Columns, words: Words) -> None:
+    import pyarrow.csv as pc
+
+    batches = _batches(rows, columns, words, gaps=True)
+    first = next(batches)
+    quoted = any(_SIGNS & set(word) for each in words.values() for word in each)
+    style = "needed" if quoted else "none"
+    options = pc.WriteOptions(include_header=False, quoting_style=style)
+    with open(path, "wb") as file:
+        # Arrow would put the names in quotes.
+        file.write((",".join(first.schema.names) + "\n").encode())
+        with pc.CSVWriter(file, first.schema, write_options=options) as writer:
+            writer.write_batch(first)
+            for batch in batches:
+                writer.write_batch(batch)

@@ -1,0 +1,146 @@
+"""The schedule that a run made: who was served when, at what rate, and what it took."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import measures
+from .aftermath import Aftermath, aftermath
+from .energy import Allocation, Energy, Stretches, allocation, stretches_around
+from .engine.drive import Run
+from .engine.state import NOW
+from .errors import OptionError
+from .invariants import check_bill, check_run
+from .options import Prepared
+
+__all__ = ["Schedule"]
+
+Floats = NDArray[np.float64]
+
+
+class Schedule:
+    """What follows from the arrays of a run; made when first asked for.
+
+    Parameters
+    ----------
+    prepared : the run's input.
+    run : the run, at its end.
+    """
+
+    def __init__(self, prepared: Prepared, run: Run) -> None:
+        self.prepared = prepared
+        self.run = run
+
+    @property
+    def start(self) -> Floats:
+        """Start of each accepted job (s); nan if it never ran."""
+        return self.run.state.start
+
+    @property
+    def end(self) -> Floats:
+        """End of each accepted job (s); nan if it never ran."""
+        return self.run.state.end
+
+    @cached_property
+    def after(self) -> Aftermath | None:
+        """What external events did to the accepted jobs."""
+        return None if self.run.outside is None else aftermath(self.run.outside)
+
+    @cached_property
+    def ended(self) -> slice | NDArray[np.bool_]:
+        """Which accepted jobs ran to an end."""
+        return slice(None) if self.after is None else np.isfinite(self.end)
+
+    @cached_property
+    def last(self) -> float:
+        """When the last accepted job had left (s)."""
+        if self.after is None:
+            return float(self.end.max(initial=-np.inf))
+        return float(self.run.state.clock[NOW])
+
+    @cached_property
+    def status(self) -> NDArray[np.int8]:
+        """What became of each accepted job, as a place in `STATUS`."""
+        killed = self.prepared.killed
+        return killed.astype(np.int8) if self.after is None else self.after.status(killed)
+
+    @cached_property
+    def stretches(self) -> Stretches:
+        """Stretches of service."""
+        run = self.run
+        if self.after is not None:
+            return stretches_around(run, self.after)
+        if self.prepared.policy.preemptive:
+            names = ("segment_job", "segment_start", "segment_stop")
+            job, start, stop = (run.rows(name) for name in names)
+            return Stretches(job, start, stop)
+        return Stretches(np.arange(len(self.start)), self.start, self.end)
+
+    @cached_property
+    def service(self) -> Floats:
+        """Time in service of each accepted job (s)."""
+        if not self.prepared.policy.preemptive:
+            return self.end - self.start
+        job, start, stop = self.stretches
+        return measures.sum_by_job(job, stop - start, len(self.end))
+
+    @cached_property
+    def epochs(self) -> tuple[Floats, Floats]:
+        """Epochs (s) and rates, the first at the first submit."""
+        submit = self.run.jobs.submit
+        first = submit[0] if len(submit) else 0.0
+        time = np.concatenate([[first], self.run.rows("epoch_time")])
+        rate = np.concatenate([[self.run.initial_rate], self.run.rows("epoch_rate")])
+        # Several changes at one instant: only the last one lasts.
+        lasting = np.append(time[1:] > time[:-1], True)
+        return time[lasting], rate[lasting]
+
+    @cached_property
+    def allocation(self) -> Allocation:
+        """The nodes of each accepted job; an error where processors were only counted."""
+        if not self.prepared.cluster.is_named:
+            raise OptionError("processors were only counted; give the cluster named nodes")
+        return allocation(self.run)
+
+    @property
+    def slowness(self) -> Floats:
+        """How much longer than recorded each accepted job ran [gomez2012, eq. 2]."""
+        slowness = self.allocation.slowness
+        return slowness if self.after is None else np.where(slowness > 0, slowness, np.nan)
+
+    @cached_property
+    def energy(self) -> Energy:
+        """What the run spent."""
+        return Energy(self.prepared, self.run, self.stretches, *self.epochs, self.last)
+
+    def power(self, time: Floats, rate: Floats, busy: NDArray[Any]) -> Floats:
+        """Watts of the whole system at some instants (s) [rumyantsev2018, eq. 11]."""
+        cluster, external = self.prepared.cluster, self.prepared.external
+        if cluster.is_named:
+            instants, watts = self.energy.steps
+            return watts[np.searchsorted(instants, time, side="right") - 1]
+        known = np.unique(np.append(self.run.rows("epoch_rate"), self.run.initial_rate))
+        busy_watts, idle_watts = cluster.power.busy(known), cluster.power.idle(known)
+        if len(known) > 1:
+            at = np.searchsorted(known, rate)
+            busy_watts, idle_watts = busy_watts[at], idle_watts[at]
+        there: int | NDArray[np.int64] = cluster.procs
+        if external is not None:
+            instants, gone = external.absence.steps()
+            there = there - np.append(gone, 0)[np.searchsorted(instants, time, side="right") - 1]
+        return measures.energy_rate(busy, busy_watts, idle_watts, there)
+
+    def check(self) -> None:
+        """Raise RunError unless it has what every run must have."""
+        run = self.run
+        if not len(self.end):
+            return
+        slowness = self.slowness if self.prepared.cluster.is_named else 1.0
+        check_run(run, float(self.epochs[1].max()), slowness, self.after)
+        if self.prepared.options.record:
+            watts = self.power(run.rows("time"), run.rows("rate"), run.rows("busy"))
+            check_bill(run, float(self.energy.jobs.sum()) + self.energy.idle, watts)

@@ -1,0 +1,133 @@
+"""The measures of a run as plain numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import measures
+from .__about__ import __version__
+from .aftermath import KILLED, STATUS, Aftermath
+from .engine.state import (
+    EFFECTIVE,
+    IN_SERVICE,
+    POTENTIAL,
+    QUEUE,
+    WASTE,
+    WORKLOAD,
+    WORKLOAD_LEFT,
+)
+from .machine import REASONS
+from .options import Prepared
+from .schedule import Schedule
+
+__all__ = ["summarise"]
+
+
+def summarise(schedule: Schedule) -> dict[str, Any]:
+    """Return the measures of a run, ready for JSON; see `docs/reference/summary`."""
+    prepared, jobs, ran = schedule.prepared, schedule.run.jobs, schedule.ended
+    log, options, cluster = prepared.jobs, prepared.options, prepared.cluster
+    submit, procs = jobs.submit[ran], jobs.procs[ran]
+    wait, sojourn = schedule.start[ran] - submit, schedule.end[ran] - submit
+    service = schedule.service[ran]
+    killed = int(np.count_nonzero(schedule.status == STATUS.index(KILLED)))
+    unaccepted = log.job[~prepared.accepted]
+    told: dict[str, Any] = {
+        "version": __version__,
+        "procs": cluster.procs,
+        "policy": str(prepared.policy),
+        "rate": str(prepared.control),
+        "estimates": options.estimates,
+        "over_limit": options.over_limit,
+        "passes": options.passes,
+        "seed": options.seed,
+        "jobs": len(log),
+        "completed": len(submit) - killed,
+        "killed": killed,
+        "unaccepted": len(unaccepted),
+        "unaccepted_jobs": unaccepted[:100].tolist(),
+        "unaccepted_reasons": _reasons(prepared),
+        "wait": measures.describe(wait),
+        "sojourn": measures.describe(sojourn),
+        "service": measures.describe(service),
+        "slowdown": measures.describe(measures.slowdown(sojourn, service)),
+        "bounded_slowdown": measures.describe(measures.bounded_slowdown(sojourn, service)),
+        "weighted_response": measures.weighted_response(sojourn, procs),
+        "weighted_slowdown": measures.weighted_slowdown(
+            measures.slowdown(sojourn, service), procs * service
+        ),
+        **_system(schedule),
+    }
+    if cluster.is_named:
+        told |= {
+            "awt": measures.average_wait(wait),
+            "art": measures.average_response(sojourn),
+            "nodes": len(cluster.nodes),
+            "processor": cluster.processor,
+            "placement": str(options.placement),
+            "constraints": str(options.constraints),
+            "foresight": options.foresight,
+            "mean_slowness": float(np.mean(schedule.slowness[ran])) if len(submit) else np.nan,
+        }
+    if schedule.after is not None:
+        told["events"] = _events(schedule, schedule.after)
+    told["cleaning"] = log.report.as_dict()
+    return told
+
+
+def _events(schedule: Schedule, after: Aftermath) -> dict[str, Any]:
+    """Counts of external events and of the jobs they struck; processor-seconds lost."""
+    prepared, submit = schedule.prepared, schedule.run.jobs.submit
+    external = prepared.external
+    assert external is not None
+    first = float(submit[0]) if len(submit) else 0.0
+    return {
+        "given": external.given,
+        "unused": external.left_out(prepared.accepted),
+        "node_failure": prepared.options.node_failure,
+        **after.counts(),
+        "down_processor_seconds": external.absence.area(first, max(schedule.last, first)),
+    }
+
+
+def _reasons(prepared: Prepared) -> dict[str, int]:
+    """How many jobs were not accepted, by what there was not enough of."""
+    count = np.bincount(prepared.reason, minlength=len(REASONS))
+    return {word: int(count[i]) for i, word in enumerate(REASONS) if i and count[i]}
+
+
+def _system(schedule: Schedule) -> dict[str, Any]:
+    """Per-system measures, as exact time averages from first submit to last end [eq. 12]."""
+    run, end, ended, last = schedule.run, schedule.end, schedule.ended, schedule.last
+    if not len(end):
+        return {"makespan": 0.0}
+    span = float(last - run.jobs.submit[0])
+    total = run.state.total
+
+    def mean(integral: float) -> float:
+        return float(integral / span) if span > 0 else float("nan")
+
+    area = measures.product_sum(run.state.held[ended], schedule.service[ended])
+    if schedule.after is not None:
+        area += float(schedule.after.lost_area.sum())
+    epochs, rates = schedule.epochs
+    lasted = np.diff(np.append(epochs, max(last, epochs[-1])))
+    shares = {f"{r:g}": mean(lasted[rates == r].sum()) for r in np.unique(rates)}
+    return {
+        "makespan": span,
+        "throughput": mean(len(end[ended])),
+        "utilisation": mean(area / schedule.prepared.cluster.procs),
+        "mean_present": mean(total[QUEUE] + total[IN_SERVICE]),
+        "mean_queue": mean(total[QUEUE]),
+        "mean_busy": mean(area),
+        "mean_workload": mean(total[WORKLOAD]),
+        "mean_workload_at_epochs": mean(total[WORKLOAD_LEFT]),
+        "potential_load": mean(total[POTENTIAL]),
+        "effective_load": mean(total[EFFECTIVE]),
+        "job_wasting": mean(total[WASTE]),
+        "rate_shares": shares,
+        "rate_switches": len(epochs) - 1,
+        "energy": schedule.energy.bill(span),
+    }

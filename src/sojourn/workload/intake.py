@@ -1,0 +1,76 @@
+"""From the file of a log to the jobs of a run, as verbs and scenarios ask for them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import LogError, OptionError
+from ._sniff import format_of
+from .clean import STANDARD, clean
+from .jobs import Jobs
+from .log import FORMATS, read_log
+
+__all__ = ["SIMULATED", "chosen_rules", "cleaned", "kind_of", "machine_size", "read_jobs"]
+
+SIMULATED = (
+    *("job", "submit", "runtime", "work", "procs", "estimate"),
+    *("user", "group", "queue", "partition", "memory"),
+)
+"""What a run looks at; the other columns of a log only cost memory."""
+
+
+def kind_of(path: str | os.PathLike[str], format: str | None = None) -> str:
+    """Return the format that is asked for, else the one that the file tells."""
+    log = Path(path)
+    plain = log.with_suffix("") if log.suffix.lower() in (".gz", ".xz") else log
+    suffix = plain.suffix.lower().removeprefix(".")
+    return format or (suffix if suffix in FORMATS else format_of(log))
+
+
+def read_jobs(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    columns: Mapping[str, str] | Sequence[str] | None = None,
+    strict: bool = False,
+    width: str | None = None,
+) -> Jobs:
+    """Read a log of any format, with those of the options that its reader has."""
+    options: dict[str, Any] = {}
+    kind = kind_of(path, format)
+    if columns is not None:
+        options["mapping" if kind == "parquet" else "columns"] = columns
+    if width is not None:
+        options["width"] = width
+    if strict and kind in ("swf", "sacct", "jobcomp", "pbs"):
+        options["strict"] = True
+    return read_log(path, format=format, **options)
+
+
+def chosen_rules(rules: Iterable[str] | None, *, keep_zero: bool) -> tuple[str, ...]:
+    """Return the cleaning rules asked for; None: the standard ones."""
+    chosen = STANDARD if rules is None else rules
+    return tuple(name for name in chosen if not (keep_zero and name == "zero-runtime"))
+
+
+def cleaned(jobs: Jobs, procs: int | None, rules: Sequence[str], *, strict: bool = False) -> Jobs:
+    """Return the jobs after cleaning; an error if none is left."""
+    left = clean(jobs, procs=procs, rules=rules, strict=strict)
+    if not len(left):
+        first = next(iter(left.report.findings), None)
+        told = f" ({first})" if first is not None else ""
+        raise LogError(jobs.source, f"no job is left after cleaning{told}; check the log")
+    return left
+
+
+def machine_size(jobs: Jobs, procs: int | None, option: str) -> int:
+    """Return the processors asked for by an option, else those that the log's header tells."""
+    if procs is not None:
+        return procs
+    told = jobs[:0].max_procs  # Without jobs only the header can tell.
+    if told < 1:
+        raise OptionError(f"{jobs.source}: no MaxProcs in its header; give {option}")
+    return told
