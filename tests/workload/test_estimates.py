@@ -18,6 +18,7 @@ from sojourn.workload.estimates import (
     tsafrir,
     uniform,
 )
+from sojourn.workload.generate.stream import streams
 from sojourn.workload.jobs import Jobs
 
 RUNTIMES = np.exp(np.random.default_rng(4).uniform(0, np.log(100_000), 20_000))
@@ -113,6 +114,17 @@ def test_apply_estimates_changes_only_estimates():
         np.testing.assert_array_equal(after[name], jobs[name])
     np.testing.assert_array_equal(after.estimate, apply_estimates(jobs, "tsafrir", seed=3).estimate)
     assert (after.estimate != apply_estimates(jobs, "tsafrir", seed=4).estimate).any()
+
+
+def test_estimates_do_not_use_the_numbers_that_jobs_are_drawn_with():
+    seen = []
+
+    def look(runtime, rng):
+        seen.append(rng.random())
+        return runtime
+
+    apply_estimates(Jobs({"submit": [0.0], "runtime": [1.0], "procs": [1]}), look, seed=3)
+    assert seen[0] not in [rng.random() for rng in streams(3, 50)]
 
 
 def test_apply_estimates_takes_a_number_and_a_function():

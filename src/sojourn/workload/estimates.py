@@ -36,6 +36,7 @@ EstimateModel = Callable[..., Floats]
 _MINUTE = 60.0
 _HOUR = 3600.0
 _DAY = 86400.0
+_FIRST = 1 << 16
 
 POPULAR: tuple[tuple[float, float], ...] = (
     (5 * _MINUTE, 0.10),
@@ -242,7 +243,8 @@ def apply_estimates(
     Jobs
         A new stream; ``jobs`` is left as it was.
     """
-    (rng,) = streams(seed, 1)
+    # Jobs are often drawn with the same seed: their numbers are not to come again here.
+    (rng,) = streams(seed, 1, first=_FIRST)
     runtime = np.asarray(jobs.runtime, dtype=np.float64)
     known = runtime >= 0
     estimate = np.full(len(runtime), -1.0)
