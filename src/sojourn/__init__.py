@@ -18,7 +18,7 @@ from .__about__ import __version__
 from ._lazy import attach
 
 if TYPE_CHECKING:
-    from . import adequacy, capacity, theory
+    from . import adequacy, capacity, study, theory
     from .cluster import (
         XEON_5430,
         Cluster,
@@ -130,6 +130,7 @@ _HOME: dict[str, list[str]] = {
     "result": ["Result"],
     "simulation": ["simulate"],
     "stepping": ["Simulation"],
+    "study": [],
     "theory": [],
     "workload": [
         "Jobs",
@@ -202,6 +203,7 @@ __all__ = [
     "read_swf",
     "score",
     "simulate",
+    "study",
     "theory",
     "threshold",
     "workload_hysteresis",

@@ -1,0 +1,132 @@
+"""What keys of a scenario must be together, after each of them has been checked alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import InputError
+from ._keys import Keys, is_score_file
+from ._lines import Path
+from ._sections import ScenarioKeys
+from ._workload_keys import OF_LOGS, OF_MODELS
+from .building import ALLOWED, NEEDED, make_control, make_policy, make_power
+
+__all__ = ["problems"]
+
+_OF_NODES = (
+    *(("cluster", name) for name in ("where", "processor", "keep_noncompliant")),
+    *(("policy", name) for name in ("placement", "placement_theta", "foresight", "constraints")),
+    ("run", "decisions"),
+)
+_POWERS = (("levels",), ("static", "dynamic", "exponent", "reference"), ("busy", "idle"))
+
+
+def problems(keys: ScenarioKeys, told: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Yield the key and what is wrong with it."""
+    yield from _workload(keys)
+    yield from _cluster(keys)
+    yield from _policy(keys)
+    yield from _control(keys, told)
+    yield from _power(keys)
+
+
+def _is_given(table: Keys, name: str) -> bool:
+    """Whether a key holds anything but its default."""
+    return bool(getattr(table, name) != type(table).model_fields[name].default)
+
+
+def _workload(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
+    workload = keys.workload
+    if workload.log is None and workload.model is None:
+        yield ("workload",), "no jobs: give log or model"
+        return
+    if workload.log is not None and workload.model is not None:
+        yield ("workload", "model"), "there is a log too; leave one of them out"
+        return
+    mine = OF_LOGS if workload.model is None else OF_MODELS[workload.model]
+    for name in dict.fromkeys([*OF_LOGS, *(n for of in OF_MODELS.values() for n in of)]):
+        if name not in mine and _is_given(workload, name):
+            whose = "a log" if workload.model is None else f"'{workload.model}'"
+            yield ("workload", name), f"{whose} has no such key; leave it out"
+    early, late = workload.since, workload.until
+    if early is not None and late is not None and early >= late:
+        yield ("workload", "until"), f"{late:g} s is not after since, {early:g} s; correct it"
+    if isinstance(workload.estimates, float) and workload.estimates < 1:
+        yield ("workload", "estimates"), f"a factor of {workload.estimates:g}; give 1 or more"
+    if workload.model == "poisson" and workload.load is None and ":" not in workload.interarrival:
+        yield (
+            ("workload", "interarrival"),
+            "has no mean; give load, or a mean as in 'exponential:60'",
+        )
+
+
+def _cluster(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
+    if keys.cluster.nodes is None:
+        for section, name in _OF_NODES:
+            if _is_given(getattr(keys, section), name):
+                yield (section, name), "processors are only counted; give cluster.nodes"
+        if keys.workload.model is not None and (keys.workload.procs or keys.cluster.procs) is None:
+            yield ("cluster", "procs"), f"'{keys.workload.model}' does not tell it; give it"
+        return
+    if keys.cluster.procs is not None:
+        yield ("cluster", "procs"), "the nodes say how many; leave one of them out"
+    for name in (name for names in _POWERS for name in names):
+        if _is_given(keys.power, name):
+            yield ("power", name), "the nodes say how many watts; leave one of them out"
+
+
+def _policy(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
+    policy = keys.policy
+    if policy.theta is not None and not is_score_file(policy.order or ""):
+        yield ("policy", "theta"), "only an order of one's own has parameters; give order"
+    if policy.placement_theta is not None and not is_score_file(policy.placement):
+        yield ("policy", "placement_theta"), "only a placement of one's own has parameters"
+    # Files are looked for when they are needed; until then any order stands for theirs.
+    away = {
+        name: None
+        for name in ("order", "backfill_order")
+        if is_score_file(getattr(policy, name) or "")
+    }
+    try:
+        make_policy(policy.model_copy(update={**away, "theta": None}))
+    except InputError as error:
+        parts = ("reservations", "backfill_order", "backfill", "order")
+        given = [name for name in parts if getattr(policy, name) is not None]
+        yield ("policy", *given[:1]), str(error)
+
+
+def _control(keys: ScenarioKeys, told: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    control, kind = keys.control, keys.control.kind
+    needed, allowed = NEEDED[kind], (*NEEDED[kind], *ALLOWED.get(kind, ()))
+    for name in needed:
+        if getattr(control, name) is None:
+            yield ("control", name), f"a control of kind '{kind}' needs it; give it"
+            return
+    for name in type(control).model_fields:
+        if name not in (*allowed, "kind", "reference_rate") and _is_given(control, name):
+            has = f"it has {', '.join(allowed)}"
+            yield ("control", name), f"a control of kind '{kind}' has no such key; {has}"
+            return
+    for name in needed if kind == "count" else ():
+        value = told["control"][name]
+        values = value if isinstance(value, list) else [value]
+        if any(isinstance(each, str) for each in values):
+            yield ("control", name), "jobs are counted; give a number without a unit"
+            return
+    try:
+        make_control(control)
+    except InputError as error:
+        yield ("control", *needed[-1:]), str(error)
+
+
+def _power(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
+    given = [(name, names) for names in _POWERS for name in names if _is_given(keys.power, name)]
+    for name, names in given[1:]:
+        if names is not given[0][1]:
+            yield ("power", name), f"{given[0][0]} says the watts; leave one of them out"
+            return
+    try:
+        make_power(keys.power)
+    except InputError as error:
+        yield ("power", *(name for name, _ in given[:1])), str(error)

@@ -1,0 +1,79 @@
+"""What an interval is made of, checked: each complaint is one line that says what to change."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import OptionError
+from ..theory import _checks
+
+__all__ = ["Floats", "level_of", "pairs", "quantile_level", "sample", "student"]
+
+Floats = NDArray[np.float64]
+
+
+def sample(values: ArrayLike, name: str = "values", least: int = 1) -> Floats:
+    """Return a column of finite numbers.
+
+    Parameters
+    ----------
+    values : the numbers.
+    name : what they are called in a message.
+    least : how many there must be.
+    """
+    array = _checks.numbers(values, name)
+    if array.ndim != 1 or array.size < least:
+        raise OptionError(
+            f"{name}: has {array.size} numbers in {array.ndim} dimensions; "
+            f"give a column of at least {least}"
+        )
+    refuse_unknown(array, name)
+    return array
+
+
+def refuse_unknown(array: Floats, name: str) -> None:
+    """Raise at the first number that is not finite."""
+    wrong = np.flatnonzero(~np.isfinite(array))
+    if wrong.size:
+        row = int(wrong[0])
+        raise OptionError(
+            f"{name}[{row}] = {array.flat[row]:g}: not a finite number; leave out what has none"
+        )
+
+
+def pairs(
+    first: ArrayLike, second: ArrayLike, names: tuple[str, str], least: int = 1
+) -> tuple[Floats, Floats]:
+    """Return two columns of finite numbers that belong together row by row."""
+    one, other = sample(first, names[0], least), sample(second, names[1], least)
+    if one.size != other.size:
+        raise OptionError(
+            f"{names[0]} has {one.size} numbers, {names[1]} has {other.size}; "
+            "give the same replications of both, in the same order"
+        )
+    return one, other
+
+
+def level_of(level: float) -> float:
+    """Return a level of confidence, strictly between 0 and 1."""
+    return _inside(level, "level", "such as 0.95")
+
+
+def quantile_level(q: float) -> float:
+    """Return which quantile is meant, strictly between 0 and 1."""
+    return _inside(q, "q", "such as 0.95 for the value that 5 % exceed")
+
+
+def _inside(value: float, name: str, example: str) -> float:
+    number = _checks.probability(value, name)
+    if not 0 < number < 1:
+        raise OptionError(f"{name} = {number:g}: give a number between 0 and 1, {example}")
+    return number
+
+
+def student(level: float, freedom: int) -> float:
+    """Return how many standard errors Student's t reaches to either side."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 0.5 + level / 2))

@@ -1,0 +1,203 @@
+"""What a run is made of, from the keys of a scenario: machine, power, policy and control."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from ..cluster import Cluster, ConstantPower, Power, RatePower, ScaledPower, find_cluster
+from ..errors import OptionError, PolicyError
+from ..policy import (
+    Constraints,
+    Control,
+    NodeScore,
+    Placement,
+    Policy,
+    Score,
+    constant,
+    count_hysteresis,
+    load_node_score,
+    load_score,
+    parse_placement,
+    parse_policy,
+    randomized,
+    threshold,
+    workload_hysteresis,
+)
+from ._keys import is_score_file
+from ._sections import (
+    ClusterKeys,
+    ConstraintKeys,
+    ControlKeys,
+    PolicyKeys,
+    PowerKeys,
+    ScenarioKeys,
+)
+from .inputs import Stamp, stamp_of
+
+__all__ = [
+    "ALLOWED",
+    "NEEDED",
+    "make_constraints",
+    "make_control",
+    "make_nodes",
+    "make_placement",
+    "make_policy",
+    "make_power",
+    "run_options",
+]
+
+_Kind = TypeVar("_Kind", Score, NodeScore)
+
+NEEDED: dict[str, tuple[str, ...]] = {
+    "constant": (),
+    "threshold": ("rates", "k"),
+    "workload": ("rates", "low", "high"),
+    "count": ("rates", "low", "high"),
+    "random": ("rates", "p_low", "p_high"),
+}
+"""Keys that each kind of control needs."""
+
+ALLOWED = {"constant": ("rate",), "workload": ("timer",)}
+"""Keys that a kind of control may have besides; it has no others."""
+
+
+def make_control(keys: ControlKeys) -> Control:
+    """Return the service-rate control."""
+    kind, rates = keys.kind, keys.rates or []
+    if kind == "constant":
+        return constant(keys.rate)
+    if kind == "random":
+        if len(rates) != 2:
+            raise OptionError(f"rate control: {len(rates)} rates; a random control has 2")
+        return randomized(rates[0], rates[1], keys.p_low or 0.0, keys.p_high or 0.0)
+    if kind == "threshold":
+        return threshold(rates, keys.k or 0.0)
+    low, high = keys.low or 0.0, keys.high or 0.0
+    if kind == "count":
+        return count_hysteresis(rates, low, high)
+    return workload_hysteresis(rates, low, high, timer=keys.timer)
+
+
+def make_power(keys: PowerKeys) -> Power:
+    """Return what a counted processor draws."""
+    if keys.levels is not None:
+        return RatePower({level.rate: (level.busy, level.idle) for level in keys.levels})
+    scaled = _given(keys, "static", "dynamic", "exponent", "reference")
+    if scaled:
+        return ScaledPower(**scaled)
+    watts = _given(keys, "busy", "idle")
+    return ConstantPower(**{f"{name}_watts": value for name, value in watts.items()})
+
+
+def _given(keys: PowerKeys, *names: str) -> dict[str, Any]:
+    found = {name: getattr(keys, name) for name in names}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def make_constraints(keys: ConstraintKeys) -> Constraints:
+    """Return what jobs ask of their nodes."""
+    feature = keys.feature
+    return Constraints(
+        memory_per_core=keys.memory_per_core or None,
+        memory_per_node=keys.memory_per_node or None,
+        whole_node=keys.whole_node,
+        feature=feature
+        if feature is None or isinstance(feature, str)
+        else {
+            str(column): {int(value): word for value, word in words.items()}
+            for column, words in feature.items()
+        },
+        power_budget=keys.power_budget,
+    )
+
+
+def run_options(keys: ScenarioKeys, *, named: bool) -> dict[str, Any]:
+    """Return how a run goes on: options of `simulate` that are the same for all jobs.
+
+    Parameters
+    ----------
+    keys : with paths that lead there.
+    named : whether the nodes have names.
+    """
+    policy, power = keys.policy, keys.power
+    options: dict[str, Any] = {
+        "estimates": policy.estimates,
+        "over_limit": policy.over_limit,
+        "passes": policy.passes,
+        "node_failure": policy.node_failure,
+        "reference_rate": keys.control.reference_rate,
+        "price": power.price,
+        "carbon": power.carbon,
+        "starts": power.starts,
+    }
+    if named:
+        options["foresight"] = policy.foresight
+        options["constraints"] = make_constraints(policy.constraints)
+    return options
+
+
+def make_policy(keys: PolicyKeys) -> Policy:
+    """Return the policy: that of the name, with what other keys put in its place."""
+    named = parse_policy(keys.name)
+    order: str | Score = named.order if keys.order is None else _order(keys.order)
+    if keys.theta is not None and isinstance(order, Score):
+        order = order.with_theta(*keys.theta)
+    # Another backfilling begins with one reservation, and no order of its own.
+    backfill, reservations, by = named.backfill, named.reservations, named.backfill_order
+    if keys.backfill is not None:
+        backfill, reservations, by = keys.backfill, 1, None
+    return Policy(
+        order=order,
+        backfill=backfill,
+        reservations=reservations if keys.reservations is None else keys.reservations,
+        backfill_order=by if keys.backfill_order is None else _order(keys.backfill_order),
+    )
+
+
+def _order(name: str) -> str | Score:
+    return _loaded(load_score, name, stamp_of(_file_of(name))) if is_score_file(name) else name
+
+
+def make_placement(keys: PolicyKeys) -> Placement:
+    """Return which nodes a job gets."""
+    if not is_score_file(keys.placement):
+        return parse_placement(keys.placement)
+    score = _loaded(load_node_score, keys.placement, stamp_of(_file_of(keys.placement)))
+    if keys.placement_theta is not None:
+        score = replace(score, theta=tuple(keys.placement_theta))
+    return parse_placement(score)
+
+
+def _file_of(where: str) -> str:
+    return where.rpartition(":")[0]
+
+
+# A file is loaded once in a process, as long as it stays as it is: each time its score would be
+# compiled again.
+@lru_cache(maxsize=64)
+def _loaded(load: Callable[[str], _Kind], where: str, stamp: Stamp) -> _Kind:
+    try:
+        return load(where)
+    except SystemExit:
+        raise PolicyError(f"{where}: the file exits when it is loaded") from None
+
+
+def make_nodes(keys: ClusterKeys, *, strict: bool = False) -> Cluster | None:
+    """Return the cluster of named nodes; None where processors are counted."""
+    if keys.nodes is None:
+        return None
+    stamp = stamp_of(keys.nodes) if os.path.exists(keys.nodes) else None
+    return _nodes(keys, stamp, strict)
+
+
+@lru_cache(maxsize=8)
+def _nodes(keys: ClusterKeys, stamp: Stamp, strict: bool) -> Cluster:
+    kept = "keep" if keys.keep_noncompliant else "refuse"
+    found = find_cluster(
+        keys.nodes or "", processor=keys.processor, noncompliant=kept, strict=strict
+    )
+    return found if keys.where is None else found.select(keys.where)

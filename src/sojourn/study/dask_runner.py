@@ -1,0 +1,341 @@
+"""Runs on a Dask cluster: an embedded one of processes, or any that is running.
+
+What runs have in common goes to each worker once. Short runs travel in batches of about a second,
+so that a study of many of them does not spend its time on messages. Whatever happens to a worker
+or to the scheduler, a batch has been handed over or is done again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import queue
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
+from itertools import islice
+from typing import Any
+
+import dask
+from distributed import Client, Future, KilledWorker, LocalCluster, WorkerPlugin
+
+from ..errors import OptionError, RunError
+from .execute import Bundle, Row, Worker, failed_row
+from .plan import Run
+
+__all__ = ["DaskRunner", "connected", "local_client"]
+
+_BATCH = 1.0
+"""Seconds of work in a batch."""
+_HANDLING = 0.03
+"""Seconds of work for each thread of the cluster in a batch: the driver needs a third of that."""
+_AHEAD = 2
+"""Batches on their way for each thread of a worker, so that none waits for the driver."""
+_LOOK = 2.0
+"""Seconds without news after which the cluster is looked at."""
+_PATIENCE = 60.0
+"""Seconds to wait for a worker, or for the scheduler to come back."""
+_PAUSE = 0.2
+_ATTEMPTS = 5
+_CONNECT = 30.0
+"""Seconds in which a scheduler has to answer, also one that was lost."""
+
+_CALM = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.tick.limit": "1h",
+    "distributed.admin.system-monitor.interval": "10s",
+}
+"""What Dask does beside the work, hundreds of times a second, and nobody looks at here."""
+_FORKED = {"distributed.worker.multiprocessing-method": "forkserver"}
+
+_here = threading.local()
+
+Batch = Sequence[Run]
+
+
+def carry_out(bundle: Bundle, runs: Batch) -> tuple[list[Row], float]:
+    """Carry out a batch in a worker; return its rows and the seconds that it took."""
+    begun = time.perf_counter()
+    rows = [_worker_for(bundle).run(run) for run in runs]
+    return rows, time.perf_counter() - begun
+
+
+def get_ready(bundle: Bundle) -> None:
+    """Load in a worker what its first run would have to wait for."""
+    _worker_for(bundle).get_ready()
+
+
+def _worker_for(bundle: Bundle) -> Worker:
+    """The one of this thread, which keeps jobs and compiled code."""
+    if getattr(_here, "bundle", None) is not bundle:
+        _here.worker, _here.bundle = Worker(bundle, shared=True), bundle
+    worker: Worker = _here.worker
+    return worker
+
+
+class DaskRunner:
+    """Carries out runs on the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    client : connected to the cluster; it stays open.
+    bundle : what the runs have in common.
+    """
+
+    def __init__(self, client: Client, bundle: Bundle) -> None:
+        self._client = client
+        self._bundle = bundle
+        self._sent: Future | None = None
+        self._news: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        self._under_way: dict[str, tuple[Future, Batch]] = {}
+        self._watched: Batch | None = None
+        self._seconds = math.nan
+        self._available, self._counted = 0, -math.inf
+
+    def get_ready(self) -> None:
+        """Have the workers that are there load what runs need."""
+        self._sent = self._scattered()
+        each = [
+            self._client.submit(get_ready, self._sent, workers=[worker], pure=False)
+            for worker in self._client.nthreads()
+        ]
+        # What goes wrong in it goes wrong in the runs too, which tell.
+        self._client.gather(each, errors="skip")
+
+    def run(self, runs: Sequence[Run], seconds: float = math.nan) -> Iterator[list[Row]]:
+        """Yield the rows of runs, as they are finished; each takes so long, if that is known."""
+        left, self._seconds = Left(runs), seconds
+        try:
+            while left or self._under_way:
+                if left:
+                    self._send(left)
+                # All that has come meanwhile together: a busy driver falls no further behind.
+                rows = [row for future in self._heard() for row in self._taken(future, left)]
+                if rows:
+                    yield rows
+        finally:
+            self._drop()
+
+    def _send(self, left: Left) -> None:
+        """Put batches on their way, as many as the workers can take."""
+        threads = self._threads()
+        if self._sent is None:
+            self._sent = self._scattered()
+        while left.unsuspected and len(self._under_way) < _AHEAD * threads:
+            self._submit(left.take(self._seconds, threads))
+        # A worker that dies takes with it what waited for it: only alone a run tells on itself.
+        if left and not self._under_way:
+            self._watched = left.suspect()
+            self._submit(self._watched)
+
+    def _submit(self, batch: Batch) -> None:
+        future = self._client.submit(carry_out, self._sent, batch, pure=False)
+        self._under_way[future.key] = future, batch
+        future.add_done_callback(self._news.put)
+
+    def _scattered(self) -> Future:
+        """Send what runs have in common to each worker; those that come later ask the others."""
+        attempts = _ATTEMPTS
+        while True:
+            try:
+                return self._client.scatter(self._bundle, broadcast=True, hash=False)
+            except (OSError, TimeoutError) as error:
+                # Workers that have just died were among those asked.
+                attempts -= 1
+                if not attempts:
+                    told = " ".join(str(error).split())
+                    raise RunError(f"the Dask workers cannot be reached ({told})") from None
+                self._count()
+
+    def _threads(self) -> int:
+        """Threads of the workers, as of a moment ago."""
+        if self._sent is None or time.monotonic() - self._counted > _LOOK:
+            self._available = self._count()
+            self._counted = time.monotonic()
+        return self._available
+
+    def _count(self) -> int:
+        """Threads of the workers; waits for the first one, and for the scheduler to be there."""
+        patience = time.monotonic() + _PATIENCE
+        while time.monotonic() < patience:
+            if self._client.status == "closed":
+                break
+            with contextlib.suppress(OSError, TimeoutError):
+                threads: int = sum(self._client.nthreads().values())
+                if threads:
+                    return threads
+            time.sleep(_PAUSE)
+        raise RunError(
+            f"the Dask cluster has had no workers for {_PATIENCE:g} s, or no scheduler; start some "
+            "and give the same command again: what is done is kept"
+        )
+
+    def _heard(self) -> list[Future]:
+        """Batches that are over; none if there was no news for a while."""
+        found = []
+        try:
+            found.append(self._news.get(timeout=_LOOK))
+            while True:
+                found.append(self._news.get_nowait())
+        except queue.Empty:
+            if not found:
+                self._count()
+        return found
+
+    def _taken(self, future: Future, left: Left) -> list[Row]:
+        """The rows of a batch; none if it has to be done again."""
+        _, batch = self._under_way.pop(future.key, (future, ()))
+        if not batch:
+            return []
+        try:
+            rows, seconds = future.result(timeout=_PATIENCE)
+        except KilledWorker:
+            if batch is self._watched:
+                told = "its worker died each time; it may need more memory than there is"
+                return [failed_row(batch[0], told)]
+            left.doubt(batch)
+            return []
+        except RunError:
+            raise
+        except (OSError, TimeoutError, CancelledError):
+            # The scheduler has gone, or the last worker that had what runs have in common.
+            self._sent = None
+            left.again(batch)
+            return []
+        except Exception as error:
+            told = " ".join(f"{type(error).__name__}: {error}".split())
+            raise RunError(
+                f"a Dask worker failed ({told}); is the same sojourn installed there?"
+            ) from None
+        self._seconds = seconds / len(batch)
+        return list(rows)
+
+    def _drop(self) -> None:
+        """Take back what is under way."""
+        futures = [future for future, _ in self._under_way.values()]
+        self._under_way.clear()
+        with contextlib.suppress(Exception):
+            self._client.cancel(futures, force=True)
+
+
+class Left:
+    """Runs that are yet to be sent.
+
+    Parameters
+    ----------
+    runs : in the order in which they are best carried out.
+    """
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self._runs = deque(runs)
+        self._suspects: deque[Run] = deque()
+
+    def __bool__(self) -> bool:
+        return bool(self._runs or self._suspects)
+
+    @property
+    def unsuspected(self) -> int:
+        """How many there are that no worker has died of."""
+        return len(self._runs)
+
+    def again(self, batch: Batch) -> None:
+        """Take a batch back."""
+        self._runs.extendleft(reversed(batch))
+
+    def doubt(self, batch: Batch) -> None:
+        """Take a batch back that was with workers that died."""
+        self._suspects.extend(batch)
+
+    def suspect(self) -> Batch:
+        """Return the next run of which a worker may have died, by itself."""
+        return [self._suspects.popleft()]
+
+    def take(self, seconds: float, threads: int) -> Batch:
+        """Return the next batch.
+
+        Parameters
+        ----------
+        seconds : that a run takes; nan if that is not known yet.
+        threads : among which the runs are divided.
+        """
+        worth = max(_BATCH, _HANDLING * threads)
+        by_time = 1 if math.isnan(seconds) else int(worth / max(seconds, 1e-6))
+        # Towards the end batches become smaller, so that all threads end together.
+        fair = math.ceil(len(self._runs) / (_AHEAD * threads))
+        count = self._snapped(min(max(1, min(by_time, fair)), len(self._runs)))
+        return [self._runs.popleft() for _ in range(count)]
+
+    def _snapped(self, count: int) -> int:
+        """A number of runs near `count` after which other jobs begin; `count` if there is none.
+
+        Jobs that two batches share are drawn twice.
+        """
+        near = list(islice(self._runs, 3 * count // 2 + 1))
+        whole = [i for i in range(1, len(near)) if near[i].draw != near[i - 1].draw]
+        return whole[-1] if whole and 2 * whole[-1] >= count else count
+
+
+class _Uninterrupted(WorkerPlugin):  # type: ignore[misc]
+    """Leaves Ctrl-C to the driver, which sends it to its workers in its own way."""
+
+    def setup(self, worker: Any) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def local_client(workers: int) -> Iterator[Client]:
+    """Yield a client of so many processes on this machine, of one thread each."""
+    with _quiet(), dask.config.set({**_CALM, **_FORKED}), contextlib.ExitStack() as stack:
+        try:
+            cluster = stack.enter_context(
+                LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address=None,
+                    memory_limit=None,
+                    silence_logs=logging.CRITICAL,
+                )
+            )
+        except (RuntimeError, OSError) as error:
+            raise RunError(
+                f"processes cannot be started ({error}); a script of yours must keep what it does "
+                "under if __name__ == '__main__', or give workers=1"
+            ) from None
+        # Not as a context of its own, which could be left only in the thread that entered it.
+        client = stack.enter_context(contextlib.closing(Client(cluster, set_as_default=False)))
+        client.register_plugin(_Uninterrupted())
+        yield client
+
+
+@contextlib.contextmanager
+def connected(address: str) -> Iterator[Client]:
+    """Yield a client of the scheduler at an address such as ``tcp://host:8786``."""
+    with _quiet():
+        try:
+            client = Client(address, timeout=_CONNECT)
+        except (OSError, ValueError, TimeoutError) as error:
+            told = " ".join(str(error).split())
+            raise OptionError(
+                f"--dask {address}: no scheduler answers ({told}); start one, or check the address"
+            ) from None
+        with client:
+            yield client
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask's log of workers that come and go from the terminal."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

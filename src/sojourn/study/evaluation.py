@@ -1,0 +1,172 @@
+"""Objectives of points: means over replications, from runs that are kept and never done twice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, OptionError
+from ..workload.jobs import did_you_mean
+from .execute import DONE
+from .grid import Grid, Value
+from .outcome import Tally
+from .plan import Plan, at_point, plan_runs, spelt
+from .runners import Runner
+from .scenario import Scenario
+from .store import Store
+from .sweeping import carried_out
+
+__all__ = ["Evaluations", "Objective", "parse_objectives"]
+
+Floats = NDArray[np.float64]
+Values = tuple[Value, ...]
+
+
+class Objective(NamedTuple):
+    """A measure that is to be small, or large.
+
+    Parameters
+    ----------
+    measure : its name.
+    sign : 1 where small is good, -1 where large is.
+    """
+
+    measure: str
+    sign: float = 1.0
+
+
+def parse_objectives(
+    minimise: Sequence[str] | str, maximise: Sequence[str] | str = ()
+) -> tuple[Objective, ...]:
+    """Return the objectives; an error where a measure is named twice, or none is."""
+    found = [Objective(name) for name in _names(minimise)]
+    found += [Objective(name, -1.0) for name in _names(maximise)]
+    names = [objective.measure for objective in found]
+    if not names:
+        raise OptionError("no measure to minimise; give one or more, such as wait_mean,energy_kwh")
+    if len(set(names)) < len(names):
+        raise OptionError(f"objectives {', '.join(names)}: one is named twice")
+    return tuple(found)
+
+
+def _names(measures: Sequence[str] | str) -> list[str]:
+    """The names of a list, or of a text with commas between them."""
+    parts = measures.split(",") if isinstance(measures, str) else measures
+    return [name.strip() for name in parts if name.strip()]
+
+
+class Evaluations:
+    """Evaluates points by their runs.
+
+    Parameters
+    ----------
+    scenario : what is the same in all runs.
+    keys : what is varied.
+    objectives : what counts.
+    seed : of the study.
+    store, runner : where runs are kept and carried out.
+    report : called with a tally, of all runs asked for so far, when some have been finished.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        keys: Sequence[str],
+        objectives: Sequence[Objective],
+        seed: int,
+        store: Store,
+        runner: Runner,
+        report: Callable[[Tally], None],
+    ) -> None:
+        self._scenario, self._keys, self._objectives = scenario, tuple(keys), tuple(objectives)
+        self._seed, self._store, self._runner, self._report = seed, store, runner, report
+        self._known: dict[str, Floats] = {}
+        self._order: dict[str, None] = {}
+        self.points: dict[str, Values] = {}
+        """Every point that was looked at, by its spelling."""
+        self._samples: dict[str, Floats] = {}
+        self.new = 0
+        self.problem: InputError | None = None
+        """Why the first of the points that cannot be run cannot."""
+        self._read()
+
+    def add(self, points: Sequence[Values], replications: int | Sequence[int]) -> None:
+        """Make sure that points have been run so many times."""
+        counts = [replications] * len(points) if isinstance(replications, int) else replications
+        wanted: dict[str, tuple[Values, int]] = {}
+        for values, count in zip(points, counts, strict=True):
+            self.points.setdefault(spelt(values), values)
+            self._samples.setdefault(spelt(values), np.empty((0, len(self._objectives))))
+            if len(self._samples[spelt(values)]) < count and self._usable(values):
+                wanted[spelt(values)] = values, count
+        if not wanted:
+            return
+        grid = Grid(self._keys, tuple(values for values, _ in wanted.values()))
+        plan = plan_runs(self._scenario, grid, [count for _, count in wanted.values()], self._seed)
+        # Runs asked for before are in a plan again where a point gets more replications.
+        others = len(self._order.keys() - plan.by_name.keys())
+        self._order.update(dict.fromkeys(plan.by_name))
+        missing = plan.ordered(self._store.finished())
+        for tally in carried_out(plan, missing, self._store, self._runner, ""):
+            self.new += tally.new
+            self._report(replace(tally, done=others + tally.done))
+        self._read()
+        self._take(plan)
+
+    def _usable(self, values: Values) -> bool:
+        try:
+            at_point(self._scenario, self._keys, values)
+        except InputError as error:
+            self.problem = self.problem or error
+            return False
+        return True
+
+    def _read(self) -> None:
+        """Look up the objectives of all runs that are kept."""
+        table = self._store.table(())
+        if not table.num_rows:
+            return
+        names = [objective.measure for objective in self._objectives]
+        done = np.array([status == DONE for status in table.column("status").to_pylist()])
+        for name in names:
+            if name not in table.column_names and done.any():
+                near = did_you_mean(name, table.column_names) or ""
+                raise OptionError(f"no measure is called '{name}'{near}")
+        if not done.any():
+            return
+        columns = [table.column(name).to_pandas().to_numpy(dtype=np.float64) for name in names]
+        signed = np.column_stack(columns) * [objective.sign for objective in self._objectives]
+        ids = table.column("run_id").to_pylist()
+        self._known = {name: row for name, row, good in zip(ids, signed, done, strict=True) if good}
+
+    def _take(self, plan: Plan) -> None:
+        """Put together the replications of each point; a point with a failed one has none."""
+        rows: dict[str, list[Floats | None]] = {}
+        for run in plan.runs:
+            rows.setdefault(spelt(run.values), []).append(self._known.get(run.run_id))
+        width = len(self._objectives)
+        for key, found in rows.items():
+            good = [row for row in found if row is not None and np.isfinite(row).all()]
+            complete = len(good) == len(found)
+            self._samples[key] = (
+                np.array(good) if complete else np.full((len(found), width), np.nan)
+            )
+
+    def sample(self, values: Values) -> Floats:
+        """Return the signed objectives of a point, one row for each replication."""
+        return self._samples[spelt(values)]
+
+    def mean(self, values: Values, first: int = 0, last: int | None = None) -> Floats:
+        """Return the signed mean objectives of a point; nan where it cannot be run."""
+        sample = self.sample(values)[first:last]
+        return sample.mean(axis=0) if len(sample) else np.full(len(self._objectives), math.nan)
+
+    @property
+    def order(self) -> list[str]:
+        """Names of all runs, in the order in which they were asked for."""
+        return list(self._order)

@@ -1,0 +1,142 @@
+"""Carrying out runs, in whatever process: the same rows come back from each.
+
+A run that fails gives a row too, with the error in it. Only what would fail for every run, such as
+another version of the package, is raised.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..__about__ import __version__
+from ..errors import RunError, SojournError
+from .plan import Run, at_point, spelt
+
+if TYPE_CHECKING:
+    from ..workload import Jobs
+    from .scenario import Scenario
+
+__all__ = ["DONE", "FAILED", "Bundle", "Row", "Worker", "failed_row"]
+
+DONE, FAILED = "done", "failed"
+
+Row = dict[str, Any]
+"""A run's name, status, error, and measures by name (under ``measures``)."""
+
+_POINTS_KEPT = 1000
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """All that runs of a study have in common: what a process needs once.
+
+    Parameters
+    ----------
+    scenario : without the values that are varied.
+    keys : what is varied.
+    log : the jobs that all runs draw from, where they are read from a file.
+    version : of the package that made it.
+    """
+
+    scenario: Scenario
+    keys: tuple[str, ...]
+    log: Jobs | None = None
+    version: str = __version__
+
+    @classmethod
+    def of(cls, scenario: Scenario, keys: Sequence[str]) -> Bundle:
+        """Return what the runs of a study have in common; a log is read here and nowhere else.
+
+        Where what is varied could change how it is read, each run reads it.
+        """
+        varied = any(key.startswith(("workload", "cluster")) for key in keys)
+        return cls(scenario, tuple(keys), None if varied else scenario.log())
+
+
+class Worker:
+    """Carries out runs one after the other, and keeps the jobs for those that share them.
+
+    Parameters
+    ----------
+    bundle : what the runs have in common.
+    shared : whether other processes carry out runs beside this one.
+    """
+
+    def __init__(self, bundle: Bundle, *, shared: bool = False) -> None:
+        if bundle.version != __version__:
+            raise RunError(
+                f"a worker has sojourn {__version__}, the study was begun with {bundle.version}; "
+                "install the same version everywhere"
+            )
+        _keep_memory()
+        self._scenario = bundle.scenario.with_log(bundle.log)
+        self._keys = bundle.keys
+        self._shared = shared
+        self._points: dict[str, Scenario] = {}
+        self._jobs: Jobs | None = None
+        self._draw = ""
+
+    def get_ready(self) -> None:
+        """Load the compiled code of the scenario as it is, without the values of a point."""
+        with _one_at_a_time():
+            self._scenario.preload()
+
+    def run(self, run: Run) -> Row:
+        """Carry out a run; what goes wrong is in the row."""
+        try:
+            scenario = self._at(run.values)
+            if self._jobs is None or self._draw != run.draw:
+                self._jobs = None  # The memory of the last jobs can go first.
+                self._jobs, self._draw = scenario.workload(run.seed), run.draw
+            measures = scenario.summary(scenario.run(self._jobs, run.seed))
+        except Exception as error:
+            return failed_row(run, error)
+        return {"run_id": run.run_id, "status": DONE, "error": None, "measures": measures}
+
+    def _at(self, values: Sequence[Any]) -> Scenario:
+        key = spelt(values)
+        if key not in self._points:
+            if len(self._points) >= _POINTS_KEPT:
+                self._points.clear()
+            self._points[key] = at_point(self._scenario, self._keys, values)
+            if self._shared:
+                with _one_at_a_time():
+                    self._points[key].preload()
+        return self._points[key]
+
+
+def failed_row(run: Run, error: BaseException | str) -> Row:
+    """Return the row of a run that failed, with the error in one line."""
+    told = str(error)
+    if not isinstance(error, SojournError | str):
+        told = f"{type(error).__name__}: {error}"
+    one_line = " ".join(told.split())
+    return {"run_id": run.run_id, "status": FAILED, "error": one_line, "measures": {}}
+
+
+def _keep_memory() -> None:
+    """Have the C library keep what a run gives back: the next one needs as much again.
+
+    Otherwise up to a third of the time of a run goes into pages that are returned and asked for
+    again. Other C libraries than GNU's do as they like.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_MMAP_THRESHOLD, 32 << 20)
+        mallopt(_M_TRIM_THRESHOLD, 256 << 20)
+
+
+@contextlib.contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Hold the folder of compiled code, so that processes do not write the same files at once."""
+    from ..jit import cache_folder
+
+    with open(cache_folder() / "compiling.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,149 @@
+"""A Pareto front with intervals: its points, how sure each is of its place, its hypervolume."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .evaluation import Objective
+from .grid import Value
+from .intervals import Interval
+from .outcome import replicated_interval
+from .pareto import hypervolume, nondominated, redrawn
+from .resample import resampled_interval
+
+__all__ = ["Best", "Front", "estimated_front"]
+
+Floats = NDArray[np.float64]
+Values = tuple[Value, ...]
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Best:
+    """A point of the front.
+
+    Parameters
+    ----------
+    values : by key.
+    objectives : means with their intervals, by measure.
+    share : how often it is on the front when replications are drawn anew, or in how many of the
+        draws of one log; 0 to 1.
+    """
+
+    values: Mapping[str, Value]
+    objectives: Mapping[str, Interval]
+    share: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        told = {name: interval.as_dict() for name, interval in self.objectives.items()}
+        return {"values": dict(self.values), "objectives": told, "share": self.share}
+
+
+@dataclass(frozen=True)
+class Front:
+    """The points that no other beats.
+
+    Parameters
+    ----------
+    keys : what was varied.
+    objectives : what counted.
+    points : by the first objective, the best first.
+    hypervolume : what the front dominates up to the reference, in the product of the units.
+    reference : of the hypervolume, one value for each measure.
+    history : hypervolume after each generation, by the means that the search went by.
+    evaluated : points that were looked at.
+    runs : that this took; `new` of them in this call.
+    folder : where they are kept; None if nowhere.
+    interrupted : whether the search was cut short.
+    """
+
+    keys: tuple[str, ...]
+    objectives: tuple[Objective, ...]
+    points: tuple[Best, ...]
+    hypervolume: Interval | None
+    reference: tuple[float, ...]
+    history: tuple[float, ...]
+    evaluated: int
+    runs: int
+    new: int
+    folder: Path | None = None
+    interrupted: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        volume = self.hypervolume
+        return {
+            "objectives": [each.measure for each in self.objectives],
+            "maximised": [each.measure for each in self.objectives if each.sign < 0],
+            "keys": list(self.keys),
+            "hypervolume": None if volume is None else volume.estimate,
+            "hypervolume_interval": None if volume is None else volume.as_dict(),
+            "reference": list(self.reference),
+            "points": [point.as_dict() for point in self.points],
+            "history": list(self.history),
+            "evaluated": self.evaluated,
+            "runs": self.runs,
+            "new": self.new,
+            "interrupted": self.interrupted,
+        }
+
+
+def estimated_front(
+    found: Sequence[Values],
+    samples: Floats,
+    corner: Floats | None,
+    keys: Sequence[str],
+    objectives: Sequence[Objective],
+    seed: int,
+    resampled: bool,
+) -> tuple[tuple[Best, ...], Interval, tuple[float, ...]]:
+    """The front among points, its hypervolume and the reference of that.
+
+    `samples` are by point, replication and objective; points that follow those found make the
+    reference, where it is not given. Replications that are draws of one log (`resampled`) are each
+    what could have been; of others means are drawn anew.
+    """
+    count = len(found)
+
+    def reference(means: Floats) -> Floats:
+        return means[count:].max(axis=0) if corner is None else corner
+
+    means = samples.mean(axis=1)
+    on_front = nondominated(means[:count])
+    several = samples.shape[1] > 1
+    draws = [means]
+    if several:
+        draws = list(samples.swapaxes(0, 1) if resampled else redrawn(samples, seed=seed))
+    shares = np.mean([nondominated(drawn[:count]) for drawn in draws], axis=0)
+    volumes = [hypervolume(drawn[:count][on_front], reference(drawn)) for drawn in draws]
+    best = [
+        Best(
+            dict(zip(keys, found[place], strict=True)),
+            {
+                each.measure: replicated_interval(
+                    each.sign * samples[place, :, i], resampled, level=_LEVEL
+                )
+                for i, each in enumerate(objectives)
+            },
+            float(shares[place]),
+        )
+        for place in np.argsort(means[:count, 0], kind="stable")
+        if on_front[place]
+    ]
+    size = hypervolume(means[:count][on_front], reference(means))
+    if several and resampled:
+        volume = resampled_interval(volumes, estimate=size, level=_LEVEL)
+    else:
+        tail = 100 * (1 - _LEVEL) / 2
+        low, high = np.percentile(volumes, [tail, 100 - tail]) if several else (np.nan, np.nan)
+        volume = Interval(size, float(low), float(high), _LEVEL, samples.shape[1], "bootstrap")
+    signs = np.array([each.sign for each in objectives])
+    return tuple(best), volume, tuple((signs * reference(means)).tolist())

@@ -1,0 +1,151 @@
+"""The files that a scenario names, relative to its own, and what is in them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ._keys import is_score_file, number_or_text
+from ._sections import ScenarioKeys
+
+__all__ = ["Stamp", "digest_of", "digest_with_files", "files_of", "moved", "resolved", "stamp_of"]
+
+Stamp = tuple[str, int, int] | None
+"""A file as it is now: its path, time of change and size; None if it is not there."""
+
+# What is named, and what it is called in a provenance.
+_PLACES = {
+    ("workload", "log"): "input",
+    ("workload", "events"): "events",
+    ("cluster", "nodes"): "cluster",
+    ("policy", "order"): "order",
+    ("policy", "backfill_order"): "backfill_order",
+    ("policy", "placement"): "placement",
+    ("power", "carbon"): "carbon",
+}
+_COUNTS = re.compile(r"\s*\d+\s*[x×*]\s*\S")
+
+
+def _split(key: str, value: Any, folder: Path) -> tuple[str, str] | None:
+    """The path in a value and what follows it; None for a value that names no file."""
+    if not isinstance(value, str):
+        return None
+    if key in ("order", "backfill_order", "placement"):
+        path, colon, name = value.rpartition(":")
+        return (path, colon + name) if is_score_file(value) else None
+    if key == "nodes" and _COUNTS.match(value) and not os.path.exists(folder / value):
+        return None
+    if key == "carbon" and isinstance(number_or_text(value), float):
+        return None
+    return value, ""
+
+
+def _paths(told: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the files that a scenario names: section, key, path and what follows it."""
+    for section, key in _PLACES:
+        table = told.get(section)
+        value = table.get(key) if isinstance(table, Mapping) else None
+        parts = _split(key, value, folder)
+        if parts is not None:
+            yield section, key, *parts
+
+
+def _join(folder: Path, path: str) -> str:
+    # As text: where a folder is a link, .. is meant to lead to where the link is.
+    return os.path.normpath(folder / path)
+
+
+def resolved(keys: ScenarioKeys, folder: Path) -> ScenarioKeys:
+    """Return the keys with paths that lead there from the current folder."""
+    changed: dict[str, dict[str, str]] = {}
+    for section, key, path, rest in _paths(keys.model_dump(), folder):
+        changed.setdefault(section, {})[key] = _join(folder, path) + rest
+    tables = {name: getattr(keys, name).model_copy(update=of) for name, of in changed.items()}
+    return keys.model_copy(update=tables)
+
+
+def moved(told: Mapping[str, Any], folder: Path, to: Path) -> dict[str, Any]:
+    """Return a scenario of one folder as it must be written in another one.
+
+    Paths are relative to that folder, and have forward slashes on every system.
+    """
+    new: dict[str, Any] = {
+        name: dict(value) if isinstance(value, Mapping) else value for name, value in told.items()
+    }
+    for section, key, path, rest in _paths(told, folder):
+        there = path if os.path.isabs(path) else _relative(_join(folder, path), to)
+        new[section][key] = there.replace(os.sep, "/") + rest
+    return new
+
+
+def _relative(path: str, folder: Path) -> str:
+    return os.path.relpath(path, folder)
+
+
+def files_of(keys: ScenarioKeys) -> dict[str, str]:
+    """Return the files that resolved keys name, by what they are: ``input``, ``cluster``, ..."""
+    here = Path()
+    told = _paths(keys.model_dump(), here)
+    found = {_PLACES[section, key]: path for section, key, path, _ in told}
+    servers = _servers_of(found["cluster"]) if "cluster" in found else None
+    return found if servers is None else {**found, "servers": servers}
+
+
+def _servers_of(path: str) -> str | None:
+    """The table of servers that a description of a cluster names, if it does."""
+    import tomllib
+
+    if not path.lower().endswith(".toml"):
+        return None
+    try:
+        told = tomllib.loads(Path(path).read_text(encoding="utf-8-sig")).get("servers")
+    except (OSError, ValueError):
+        return None
+    return os.path.normpath(Path(path).parent / told) if isinstance(told, str) else None
+
+
+def stamp_of(path: str | os.PathLike[str]) -> Stamp:
+    """Return what tells whether a file has changed."""
+    try:
+        now = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return os.path.abspath(path), now.st_mtime_ns, now.st_size
+
+
+def digest_of(path: str | os.PathLike[str]) -> str | None:
+    """Return the SHA-256 of a file; None if it cannot be read."""
+    return _digest(stamp_of(path))
+
+
+@lru_cache(maxsize=256)
+def _digest(stamp: Stamp) -> str | None:
+    if stamp is None:
+        return None
+    try:
+        with open(stamp[0], "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def digest_with_files(told: Mapping[str, Any], files: Mapping[str, str]) -> str:
+    """Return the SHA-256 of plain values, in which contents of files stand for their paths."""
+    contents = {name: digest_of(path) for name, path in files.items()}
+    text = json.dumps([_without(told, set(files.values())), contents], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _without(told: Any, texts: set[str]) -> Any:
+    """Plain values in which paths of files say nothing."""
+    if isinstance(told, dict):
+        return {name: _without(value, texts) for name, value in told.items()}
+    if isinstance(told, str) and (told in texts or told.rpartition(":")[0] in texts):
+        return f":{told.rpartition(':')[2]}" if told not in texts else ""
+    return told

@@ -1,0 +1,291 @@
+"""The best trade-offs of a scenario: a search for its Pareto front, with intervals.
+
+Every point is run with the same random numbers, so that the search compares means over the same
+replications. A point that wins may have been lucky in them: the points found are run again with
+others, and only these are told.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import OptionError
+from .evaluation import Evaluations, Objective, parse_objectives
+from .execute import Bundle
+from .front import Best, Front, estimated_front
+from .grid import Grid, Range, Value, parse_ranges
+from .intervals import Interval
+from .nsga import Generations
+from .outcome import Tally
+from .pareto import hypervolume, nondominated, unknown
+from .plan import check_keys, replicable
+from .runners import open_runner, stop_if_imported
+from .scenario import Scenario, scenario_of
+from .store import Store
+from .sweeping import described
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["optimise"]
+
+Floats = NDArray[np.float64]
+Values = tuple[Value, ...]
+
+_REPLICATIONS = 5
+
+
+def optimise(
+    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+    vary: Sequence[Range | str] | Mapping[str, str],
+    minimise: Sequence[str] | str,
+    client: Client | str | None = None,
+    *,
+    maximise: Sequence[str] | str = (),
+    out: str | os.PathLike[str] | None = None,
+    seed: int | None = None,
+    population: int = 32,
+    generations: int = 25,
+    replications: int | None = None,
+    confirm: int | None = None,
+    noisy: bool = False,
+    reference: Sequence[float] | None = None,
+    workers: int | None = None,
+    progress: Callable[[Tally], None] | None = None,
+    origin: Mapping[str, Any] | None = None,
+) -> Front:
+    """Search for the best trade-offs of a scenario, by NSGA-II [deb2002].
+
+    Parameters
+    ----------
+    scenario : what is the same in all runs: a `Scenario`, the values of its keys, or its file.
+    vary : keys and their ranges, such as ``"control.k=0:3e6"``, ``"policy.order=fcfs,sjf"``, or
+        by key.
+    minimise, maximise : measures, as a list or with commas between them.
+    client, out, seed, workers : as for `sweep`; a search that was cut short goes on from what it
+        has, and one with more generations from where it ended.
+    population, generations : of the search.
+    replications : of each point; default: 5, or 1 where nothing in the scenario is random.
+    confirm : replications of each point that was found, with other random numbers: what is told
+        of the front is from these alone. Default: as many as `replications`; 0 for none.
+    noisy : begin with a quarter of the replications, and add to points as long as they are on the
+        front: more points are looked at for the same runs.
+    reference : of the hypervolume, one value for each measure; default: the worst of the first
+        generation.
+    progress : called with a `Tally` when runs have been finished.
+    origin : provenance, as from `output.provenance`.
+    """
+    stop_if_imported()
+    chosen = scenario_of(scenario)
+    ranges = parse_ranges(vary)
+    keys = tuple(each.key for each in ranges)
+    objectives = parse_objectives(minimise, maximise)
+    lowest = Grid(keys, (tuple(each.at(0.0) for each in ranges),))
+    check_keys(chosen, lowest)
+    chosen = replicable(chosen, lowest, replications or 1)
+    random = chosen.is_random
+    effort = _Effort(
+        population,
+        generations,
+        (_REPLICATIONS if random else 1) if replications is None else replications,
+        confirm,
+        noisy,
+        random,
+    )
+    corner = _corner(reference, objectives)
+    start = chosen.keys.run.seed if seed is None else seed
+    search = Generations(ranges, len(objectives), population, generations, start)
+    folder = None if out is None else Path(out)
+    told = {
+        **described(chosen, keys, start, origin),
+        "replications": effort.replications,
+        "objectives": [each.measure for each in objectives],
+        "maximised": [each.measure for each in objectives if each.sign < 0],
+    }
+    bundle = Bundle.of(chosen, keys)
+    with Store(folder) as store:
+        store.begin(told, chosen.as_toml(folder))
+        with open_runner(bundle, workers=workers, client=client) as runner:
+            hunt = _Hunt(search, effort, corner)
+
+            def report(tally: Tally) -> None:
+                if progress is not None:
+                    total = max(effort.runs, tally.done)
+                    progress(replace(tally, total=total, best=hunt.so_far))
+
+            evaluations = Evaluations(chosen, keys, objectives, start, store, runner, report)
+            interrupted = False
+            try:
+                hunt.through(evaluations)
+            except KeyboardInterrupt:
+                interrupted = True
+        store.compact(evaluations.order)
+        resampled = chosen.keys.workload.resample is not None
+        front = hunt.front(evaluations, keys, objectives, start, resampled)
+        front = replace(front, folder=folder, interrupted=interrupted)
+        if front.points:
+            store.write_json("front.json", front.as_dict())
+    return front
+
+
+@dataclass(frozen=True)
+class _Effort:
+    """How much is run."""
+
+    population: int
+    generations: int
+    replications: int
+    confirmed: int | None
+    noisy: bool
+    random: bool
+
+    def __post_init__(self) -> None:
+        for name, least in (("population", 4), ("generations", 1), ("replications", 1)):
+            if getattr(self, name) < least:
+                raise OptionError(f"{name} = {getattr(self, name)}: at least {least} is needed")
+        if self.confirmed is not None and self.confirmed < 0:
+            raise OptionError(f"confirm = {self.confirmed}: give 0 or more")
+        if self.noisy and self.replications < 2:
+            raise OptionError("noisy: with less than 2 replications there is nothing to add")
+
+    @property
+    def first(self) -> int:
+        """Replications that a point begins with."""
+        return max(1, self.replications // 4) if self.noisy else self.replications
+
+    @property
+    def confirm(self) -> int:
+        """Replications of a point that was found, besides those of the search."""
+        if not self.random:
+            return 0
+        return self.replications if self.confirmed is None else self.confirmed
+
+    @property
+    def runs(self) -> int:
+        """About how many there will be."""
+        return self.population * (self.generations * self.first + self.confirm)
+
+
+class _Hunt:
+    """The course of a search.
+
+    Parameters
+    ----------
+    search : the population.
+    effort : how much is run.
+    corner : reference of the hypervolume, signed; None: the worst of the first generation.
+    """
+
+    def __init__(self, search: Generations, effort: _Effort, corner: Floats | None) -> None:
+        self._search, self._effort, self._corner = search, effort, corner
+        self._worst: list[Values] = []
+        self._found: list[Values] = []
+        self.history: list[float] = []
+
+    @property
+    def so_far(self) -> str:
+        return f"hypervolume {self.history[-1]:.5g}" if self.history else ""
+
+    def through(self, evaluations: Evaluations) -> None:
+        """Go through all generations, and confirm what they found."""
+        effort = self._effort
+        while (asked := self._search.ask()) is not None:
+            evaluations.add(asked, effort.first)
+            means = np.array([evaluations.mean(values) for values in asked])
+            if not self.history:
+                self._begin(asked, means, evaluations)
+            self._search.tell(means)
+            if effort.noisy:
+                self._add_to(self._search.front(), evaluations)
+                self._search.revise(evaluations.mean)
+            self._look(evaluations)
+        # What is on the front by few replications has to stay there by all of them.
+        while any(len(evaluations.sample(each)) < effort.replications for each in self._found):
+            evaluations.add(self._found + self._worst, effort.replications)
+            self._look(evaluations)
+        evaluations.add(self._found + self._worst, effort.replications + effort.confirm)
+
+    def _begin(self, asked: list[Values], means: Floats, evaluations: Evaluations) -> None:
+        """See that some of the first generation is of use; its worst makes the reference."""
+        usable = ~unknown(means)
+        if not usable.any():
+            told = "no point of the first generation could be run; check what is varied"
+            raise evaluations.problem or OptionError(told)
+        if self._corner is None:
+            worst = np.where(usable[:, None], means, -np.inf).argmax(axis=0)
+            self._worst = [asked[place] for place in sorted(set(worst.tolist()))]
+
+    def _add_to(self, points: Sequence[Values], evaluations: Evaluations) -> None:
+        """Give points some more replications."""
+        effort = self._effort
+        known = [len(evaluations.sample(values)) for values in points]
+        evaluations.add(points, [min(n + effort.first, effort.replications) for n in known])
+
+    def _look(self, evaluations: Evaluations) -> None:
+        """See which of all points looked at are on the front, by the search's replications."""
+        points = list(evaluations.points.values())
+        means = self._means(points, evaluations)
+        # Points that do the same are told once, by the first of them.
+        _, first = np.unique(means, axis=0, return_index=True)
+        unlike = np.isin(np.arange(len(points)), first)
+        on_front = nondominated(means) & unlike
+        self._found = [values for values, found in zip(points, on_front, strict=True) if found]
+        corner = self._corner
+        if corner is None:
+            corner = self._means(self._worst, evaluations).max(axis=0)
+        self.history.append(hypervolume(means[on_front], corner))
+
+    def _means(self, points: Sequence[Values], evaluations: Evaluations) -> Floats:
+        last = self._effort.replications
+        return np.array([evaluations.mean(values, last=last) for values in points])
+
+    def front(
+        self,
+        evaluations: Evaluations,
+        keys: tuple[str, ...],
+        objectives: tuple[Objective, ...],
+        seed: int,
+        resampled: bool,
+    ) -> Front:
+        """Return the points found, by replications that the search has not seen."""
+        last = self._effort.replications
+        samples = [evaluations.sample(values) for values in self._found + self._worst]
+        # Without enough of them, as when interrupted, those of the search have to do.
+        fresh = all(len(each) > last for each in samples)
+        samples = [each[last:] if fresh else each[:last] for each in samples]
+        common = min((len(each) for each in samples), default=0)
+        points: tuple[Best, ...] = ()
+        volume: Interval | None = None
+        corner: tuple[float, ...] = ()
+        if self._found and common:
+            stacked = np.stack([each[:common] for each in samples])
+            known = self._found, stacked, self._corner
+            points, volume, corner = estimated_front(*known, keys, objectives, seed, resampled)
+        return Front(
+            keys=keys,
+            objectives=objectives,
+            points=points,
+            hypervolume=volume,
+            reference=corner,
+            history=tuple(self.history),
+            evaluated=len(evaluations.points),
+            runs=len(evaluations.order),
+            new=evaluations.new,
+        )
+
+
+def _corner(reference: Sequence[float] | None, objectives: Sequence[Objective]) -> Floats | None:
+    if reference is None:
+        return None
+    if len(reference) != len(objectives):
+        raise OptionError(
+            f"a reference of {len(reference)} values for {len(objectives)} measures; give one each"
+        )
+    return np.array([each.sign for each in objectives]) * np.asarray(reference, dtype=np.float64)

@@ -1,0 +1,260 @@
+"""What a study found: its runs, and what they say of each point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import OptionError
+from ..workload.jobs import did_you_mean
+from .execute import DONE, FAILED
+from .grid import Value
+from .intervals import Interval, mean_interval
+from .paired import relative_change
+from .plan import Plan, as_cell, spelt
+from .resample import resampled_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+__all__ = ["Point", "Study", "Tally", "replicated_interval"]
+
+Floats = NDArray[np.float64]
+
+_RESAMPLE = "workload.resample"
+_ABOUT = ("run_id", "replication", "seed", "status", "error")
+
+
+def replicated_interval(values: Floats, resampled: bool, *, level: float = 0.95) -> Interval:
+    """Return the interval of a mean over replications, or over draws of one log."""
+    if resampled and len(values) > 1:
+        return resampled_interval(values, level=level)
+    return mean_interval(values, level=level)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How far a study is.
+
+    Parameters
+    ----------
+    done, total : runs, those of earlier calls among them.
+    failed : how many of the runs that are done failed.
+    new : how many were finished just now.
+    best : what is best so far, in a few words; empty before there is anything.
+    """
+
+    done: int
+    total: int
+    failed: int
+    new: int
+    best: str = ""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What a study found at one point.
+
+    Parameters
+    ----------
+    values : by key.
+    n : replications that were done.
+    failed : replications that failed.
+    measures : means over the replications with their intervals, by name.
+    """
+
+    values: Mapping[str, Value]
+    n: int
+    failed: int
+    measures: Mapping[str, Interval]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        measures = {name: interval.as_dict() for name, interval in self.measures.items()}
+        return {
+            "values": dict(self.values),
+            "n": self.n,
+            "failed": self.failed,
+            "measures": measures,
+        }
+
+
+@dataclass(frozen=True)
+class Study:
+    """The runs of a sweep.
+
+    Parameters
+    ----------
+    plan : what was asked for.
+    rows : one row per run: name, keys, replication, seed, every measure, status, error.
+    new : how many runs this call carried out.
+    folder : where they are kept; None if nowhere.
+    interrupted : whether the study was cut short.
+    """
+
+    plan: Plan
+    rows: pa.Table
+    new: int
+    folder: Path | None = None
+    interrupted: bool = False
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The runs as a data frame, by point and replication."""
+        frame: pd.DataFrame = self.rows.to_pandas()
+        return frame
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the measures."""
+        aside = {*_ABOUT, *self.plan.keys}
+        return tuple(name for name in self.rows.column_names if name not in aside)
+
+    @property
+    def is_resampled(self) -> bool:
+        """Whether replications are draws of one log: their spread is the error of its numbers."""
+        return self.plan.scenario.keys.workload.resample is not None or _RESAMPLE in self.plan.keys
+
+    @cached_property
+    def done(self) -> int:
+        """How many of the runs asked for are there and did not fail."""
+        return self._count(DONE)
+
+    @cached_property
+    def failed(self) -> int:
+        """How many of the runs asked for failed."""
+        return self._count(FAILED)
+
+    def _count(self, status: str) -> int:
+        if not self.rows.num_rows:
+            return 0
+        return int((self.table["status"].iloc[: self._planned] == status).sum())
+
+    @cached_property
+    def _planned(self) -> int:
+        """Rows of this plan, which come first; others are of earlier calls."""
+        mine = self.plan.by_name
+        return sum(name in mine for name in self.rows.column("run_id").to_pylist())
+
+    @property
+    def errors(self) -> list[str]:
+        """What went wrong in runs that failed, each message once."""
+        if not self.failed:
+            return []
+        told = self.table.iloc[: self._planned]
+        return list(dict.fromkeys(told.loc[told["status"] == FAILED, "error"]))
+
+    def points(
+        self, measures: Sequence[str] | None = None, *, level: float = 0.95
+    ) -> Iterator[Point]:
+        """Yield what was found at each point, in their order.
+
+        Parameters
+        ----------
+        measures : which ones; default: all.
+        level : of the intervals, by Student's t over the replications. Where these are draws of
+            one log the interval is as wide as they spread, however many there are.
+        """
+        names = self._chosen(measures)
+        for values, failed, good in self._by_point:
+            told = dict(zip(self.plan.keys, values, strict=True))
+            found = {
+                name: replicated_interval(numbers, self.is_resampled, level=level)
+                for name in names
+                if len(good) and np.isfinite(numbers := good[name].to_numpy()).all()
+            }
+            yield Point(told, len(good), failed, found)
+
+    def changes(
+        self,
+        baseline: Mapping[str, Value],
+        measures: Sequence[str] | None = None,
+        *,
+        level: float = 0.95,
+    ) -> Iterator[Point]:
+        """Yield how much each point differs from its baseline: -0.31 is 31 % less.
+
+        Replications are compared in pairs that share their random numbers, so that intervals are
+        much narrower than those of the points themselves.
+
+        Parameters
+        ----------
+        baseline : values of some keys, such as ``{"policy.name": "fcfs"}``: a point is compared
+            with the one that has these, and its own values of all other keys.
+        measures, level : as in `points`.
+        """
+        keys = self.plan.keys
+        names = self._chosen(measures)
+        known = {tuple(map(as_cell, values)): good for values, _, good in self._by_point}
+        for key in baseline:
+            if key not in keys:
+                near = did_you_mean(key, keys) or f"; varied are {', '.join(keys)}"
+                raise OptionError(f"baseline: '{key}' is not varied{near}")
+        for values, failed, good in self._by_point:
+            told = dict(zip(keys, values, strict=True))
+            base = tuple(as_cell(value) for value in {**told, **baseline}.values())
+            if base not in known:
+                other = ", ".join(f"{key}={value}" for key, value in baseline.items())
+                raise OptionError(f"baseline: no point has {other}; give values that were run")
+            pairs = good.index.intersection(known[base].index)
+            found = {}
+            for name in names if len(pairs) > 1 else ():
+                these, those = (rows.loc[pairs, name].to_numpy() for rows in (good, known[base]))
+                if np.isfinite(these).all() and np.isfinite(those).all() and those.all():
+                    found[name] = (
+                        resampled_interval(these / those - 1, level=level)
+                        if self.is_resampled
+                        else relative_change(these, those, level=level)
+                    )
+            yield Point(told, len(pairs), failed, found)
+
+    def _chosen(self, measures: Sequence[str] | None) -> Sequence[str]:
+        """Measures asked for, each of them one that there is."""
+        if measures is None or not self.measures:
+            return self.measures
+        for name in measures:
+            if name not in self.measures:
+                near = did_you_mean(name, self.measures) or f"; one is '{self.measures[0]}'"
+                raise OptionError(f"no measure is called '{name}'{near}")
+        return measures
+
+    @cached_property
+    def _by_point(self) -> list[tuple[tuple[Value, ...], int, pd.DataFrame]]:
+        """Of each point its values, how many runs failed, and those that did not."""
+        table = self.table.iloc[: self._planned]
+        runs = self.plan.by_name
+        found = []
+        for _, rows in table.groupby(
+            [spelt(runs[name].values) for name in table["run_id"]], sort=False
+        ):
+            good = rows[rows["status"] == DONE].set_index("replication", drop=False)
+            good.index.name = None
+            found.append((runs[rows["run_id"].iloc[0]].values, len(rows) - len(good), good))
+        return found
+
+    def as_dict(
+        self, measures: Sequence[str] | None = None, baseline: Mapping[str, Value] | None = None
+    ) -> dict[str, Any]:
+        """Return plain values, ready for JSON; with a baseline the changes against it too."""
+        told = [point.as_dict() for point in self.points(measures)]
+        if baseline:
+            for each, change in zip(told, self.changes(baseline, measures), strict=True):
+                each["changes"] = change.as_dict()["measures"]
+        return {
+            "folder": None if self.folder is None else str(self.folder),
+            "keys": list(self.plan.keys),
+            "runs": len(self.plan),
+            "done": self.done,
+            "failed": self.failed,
+            "new": self.new,
+            "interrupted": self.interrupted,
+            "errors": self.errors,
+            "points": told,
+        }

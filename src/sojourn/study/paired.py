@@ -1,0 +1,182 @@
+"""Comparisons under common random numbers: what a policy changes, replication by replication.
+
+Two policies that meet the same jobs have good and bad luck together. The difference of a pair has
+none of it left, so pairs tell policies apart that their intervals do not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import OptionError
+from ..workload.jobs import did_you_mean
+from ._samples import Floats, level_of, pairs, sample
+from .intervals import Interval, mean_interval
+from .ratios import ratio_interval
+
+__all__ = ["Comparison", "compare_pairs", "holm", "paired_difference", "relative_change"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What changes from a baseline to something else.
+
+    Parameters
+    ----------
+    name, baseline : what was compared.
+    difference : its mean less that of the baseline, in the unit of the measure.
+    change : the same as a share of the baseline's mean; -0.31 is 31 % less.
+    p : how often pairs without a difference would differ so much.
+    adjusted : the same if several comparisons are looked at together [holm1979].
+    """
+
+    name: str
+    baseline: str
+    difference: Interval
+    change: Interval
+    p: float
+    adjusted: float
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the difference is told from chance, all comparisons together."""
+        return self.adjusted < 1 - self.difference.level
+
+    def in_words(self, measure: str = "") -> str:
+        """Return the change in a sentence.
+
+        Parameters
+        ----------
+        measure : what is compared, such as ``mean wait``.
+        """
+        found, form = self.change, ".1%"
+        if not math.isfinite(found.half_width):
+            found, form = self.difference, ".4g"
+        what = f" {measure}" if measure else ""
+        if not self.is_significant:
+            ends = f"{found.low:+{form}} to {found.high:+{form}}"
+            told = f" in{what}" if measure else ""
+            return f"{self.name} and {self.baseline}: no difference{told} told from chance ({ends})"
+        size = f"{abs(found.estimate):{form}} ± {found.half_width:{form}}"
+        more = "more" if found.estimate > 0 else "less"
+        return f"{self.name}: {size} {more}{what} than {self.baseline}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return asdict(self)
+
+
+def paired_difference(values: ArrayLike, baseline: ArrayLike, *, level: float = 0.95) -> Interval:
+    """Estimate the mean difference of pairs, by Student's t.
+
+    Parameters
+    ----------
+    values, baseline : one number of each replication; row by row under the same random numbers.
+    level : of confidence.
+    """
+    these, those = pairs(values, baseline, ("values", "baseline"))
+    return replace(mean_interval(these - those, level=level), method="paired Student t")
+
+
+def relative_change(
+    values: ArrayLike, baseline: ArrayLike, *, level: float = 0.95, method: str = "fieller"
+) -> Interval:
+    """Estimate the change of a mean as a share of the baseline's: -0.31 is 31 % less.
+
+    Parameters
+    ----------
+    values, baseline, level : as in `paired_difference`.
+    method : of the ratio; see `ratio_interval`.
+
+    Examples
+    --------
+    >>> found = relative_change([7.0, 6.2, 7.9, 6.9], [10.0, 9.1, 11.2, 9.9])
+    >>> f"{found.estimate:.1%} ± {found.half_width:.1%}"
+    '-30.3% ± 1.6%'
+    """
+    these, those = pairs(values, baseline, ("values", "baseline"))
+    found = ratio_interval(these, those, level=level, method=method)
+    return replace(
+        found,
+        estimate=found.estimate - 1,
+        low=found.low - 1,
+        high=found.high - 1,
+        method=f"paired ratio, {found.method}",
+    )
+
+
+def holm(p: ArrayLike) -> Floats:
+    """Return p-values of comparisons that are looked at together [holm1979].
+
+    Calling those below alpha significant is wrong about any of them with probability alpha at the
+    most, however they depend on each other.
+
+    Parameters
+    ----------
+    p : p-value of each comparison alone.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    given = sample(p, "p", 0)
+    wrong = np.flatnonzero((given < 0) | (given > 1))
+    if wrong.size:
+        raise OptionError(f"p[{wrong[0]}] = {given[wrong[0]]:g}: a p-value lies in [0, 1]")
+    order = np.argsort(given, kind="stable")
+    weighted = given[order] * np.arange(given.size, 0, -1)
+    adjusted = np.empty_like(given)
+    adjusted[order] = np.minimum(np.maximum.accumulate(weighted), 1.0)
+    return adjusted
+
+
+def compare_pairs(
+    samples: Mapping[str, ArrayLike], baseline: str, *, level: float = 0.95
+) -> tuple[Comparison, ...]:
+    """Compare several policies with one of them.
+
+    Parameters
+    ----------
+    samples : by name, one number of each replication, all under the same random numbers.
+    baseline : name of the one that the others are compared with.
+    level : of confidence of each interval; the adjusted p-values hold for all together.
+    """
+    confidence = level_of(level)
+    if baseline not in samples:
+        near = did_you_mean(baseline, samples) or f"; there are {', '.join(samples)}"
+        raise OptionError(f"baseline '{baseline}': not among the samples{near}")
+    those = samples[baseline]
+    names = [name for name in samples if name != baseline]
+    differences = [paired_difference(samples[name], those, level=confidence) for name in names]
+    p = [_p_value(samples[name], those) for name in names]
+    return tuple(
+        Comparison(
+            name,
+            baseline,
+            difference,
+            relative_change(samples[name], those, level=confidence),
+            alone,
+            float(together),
+        )
+        for name, difference, alone, together in zip(names, differences, p, holm(p), strict=True)
+    )
+
+
+def _p_value(values: ArrayLike, baseline: ArrayLike) -> float:
+    """Two-sided p-value of Student's t for pairs."""
+    from scipy.special import stdtr
+
+    these, those = pairs(values, baseline, ("values", "baseline"))
+    gaps = these - those
+    n, mean = gaps.size, float(gaps.mean())
+    spread = float(gaps.std(ddof=1)) if n > 1 else math.nan
+    if n == 1 or mean == 0:
+        return 1.0
+    return 2 * float(stdtr(n - 1, -abs(mean) * math.sqrt(n) / spread)) if spread > 0 else 0.0

@@ -1,0 +1,91 @@
+"""Rows of a study as tables: columns in one order and of one type, each run once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .execute import DONE, Row
+from .plan import Plan, as_cell
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["as_table", "merged"]
+
+_TAIL = ("status", "error")
+
+
+def as_table(plan: Plan, rows: Sequence[Row]) -> pa.Table:
+    """Rows as columns: name, keys, replication, seed, measures, status, error."""
+    import pyarrow as pa
+
+    runs = [plan.by_name[row["run_id"]] for row in rows]
+    columns: dict[str, Any] = {"run_id": pa.array([run.run_id for run in runs], pa.string())}
+    for place, (key, kind) in enumerate(zip(plan.keys, plan.kinds, strict=True)):
+        cells = [as_cell(run.values[place]) for run in runs]
+        # What a column holds does not depend on which of its values are in a part.
+        columns[key] = pa.array([_as_text(cell) if kind is str else kind(cell) for cell in cells])
+    columns["replication"] = pa.array([run.replication for run in runs], pa.int64())
+    columns["seed"] = pa.array([run.seed for run in runs], pa.int64())
+    for name in dict.fromkeys(name for row in rows for name in row["measures"]):
+        values = [row["measures"].get(name) for row in rows]
+        columns[name] = pa.array(values, pa.float64(), from_pandas=False)
+    for name in _TAIL:
+        columns[name] = pa.array([row[name] for row in rows], pa.string())
+    return pa.table(columns)
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def merged(tables: Sequence[pa.Table], order: Iterable[str] | None) -> pa.Table:
+    """All rows, each once; one that is done counts, whatever failed before."""
+    import pyarrow as pa
+
+    if not tables:
+        return pa.table({"run_id": pa.array([], pa.string())})
+    whole = pa.concat_tables(_alike(tables))
+    chosen: dict[str, int] = {}
+    states = whole.column("status").to_pylist()
+    for place, name in enumerate(whole.column("run_id").to_pylist()):
+        if name not in chosen or (states[place] == DONE and states[chosen[name]] != DONE):
+            chosen[name] = place
+    first = [chosen.pop(name) for name in order or () if name in chosen]
+    rest = list(chosen.values()) if order is None else [chosen[name] for name in sorted(chosen)]
+    return whole.take(pa.array(first + rest, pa.int64())).combine_chunks()
+
+
+def _alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
+    """The tables with the columns of all of them, in the order of the whole."""
+    import pyarrow as pa
+
+    kinds: dict[str, Any] = {}
+    for table in tables:
+        for field in table.schema:
+            kinds[field.name] = _wider(kinds.get(field.name, field.type), field.type)
+    kinds = {name: kinds.pop(name) for name in list(kinds) if name not in _TAIL} | kinds
+    made = []
+    for table in tables:
+        columns = {}
+        for name, kind in kinds.items():
+            if name not in table.column_names:
+                columns[name] = pa.nulls(table.num_rows, kind)
+            elif pa.types.is_string(kind) and not pa.types.is_string(table.field(name).type):
+                texts = [_as_text(value) for value in table.column(name).to_pylist()]
+                columns[name] = pa.array(texts, kind)
+            else:
+                columns[name] = table.column(name).cast(kind)
+        made.append(pa.table(columns))
+    return made
+
+
+def _wider(one: Any, other: Any) -> Any:
+    import pyarrow as pa
+
+    if one == other:
+        return one
+    numbers = all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in (one, other))
+    return pa.float64() if numbers else pa.string()

@@ -1,0 +1,303 @@
+"""A scenario: one run described by a file, or by the values of its keys."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ..cluster import Cluster
+from ..policy import Control, Placement, Policy
+from ..result import Result
+from ..simulation import preload, simulate
+from ..workload import Jobs
+from ..workload.intake import machine_size
+from . import building, inputs, workloads
+from ._checks import problems
+from ._problems import Source, problem_of
+from ._reading import read_toml
+from ._sections import ASIDE, ScenarioKeys
+from ._setting import with_setting
+from ._toml import as_toml
+from .summaries import flat_summary
+
+__all__ = ["SCHEMA_FILE", "Scenario", "read_scenario", "scenario_of"]
+
+SCHEMA_FILE = "scenario.schema.json"
+"""Where a saved scenario says that its JSON Schema is: beside it, for editors."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What is simulated: a workload, a cluster, a policy, a control and a power model.
+
+    Made by `read_scenario` or `Scenario.from_mapping`.
+
+    Parameters
+    ----------
+    told : the keys that are set, as they were written.
+    keys : all keys, checked; quantities in s, W and GB.
+    folder : paths in it are relative to this one.
+    source : where it is from, for messages.
+    given_log : the log, cleaned, if it has been read before; see `with_log`.
+    """
+
+    told: Mapping[str, Any]
+    keys: ScenarioKeys = field(repr=False)
+    folder: Path = Path()
+    source: Source = field(default=Source(), repr=False, compare=False)
+    given_log: Jobs | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def from_mapping(
+        cls,
+        told: Mapping[str, Any],
+        folder: str | os.PathLike[str] = ".",
+        source: Source | None = None,
+    ) -> Scenario:
+        """Return a scenario from the values of its keys, as TOML has them.
+
+        Parameters
+        ----------
+        told : tables by name, such as ``{"workload": {"log": "log.swf"}}``.
+        folder : that paths are relative to.
+        source : where the values are from, for messages.
+
+        Raises
+        ------
+        OptionError
+            At the first key that is not known, or holds what it cannot hold.
+        """
+        plain, where = copy.deepcopy(dict(told)), source or Source()
+        try:
+            keys = ScenarioKeys.model_validate(plain)
+        except ValidationError as error:
+            raise problem_of(error, plain, where) from None
+        for key, problem in problems(keys, plain):
+            raise where.error(key, problem)
+        return cls(plain, keys, Path(folder), where)
+
+    def with_value(self, key: str, value: Any) -> Scenario:
+        """Return the scenario with another value of one key, such as ``control.k``."""
+        return self.with_values({key: value})
+
+    def with_values(self, values: Mapping[str, Any]) -> Scenario:
+        """Return the scenario with other values of some keys, which are checked together.
+
+        Parameters
+        ----------
+        values : by dotted key, such as ``{"control.low": 1e5, "control.high": "50 h"}``; an
+            element of a list as ``control.rates.1``. Text is taken as it is typed where the key
+            holds no text.
+        """
+        told, source = dict(self.told), Source(self.source.name)
+        for key, value in values.items():
+            told = with_setting(told, key, value, source)
+        made = Scenario.from_mapping(told, self.folder, source)
+        return made.with_log(self.given_log) if made._reads_as(self) else made
+
+    def _reads_as(self, other: Scenario) -> bool:
+        """Whether the log of another scenario is this one's, cleaned in the same way."""
+        workload, cluster = self.keys.workload, self.keys.cluster
+        sized = "too-wide" in (workload.rules or ())
+        return workload == other.keys.workload and not (sized and cluster != other.keys.cluster)
+
+    def value(self, key: str) -> Any:
+        """Return the value of a dotted key: as it is set, in basic units, or its default."""
+        found: Any = self.keys.model_dump()
+        try:
+            for step in key.split("."):
+                found = found[int(step)] if isinstance(found, list) else found[step]
+        except (LookupError, TypeError, ValueError):
+            raise self.source.error(tuple(key.split(".")), "is not set") from None
+        return found
+
+    def as_mapping(self) -> dict[str, Any]:
+        """Return the keys that are set, as they were written."""
+        return copy.deepcopy(dict(self.told))
+
+    def as_toml(self, folder: str | os.PathLike[str] | None = None) -> str:
+        """Return the scenario as TOML, to be saved in a folder; default: its own.
+
+        Paths are rewritten so that they lead to the same files from there.
+        """
+        there = self.folder if folder is None else Path(folder)
+        told = inputs.moved(self.told, self.folder, there)
+        return f"#:schema {SCHEMA_FILE}\n\n{as_toml(told)}"
+
+    @cached_property
+    def _resolved(self) -> ScenarioKeys:
+        return inputs.resolved(self.keys, self.folder)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Files that it depends on, by what they are: ``input`` (the log), ``cluster``, ..."""
+        return inputs.files_of(self._resolved)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of what is simulated, whatever the seed and wherever its files are.
+
+        Contents of files count, not their names; nor do titles, and what a run writes.
+        """
+        return inputs.digest_with_files(self._resolved.model_dump(exclude=set(ASIDE)), self.files)
+
+    @cached_property
+    def workload_digest(self) -> str:
+        """SHA-256 of what the jobs follow from besides the seed: equal where they are equal."""
+        workload = self._resolved.workload
+        told: dict[str, Any] = {"workload": workload.model_dump()}
+        if workload.model is not None or "too-wide" in (workload.rules or ()):
+            told["procs"] = self._procs
+        files = {name: path for name, path in self.files.items() if name in ("input", "events")}
+        return inputs.digest_with_files(told, files)
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy; a file of one's own is loaded."""
+        return building.make_policy(self._resolved.policy)
+
+    @cached_property
+    def placement(self) -> Placement:
+        """Which nodes a job gets."""
+        return building.make_placement(self._resolved.policy)
+
+    @cached_property
+    def control(self) -> Control:
+        """The service-rate control."""
+        return building.make_control(self._resolved.control)
+
+    @cached_property
+    def nodes(self) -> Cluster | None:
+        """The cluster of named nodes; None where processors are only counted."""
+        return building.make_nodes(self._resolved.cluster, strict=self.keys.workload.strict)
+
+    @property
+    def _procs(self) -> int | None:
+        return self.keys.cluster.procs if self.nodes is None else self.nodes.procs
+
+    def cluster_for(self, jobs: Jobs) -> Cluster:
+        """Return the machine on which these jobs run."""
+        if self.nodes is not None:
+            return self.nodes
+        procs = machine_size(jobs, self.keys.cluster.procs, "cluster.procs")
+        return Cluster.homogeneous(procs, power=building.make_power(self._resolved.power))
+
+    @property
+    def is_random(self) -> bool:
+        """Whether another seed gives another run."""
+        drawn = self.control.draws or self.placement.rule == "random"
+        return drawn or workloads.is_random(self.keys.workload)
+
+    def log(self) -> Jobs | None:
+        """Return the log, cleaned, before anything is drawn from it; None for a model."""
+        if self.keys.workload.model is not None:
+            return None
+        whole = self.keys.run.format == "swf"
+        return workloads.read_workload(self._resolved.workload, self._procs, whole=whole)
+
+    def with_log(self, log: Jobs | None) -> Scenario:
+        """Return the scenario with its log at hand, as `log` has read it: no file is needed."""
+        return replace(self, given_log=log)
+
+    def workload(self, seed: int | None = None) -> Jobs:
+        """Return the jobs: a log, blocks of it drawn anew, or those of a model.
+
+        Parameters
+        ----------
+        seed : of what is drawn; default: ``run.seed``. Scenarios with the same workload have the
+            same jobs for the same seed (common random numbers).
+        """
+        chosen = self.keys.run.seed if seed is None else seed
+        log = self.log() if self.given_log is None else self.given_log
+        return workloads.make_workload(self._resolved.workload, log, self._procs, chosen)
+
+    def preload(self) -> None:
+        """Load the compiled code that a run needs, or compile it."""
+        preload(
+            self.policy,
+            self.control,
+            named=self.nodes is not None,
+            events=self.keys.workload.events is not None,
+        )
+
+    def run(
+        self,
+        jobs: Jobs,
+        seed: int | None = None,
+        *,
+        record: bool = False,
+        decisions: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Result:
+        """Simulate jobs.
+
+        Parameters
+        ----------
+        jobs : as from `workload`.
+        seed : of a random control or placement; default: ``run.seed``.
+        record, decisions : keep the trajectory, and every decision with its reason.
+        progress : called with (jobs arrived, jobs) from time to time.
+        """
+        keys, cluster = self._resolved, self.cluster_for(jobs)
+        options = building.run_options(keys, named=cluster.is_named)
+        if cluster.is_named:
+            options["placement"] = self.placement
+        return simulate(
+            jobs,
+            cluster,
+            self.policy,
+            rate=self.control,
+            progress=progress,
+            record=record,
+            decisions=decisions,
+            clean=(),
+            events=workloads.read_external_events(keys.workload),
+            seed=keys.run.seed if seed is None else seed,
+            **options,
+        )
+
+    def summary(self, result: Result) -> dict[str, float]:
+        """Return every measure of a run as one number with a name, such as ``wait_mean``.
+
+        Names are those of a comparison where it has them; what a run does not have is left out.
+        """
+        return flat_summary(result.summary, self.control.rates)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is compiled or read, and the lines of the file."""
+        return {
+            "told": self.told,
+            "keys": self.keys,
+            "folder": self.folder.absolute(),
+            "source": Source(self.source.name),
+            "given_log": None,
+        }
+
+
+def scenario_of(given: Scenario | Mapping[str, Any] | str | os.PathLike[str]) -> Scenario:
+    """Return a scenario from what stands for it: itself, the values of its keys, or its file."""
+    if isinstance(given, Scenario):
+        return given
+    if isinstance(given, Mapping):
+        return Scenario.from_mapping(given)
+    return read_scenario(given)
+
+
+def read_scenario(path: str | os.PathLike[str]) -> Scenario:
+    """Read a scenario in TOML; files that it names are looked for relative to it.
+
+    Raises
+    ------
+    OptionError
+        When it is not TOML, has a key that is not known, or a value that its key cannot have:
+        with the line, the key and the nearest valid name.
+    """
+    told, source = read_toml(path)
+    return Scenario.from_mapping(told, Path(path).parent, source)

@@ -1,0 +1,36 @@
+"""The keys of a scenario as a JSON Schema, with which editors complete and check them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._sections import ScenarioKeys
+
+__all__ = ["scenario_schema"]
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def scenario_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a scenario file."""
+    told: dict[str, Any] = _plain(ScenarioKeys.model_json_schema(by_alias=False))
+    return {"$schema": _DRAFT, **told, "title": "sojourn scenario"}
+
+
+def _plain(schema: Any) -> Any:
+    """Leave out what TOML does not have (null) and what only repeats the name of a key."""
+    if isinstance(schema, list):
+        return [_plain(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {
+        name: _plain(value)
+        for name, value in schema.items()
+        if not (name == "title" and isinstance(value, str))
+        and not (name == "default" and (value is None or isinstance(value, dict)))
+    }
+    for word in ("anyOf", "oneOf"):
+        if word in kept:
+            ways = [each for each in kept.pop(word) if each != {"type": "null"}]
+            kept = {**ways[0], **kept} if len(ways) == 1 else {word: ways, **kept}
+    return kept

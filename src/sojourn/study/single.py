@@ -1,0 +1,89 @@
+"""One run of a scenario from beginning to end."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..cost import Clock, parse_carbon
+from ..output import Digest, Write, check_folder, provenance, write_run
+from ..result import Result
+from ..workload import Jobs
+from .scenario import Scenario
+
+__all__ = ["run_scenario"]
+
+
+def run_scenario(
+    scenario: Scenario,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    pictures: Callable[[Result], Mapping[str, Write]] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Run a scenario, and write to a folder what ``sojourn simulate`` writes.
+
+    Parameters
+    ----------
+    scenario : what to run; its table ``run`` says with which seed and what is written.
+    folder : for the results; None: nothing is written.
+    pictures : of a result, files by name and what draws each; asked where ``run.plots`` is set.
+    progress : called with (jobs arrived, jobs) from time to time.
+
+    Returns
+    -------
+    dict
+        The summary with its provenance, as in ``summary.json``.
+    """
+    wanted = scenario.keys.run
+    if folder is not None:
+        check_folder(folder)
+    # Whatever can be wrong is found before the log is read.
+    for part in ("policy", "placement", "control", "nodes"):
+        getattr(scenario, part)
+    files = scenario.files
+    digests = {name: Digest(path) for name, path in files.items()}
+    clock = [time.perf_counter()]
+    jobs = scenario.workload()
+    _check_cost(scenario, jobs)
+    clock.append(time.perf_counter())
+    result = scenario.run(
+        jobs,
+        record=wanted.trajectory and folder is not None,
+        decisions=wanted.decisions and folder is not None,
+        progress=progress,
+    )
+    clock.append(time.perf_counter())
+    origin = provenance("run", scenario.as_mapping(), wanted.seed) | {
+        name: {"path": path, "sha256": digests[name].hexdigest()} for name, path in files.items()
+    }
+    origin.setdefault("input", {"model": scenario.keys.workload.model})
+    origin["input"]["jobs"] = jobs.report.read
+    if result.cluster.report is not None:
+        told = result.cluster.report.as_dict()
+        origin.setdefault("cluster", {"path": scenario.keys.cluster.nodes, "sha256": None})
+        origin["cluster"] |= {key: told[key] for key in ("kind", "rows", "repaired", "refused")}
+    origin["scenario"] = scenario.digest
+    origin["seconds"] = {"read": clock[1] - clock[0], "simulate": clock[2] - clock[1]}
+    if folder is None:
+        return {**result.summary, "provenance": origin}
+    return write_run(
+        result,
+        folder,
+        format=wanted.format,
+        trajectory=wanted.trajectory,
+        extras=pictures(result) if wanted.plots and pictures is not None else {},
+        origin=origin,
+    )
+
+
+def _check_cost(scenario: Scenario, jobs: Jobs) -> None:
+    """Raise OptionError now for what could not be billed after the run."""
+    power = scenario.keys.power
+    if power.price is None and power.carbon is None and power.starts is None:
+        return
+    clock = Clock.of(jobs.header, power.starts)
+    if power.carbon is not None:
+        parse_carbon(scenario.files.get("carbon", power.carbon), clock)

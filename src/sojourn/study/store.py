@@ -1,0 +1,233 @@
+"""The runs of a study on disk: a folder of Parquet files to which rows are only ever added.
+
+Each file is written under another name and then renamed, so that it is there as a whole or not at
+all, whatever ends the process. No two have the same name, and a row that is there twice counts
+once: adding is the same in any order and any number of times. At the end all are put into one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import platform
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import OptionError, RunError
+from ..output import as_json, check_folder, staged
+from .execute import DONE, Row
+from .plan import Plan
+from .rows import as_table, merged
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["RUNS", "Store", "read_runs"]
+
+RUNS, STUDY, SCENARIO, LOCK = "runs", "study.json", "scenario.toml", ".lock"
+
+_BELONGS = ("scenario", "seed", "keys", "version")
+"""What all runs of a folder have in common."""
+
+
+class Store:
+    """Keeps the runs of a study, in a folder that no other process writes to meanwhile.
+
+    Parameters
+    ----------
+    folder : made if it is not there; None keeps the rows in memory alone.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None) -> None:
+        self._folder = None if folder is None else Path(folder)
+        self._tables: list[pa.Table] = []
+        self._parts: list[Path] = []
+        self._lock: int | None = None
+
+    def __enter__(self) -> Store:
+        if self._folder is None:
+            return self
+        check_folder(self._folder)
+        try:
+            self._runs.mkdir(parents=True, exist_ok=True)
+            self._lock = _lock(self._folder / LOCK)
+            for left in self._runs.glob(".*.tmp.parquet"):
+                left.unlink(missing_ok=True)
+        except OSError as error:
+            raise OptionError(
+                f"{self._folder}: cannot be written ({error.strerror}); name another folder"
+            ) from None
+        try:
+            self._parts = _parts(self._runs)
+            self._tables = [_read(part) for part in self._parts]
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let other processes write to the folder."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    @property
+    def _runs(self) -> Path:
+        assert self._folder is not None
+        return self._folder / RUNS
+
+    def begin(self, told: Mapping[str, Any], scenario: str) -> None:
+        """Write what the study is; an error if the folder holds another one."""
+        if self._folder is None:
+            return
+        path = self._folder / STUDY
+        if path.exists():
+            _check_same(path, told, empty=not self._tables)
+        with staged(self._folder) as place:
+            place(STUDY).write_text(as_json(told) + "\n", encoding="utf-8")
+            place(SCENARIO).write_text(scenario, encoding="utf-8")
+
+    def write_json(self, name: str, told: Mapping[str, Any]) -> None:
+        """Write a file beside the runs."""
+        if self._folder is not None:
+            with staged(self._folder) as place:
+                place(name).write_text(as_json(told) + "\n", encoding="utf-8")
+
+    def finished(self, *, failed: bool = True) -> set[str]:
+        """Return the names of the runs that are there; `failed` ones among them or not."""
+        found: set[str] = set()
+        for table in self._tables:
+            names = table.column("run_id").to_pylist()
+            states = table.column("status").to_pylist()
+            found.update(n for n, s in zip(names, states, strict=True) if failed or s == DONE)
+        return found
+
+    def add(self, plan: Plan, rows: Sequence[Row]) -> None:
+        """Keep the rows of some runs of a plan: on disk when this returns."""
+        import pyarrow.parquet as pq
+
+        table = as_table(plan, rows)
+        if self._folder is not None:
+            self._parts.append(_write(table, self._runs, pq))
+        self._tables.append(table)
+
+    def table(self, order: Iterable[str] | None) -> pa.Table:
+        """Return all rows, each once: those named in that order, then others by name.
+
+        Without an order they are as they were found.
+        """
+        return merged(self._tables, order)
+
+    def compact(self, order: Iterable[str]) -> pa.Table:
+        """Put all rows into one file, and return them as `table` does."""
+        import pyarrow.parquet as pq
+
+        whole = self.table(order)
+        if self._folder is not None and self._tables:
+            if len(self._parts) == 1 and self._tables[0].equals(whole):
+                return whole
+            former = self._parts
+            # Only files that have been read go: what another process may have added stays.
+            self._parts = [_write(whole, self._runs, pq)]
+            for part in former:
+                part.unlink(missing_ok=True)
+        self._tables = [whole]
+        return whole
+
+
+def read_runs(folder: str | os.PathLike[str]) -> pa.Table:
+    """Return the rows of a study's folder, each once, also while the study goes on."""
+    runs = Path(folder) / RUNS
+    if not runs.is_dir():
+        raise OptionError(f"{folder}: no study is here ('{RUNS}' is missing); name its folder")
+    return merged([_read(part) for part in _parts(runs)], None)
+
+
+def _parts(runs: Path) -> list[Path]:
+    return sorted(path for path in runs.glob("*.parquet") if not path.name.startswith("."))
+
+
+def _read(part: Path) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        # As a file, not as a dataset of one: the name of a folder adds no columns.
+        with pq.ParquetFile(part) as file:
+            table = file.read()
+    except (OSError, pa.ArrowException) as error:
+        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        raise OptionError(
+            f"{part}: cannot be read ({reason}); remove it, and its runs are done again"
+        ) from None
+    if not {"run_id", "status"} <= set(table.column_names):
+        raise OptionError(f"{part}: not the runs of a study; remove it or name another folder")
+    return table
+
+
+def _write(table: pa.Table, runs: Path, pq: Any) -> Path:
+    name = f"part-{uuid.uuid4().hex}.parquet"
+    with staged(runs) as place:
+        path = place(name)
+        pq.write_table(table, path, compression="lz4")
+        # The contents before the name: else a machine that loses power may have the name alone.
+        with open(path, "rb+") as file:
+            os.fsync(file.fileno())
+    return runs / name
+
+
+def _lock(path: Path) -> int:
+    """Take hold of a folder until the process ends, however it ends."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        with contextlib.suppress(OSError):
+            holder = os.read(handle, 200).decode(errors="replace").strip()
+        os.close(handle)
+        raise RunError(
+            f"{path.parent}: {holder or 'another process'} is writing to this study; wait until "
+            "it ends, or name another folder"
+        ) from None
+    except OSError:
+        # A file system without locks: files that never share a name cannot harm each other.
+        return handle
+    os.truncate(handle, 0)
+    os.write(handle, f"process {os.getpid()} on {platform.node()}\n".encode())
+    return handle
+
+
+def _check_same(path: Path, told: Mapping[str, Any], *, empty: bool) -> None:
+    """Raise OptionError where a folder is not of sojourn, or has runs of another study."""
+    try:
+        former = json.loads(path.read_text(encoding="utf-8"))
+        differing = [
+            name for name in _BELONGS if _unordered(former[name]) != _unordered(told[name])
+        ]
+    except (OSError, ValueError, LookupError, TypeError):
+        raise OptionError(f"{path}: not written by sojourn; name another folder") from None
+    if differing and not empty:
+        name = differing[0]
+        what = "another scenario" if name == "scenario" else f"{name} {_words(former[name])}"
+        raise OptionError(
+            f"{path.parent}: holds a study with {what}, not {_words(told[name])}; "
+            "name another folder"
+        )
+
+
+def _unordered(value: Any) -> Any:
+    return sorted(value) if isinstance(value, list) else value
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    text = str(value)
+    return text if len(text) < 64 else f"{text[:12]}..."

@@ -1,0 +1,169 @@
+"""The jobs of a scenario: a log, blocks of it drawn anew, or a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import LogError, OptionError
+from ..external import before_cleaning, load_events
+from ..workload import EventStream, ExternalEvents, Jobs, clean
+from ..workload.estimates import apply_estimates
+from ..workload.generate import generate
+from ..workload.intake import SIMULATED, chosen_rules, cleaned, machine_size, read_jobs
+from ..workload.lublin import lublin
+from ..workload.spec import interarrival_for, parse_time, parse_width
+from ._workload_keys import OF_LOGS, WorkloadKeys
+from .inputs import Stamp, stamp_of
+
+__all__ = [
+    "is_random",
+    "make_workload",
+    "read_external_events",
+    "read_workload",
+]
+
+_BLOCKS = 1 << 20
+
+
+def is_random(keys: WorkloadKeys) -> bool:
+    """Whether another seed makes other jobs."""
+    drawn = keys.estimates not in (None, "exact") and isinstance(keys.estimates, str)
+    return keys.model is not None or keys.resample is not None or drawn
+
+
+def make_workload(keys: WorkloadKeys, log: Jobs | None, procs: int | None, seed: int) -> Jobs:
+    """Return the jobs of a scenario.
+
+    Parameters
+    ----------
+    keys : what is asked for.
+    log : as from `read_workload`; None for a model.
+    procs : processors of the machine, for a model.
+    seed : of the model, or of the blocks that are drawn.
+    """
+    if log is None:
+        jobs = _drawn(keys, procs, seed)
+    else:
+        jobs = log
+        if keys.resample is not None:
+            from .resample import resample_blocks
+
+            jobs = resample_blocks(jobs, by=keys.resample, seed=_stream(seed))
+        if keys.estimates is not None:
+            jobs = apply_estimates(jobs, keys.estimates, seed=seed)
+    if keys.growth != 1.0:
+        from ..capacity.planning import grown
+
+        jobs = grown(jobs, keys.growth)
+    return jobs
+
+
+def _stream(seed: int) -> int:
+    """A seed for blocks: the coins of a control are drawn from the seed itself."""
+    drawn = np.random.SeedSequence(seed, spawn_key=(_BLOCKS,)).generate_state(1, np.uint64)
+    return int(drawn[0] >> np.uint64(1))
+
+
+def read_workload(keys: WorkloadKeys, procs: int | None, *, whole: bool = False) -> Jobs:
+    """Return the log of a scenario, cleaned.
+
+    Parameters
+    ----------
+    keys : what is asked for, with a path that leads there.
+    procs : processors of the machine; None: those of the log.
+    whole : keep all of its columns, not only those that a run looks at.
+    """
+    text = repr(keys.model_dump(include={"log", "events", *OF_LOGS} - {"resample"}))
+    size = procs if "too-wide" in (keys.rules or ()) else None
+    stamps = (stamp_of(keys.log or ""), stamp_of(keys.events or ""))
+    events = read_external_events(keys)
+    if keys.resample is not None and events is not None and _names_jobs(events):
+        raise OptionError(
+            f"{keys.events}: events of jobs, of which workload.resample makes others; leave "
+            "either of them out"
+        )
+    return _cleaned_log(_Asked(text, keys), size, stamps, whole)
+
+
+def read_external_events(keys: WorkloadKeys) -> ExternalEvents | EventStream | None:
+    """Return the external events of a scenario, if it has any."""
+    return None if keys.events is None else _events(keys.events, stamp_of(keys.events))
+
+
+@lru_cache(maxsize=2)
+def _events(path: str, stamp: Stamp) -> ExternalEvents | EventStream:
+    return load_events(path)
+
+
+def _names_jobs(events: ExternalEvents | EventStream) -> bool:
+    return isinstance(events, EventStream) or any(row.job is not None for row in events.rows)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of a log, and the keys that say it."""
+
+    text: str
+    keys: WorkloadKeys = field(compare=False)
+
+
+# Replications of a study draw their blocks from one log, which is read once in a process.
+@lru_cache(maxsize=2)
+def _cleaned_log(
+    asked: _Asked, procs: int | None, stamps: tuple[Stamp, Stamp], whole: bool
+) -> Jobs:
+    keys = asked.keys
+    jobs = read_jobs(
+        Path(keys.log or ""),
+        keys.format,
+        columns=keys.columns,
+        strict=keys.strict,
+        width=keys.width,
+    )
+    jobs = _sliced(jobs, keys)
+    events = read_external_events(keys)
+    if events is not None:
+        jobs = before_cleaning(jobs, events)
+    rules = chosen_rules(keys.rules, keep_zero=keys.keep_zero)
+    size = machine_size(jobs, procs, "cluster.procs") if "too-wide" in rules else None
+    left = cleaned(jobs, size, rules, strict=keys.strict)
+    return left if whole else left.only(SIMULATED)
+
+
+def _sliced(jobs: Jobs, keys: WorkloadKeys) -> Jobs:
+    """The part of a log that is asked for, as if there were no more in it."""
+    kept = jobs
+    if keys.since is not None:
+        kept = kept[kept.submit >= keys.since]
+    if keys.until is not None:
+        kept = kept[kept.submit < keys.until]
+    if keys.first is not None:
+        kept = kept[: keys.first]
+    if len(kept) == len(jobs):
+        return jobs
+    if not len(kept):
+        raise LogError(jobs.source, "no job is in that part of the log; check since and until")
+    return kept.replace(report=replace(jobs.report, read=len(kept), kept=len(kept)))
+
+
+def _drawn(keys: WorkloadKeys, procs: int | None, seed: int) -> Jobs:
+    size = keys.procs or procs
+    if size is None:
+        raise OptionError(f"workload.model = '{keys.model}': for how many? give cluster.procs")
+    estimates = keys.estimates or "exact"
+    if keys.model == "lublin":
+        jobs = lublin(
+            keys.jobs, size, load=keys.load, seed=seed, parameters=keys.type, estimates=estimates
+        )
+    else:
+        work, widths = parse_time(keys.work), parse_width(keys.widths, size)
+        mean = None if keys.load is None else interarrival_for(keys.load, work, widths, size)
+        gaps = parse_time(keys.interarrival, mean=mean)
+        jobs = generate(keys.jobs, gaps, work, widths, seed=seed, servers=size)
+        if estimates != "exact":
+            jobs = apply_estimates(jobs, estimates, seed=seed)
+    return clean(jobs, procs=procs or size)

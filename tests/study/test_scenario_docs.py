@@ -1,0 +1,69 @@
+"""The page of scenario files has every key, the examples run, and nothing heavy is imported."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from sojourn.cli import app
+from sojourn.study import read_scenario, run_scenario
+from sojourn.study._sections import ConstraintKeys, ScenarioKeys
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "reference" / "scenario.md").read_text(encoding="utf-8")
+EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
+
+
+def rows(section: str) -> list[list[str]]:
+    """Cells of the tables below a heading."""
+    text = PAGE.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    return [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in text.splitlines()
+        if line.startswith("| `")
+    ]
+
+
+@pytest.mark.parametrize("section", ["workload", "cluster", "policy", "control", "power", "run"])
+def test_every_key_is_on_the_page(section):
+    table = ScenarioKeys.model_fields[section].annotation
+    names = [cells[0].strip("` ") for cells in rows(section)]
+    wanted = list(table.model_fields)
+    if section == "policy":
+        wanted += ConstraintKeys.model_fields
+    assert sorted(names) == sorted(wanted)
+    assert all(f"`{name}`" in PAGE for name in ScenarioKeys.model_fields if name in names)
+
+
+def test_every_option_of_simulate_has_its_key():
+    named = set(re.findall(r"`(--[a-z-]+)`", PAGE))
+    command = typer.main.get_command(app).commands["simulate"]
+    flags = {flag for each in command.params for flag in (*each.opts, *each.secondary_opts)}
+    without = {"--out", "--json", "--save-scenario", "--trajectory", "--no-whole-nodes", "--help"}
+    assert {flag for flag in flags if flag.startswith("--")} - without <= named
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example(path):
+    scenario = read_scenario(path)
+    few = scenario.with_value("workload.jobs", 100)
+    assert run_scenario(few)["jobs"] == 100
+    assert scenario.keys.question
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) >= 2
+
+
+def test_the_command_line_stays_light():
+    code = (
+        "import sys, sojourn.cli, sojourn.study;"
+        "heavy = {'numba', 'pandas', 'pyarrow', 'scipy', 'pydantic', 'numpy'} & set(sys.modules);"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
