@@ -1,0 +1,262 @@
+"""The question of a page, and its answer in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..report.style import duration, number
+from .points import LEVEL, Points
+from .subjects import Comparison, Run, Study
+from .words import listed, measure, plural, told
+
+if TYPE_CHECKING:
+    from ..study.intervals import Interval
+
+__all__ = ["Answer", "answer_comparison", "answer_run", "answer_study"]
+
+_NAMED = 3
+"""Points that are called by their names in a sentence."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a reader in a hurry takes away.
+
+    Parameters
+    ----------
+    title : of the page.
+    question : what was asked.
+    sentences : the answer; the first of them stands alone.
+    """
+
+    title: str
+    question: str
+    sentences: tuple[str, ...]
+
+
+def _machine(run: Run) -> str:
+    nodes = run.summary.get("nodes")
+    procs = plural(run.procs, "processor")
+    return procs if nodes is None else f"{plural(int(nodes), 'node')} ({procs})"
+
+
+def _jobs_of(run: Run) -> str:
+    """What the jobs are, by the name of their file."""
+    origin = run.summary.get("provenance", {})
+    path = origin.get("input", {}).get("path") or origin.get("options", {}).get("log")
+    count = plural(int(run.summary.get("jobs", run.jobs["job"].size)), "job")
+    return f"the {count} of {Path(str(path)).name}" if path else f"{count}"
+
+
+def answer_run(run: Run, intervals: Mapping[str, Interval]) -> Answer:
+    """Answer how a run went; `intervals` are those that it tells, by measure."""
+    summary = run.summary
+    more = []
+    if "utilisation" in summary:
+        busy = f"{_valued('utilisation', summary['utilisation'], intervals)} of the machine is busy"
+        bill = summary.get("energy", {}).get("total_kwh") or 0.0
+        power = f", and the energy is {_valued('energy_kwh', bill, intervals)}" if bill else ""
+        more.append(f"{busy}{power}.")
+    lost = [
+        f"{plural(int(summary.get(key, 0)), 'job')} {words}"
+        for key, words in (("killed", "killed at the limit"), ("unaccepted", "not accepted"))
+        if summary.get(key)
+    ]
+    if lost:
+        more.append(f"Mind: {listed(lost)}.")
+    options = summary.get("provenance", {}).get("options", {})
+    return Answer(
+        str(options.get("title") or f"{summary['policy']} on {_machine(run)}"),
+        str(
+            options.get("question")
+            or f"How does {summary['policy']} serve {_jobs_of(run)} on {_machine(run)}?"
+        ),
+        (_waits(summary["wait"], intervals), *more, _once(intervals)),
+    )
+
+
+def _once(intervals: Mapping[str, Interval]) -> str:
+    if intervals:
+        return "One run: its intervals are from batches of its own jobs, and know of no others."
+    return "One run: this holds for these jobs alone."
+
+
+def _waits(wait: Mapping[str, Any], intervals: Mapping[str, Interval]) -> str:
+    if wait.get("median") is None or wait.get("p95") is None:
+        return "No job could be served."
+    half = f"at most {duration(wait['median'])}" if wait["median"] > 0 else "not at all"
+    return (
+        f"Jobs wait {_valued('wait_mean', wait.get('mean'), intervals)} on average: half of them "
+        f"{half}, 95 % of them at most {duration(wait['p95'])}."
+    )
+
+
+def _valued(name: str, value: Any, intervals: Mapping[str, Interval]) -> str:
+    if name in intervals:
+        return told(measure(name), intervals[name])
+    return measure(name).text(float("nan") if value is None else float(value))
+
+
+def _extreme(points: Points, name: str) -> str:
+    return f"{'lowest' if points.lower(name) else 'highest'} {measure(name).label}"
+
+
+def _change(points: Points, name: str, point: int, base: int) -> tuple[str, bool]:
+    """Say by how much a measure differs between two points, and tell whether that is certain."""
+    found = points.change(name, point, base)
+    if found is None or not np.isfinite(found.estimate):
+        return "", True
+    where = points.names[base]
+    if found.estimate == 0 and not found.half_width > 0:
+        return f"as at {where}", True
+    size = f"{_digits(found.estimate)} % {_word(found.estimate)} than {where}"
+    if not np.isfinite([found.low, found.high]).all():
+        return size, True
+    level = f"{100 * found.level:.3g} % interval"
+    if found.low <= 0 <= found.high:
+        ends = f"{_signed(found.low)} to {_signed(found.high)} %"
+        return f"which cannot be told from that of {where} ({level} of the change {ends})", False
+    ends = " to ".join(_digits(end) for end in sorted((found.low, found.high), key=abs))
+    return f"{size} ({level} {ends} %)", True
+
+
+def _word(change: float) -> str:
+    return "less" if change < 0 else "more"
+
+
+def _digits(share: float) -> str:
+    return number(100 * abs(share))
+
+
+def _signed(share: float) -> str:
+    return f"{'+' if share > 0 else '−' if share < 0 else ''}{_digits(share)}"
+
+
+def _best_sentences(points: Points) -> list[str]:
+    """One sentence per objective: where it is best, how good, and against what."""
+    words = len(points.varying) == 1 and "=" not in points.names[0]
+    form = "{where} has the {what}" if words else "The {what} is at {where}"
+    if points.front:
+        form = "The {what} of the front is at {where}"
+    sentences = _ends(points) if points.front else []
+    for name in points.objectives:
+        best = points.best(name)
+        if best is None:
+            continue
+        worst = points.best(name, worst=True)
+        base = worst if points.front or best == 0 else 0
+        change, certain = "", True
+        if base is not None and base != best:
+            change, certain = _change(points, name, best, base)
+        what = form.format(what=_extreme(points, name), where=points.names[best])
+        value = told(measure(name), points.intervals[name][best])
+        sentence = f"{what}: {value}" + (f", {change}." if change else ".")
+        sentences.append(sentence + _rivals(points, name, best, None if certain else base))
+    return sentences
+
+
+def _ends(points: Points) -> list[str]:
+    """Say between which values a front of two measures leaves the choice."""
+    if len(points.objectives) != 2 or len(points.front) < 2:
+        return []
+    one, other = (points.best(name) for name in points.objectives)
+    if one is None or other is None:
+        return []
+    parts = []
+    for name in points.objectives:
+        what, found = measure(name), points.intervals[name]
+        parts.append((what.label, f"from {told(what, found[one])} to {told(what, found[other])}"))
+    (first, its), (second, theirs) = parts
+    return [
+        f"{len(points.front):,} points are worth choosing from: between them the {first} goes "
+        f"{its}, and the {second} {theirs}."
+    ]
+
+
+def _rivals(points: Points, name: str, best: int, named: int | None) -> str:
+    """Say which points may be as good as the one that came out best, besides one named before."""
+    if points.front or len(points) == 2:
+        return ""
+    rivals, every = points.rivals(name, best)
+    left = [i for i in rivals if i != named]
+    others = len(points) - 1
+    if not rivals:
+        level = f"{100 * LEVEL:.3g} % confidence"
+        return f" It is the best of all {len(points):,} with {level}." if every else ""
+    if len(rivals) == others > _NAMED:
+        return f" None of the other {others:,} can be told from it."
+    if len(left) > _NAMED:
+        return f" {len(left):,} of the other {others:,} cannot be told from it."
+    either = " either" if len(left) < len(rivals) else ""
+    return (
+        f" {listed(points.names[i] for i in left)} cannot be told from it{either}." if left else ""
+    )
+
+
+def answer_comparison(comparison: Comparison, points: Points) -> Answer:
+    """Answer which run of a comparison is best."""
+    first = comparison.runs[0]
+    sentences = _best_sentences(points)
+    return Answer(
+        f"{plural(len(comparison.runs), 'policy', 'policies')} on {_machine(first)}",
+        f"Which of {listed(run.name for run in comparison.runs)} serves {_jobs_of(first)} best "
+        f"on {_machine(first)}?",
+        (
+            *(sentences or ["All runs are alike."]),
+            "One run each: what has no interval holds for these jobs alone.",
+        ),
+    )
+
+
+def answer_study(study: Study, points: Points) -> Answer:
+    """Answer what a study found."""
+    aims = listed(measure(name).label for name in points.objectives)
+    varied = listed(points.varying) or "the draw of the jobs"
+    built = f"How {'do' if len(points.objectives) > 1 else 'does'} {aims} depend on {varied}?"
+    question = study.facts.get("question") or study.settings.get("question") or built
+    title = study.facts.get("title") or study.settings.get("title") or f"Study of {varied}"
+    sentences = _best_sentences(points) if len(points) > 1 else _plain_sentences(points)
+    return Answer(str(title), str(question), (*sentences, *_extent(study, points)))
+
+
+def _plain_sentences(points: Points) -> list[str]:
+    return [
+        f"The {measure(name).label} is {told(measure(name), points.intervals[name][0])}."
+        for name in points.objectives
+    ]
+
+
+def _extent(study: Study, points: Points) -> list[str]:
+    """Say how many runs this is from, and what is missing."""
+    states = study.runs["status"]
+    done, failed = int((states == "done").sum()), int((states == "failed").sum())
+    counts = [each.size for each in points.replications]
+    each = plural(counts[0], "replication")
+    if min(counts) < max(counts):
+        each = f"{min(counts):,} to {max(counts):,} replications"
+    sentences = [f"{plural(done, 'run')} at {plural(len(points), 'point')}, {each} each."]
+    if points.front:
+        sentences = [
+            f"The front has {len(points.front):,} of the {plural(len(points), 'point')} that were "
+            f"looked at, in {plural(done, 'run')}."
+        ]
+    elif not points.several:
+        sentences.append("Nothing is known of the spread: differences hold for these jobs alone.")
+    if failed:
+        sentences.append(f"{plural(failed, 'failed run')} {_are(failed)} left out.")
+    missing = (study.asked or 0) - done - failed
+    if missing > 0:
+        sentences.append(
+            f"The study is not finished: {missing:,} of {study.asked:,} runs {_are(missing)} "
+            "missing."
+        )
+    return [" ".join(sentences)]
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

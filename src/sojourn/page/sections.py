@@ -1,0 +1,266 @@
+"""Pages of a run, a comparison and a study: which numbers, tables and charts, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..report.style import number
+from .aggregate import jain_index
+from .answers import answer_comparison, answer_run, answer_study
+from .charts import describe_distribution, describe_points, describe_users
+from .classes import by_user, by_width, of_user, of_width
+from .collect import intervals_of_run, points_of_runs, points_of_study
+from .methods import cited, methods_of
+from .pack import Packer
+from .parts import Figure, Page, Section, Table
+from .points import Points
+from .provenance import provenance_of
+from .subjects import Comparison, Run, Study
+from .tables import table_of_classes, table_of_failures, table_of_points, table_of_run
+from .timeline import describe_timeline
+from .words import between, listed, measure, percent, plural
+
+if TYPE_CHECKING:
+    from ..study.intervals import Interval
+
+__all__ = ["page_of"]
+
+_USERS = 15
+
+
+def page_of(subject: Run | Comparison | Study, packer: Packer) -> Page:
+    """Return the page of what a folder holds; its arrays go to the packer."""
+    if isinstance(subject, Study):
+        return _page_of_study(subject, packer)
+    if isinstance(subject, Comparison):
+        return _page_of_comparison(subject, packer)
+    return _page_of_run(subject, packer)
+
+
+def _page_of_run(run: Run, packer: Packer) -> Page:
+    intervals = intervals_of_run(run)
+    charts = {"timeline": describe_timeline([run], packer)}
+    charts |= _distribution_charts([run])
+    sections = [_over_time([run]), _distributions([run], [table_of_run(run)])]
+    users = _users(run, charts)
+    sections.append(users)
+    methods = methods_of(run, interval=bool(intervals), fairness=bool(users.figures))
+    return Page(
+        answer_run(run, intervals),
+        _tiles(run, intervals),
+        sections,
+        charts,
+        methods,
+        cited(methods),
+        provenance_of(run),
+    )
+
+
+def _page_of_comparison(comparison: Comparison, packer: Packer) -> Page:
+    points, runs = points_of_runs(comparison), comparison.runs
+    charts = {
+        "tradeoff": describe_points(points, packer, curves=False),
+        "timeline": describe_timeline(runs, packer),
+        **_distribution_charts(runs),
+    }
+    methods = methods_of(comparison, interval=bool(points.alone), fairness=False)
+    caption = f"All runs, 95 % intervals where one run tells them, and changes from {runs[0].name}"
+    return Page(
+        answer_comparison(comparison, points),
+        [],
+        [
+            _trade_off((), table_of_points(points, range(len(points)), caption)),
+            _over_time(runs),
+            _distributions(runs, []),
+        ],
+        charts,
+        methods,
+        cited(methods),
+        provenance_of(comparison),
+    )
+
+
+def _page_of_study(study: Study, packer: Packer) -> Page:
+    points = points_of_study(study)
+    charts: dict[str, Any] = {"tradeoff": describe_points(points, packer, curves=False)}
+    sections = [_trade_off(_search(study, points))]
+    if len(points) > 1:
+        charts["curves"] = describe_points(points, packer, curves=True)
+        text = "How a measure changes with what was varied."
+        sections.append(Section("varied", "What was varied", (text,), (Figure("curves", text),)))
+    sections.append(Section("points", "In numbers", (), (), _numbers(points)))
+    if (study.runs["status"] == "failed").any():
+        table = table_of_failures(study, list(study.keys))
+        sections.append(Section("failed", "Runs that failed", (), (), (table,)))
+    methods = methods_of(study, interval=points.several, fairness=False, confirmed=points.confirmed)
+    return Page(
+        answer_study(study, points),
+        _best_tiles(points),
+        sections,
+        charts,
+        methods,
+        cited(methods),
+        provenance_of(study),
+        study.scenario,
+    )
+
+
+def _numbers(points: Points) -> list[Table]:
+    """All points; those of a front first."""
+    every = range(len(points))
+    if not points.front:
+        caption = "All points, with 95 % intervals"
+        if not points.several:
+            caption = (
+                "All points, one replication each and so without intervals, and changes from "
+                f"{points.names[0]}"
+            )
+        return [table_of_points(points, every, caption)]
+    fresh = " from replications that the search has not seen" if points.confirmed else ""
+    front = f"The front, with 95 % intervals{fresh}" if points.several else "The front"
+    rest = [i for i in every if i not in points.front]
+    tables = [table_of_points(points, sorted(points.front), front)]
+    if rest:
+        caption = "Other points"
+        if points.several:
+            caption += ", with 95 % intervals from the replications of the search"
+        tables.append(table_of_points(points, rest, caption))
+    return tables
+
+
+def _search(study: Study, points: Points) -> list[str]:
+    """What a search found, in a sentence."""
+    found = study.front.get("hypervolume_interval")
+    if not points.front or not found:
+        return []
+    worst = listed(
+        measure(name).text(float(value))
+        for name, value in zip(points.objectives, study.front.get("reference", ()), strict=False)
+    )
+    ends = ""
+    if found.get("low") is not None and found.get("high") is not None:
+        ends = f" ({100 * found['level']:.3g} % interval {number(found['low'])} to "
+        ends += f"{number(found['high'])})"
+    return [
+        f"The hypervolume of the front up to {worst} is {number(found['estimate'])}{ends}, in the "
+        "product of the units in which measures are kept."
+    ]
+
+
+def _tiles(run: Run, intervals: Mapping[str, Interval]) -> list[tuple[str, str, list[str]]]:
+    summary = run.summary
+    served = int(summary.get("completed", 0)) + int(summary.get("killed", 0))
+    tiles = [("jobs served", f"{served:,}", [f"on {run.procs:,} processors"])]
+    energy = summary.get("energy", {})
+    for name, value, note in (
+        ("wait_mean", summary["wait"].get("mean"), ""),
+        ("wait_p95", summary["wait"].get("p95"), ""),
+        ("bounded_slowdown_mean", summary.get("bounded_slowdown", {}).get("mean"), ""),
+        ("utilisation", summary.get("utilisation"), ""),
+        ("makespan", summary.get("makespan"), "first submit to last end"),
+        ("energy_kwh", energy.get("total_kwh") or None, ""),
+        ("cost", energy.get("cost"), str(energy.get("currency") or "")),
+        ("carbon_kg", energy.get("carbon_kg"), ""),
+    ):
+        if value is not None:
+            what = measure(name)
+            notes = [note] if note else []
+            if name in intervals:
+                notes.append(f"95 % interval {between(what, intervals[name])}")
+            tiles.append((what.label, what.text(float(value)), notes))
+    return tiles
+
+
+def _best_tiles(points: Points) -> list[tuple[str, str, list[str]]]:
+    tiles = []
+    for name in points.objectives:
+        best = points.best(name)
+        if best is not None:
+            what, found = measure(name), points.intervals[name][best]
+            end = "lowest" if points.lower(name) else "highest"
+            label = f"{end} {what.label}" if len(points) > 1 else what.label
+            ends = between(what, found)
+            notes = [f"95 % interval {ends}"] if ends else ["one replication, no interval"]
+            if len(points) > 1:
+                notes.append(f"at {points.names[best]}")
+            tiles.append((label, what.text(found.estimate), notes))
+    return tiles
+
+
+def _over_time(runs: Sequence[Run]) -> Section:
+    hint = (
+        "Drag to zoom, double-click to see everything again. Zoomed out, neighbouring jobs are "
+        "averaged; zoomed in, single jobs appear."
+    )
+    label = "Who ran on which servers, and over time busy processors, jobs waiting and power"
+    caption = (
+        "Servers without names are numbered after the run: a job takes the lowest gap that holds "
+        "it whole, else the lowest free servers in several blocks."
+        if all(run.nodes is None for run in runs)
+        else "Each node is as high as it has processors, the first on top."
+    )
+    figure = Figure("timeline", label, caption, tall=True)
+    return Section("time", "What the machine did", (), (figure,), (), hint)
+
+
+def _distribution_charts(runs: Sequence[Run]) -> dict[str, Any]:
+    names = {"waits": "wait", "slowdowns": "bounded_slowdown"}
+    return {place: describe_distribution(runs, name) for place, name in names.items()}
+
+
+def _distributions(runs: Sequence[Run], tables: Sequence[Table]) -> Section:
+    notes = []
+    for run in runs:
+        wait = np.asarray(run.jobs["wait"], np.float64)
+        at_once = float(np.mean(wait[np.isfinite(wait)] <= 0))
+        who = f" under {run.name}" if len(runs) > 1 else ""
+        notes.append(f"{percent(at_once)} of the jobs did not wait{who}")
+    return Section(
+        "distributions",
+        "What jobs met",
+        ("How many jobs waited no longer than what; a curve further left is better.",),
+        (
+            Figure("waits", "Distribution of wait", "; ".join(notes) + "."),
+            Figure("slowdowns", "Distribution of bounded slowdown"),
+        ),
+        tables,
+    )
+
+
+def _users(run: Run, charts: dict[str, Any]) -> Section:
+    """Users and widths; the chart of users is added to the charts."""
+    users, widths = by_user(run), by_width(run)
+    texts, figures, tables = [], [], []
+    if users is None:
+        texts.append(
+            "Users are not known: the job table does not name them, and the log that it was made "
+            "of is not where it was, has changed, or does not tell."
+        )
+    else:
+        charts["users"] = describe_users(users)
+        index = jain_index(users["mean_bounded_slowdown"].to_numpy(np.float64))
+        texts.append(
+            f"{plural(len(users), 'user')}; Jain's index of their mean bounded slowdowns is "
+            f"{number(index)} (1: all alike; {number(1 / max(len(users), 1))}: one bears it all)."
+        )
+        label = "Mean bounded slowdown of each user over the user's share of the processor time"
+        figures.append(Figure("users", label, "One point per user."))
+        note = ""
+        if len(users) > _USERS:
+            rest = users["share"].iloc[_USERS:].sum()
+            note = f"{len(users) - _USERS:,} more users have {percent(float(rest))} of the time."
+        most = "Users with most processor time"
+        tables.append(table_of_classes(run, users.head(_USERS), of_user, most, note))
+    tables.append(table_of_classes(run, widths, of_width, "Jobs by width"))
+    return Section("fairness", "Who waits", texts, figures, tables)
+
+
+def _trade_off(texts: Sequence[str], *tables: Table) -> Section:
+    label = "Each point by two measures, of which less (or more) is better"
+    hint = "Choose the measures above the chart."
+    figures = (Figure("tradeoff", label),)
+    about = ("What is paid for what.", *texts)
+    return Section("tradeoff", "The trade-off", about, figures, tables, hint)

@@ -1,0 +1,198 @@
+"""Runs, comparisons and studies: what a page is about."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import measures
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..workload import Jobs
+
+__all__ = ["Columns", "Comparison", "Run", "Study"]
+
+Columns = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run, as ``sojourn simulate --out`` writes it.
+
+    Parameters
+    ----------
+    name : what the page calls it.
+    folder : where it is.
+    summary : ``summary.json``.
+    jobs : the job table by column.
+    trajectory : its columns; None if it was not written.
+    schedule, nodes : of a run on named nodes, their columns.
+    """
+
+    name: str
+    folder: Path
+    summary: Mapping[str, Any]
+    jobs: Columns
+    trajectory: Columns | None = None
+    schedule: Columns | None = None
+    nodes: Columns | None = None
+
+    @property
+    def procs(self) -> int:
+        """Processors of the machine."""
+        return int(self.summary["procs"])
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        return np.argsort(np.asarray(self.jobs["submit"], np.float64), kind="stable")
+
+    def ordered(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return one value of each job in the order of submission."""
+        return values[self._order]
+
+    @cached_property
+    def served(self) -> NDArray[np.bool_]:
+        """Whether each job ran, in the order of submission."""
+        return self.ordered(np.isfinite(np.asarray(self.jobs["start"], np.float64)))
+
+    def in_order(self, name: str) -> NDArray[np.float64]:
+        """Return a measure of each job that ran, in the order of submission."""
+        if name in self.jobs:
+            values = np.asarray(self.jobs[name], np.float64)
+        else:
+            since = self.jobs["submit" if name in ("sojourn", "slowdown") else "start"]
+            values = np.asarray(self.jobs["end"], np.float64) - since
+            if name == "slowdown":
+                values = measures.slowdown(values, self.jobs["end"] - self.jobs["start"])
+        return self.ordered(values)[self.served]
+
+    @cached_property
+    def log(self) -> Jobs | None:
+        """The log that the run was made of, if it is still there as it was."""
+        from ..workload import read_log
+
+        origin = self.summary.get("provenance", {})
+        given, options = origin.get("input", {}), origin.get("options", {})
+        if not given.get("sha256") or _digest(given["path"]) != given["sha256"]:
+            return None
+        more = {} if options.get("width") is None else {"width": options["width"]}
+        if options.get("columns") is not None:
+            return None  # Renamed columns are the reader's business, not the report's.
+        try:
+            return read_log(given["path"], format=options.get("log_format"), **more)
+        except InputError:
+            return None
+
+    @cached_property
+    def users(self) -> NDArray[np.int64] | None:
+        """Who submitted each job; None where that is not known."""
+        if "user" in self.jobs:
+            known = np.asarray(self.jobs["user"], dtype=np.int64)
+            return known if (known >= 0).any() else None
+        if self.log is None or not (self.log.user >= 0).any():
+            return None
+        order = np.argsort(self.log.job, kind="stable")
+        sorted_jobs = self.log.job[order]
+        wanted = self.jobs["job"]
+        at = np.minimum(np.searchsorted(sorted_jobs, wanted), sorted_jobs.size - 1)
+        if not np.array_equal(sorted_jobs[at], wanted):
+            return None
+        return np.asarray(self.log.user[order[at]], dtype=np.int64)
+
+    @cached_property
+    def unix_start(self) -> float | None:
+        """Unix time (s) of second 0 of the log's clock, if its header tells."""
+        told = self.log.header.get("UnixStartTime") if self.log is not None else None
+        try:
+            found = float(told) if told is not None else 0.0
+        except ValueError:
+            return None
+        return found if found > 0 else None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several runs of the same jobs; changes are told against the first.
+
+    Parameters
+    ----------
+    folder : where they are.
+    runs : at least two.
+    facts : ``compare.json``, if there is one.
+    """
+
+    folder: Path
+    runs: tuple[Run, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Study:
+    """Many runs, one row each.
+
+    Parameters
+    ----------
+    folder : where it is.
+    runs : one row per finished or failed run.
+    keys : columns of what was varied, in the order given.
+    measures : columns of numbers that were measured.
+    facts : ``study.json``.
+    scenario : text of ``scenario.toml``.
+    front : ``front.json`` of a search for trade-offs; empty without one.
+    """
+
+    folder: Path
+    runs: pd.DataFrame
+    keys: tuple[str, ...]
+    measures: tuple[str, ...]
+    facts: Mapping[str, Any]
+    scenario: str
+    front: Mapping[str, Any]
+
+    @cached_property
+    def settings(self) -> Mapping[str, Any]:
+        """What the scenario says; nothing where it cannot be read."""
+        try:
+            return tomllib.loads(self.scenario)
+        except tomllib.TOMLDecodeError:
+            return {}
+
+    @property
+    def is_resampled(self) -> bool:
+        """Whether replications are draws of one log."""
+        workload = self.settings.get("workload")
+        return isinstance(workload, Mapping) and workload.get("resample") is not None
+
+    @cached_property
+    def asked(self) -> int | None:
+        """How many runs were asked for, if that is known beforehand."""
+        from ..study.grid import parse_axis
+
+        options = self.facts.get("options") or {}
+        if "set" not in options or options.get("sample") or options.get("precision"):
+            return None
+        try:
+            points = math.prod(len(parse_axis(axis)[1]) for axis in options["set"])
+            return points * int(self.facts["replications"])
+        except (InputError, LookupError, TypeError, ValueError):
+            return None
+
+
+def _digest(path: str) -> str | None:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
