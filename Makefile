@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CORES := $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)))" 2>/dev/null || echo 2)
 EXAMPLES ?= 2000
 
-.PHONY: demo test test-slurm test-nightly check bench docs clean
+.PHONY: demo test test-browser test-slurm test-nightly check bench docs clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/pip:
@@ -30,9 +30,11 @@ kernels: $(VENV)/with-test,docs
 	$(BIN)/python -c "from sojourn.engine import load_all_kernels; load_all_kernels(1, 2)" && \
 	$(BIN)/python -c "import sojourn.policy.slurm.loops" && wait $$half
 
+# What needs a real Slurm or a browser has targets of its own.
+APART := --ignore tests/virtual --ignore tests/slurm --ignore tests/page/browser
 test: kernels
 	SOJOURN_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not nightly" \
-		--ignore tests/virtual --ignore tests/slurm
+		$(APART)
 
 # A real Slurm with virtual nodes: installed where that is allowed; elsewhere the tests say what is
 # missing. One process only: two clusters at a time would disturb each other's timing.
@@ -47,9 +49,16 @@ test-slurm: $(VENV)/with-test,docs
 		|| echo "Slurm is missing and cannot be installed here: its tests are skipped, and say why"
 	$(BIN)/python -m pytest tests/virtual tests/slurm
 
+# A browser to open reports in: installed where that is allowed; elsewhere the tests say so.
+test-browser: $(VENV)/with-test,docs
+	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && $(APT) update && \
+		$(APT) install -y --no-install-recommends chromium; } || \
+		echo "chromium is missing and cannot be installed here: set SOJOURN_BROWSER"
+	$(BIN)/python -m pytest tests/page/browser
+
 test-nightly: kernels
 	SOJOURN_PROFILE=nightly SOJOURN_EXAMPLES=100000 $(BIN)/python -m pytest -n $(CORES) --dist worksteal \
-		--ignore tests/virtual --ignore tests/slurm
+		$(APART)
 
 check: $(VENV)/with-test,check,docs
 	$(BIN)/ruff format --check .

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import placements
+import study
 import theory
 from bare import bare_easy
 from measure import DATA, RESULTS, console, fresh, kernel_time, note, rows
@@ -154,6 +155,7 @@ def main() -> int:
 
     placements.measure(quick)
     theory.measure(quick)
+    study.measure(quick)
 
     console.print("\n[bold]Starting[/]")
     imports, _ = fresh([sys.executable, "-c", "import numba, pandas"], 5)

@@ -117,9 +117,10 @@ def test_public_names():
 
 
 @pytest.mark.parametrize(
-    "package", [sojourn.theory, sojourn.theory.fit, sojourn.capacity, sojourn.adequacy]
+    "package",
+    [sojourn.theory, sojourn.theory.fit, sojourn.capacity, sojourn.adequacy, sojourn.study],
 )
-def test_public_names_of_theory_and_capacity(package):
+def test_public_names_of_packages(package):
     entry = re.compile(rf"^\.\. auto\w+:: {package.__name__}\.(\w+)$", re.MULTILINE)
     told = entry.findall(page("reference/api.md"))
     # What a package hands on to the one above it is told there.
@@ -173,6 +174,8 @@ WITH_EXAMPLES = (
     "sojourn.adequacy.overheads",
     "sojourn.capacity.saturation",
     "sojourn.capacity.targets",
+    "sojourn.study.intervals",
+    "sojourn.study.paired",
     "sojourn.simulation",
     "sojourn.stepping",
     "sojourn.policy.policy",
@@ -184,6 +187,7 @@ WITH_EXAMPLES = (
     "sojourn.theory.saturated",
     "sojourn.workload._pbs_fields",
     "sojourn.workload._slurm_fields",
+    "sojourn.workload.header",
     "sojourn.workload.jobs",
     "sojourn.workload.spec",
 )

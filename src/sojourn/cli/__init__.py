@@ -27,11 +27,16 @@ from . import (
     generate,
     inspect,
     limits,
+    optimise,
     peas,
     plan,
     replay,
+    report,
+    run,
+    schema,
     simulate,
     stability,
+    sweep,
     virtual,
 )
 
@@ -49,9 +54,10 @@ app = typer.Typer(
 )
 
 for _verb in (
-    *(demo, simulate, peas, compare, inspect, cluster),
+    *(demo, simulate, run, peas, compare, inspect, cluster),
+    *(sweep, optimise, report),
     *(stability, plan, fit, limits, adequacy, replay, virtual),
-    *(generate, convert),
+    *(generate, convert, schema),
 ):
     _verb.register(app)
 if find_spec(f"{__name__}.reproduce") is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from ..errors import OptionError
 from . import _options as o
-from ._groups import grouped
+from ._groups import flat, grouped
 from ._machine import Machine
 from ._options import ClusterName, CostOptions, CountedOptions, NodeOptions
 
@@ -60,6 +61,12 @@ def compare(
     csv: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the table as CSV too.")
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Folder for the runs, each in one of its own; see sojourn report."
+        ),
+    ] = None,
 ) -> None:
     """Run one log under several policies, and placements, and print one table.
 
@@ -68,7 +75,13 @@ def compare(
     machine = Machine(cluster, counted, nodes, cost, reading.strict)
     chosen = o.chosen_policies(policies, policy_file or [])
     places = _placements(placements)
-    options = {**running.options(), **machine.options()}
+    options = {**running.options(), **machine.options(), "record": out is not None}
+
+    from ..output import Digest, as_json, check_folder, provenance, staged, write_rows, write_run
+
+    if out is not None:
+        check_folder(out)
+    digest = Digest(log)
     jobs, events = running.take_events(reading.read(log))
     options |= events
     cost.check(jobs)
@@ -77,23 +90,52 @@ def compare(
 
     from ..compare import compare as run
     from ..compare import measures_of
-    from ..output import as_json, write_rows
     from ._progress import progress
 
+    told_options = {
+        "log": log,
+        "policies": policies,
+        "policy_file": policy_file,
+        "cluster": cluster,
+        "placements": placements,
+        **flat(counted, running, nodes, cost, reading),
+    }
+    origin = provenance("compare", told_options, running.seed)
+    origin["input"] = {"path": str(log), "sha256": digest.hexdigest(), "jobs": jobs.report.read}
+    rows: list[dict[str, Any]] = []
+    folders: list[str] = []
     with progress("simulating") as report:
         given = {**options, "placements": places, "clean": ()}
-        rows = [each.row() for each in run(jobs, system, chosen, progress=report, **given)]
+        for each in run(jobs, system, chosen, progress=report, **given):
+            rows.append(each.row())
+            if out is not None:
+                folders.append(_folder(rows[-1], folders))
+                write_run(each.result, out / folders[-1], origin=origin)
     if csv is not None:
         write_rows(csv, rows)
     cleaning = jobs.report.as_dict()
+    told: dict[str, Any] = {"procs": system.procs, "jobs": len(jobs), "rows": rows}
+    told["cleaning"] = cleaning
+    if out is not None:
+        with staged(out) as place:
+            kept = as_json({**told, "folders": folders, "provenance": origin})
+            place("compare.json").write_text(kept + "\n", encoding="utf-8")
     if json:
-        told: dict[str, Any] = {"procs": system.procs, "jobs": len(jobs), "rows": rows}
-        print(as_json({**told, "cleaning": cleaning}))
+        print(as_json(told))
         return
     from ._tables import show_comparison, show_report
 
     show_report(cleaning)
     show_comparison(rows, measures_of(system, options))
+    if out is not None:
+        print(f"\neach run in a folder of {out}, and compare.json")
+
+
+def _folder(row: dict[str, Any], taken: list[str]) -> str:
+    """Return a name for the folder of a run, which no other run has."""
+    label = " ".join(str(row[key]) for key in ("policy", "placement") if key in row)
+    name = re.sub(r"[^\w+.:-]+", "-", label).strip("-.") or "run"
+    return name if name not in taken else f"{name}-{len(taken) + 1}"
 
 
 def _placements(text: str) -> list[Placement]:

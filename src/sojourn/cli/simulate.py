@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
+from ..errors import OptionError
 from . import _options as o
 from ._groups import flat, grouped
 from ._machine import Machine
@@ -30,6 +34,14 @@ def simulate(
     cost: CostOptions,
     reading: o.LogOptions,
     results: Results,
+    save_scenario: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml",
+            help="Write these options as a scenario too, for sojourn run.",
+            rich_help_panel="Results",
+        ),
+    ] = None,
 ) -> None:
     """Schedule the jobs of a log and write what came of each.
 
@@ -47,19 +59,28 @@ def simulate(
         **flat(counted, running, nodes, cost, reading, results),
     }
     del given["json"]
-    told = carry_out(
-        Plan(
-            "simulate",
-            given,
-            log,
-            o.chosen_policy(policy, policy_file),
-            placement,
-            reading,
-            running,
-            Machine(cluster, counted, nodes, cost, reading.strict),
-            results,
-        )
+    plan = Plan(
+        "simulate",
+        given,
+        log,
+        o.chosen_policy(policy, policy_file),
+        placement,
+        reading,
+        running,
+        Machine(cluster, counted, nodes, cost, reading.strict),
+        results,
     )
+    if save_scenario is not None:
+        from ..output import check_folder
+
+        check_folder(save_scenario.parent)
+        if save_scenario.is_dir():
+            raise OptionError(f"--save-scenario {save_scenario}: is a folder; name a file")
+    told = carry_out(plan)
+    if save_scenario is not None:
+        from ..study import save_options
+
+        save_options(given, save_scenario)
     if results.json:
         from ..output import as_json
 

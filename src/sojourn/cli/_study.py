@@ -1,0 +1,154 @@
+"""What the verbs of studies share: options, progress, and numbers with their intervals."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ._progress import Progress
+
+if TYPE_CHECKING:
+    from ..study.intervals import Interval
+    from ..study.outcome import Tally
+
+__all__ = [
+    "DaskAddress",
+    "RetryFailed",
+    "ScenarioFile",
+    "StudyFolder",
+    "StudySeed",
+    "Workers",
+    "as_change",
+    "as_interval",
+    "as_values",
+    "end_interrupted",
+    "study_progress",
+]
+
+_INTERRUPTED = 130
+_WHERE = "Where it runs"
+
+ScenarioFile = Annotated[
+    Path, typer.Argument(metavar="SCENARIO", help="Scenario file (.toml); see sojourn schema.")
+]
+StudyFolder = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder in which runs are kept as they are finished; what is there is not run again.",
+    ),
+]
+StudySeed = Annotated[
+    int | None,
+    typer.Option(metavar="S", min=0, help="Seed of the study; default: run.seed of the scenario."),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Processes on this machine, started where the study takes longer than that; default: "
+        "one for each processor.",
+        rich_help_panel=_WHERE,
+    ),
+]
+DaskAddress = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on the Dask cluster of this scheduler, such as tcp://host:8786.",
+        rich_help_panel=_WHERE,
+    ),
+]
+RetryFailed = Annotated[
+    bool,
+    typer.Option("--retry-failed", help="Run again what failed.", rich_help_panel=_WHERE),
+]
+
+
+class StudyProgress(Progress):
+    """Called with the tally of a study; shows runs, rate, time left, failures and the best."""
+
+    def tell(self, tally: Tally) -> None:
+        """Report how far a study is."""
+        failures = f"{tally.failed:,} failed" if tally.failed else ""
+        best = f"best {tally.best}" if tally.best else ""
+        self.title = ", ".join(filter(None, (failures, best)))
+        self(tally.done, tally.total)
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            TaskProgressColumn,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+        from rich.progress import Progress as Bar
+
+        self._bar = Bar(
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("runs"),
+            TaskProgressColumn(text_format="", show_speed=True),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._bar.start()
+        self._task = self._bar.add_task("", total=None)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+    return str(value)
+
+
+@contextlib.contextmanager
+def study_progress() -> Iterator[StudyProgress]:
+    """Yield something to report the tallies of a study to."""
+    shown = StudyProgress("", sys.stderr.isatty())
+    try:
+        yield shown
+    finally:
+        shown.close()
+
+
+def as_values(values: Mapping[str, Any]) -> list[str]:
+    """Return the values of a point as cells of a table."""
+    return [_short(value) for value in values.values()]
+
+
+def as_interval(found: Interval | None) -> str:
+    """Return an estimate with its interval; from one replication the estimate alone."""
+    from ._tables import as_number
+
+    if found is None:
+        return "-"
+    if not found.half_width >= 0:
+        return as_number(found.estimate)
+    return f"{as_number(found.estimate)} ± {as_number(found.half_width, 2)}"
+
+
+def as_change(found: Interval | None) -> str:
+    """Return a relative change with its interval, in per cent."""
+    if found is None:
+        return "-"
+    return f"{100 * found.estimate:+.1f} % ± {100 * found.half_width:.1f}"
+
+
+def end_interrupted(done: int, total: int, folder: Path | None) -> None:
+    """Say what an interrupted study has, and end the command."""
+    kept = "nothing is kept without --out"
+    if folder is not None:
+        kept = f"{done:,} of {total:,} runs are in {folder}; the same command goes on from there"
+    print(f"sojourn: interrupted; {kept}", file=sys.stderr, flush=True)
+    raise SystemExit(_INTERRUPTED)

@@ -1,0 +1,168 @@
+"""``sojourn optimise``: the best trade-offs of a scenario."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import OptionError
+from . import _study as st
+from ._options import AsJson
+
+if TYPE_CHECKING:
+    from ..study import Front
+
+_SEARCH = "Search"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(name="optimise")(optimise)
+
+
+def optimise(
+    scenario: st.ScenarioFile,
+    *,
+    vary: Annotated[
+        list[str],
+        typer.Option(
+            metavar="KEY=LOW:HIGH|a,b,c",
+            help="Range of a key, with :log for equal ratios, or values to choose from; may be "
+            "repeated.",
+        ),
+    ],
+    minimise: Annotated[
+        str, typer.Option(metavar="M1,M2", help="Measures to make small, such as wait_mean.")
+    ] = "",
+    maximise: Annotated[
+        str, typer.Option(metavar="M1,M2", help="Measures to make large, such as utilisation.")
+    ] = "",
+    replications: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Runs of each point; default: 5, or 1 where nothing is random.",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = None,
+    confirm: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Runs of each point found, with random numbers that the search has not seen; "
+            "what is told is from these. Default: as many as --replications.",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = None,
+    noisy: Annotated[
+        bool,
+        typer.Option(
+            "--noisy",
+            help="Begin with a quarter of the replications, and add to points on the front.",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = False,
+    population: Annotated[
+        int, typer.Option(metavar="N", help="Points of a generation.", rich_help_panel=_SEARCH)
+    ] = 32,
+    generations: Annotated[
+        int, typer.Option(metavar="N", help="Generations.", rich_help_panel=_SEARCH)
+    ] = 25,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X1,X2",
+            help="Reference of the hypervolume, one value for each measure; default: the worst of "
+            "the first generation.",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = None,
+    seed: st.StudySeed = None,
+    out: st.StudyFolder = None,
+    workers: st.Workers = None,
+    dask: st.DaskAddress = None,
+    json: AsJson = False,
+) -> None:
+    """Search for the best trade-offs between measures: the Pareto front, with intervals.
+
+    Runs go to DIR/runs as those of a sweep do, the front to DIR/front.json. The same command
+    continues a search that was stopped; one with more generations goes on from where it ended.
+
+    Example: sojourn optimise s.toml --vary control.k=0:3e6 --minimise wait_mean,energy_kwh
+    """
+    from ..output import as_json, provenance
+    from ..study import optimise as search
+
+    given = {
+        "scenario": str(scenario), "vary": vary, "minimise": minimise, "maximise": maximise,
+        "replications": replications, "confirm": confirm, "noisy": noisy,
+        "population": population, "generations": generations, "reference": reference, "seed": seed,
+    }  # fmt: skip
+    with st.study_progress() as report:
+        front = search(
+            scenario,
+            vary,
+            minimise,
+            dask,
+            maximise=maximise,
+            out=out,
+            seed=seed,
+            population=population,
+            generations=generations,
+            replications=replications,
+            confirm=confirm,
+            noisy=noisy,
+            reference=_numbers(reference),
+            workers=workers,
+            progress=report.tell,
+            origin=provenance("optimise", given),
+        )
+    if json and front.points:
+        print(as_json(front.as_dict()))
+    elif front.points:
+        _show(front)
+    if front.interrupted:
+        st.end_interrupted(front.runs, front.runs, out)
+
+
+def _numbers(text: str | None) -> list[float] | None:
+    try:
+        return None if text is None else [float(part) for part in text.split(",")]
+    except ValueError:
+        raise OptionError(f"--reference {text}: write numbers, as 3600,1e4") from None
+
+
+def _show(front: Front) -> None:
+    from rich.text import Text
+
+    from ._tables import as_number, new_console, new_table
+
+    console = new_console()
+    names = [objective.measure for objective in front.objectives]
+    table = new_table(*front.keys, *names, "on the front")
+    for point in front.points:
+        cells = (st.as_interval(point.objectives[name]) for name in names)
+        table.add_row(*st.as_values(point.values), *cells, f"{100 * point.share:.0f} %")
+    console.print(table, soft_wrap=True)
+    volume = front.hypervolume
+    assert volume is not None
+    corner = ", ".join(as_number(value) for value in front.reference)
+    ends = ""
+    if volume.half_width >= 0:
+        ends = f" (95 % interval {as_number(volume.low)} to {as_number(volume.high)})"
+    each = f"mean ± half of its 95 % interval over {volume.n} replications; "
+    console.print(
+        Text(
+            f"\n{each if volume.n > 1 else ''}hypervolume {as_number(volume.estimate)}{ends} "
+            f"up to {corner}\n{front.evaluated:,} points in {front.runs:,} runs"
+        ),
+        soft_wrap=True,
+    )
+    if front.folder is not None:
+        known = (
+            f", {front.runs - front.new:,} of them known before" if front.new < front.runs else ""
+        )
+        console.print(Text(f"front.json, runs{known} in {front.folder}"), soft_wrap=True)

@@ -1,0 +1,23 @@
+"""``sojourn schema``: the keys of a scenario file, for editors."""
+
+from __future__ import annotations
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(name="schema")(schema)
+
+
+def schema() -> None:
+    """Print the JSON Schema of scenario files, with which editors complete and check them.
+
+    A scenario whose first line is "#:schema scenario.schema.json" has it looked for beside it.
+
+    Example: sojourn schema > scenario.schema.json
+    """
+    from ..output import as_json
+    from ..study import scenario_schema
+
+    print(as_json(scenario_schema()))

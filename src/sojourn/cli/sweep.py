@@ -1,0 +1,204 @@
+"""``sojourn sweep``: a scenario at many points, with intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import OptionError, RunError
+from . import _study as st
+from ._options import AsJson, pairs
+
+if TYPE_CHECKING:
+    from ..study import Grid, Study
+    from ..study.sweeping import Precision
+
+_SHOWN = (
+    *("wait_mean", "wait_p95", "bounded_slowdown_mean", "utilisation"),
+    *("energy_kwh", "cost", "carbon_kg"),
+)
+_POINTS_SHOWN = 50
+_TO_BEGIN_WITH = 10
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(name="sweep")(sweep)
+
+
+def sweep(
+    scenario: st.ScenarioFile,
+    *,
+    set: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=A:B:STEP|a,b,c",
+            help="Values of a key, both ends included, or a list; may be repeated, and every "
+            "combination is run.",
+        ),
+    ] = None,
+    replications: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Runs of each point, with other random numbers; the same ones at all points. Of a "
+            "log in which nothing is random, blocks are drawn (workload.resample). Default: 1, or "
+            "10 to begin with for --precision.",
+        ),
+    ] = None,
+    sample: Annotated[
+        str | None,
+        typer.Option(
+            metavar="lhs:N|sobol:N",
+            help="N points of a Latin hypercube or a Sobol sequence in place of all "
+            "combinations; --set then takes KEY=LOW:HIGH, KEY=LOW:HIGH:log or KEY=a,b,c.",
+        ),
+    ] = None,
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MEASURE=SHARE",
+            help="Add replications until the interval of a measure is so narrow at each point, "
+            "such as wait_mean=0.05 for 5 % either way.",
+        ),
+    ] = None,
+    most: Annotated[
+        int,
+        typer.Option(metavar="N", min=2, help="Replications of a point that --precision may ask."),
+    ] = 1000,
+    seed: st.StudySeed = None,
+    out: st.StudyFolder = None,
+    measures: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="Measures to show; DIR/runs has all of them."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY=VALUE,...",
+            help="Show by how much each point differs from the one with this value, replication "
+            "by replication.",
+        ),
+    ] = None,
+    workers: st.Workers = None,
+    dask: st.DaskAddress = None,
+    retry_failed: st.RetryFailed = False,
+    json: AsJson = False,
+) -> None:  # fmt: skip
+    """Run a scenario at many points, several times each; what is done is never done again.
+
+    One row per run goes to DIR/runs, a Parquet dataset, as soon as it is finished. The same
+    command continues a study that was stopped; one with more points or replications extends it.
+
+    Example: sojourn sweep s.toml --set control.k=0:3e6:1e5 --replications 20 --out DIR
+    """
+    from ..output import as_json, provenance
+    from ..study import sweep as run
+
+    count = replications or (1 if precision is None else _TO_BEGIN_WITH)
+    given = {
+        "scenario": str(scenario), "set": set or [], "replications": count,
+        "sample": sample, "precision": precision, "seed": seed,
+    }  # fmt: skip
+    shown = None if measures is None else [name.strip() for name in measures.split(",")]
+    baseline = _baseline(against)
+    with st.study_progress() as report:
+        study = run(
+            scenario,
+            _grid(set or [], sample, seed or 0),
+            count,
+            dask,
+            out=out,
+            seed=seed,
+            workers=workers,
+            precision=_precision(precision, most),
+            retry_failed=retry_failed,
+            watch=shown[0] if shown else _SHOWN[0],
+            progress=report.tell,
+            origin=provenance("sweep", given),
+        )
+    if study.failed == len(study.plan):
+        raise RunError(f"all {study.failed:,} runs failed; the first: {study.errors[0]}")
+    if study.interrupted:
+        st.end_interrupted(study.done + study.failed, len(study.plan), out)
+    if json:
+        print(as_json(study.as_dict(shown, baseline)))
+        return
+    _show(study, shown or [name for name in _SHOWN if name in study.measures], baseline)
+
+
+def _grid(axes: list[str], sample: str | None, seed: int) -> Grid:
+    from ..study import Grid, latin_hypercube, parse_axis, parse_range, sobol
+
+    if sample is None:
+        parsed = [parse_axis(text) for text in axes]
+        for place, (key, _) in enumerate(parsed):
+            if key in [other for other, _ in parsed[:place]]:
+                raise OptionError(f"--set {axes[place]}: {key} is set twice; give one list")
+        return Grid.of(dict(parsed))
+    kind, _, count = sample.partition(":")
+    if kind not in ("lhs", "sobol") or not count.isdecimal() or not 0 < int(count) <= 1_000_000:
+        raise OptionError(f"--sample {sample}: write lhs:N or sobol:N, N up to 1,000,000")
+    if not axes:
+        raise OptionError("--sample needs --set KEY=LOW:HIGH for each key that is varied")
+    ranges = [parse_range(text, "--set") for text in axes]
+    draw = latin_hypercube if kind == "lhs" else sobol
+    return draw(ranges, int(count), seed)
+
+
+def _baseline(text: str | None) -> dict[str, Any]:
+    from ..study.grid import parse_value
+
+    if text is None:
+        return {}
+    return {key: parse_value(value) for key, value in pairs(text, "--against").items()}
+
+
+def _precision(text: str | None, most: int) -> Precision | None:
+    from ..study.sweeping import Precision
+
+    if text is None:
+        return None
+    measure, _, share = text.partition("=")
+    try:
+        return Precision(measure.strip(), float(share), most)
+    except ValueError:
+        raise OptionError(f"--precision {text}: write MEASURE=SHARE, as wait_mean=0.05") from None
+
+
+def _show(study: Study, measures: list[str], baseline: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    from ._tables import new_console, new_table
+
+    console = new_console()
+    points = list(study.changes(baseline, measures) if baseline else study.points(measures))
+    as_cell = st.as_change if baseline else st.as_interval
+    table = new_table(*study.plan.keys, "n", *measures)
+    for point in points[:_POINTS_SHOWN]:
+        cells = (as_cell(point.measures.get(name)) for name in measures)
+        table.add_row(*st.as_values(point.values), f"{point.n:,}", *cells)
+    console.print(table, soft_wrap=True)
+    if len(points) > _POINTS_SHOWN:
+        console.print(Text(f"and {len(points) - _POINTS_SHOWN:,} more points (--json)"))
+    other = ", ".join(f"{key}={value}" for key, value in baseline.items())
+    what = f"change against {other}" if baseline else "mean"
+    runs = f"n {'pairs of ' if baseline else ''}replications"
+    if study.is_resampled:
+        by = study.plan.scenario.keys.workload.resample
+        blocks = f" (by {by})" if by else ""
+        runs += f", which are draws of one log{blocks}: more of them do not narrow it"
+    each = f"{what} ± half of its 95 % interval over {runs}"
+    if max(point.n for point in points) < 2:
+        each = "one replication each: nothing is known of their spread; give --replications"
+    console.print(Text(f"\n{each}"), soft_wrap=True)
+    if study.failed:
+        told = f"{study.failed:,} of {len(study.plan):,} runs failed: {study.errors[0]}"
+        console.print(Text(told), style="yellow", soft_wrap=True)
+    if study.folder is not None:
+        kept = study.done + study.failed - study.new
+        known = f", {kept:,} of them known before" if kept else ""
+        told = f"{len(study.plan):,} runs{known}, in {study.folder / 'runs'}"
+        console.print(Text(told), soft_wrap=True)
