@@ -10,7 +10,7 @@ import pytest
 
 from sojourn.adequacy import CALIBRATED, Calibration, replay
 from sojourn.adequacy.overheads import Overhead, Overheads
-from sojourn.adequacy.replaying import COLUMNS, _typical
+from sojourn.adequacy.replaying import COLUMNS, _agreed, _typical
 from sojourn.errors import ClusterError, LogError, OptionError
 from sojourn.policy.slurm import plain_conf, read_slurm_conf
 
@@ -40,14 +40,29 @@ def files(tmp_path):
     return paths
 
 
+def test_times_are_means_over_the_runs_that_agree():
+    runs = [np.array(run) for run in ([10, 20, np.nan, 1], [11, 50, 3, np.nan], [12, 20.5, 3, 2.4])]
+    assert _agreed(runs, 0) == pytest.approx([10.5, 20.25, np.nan, 1.7], nan_ok=True)
+    assert _agreed(runs, 1) == pytest.approx([11, 50, 3, np.nan], nan_ok=True)
+
+
+def test_means_over_all_beginnings_are_told(files):
+    one, many = (replay(files["s.csv"], files["slurm.conf"], members=n) for n in (1, 16))
+    assert one.start.tolist() == one.scheduled.start.tolist()
+    assert many.start.tolist() != many.scheduled.start.tolist()
+    assert np.abs(many.start - many.scheduled.start).max() <= 1.5
+    assert [row["start"] for row in many.rows()] == [round(each, 3) for each in many.start.tolist()]
+    assert (many.stream.start - many.requests.origin).tolist() == pytest.approx(many.start.tolist())
+
+
 def test_a_stream(files):
     done = replay(files["s.csv"], files["slurm.conf"])
     assert done.requests.label.tolist() == ["7", "8", "9"]
     assert done.members == 16
     assert (done.real, done.adequacy) == (None, None)
     assert math.isnan(done.near)
-    # Submitted at the controller's second 0.212, for its round at 1.09 (ten rounds and 1.8 ms each
-    # from -9.94); twenty seconds from zero the backfill loop wakes.
+    # Submitted at the controller's second 0.202, for its round at 1.06 (eleven of 1.0018 s from
+    # -9.96); twenty seconds from zero the backfill loop wakes.
     start = done.scheduled.start
     assert start[0] == pytest.approx(0.89, abs=0.06)
     assert start[2] == pytest.approx(20.06 - 0.2, abs=0.06)

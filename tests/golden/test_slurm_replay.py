@@ -30,7 +30,7 @@ def nearest(data_dir):
         real = [read_stream(folder / f"{name}_{k}.csv", columns=MILLISECONDS) for k in (1, 2)]
         distances = []
         for moment in range(30):
-            pace = CALIBRATED.pace._replace(started=-0.94 - moment)
+            pace = CALIBRATED.pace._replace(started=-0.96 - moment)
             done = replay(
                 folder / f"wl_{workload}.csv",
                 folder / f"{conf}.slurm.conf",

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 _FEWEST = 5
 _NEEDED = ("start", "end", "run")
 _LOG = ".slurmctld.log.gz"
-_KNOWN = 0.1  # what is left to chance where a controller's log has told the pace of its loops
+_KNOWN = 0.6  # what is left to chance where a log has told the pace of the loops of another run
 
 
 @dataclass(frozen=True)

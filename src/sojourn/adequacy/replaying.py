@@ -59,7 +59,8 @@ _LINES = (
 _MEMBERS, _MANY = 16, 4_000
 # Powers of the root of x^4 = x + 1: their multiples fill three dimensions evenly.
 _STEPS = (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)
-_JITTER = 0.1  # s by which one start of a controller is later than another
+_JITTER = 0.3  # s by which one start of a controller is later than another
+_SAME = 1.5  # s, a round of the main loop and what a launch takes
 _NEAR = 60.0
 
 
@@ -70,19 +71,22 @@ class Replay:
     Parameters
     ----------
     requests : the stream.
-    scheduled : what became of it.
+    scheduled : what became of it, in the most typical of several runs.
+    start, end : s after the stream's zero; means over the runs that agree with that one.
     stream : the same, to be compared with others.
     real : what really became of it, where the file tells.
     adequacy : how far the model is from that.
     itself : s, the median P between runs of the model whose loops began at other moments: how far
         the manager would be from itself.
-    members : number of these runs, of which `scheduled` is the most typical.
+    members : number of these runs.
     calibration : where the controller's pace came from.
     not_modelled : what of the configuration has no effect here, with reasons.
     """
 
     requests: Requests
     scheduled: Scheduled
+    start: Floats
+    end: Floats
     stream: JobStream
     real: JobStream | None
     adequacy: Adequacy | None
@@ -108,7 +112,8 @@ class Replay:
 
     def _row(self, j: int) -> tuple[Any, ...]:
         asked, told = self.requests, self.scheduled
-        started = not math.isnan(told.start[j])
+        start, end = float(self.start[j]), float(self.end[j])
+        started = not math.isnan(start)
         state = "CANCELLED"
         if started:
             state = "TIMEOUT" if told.timed_out[j] else "COMPLETED"
@@ -117,8 +122,8 @@ class Replay:
         return (
             str(asked.label[j]),
             float(asked.submit[j]),
-            round(float(told.start[j]), 3) if started else "",
-            round(float(told.end[j]), 3),
+            round(start, 3) if started else "",
+            round(end, 3),
             int(asked.nodes[j]),
             fold_nodes(told.nodes[j]),
             state,
@@ -129,7 +134,7 @@ class Replay:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers, without the jobs."""
-        waits = self.scheduled.start - self.requests.submit
+        waits = self.start - self.requests.submit
         known = waits[np.isfinite(waits)]
         found = None if self.adequacy is None else self.adequacy.as_dict()
         return {
@@ -166,7 +171,8 @@ def replay(
 
     When the controller's loops began relative to the stream is not known, and a job submitted a
     moment before a pass or after it can fare quite differently. So the model is run several times
-    with other beginnings, and the run that is nearest to all others stands for them.
+    with other beginnings. The run that is nearest to all others tells the decisions, and the mean
+    of those that agree with it the times: a moment that is not known is best told by its mean.
 
     Parameters
     ----------
@@ -215,7 +221,10 @@ def replay(
         raise LogError(path, "no nodes suit any of its jobs; check the configuration's nodes")
     chosen, itself = _typical([run.end - asked.submit for run in runs])
     scheduled = runs[chosen]
-    stream = _stream(asked, scheduled)
+    start, end = (
+        _agreed([getattr(run, name) for run in runs], chosen) for name in ("start", "end")
+    )
+    stream = _stream(asked, scheduled.refused, start, end)
     found = None
     if real is not None:
         found = compare_streams(
@@ -229,6 +238,8 @@ def replay(
     return Replay(
         requests=asked,
         scheduled=scheduled,
+        start=start,
+        end=end,
         stream=stream,
         real=real,
         adequacy=found,
@@ -306,17 +317,26 @@ def _typical(residences: list[Floats]) -> tuple[int, float]:
     return chosen, float(np.median(apart[~np.eye(len(times), dtype=bool)]))
 
 
+def _agreed(instants: list[Floats], chosen: int) -> Floats:
+    """Mean instants over the runs in which a job fares as in the chosen one."""
+    times = np.stack(instants)
+    # Decisions that differ move a job by a period of the loops, or more.
+    near = np.abs(times - times[chosen]) <= _SAME
+    near[chosen] = True
+    return np.asarray(np.where(near, times, 0.0).sum(axis=0) / near.sum(axis=0))
+
+
 def _distance(a: Floats, b: Floats) -> float:
     gaps = (a - b)[np.isfinite(a) & np.isfinite(b)]
     return float(np.sqrt(np.mean(gaps * gaps))) if gaps.size else 0.0
 
 
-def _stream(asked: Requests, told: Scheduled) -> JobStream:
-    kept = ~told.refused
+def _stream(asked: Requests, refused: NDArray[np.bool_], start: Floats, end: Floats) -> JobStream:
+    kept = ~refused
     return JobStream.of(
         asked.submit[kept] + asked.origin,
-        told.start[kept] + asked.origin,
-        told.end[kept] + asked.origin,
+        start[kept] + asked.origin,
+        end[kept] + asked.origin,
         label=asked.label[kept],
         nodes=asked.nodes[kept],
         limit=60.0 * asked.limit[kept],

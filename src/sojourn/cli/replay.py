@@ -69,8 +69,8 @@ def replay(
         typer.Option(
             metavar="K",
             min=1,
-            help="Runs of the model whose loops begin at other moments; the most typical is kept. "
-            "Default: 16, fewer for more than 4,000 jobs.",
+            help="Runs of the model whose loops begin at other moments; the most typical is told, "
+            "with the mean times of those that agree. Default: 16, fewer for more than 4,000 jobs.",
         ),
     ] = None,
     format: Annotated[

@@ -118,12 +118,12 @@ class Pace(NamedTuple):
     testing : one pass of the backfill loop.
     """
 
-    started: float = -9.94
+    started: float = -9.96
     epoch: int = 0
-    zero: float = 0.2
+    zero: float = 0.19
     latency: float = 0.012
     epilog: float = 0.02
-    tick: float = 1.0014
+    tick: float = 1.0018
     nap: float = 0.0003
     testing: float = 0.0002
 
