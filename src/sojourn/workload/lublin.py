@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from ..__about__ import __version__
 from ..errors import OptionError
+from ..measures import product_sum
 from .estimates import EstimateModel, estimate_runtimes
 from .generate import streams
 from .generate._checks import at_least_one
@@ -188,7 +189,7 @@ def lublin(
         [_runtimes(r, k, w) for r, k, w in zip(rngs[2::3], kinds, widths, strict=True)]
     )
     width = np.concatenate(widths)
-    span = None if load is None else _span_for(load, float(width @ runtime), jobs, procs)
+    span = None if load is None else _span_for(load, product_sum(width, runtime), jobs, procs)
     submit = _submits(arrivals, span)
     order = np.argsort(submit, kind="stable")
     runtime, width = runtime[order], width[order]
