@@ -92,8 +92,11 @@ def test_draws_of_one_log_spread_as_wide_as_they_do(tmp_path):
     half = stats.t.ppf(0.975, 11) * values.std(ddof=1)
     assert found.half_width == pytest.approx(half)
     change = points.change("wait_mean", 1, 0)
-    ratio = np.array(rows["wait_mean"][12:]) / values - 1
-    assert change.half_width == pytest.approx(stats.t.ppf(0.975, 11) * ratio.std(ddof=1))
+    others = np.array(rows["wait_mean"][12:])
+    ratio = others.mean() / values.mean()
+    left = (others - ratio * values) / values.mean()
+    assert change.estimate == pytest.approx(ratio - 1)
+    assert change.half_width == pytest.approx(stats.t.ppf(0.975, 11) * left.std(ddof=1))
     words = read(make_report(folder)).words
     assert "does not become narrower with more of them" in words
     assert "[kuensch1989" in words
@@ -148,7 +151,10 @@ def test_a_front_is_told_by_what_the_search_has_not_seen(tmp_path):
     assert len(cells(page, "points", 1)) == 5
     words = read(make_report(folder)).words
     assert "up to 2.5 h and 9.5 MWh is 1,234 (95 % interval 1,000 to 1,500)" in words
-    assert facts_of(make_report(folder))["charts"]["tradeoff"]["marked"] == sorted(points.front)
+    chart = facts_of(make_report(folder))["charts"]["tradeoff"]
+    assert [chart["names"][i] for i in chart["marked"]] == [points.names[i] for i in points.front]
+    assert len(chart["names"]) == 4  # Points that only the search has run are not drawn.
+    assert chart["left"] == 4
 
 
 def test_a_front_that_was_not_confirmed_has_what_there_is(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from ._machine import Machine
 if TYPE_CHECKING:
     from ..policy import Policy
 
-__all__ = ["Plan", "carry_out"]
+__all__ = ["Plan", "carry_out", "input_files"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,15 @@ def carry_out(plan: Plan) -> dict[str, Any]:
     results.check()
     named = machine.cluster is not None
     chosen = plan.options()
-    digests = {name: Digest(path) for name, path in _inputs(plan).items()}
+    files = input_files(
+        plan.log,
+        machine,
+        plan.running,
+        orders=[plan.given.get("policy_file") or ""],
+        placements=[plan.placement],
+        config=plan.config,
+    )
+    digests = {name: Digest(path) for name, path in files.items()}
     rate, flags = plan.running.rate, {"named": named, "decisions": results.debug}
     flags["events"] = plan.running.events is not None
     engine = Ahead(
@@ -95,7 +104,7 @@ def carry_out(plan: Plan) -> dict[str, Any]:
 
     origin = provenance(plan.command, plan.given, plan.running.seed) | {
         name: {"path": str(path), "sha256": digests[name].hexdigest()}
-        for name, path in _inputs(plan).items()
+        for name, path in files.items()
     }
     origin["input"]["jobs"] = jobs.report.read
     if cluster.report is not None:
@@ -114,11 +123,33 @@ def carry_out(plan: Plan) -> dict[str, Any]:
     )
 
 
-def _inputs(plan: Plan) -> dict[str, str | Path]:
-    """The files that a run depends on, by what they are."""
-    carbon = plan.machine.cost.carbon
-    found = {"input": plan.log, "cluster": plan.machine.name, "config": plan.config}
-    found["events"] = plan.running.events
+def input_files(
+    log: Path,
+    machine: Machine,
+    running: o.RunOptions,
+    *,
+    orders: Iterable[str] = (),
+    placements: Iterable[str] = (),
+    config: Path | None = None,
+) -> dict[str, str | Path]:
+    """Return the files that runs depend on, by what they are, as ``files_of`` of a scenario does.
+
+    Parameters
+    ----------
+    log, machine, running, config : as in `Plan`.
+    orders, placements : names; those of the form ``FILE.py:NAME`` are in files.
+    """
+    carbon, cluster = machine.cost.carbon, machine.name
+    found = {"input": log, "cluster": cluster, "config": config, "events": running.events}
+    if cluster is not None and cluster.lower().endswith(".toml"):
+        # Only here: the keys of scenarios take long to import.
+        from ..study.inputs import servers_of
+
+        found["servers"] = servers_of(cluster)
     if isinstance(carbon, str) and isinstance(o.number_or_text(carbon), str):
         found["carbon"] = carbon
+    for name, given in (("order", orders), ("placement", placements)):
+        paths = dict.fromkeys(text.rpartition(":")[0] for text in given if ".py:" in text)
+        for count, path in enumerate(paths, 1):
+            found[name if count == 1 else f"{name} {count}"] = path
     return {name: path for name, path in found.items() if path is not None}

@@ -13,6 +13,7 @@ from . import _options as o
 from ._groups import flat, grouped
 from ._machine import Machine
 from ._options import ClusterName, CostOptions, CountedOptions, NodeOptions
+from ._run import input_files
 
 if TYPE_CHECKING:
     from ..policy import Placement
@@ -81,7 +82,14 @@ def compare(
 
     if out is not None:
         check_folder(out)
-    digest = Digest(log)
+    files = input_files(
+        log,
+        machine,
+        running,
+        orders=policy_file or [],
+        placements=map(str.strip, placements.split(",")),
+    )
+    digests = {name: Digest(path) for name, path in files.items()}
     jobs, events = running.take_events(reading.read(log))
     options |= events
     cost.check(jobs)
@@ -100,8 +108,11 @@ def compare(
         "placements": placements,
         **flat(counted, running, nodes, cost, reading),
     }
-    origin = provenance("compare", told_options, running.seed)
-    origin["input"] = {"path": str(log), "sha256": digest.hexdigest(), "jobs": jobs.report.read}
+    origin = provenance("compare", told_options, running.seed) | {
+        name: {"path": str(path), "sha256": digests[name].hexdigest()}
+        for name, path in files.items()
+    }
+    origin["input"]["jobs"] = jobs.report.read
     rows: list[dict[str, Any]] = []
     folders: list[str] = []
     with progress("simulating") as report:

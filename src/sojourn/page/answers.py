@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..report.style import duration, number
-from .points import LEVEL, Points
+from ..report.style import number
+from .points import LEVEL, RUN, Points
 from .subjects import Comparison, Run, Study
-from .words import listed, measure, plural, told
+from .words import between, confidence, listed, measure, plural, signed, told
 
 if TYPE_CHECKING:
     from ..study.intervals import Interval
@@ -89,11 +89,11 @@ def _once(intervals: Mapping[str, Interval]) -> str:
 def _waits(wait: Mapping[str, Any], intervals: Mapping[str, Interval]) -> str:
     if wait.get("median") is None or wait.get("p95") is None:
         return "No job could be served."
-    half = f"at most {duration(wait['median'])}" if wait["median"] > 0 else "not at all"
-    return (
-        f"Jobs wait {_valued('wait_mean', wait.get('mean'), intervals)} on average: half of them "
-        f"{half}, 95 % of them at most {duration(wait['p95'])}."
+    mean, median, p95 = (
+        _valued(f"wait_{name}", wait.get(name), intervals) for name in ("mean", "median", "p95")
     )
+    half = f"at most {median}" if wait["median"] > 0 else "not at all"
+    return f"Jobs wait {mean} on average: half of them {half}, 95 % of them at most {p95}."
 
 
 def _valued(name: str, value: Any, intervals: Mapping[str, Interval]) -> str:
@@ -107,22 +107,40 @@ def _extreme(points: Points, name: str) -> str:
 
 
 def _change(points: Points, name: str, point: int, base: int) -> tuple[str, bool]:
-    """Say by how much a measure differs between two points, and tell whether that is certain."""
-    found = points.change(name, point, base)
-    if found is None or not np.isfinite(found.estimate):
+    """Say by how much a measure differs between two points, and tell whether that is certain.
+
+    The difference tells whether they differ, at the level of all comparisons together: the point
+    was chosen for being the best. The change says how much.
+    """
+    gap = points.difference(name, point, base, level=points.together)
+    found = points.change(name, point, base, level=points.together)
+    if found is not None and not np.isfinite(found.estimate):
+        found = None
+    where, level = points.names[base], f"{confidence(points.together)} interval"
+    if gap is not None and gap.low <= 0 <= gap.high:
+        if gap.low == gap.high:
+            return f"as at {where}", True
+        ends = _doubt(gap, found, name)
+        return f"which cannot be told from that of {where} ({level} of {ends})", False
+    if found is None:
         return "", True
-    where = points.names[base]
-    if found.estimate == 0 and not found.half_width > 0:
+    if found.estimate == 0:
         return f"as at {where}", True
     size = f"{_digits(found.estimate)} % {_word(found.estimate)} than {where}"
-    if not np.isfinite([found.low, found.high]).all():
+    if gap is None:
         return size, True
-    level = f"{100 * found.level:.3g} % interval"
-    if found.low <= 0 <= found.high:
-        ends = f"{_signed(found.low)} to {_signed(found.high)} %"
-        return f"which cannot be told from that of {where} ({level} of the change {ends})", False
-    ends = " to ".join(_digits(end) for end in sorted((found.low, found.high), key=abs))
-    return f"{size} ({level} {ends} %)", True
+    if not np.isfinite([found.low, found.high]).all():
+        return f"{size} (how much is not known: that of {where} may be near 0)", True
+    # Which of the two is less is told by the difference.
+    sides = sorted(max(np.sign(found.estimate) * end, 0.0) for end in (found.low, found.high))
+    return f"{size} ({level} {' to '.join(map(_digits, sides))} %)", True
+
+
+def _doubt(gap: Interval, change: Interval | None, name: str) -> str:
+    """The ends of a change that may be none; of the difference where the change has no ends."""
+    if change is not None and np.isfinite(change.half_width) and change.low <= 0 <= change.high:
+        return f"the change {signed(change.low)} to {signed(change.high)} %"
+    return f"the difference {between(measure(name), gap)}"
 
 
 def _word(change: float) -> str:
@@ -133,31 +151,51 @@ def _digits(share: float) -> str:
     return number(100 * abs(share))
 
 
-def _signed(share: float) -> str:
-    return f"{'+' if share > 0 else '−' if share < 0 else ''}{_digits(share)}"
-
-
 def _best_sentences(points: Points) -> list[str]:
     """One sentence per objective: where it is best, how good, and against what."""
-    words = len(points.varying) == 1 and "=" not in points.names[0]
-    form = "{where} has the {what}" if words else "The {what} is at {where}"
-    if points.front:
-        form = "The {what} of the front is at {where}"
     sentences = _ends(points) if points.front else []
     for name in points.objectives:
         best = points.best(name)
         if best is None:
             continue
-        worst = points.best(name, worst=True)
-        base = worst if points.front or best == 0 else 0
-        change, certain = "", True
-        if base is not None and base != best:
-            change, certain = _change(points, name, best, base)
-        what = form.format(what=_extreme(points, name), where=points.names[best])
         value = told(measure(name), points.intervals[name][best])
-        sentence = f"{what}: {value}" + (f", {change}." if change else ".")
-        sentences.append(sentence + _rivals(points, name, best, None if certain else base))
+        ties = points.tied(name, best)
+        worst = points.best(name, worst=True)
+        if worst in ties:
+            sentences += _same(points, name, ties, value)
+            continue
+        base = worst if points.front or 0 in ties else 0
+        change, certain = "", True
+        if base is not None:
+            change, certain = _change(points, name, best, base)
+        sentence = f"{_where(points, name, ties)}: {value}" + (f", {change}." if change else ".")
+        sentences.append(sentence + _rivals(points, name, ties, None if certain else base))
     return sentences
+
+
+def _where(points: Points, name: str, ties: Sequence[int]) -> str:
+    """Say where a measure is best: at one point, or at several alike."""
+    what = _extreme(points, name)
+    names = [points.names[i] for i in ties]
+    if len(names) > _NAMED:
+        names = [names[0], f"{len(names) - 1:,} others"]
+    if points.front:
+        return f"The {what} of the front is at {listed(names)}"
+    if points.by_name:
+        return f"{listed(names)} {'have' if len(ties) > 1 else 'has'} the {what}"
+    return f"The {what} is at {listed(names)}"
+
+
+def _same(points: Points, name: str, ties: Sequence[int], value: str) -> list[str]:
+    """Say that a measure is the same everywhere; nothing where one point alone has it."""
+    if len(ties) < 2:
+        return []
+    places = "in all runs" if RUN in points.keys else "at all points"
+    if len(ties) < len(points.judged):
+        places += " that have it"
+    if points.front:
+        places += " of the front"
+    return [f"The {measure(name).label} is the same {places}: {value}."]
 
 
 def _ends(points: Points) -> list[str]:
@@ -178,24 +216,26 @@ def _ends(points: Points) -> list[str]:
     ]
 
 
-def _rivals(points: Points, name: str, best: int, named: int | None) -> str:
-    """Say which points may be as good as the one that came out best, besides one named before."""
+def _rivals(points: Points, name: str, ties: Sequence[int], named: int | None) -> str:
+    """Say which points may be as good as those that came out best, besides one named before."""
+    others = len(points) - len(ties)
     if points.front or len(points) == 2:
         return ""
-    rivals, every = points.rivals(name, best)
+    found, every = points.rivals(name, ties[0])
+    rivals = [i for i in found if i not in ties]
     left = [i for i in rivals if i != named]
-    others = len(points) - 1
+    it = "it" if len(ties) == 1 else "them"
     if not rivals:
-        level = f"{100 * LEVEL:.3g} % confidence"
-        return f" It is the best of all {len(points):,} with {level}." if every else ""
+        best = "It is" if len(ties) == 1 else "They are"
+        sure = f" {best} the best of all {len(points):,} with {confidence(LEVEL)} confidence."
+        return sure if every else ""
     if len(rivals) == others > _NAMED:
-        return f" None of the other {others:,} can be told from it."
+        return f" None of the other {others:,} can be told from {it}."
     if len(left) > _NAMED:
-        return f" {len(left):,} of the other {others:,} cannot be told from it."
+        return f" {len(left):,} of the other {others:,} cannot be told from {it}."
     either = " either" if len(left) < len(rivals) else ""
-    return (
-        f" {listed(points.names[i] for i in left)} cannot be told from it{either}." if left else ""
-    )
+    who = listed(points.names[i] for i in left)
+    return f" {who} cannot be told from {it}{either}." if left else ""
 
 
 def answer_comparison(comparison: Comparison, points: Points) -> Answer:
@@ -203,7 +243,7 @@ def answer_comparison(comparison: Comparison, points: Points) -> Answer:
     first = comparison.runs[0]
     sentences = _best_sentences(points)
     return Answer(
-        f"{plural(len(comparison.runs), 'policy', 'policies')} on {_machine(first)}",
+        f"{_several(comparison)} on {_machine(first)}",
         f"Which of {listed(run.name for run in comparison.runs)} serves {_jobs_of(first)} best "
         f"on {_machine(first)}?",
         (
@@ -211,6 +251,14 @@ def answer_comparison(comparison: Comparison, points: Points) -> Answer:
             "One run each: what has no interval holds for these jobs alone.",
         ),
     )
+
+
+def _several(comparison: Comparison) -> str:
+    """How many there are of what is compared."""
+    count = len(comparison.runs)
+    if len({run.summary["policy"] for run in comparison.runs}) < count:
+        return plural(count, "run")
+    return plural(count, "policy", "policies")
 
 
 def answer_study(study: Study, points: Points) -> Answer:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ..report.style import duration, number
 from .aggregate import distribution_curve
 from .pack import Packer
-from .points import RUN, Points, in_words, is_numeric
+from .points import LEVEL, RUN, Points, in_words, is_numeric
 from .subjects import Run
-from .words import measure, percent, plural
+from .words import confidence, measure, percent, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -154,17 +154,20 @@ def describe_points(points: Points, packer: Packer, *, curves: bool) -> dict[str
     packer : takes the arrays.
     curves : begin with a measure over what was varied, else with a measure over another.
     """
+    # Of a search, points by its own replications look better than those that were run again.
+    drawn = sorted(points.fresh) if points.confirmed else list(range(len(points)))
+    varied = {key: [values[i] for i in drawn] for key, values in points.varying.items()}
     columns: dict[str, Any] = {}
-    for key, values in points.varying.items():
+    for key, values in varied.items():
         label = "" if key == RUN else key
         columns[key] = {"label": label, "unit": "", "key": True, "lower": None}
-        if is_numeric(values):
+        if _is_drawable(values):
             columns[key]["values"] = packer.add(np.asarray(values, np.float64), "f8")
         else:
             columns[key]["text"] = [in_words(value) for value in values]
     spread = False
-    for name, found in points.intervals.items():
-        what = measure(name)
+    for name, every in points.intervals.items():
+        what, found = measure(name), [every[i] for i in drawn]
         unit = what.unit(each.estimate for each in found)
         columns[name] = {
             "label": what.label,
@@ -181,28 +184,33 @@ def describe_points(points: Points, packer: Packer, *, curves: bool) -> dict[str
         for side, numbers in sides.items():
             if side == "values" or known:
                 columns[name][side] = packer.add(numbers, "f4")
-    measures, keys = list(points.samples), list(points.varying)
+    measures, keys = list(points.samples), list(varied)
     aims = [*points.objectives, *(name for name in measures if name not in points.objectives)]
-    across = sorted(keys, key=lambda key: not _is_long(points.varying[key])) if curves else aims
-    level = next(iter(points.intervals.values()))[0].level
+    across = sorted(keys, key=lambda key: not _is_long(varied[key])) if curves else aims
     return {
         "kind": "explore",
         "columns": columns,
         "keys": keys,
-        "names": points.names,
+        "names": [points.names[i] for i in drawn],
         "runs": [
-            plural(each.size, "replication") if spread else "" for each in points.replications
+            plural(points.replications[i].size, "replication") if spread else "" for i in drawn
         ],
         "x": across[0] if across else aims[0],
         "y": aims[0] if curves or len(aims) == 1 else aims[1],
         "across": keys if curves and keys else measures,
         "up": measures,
-        "marked": sorted(points.front),
+        "marked": [place for place, i in enumerate(drawn) if i in points.front],
         "confirmed": points.confirmed,
-        "level": f"{100 * level:.3g} %",
+        "left": len(points) - len(drawn),
+        "level": confidence(LEVEL),
     }
+
+
+def _is_drawable(values: Sequence[Any]) -> bool:
+    """Whether values have places on an axis of numbers."""
+    return is_numeric(values) and bool(np.isfinite(np.asarray(values, np.float64)).all())
 
 
 def _is_long(values: Sequence[Any]) -> bool:
     """Whether values are numbers that make a curve."""
-    return is_numeric(values) and len(set(values)) > 2
+    return _is_drawable(values) and len(set(values)) > 2

@@ -70,16 +70,16 @@ def points_of_study(study: Study) -> Points:
     groups = [groups[i] for i in order]
     keys = {key: [values[i] for i in order] for key, values in keys.items()}
     front = _front(keys, len(groups), study.front.get("points", []))
-    confirmed = False
+    fresh: frozenset[int] = frozenset()
     if front:
-        groups, confirmed = _fresh(groups, front, int(study.facts.get("replications", 0)))
+        groups, fresh = _fresh(groups, front, int(study.facts.get("replications", 0)))
     return Points(
         keys,
         {name: [part[name].to_numpy(np.float64) for part in groups] for name in measures},
         [part["replication"].to_numpy(np.int64) for part in groups],
         _objectives(study, measures),
         front,
-        confirmed,
+        fresh,
         study.is_resampled,
         tuple(str(name) for name in study.facts.get("maximised", ())),
     )
@@ -100,19 +100,21 @@ def _front(
 
 def _fresh(
     groups: Sequence[pd.DataFrame], front: Mapping[int, float], searched: int
-) -> tuple[list[pd.DataFrame], bool]:
-    """Points of the front by the replications that the search has not seen, others by the rest.
+) -> tuple[list[pd.DataFrame], frozenset[int]]:
+    """Points by the replications that the search has not seen, where they have some; which have.
 
     What a search chose had luck in the replications that it was chosen by. Where it was cut short
-    before it could confirm all, those have to do, and the second value is False.
+    before it could confirm all of the front, those have to do, for all points.
     """
     late = [part["replication"] >= searched for part in groups]
-    confirmed = all(late[i].any() for i in front)
+    fresh = frozenset(i for i, each in enumerate(late) if each.any())
+    if not fresh.issuperset(front):
+        fresh = frozenset()
     chosen = [
-        part[late[i]] if confirmed and i in front else part[~late[i]] if (~late[i]).any() else part
+        part[late[i]] if i in fresh else part[~late[i]] if (~late[i]).any() else part
         for i, part in enumerate(groups)
     ]
-    return chosen, confirmed
+    return chosen, fresh
 
 
 def _order(keys: Mapping[str, Sequence[Any]], count: int) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["read_folder", "read_run"]
 
 _SUMMARY, _STUDY, _RUNS, _COMPARE = "summary.json", "study.json", "runs", "compare.json"
+_PARTS = "part-*.parquet"
 _NEEDED = ("job", "submit", "start", "end", "wait", "procs", "bounded_slowdown")
 _BESIDE = ("run_id", "replication", "seed", "status", "error")
 
@@ -34,13 +36,14 @@ def read_folder(folder: str | os.PathLike[str]) -> Run | Comparison | Study:
     path = Path(folder)
     if not path.is_dir():
         raise OptionError(f"{folder}: no such folder; give one that sweep, run or compare wrote")
-    if (path / _STUDY).is_file() or (path / _RUNS).is_dir():
+    if (path / _STUDY).is_file() or any((path / _RUNS).glob(_PARTS)):
         return _read_study(path)
     if (path / _SUMMARY).is_file():
         return read_run(path)
     facts = _read_json(path / _COMPARE) if (path / _COMPARE).is_file() else {}
     names = [str(name) for name in facts.get("folders", [])]
-    if not names:
+    listed = bool(names)
+    if not listed:
         names = sorted(part.parent.name for part in path.glob(f"*/{_SUMMARY}"))
     if not names:
         raise OptionError(
@@ -48,7 +51,47 @@ def read_folder(folder: str | os.PathLike[str]) -> Run | Comparison | Study:
             "give a folder that sweep, run, simulate or compare wrote"
         )
     runs = tuple(read_run(path / name, name) for name in names)
+    if not listed:
+        _check_alike(path, runs)
     return Comparison(path, runs, facts) if len(runs) > 1 else runs[0]
+
+
+def _check_alike(folder: Path, runs: Sequence[Run]) -> None:
+    """Raise OptionError for runs that happen to be in one folder, but not of the same jobs."""
+    first, *others = runs
+    for run in others:
+        what = _unlike(first, run)
+        if what:
+            raise OptionError(
+                f"{folder}: {first.name} and {run.name} cannot be compared, they differ in {what}; "
+                "report on each of them alone"
+            )
+
+
+def _unlike(one: Run, other: Run) -> str:
+    """What two runs differ in that a comparison must share; nothing where it is all the same."""
+    origins = [run.summary.get("provenance", {}) for run in (one, other)]
+    logs, clusters = (
+        [origin.get(name, {}).get("sha256") for origin in origins] for name in ("input", "cluster")
+    )
+    sizes = [int(run.summary.get("jobs", run.jobs["job"].size)) for run in (one, other)]
+    if all(logs) and logs[0] != logs[1]:
+        return "their logs (by SHA-256)"
+    if sizes[0] != sizes[1]:
+        return f"their jobs ({sizes[0]:,} and {sizes[1]:,})"
+    if not all(logs) and not _same_submits(one, other):
+        return "when their jobs were submitted"
+    if one.procs != other.procs:
+        return f"their processors ({one.procs:,} and {other.procs:,})"
+    if clusters[0] != clusters[1] or one.summary.get("nodes") != other.summary.get("nodes"):
+        return "their clusters"
+    return ""
+
+
+def _same_submits(one: Run, other: Run) -> bool:
+    """Whether jobs came at the same times, to the second that all job tables keep."""
+    here, there = (np.asarray(run.jobs["submit"], np.float64) for run in (one, other))
+    return here.shape == there.shape and bool(np.all(np.abs(here - there) <= 1.0))
 
 
 def read_run(folder: Path, name: str | None = None) -> Run:

@@ -53,6 +53,8 @@ _POLICIES: tuple[tuple[str, str], ...] = (
     (r"wfp3|unicef", "the orders WFP3 and UNICEF [tang2009]"),
 )
 
+_QUANTILE = re.compile(r"[._](median|p\d+|max)$")
+
 _MODEL = (
     "Jobs went through the discrete-event simulator sojourn {version}: a job arrives with its "
     "width and its user's estimate, starts when the policy lets it and its processors are free, "
@@ -71,13 +73,15 @@ _FAIR = "Fairness between users is Jain's index of their mean bounded slowdowns 
 _BATCHES = (
     "The intervals of one run are from consecutive batches of its jobs, those of utilisation and "
     "energy from batches of its time: their means and quantiles are nearly independent of each "
-    "other although neighbouring jobs are not [law2015]. Makespans and extremes have none."
+    "other although neighbouring jobs are not [law2015]. Where even ten batches are alike the run "
+    "is too short: the interval is widened by what they have in common, and marked. Makespans and "
+    "extremes have none."
 )
 _STUDY = (
     "Each point was run with several independent streams of random numbers; replications with the "
     "same number use the same jobs at every point, so that points are compared in pairs [law2015]. "
     "Intervals of means are by Student's t over replications; those of relative changes by "
-    "Fieller's method over pairs [fieller1954]."
+    "Fieller's method over pairs [fieller1954], without ends where the baseline may be 0."
 )
 _DRAWS = (
     "Replications are draws of blocks of one log, with replacement [kuensch1989, zakay2014]; those "
@@ -87,7 +91,12 @@ _DRAWS = (
 )
 _RIVALS = (
     "A point cannot be told from the best if the interval of their difference in pairs holds 0, at "
-    "a level at which all comparisons with the best hold together (Bonferroni's inequality)."
+    "a level at which all comparisons with the best hold together (Bonferroni's inequality); the "
+    "change that is told of the best has the same level."
+)
+_QUANTILES = (
+    "Quantiles and longest values are those of each replication, averaged over replications, not "
+    "those of all jobs together."
 )
 _ONCE = (
     "Each point was run once: there are no intervals, and differences hold for these jobs alone."
@@ -96,7 +105,7 @@ _SEARCH = "Points were chosen by a search for trade-offs with NSGA-II [deb2002].
 _CONFIRMED = (
     "What a search finds was lucky in the replications that it was chosen by; points of the front "
     "are therefore told by others, run afterwards, and the share on the front says how often each "
-    "stays there when these are drawn anew."
+    "stays there when these are drawn anew. Charts show only points that were run so again."
 )
 _UNCONFIRMED = (
     "Points of the front were not run again: they are told by the replications that they were "
@@ -129,6 +138,8 @@ def methods_of(
         version = str(subject.facts.get("version", ""))
         policies = _policies(re.findall(r"[\w+:.-]+", subject.scenario) + _values(subject))
         more = [_DRAWS if subject.is_resampled else _STUDY] if interval else [_ONCE]
+        if interval and any(_QUANTILE.search(name) for name in subject.measures):
+            more.append(_QUANTILES)
         if subject.front:
             more.insert(0, _SEARCH)
             more += [_CONFIRMED if confirmed else _UNCONFIRMED] if interval else []

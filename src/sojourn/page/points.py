@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,8 @@ class Points:
     replications : which replications these are, by point.
     objectives : measures that the study is about; at least one.
     front : points of the front that a search found, and how sure each is of its place (0 to 1).
-    confirmed : whether these are told by replications that the search has not seen.
+    fresh : points that are told by replications that the search has not seen; those of a front
+        are among them, or there are none.
     resampled : whether replications are draws of one log.
     maximised : measures of which more is better, whatever is usual.
     jobs : by measure, its values job by job in the order of submission, for points that are one
@@ -51,7 +52,7 @@ class Points:
     replications: Sequence[NDArray[np.int64]]
     objectives: tuple[str, ...]
     front: Mapping[int, float] = field(default_factory=dict)
-    confirmed: bool = False
+    fresh: frozenset[int] = frozenset()
     resampled: bool = False
     maximised: tuple[str, ...] = ()
     jobs: Mapping[str, Sequence[Floats]] = field(default_factory=dict)
@@ -72,12 +73,23 @@ class Points:
         columns = [[in_words(value) for value in values] for values in self.varying.values()]
         if not columns:
             return ["the scenario"] * len(self)
-        if len(columns) == 1 and not is_numeric(next(iter(self.varying.values()))):
+        if self.by_name:
             return columns[0]
         return [
             ", ".join(f"{key} = {text}" for key, text in zip(self.varying, row, strict=True))
             for row in zip(*columns, strict=True)
         ]
+
+    @property
+    def by_name(self) -> bool:
+        """Whether words alone tell points apart, which need not be said to be values of a key."""
+        columns = list(self.varying.values())
+        return len(columns) == 1 and all(isinstance(value, str) for value in columns[0])
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether a front is told by replications that the search has not seen."""
+        return bool(self.fresh)
 
     @property
     def several(self) -> bool:
@@ -128,53 +140,90 @@ class Points:
         sign = 1.0 if lower != worst else -1.0
         return min(known, key=lambda i: sign * self.intervals[name][i].estimate)
 
-    def change(self, name: str, point: int, base: int, *, level: float = LEVEL) -> Interval | None:
-        """Return the relative change of a measure from one point to another.
+    def tied(self, name: str, best: int) -> list[int]:
+        """Return the points whose mean of a measure is that of the best, itself among them."""
+        found = self.intervals[name]
+        return [i for i in self.judged if found[i].estimate == found[best].estimate]
+
+    @property
+    def together(self) -> float:
+        """Level of each of the comparisons that one sentence on the best stands for.
+
+        By Bonferroni's inequality all of them hold together with `LEVEL` [law2015]: those of all
+        points with one; those of all pairs where both ends are chosen by how they came out, as
+        the best and the worst of a front are.
+        """
+        count = len(self.judged)
+        pairs = count * (count - 1) // 2 if self.front else count - 1
+        return 1 - (1 - LEVEL) / max(pairs, 1)
+
+    def difference(
+        self, name: str, point: int, base: int, *, level: float = LEVEL
+    ) -> Interval | None:
+        """Return by how much a measure of one point exceeds that of another.
 
         Replications with the same number had the same jobs: they are compared in pairs. Of single
-        runs batches of the same jobs are.
+        runs batches of the same jobs are. None where neither tells a spread.
         """
-        from ..study.batches import batch_means, split
-        from ..study.paired import relative_change
-        from ..study.resample import resampled_interval
+        from ..study.batches import batch_means
+        from ..study.paired import paired_difference
 
         above, below = self._pairs(name, point, base)
+        if above.size > 1:
+            if self.resampled:
+                return _difference_of_draws(above, below, level)
+            return paired_difference(above, below, level=level)
+        if above.size == 0 or name not in self.jobs:
+            return None
         try:
-            if self.resampled and above.size > 1 and below.all():
-                return resampled_interval(above / below - 1, level=level)
-            found = relative_change(above, below, level=level)
-            if found.n > 1 or name not in self.jobs:
-                return found
-            these, those = self.jobs[name][point], self.jobs[name][base]
-            batches = batch_means(these - those)
-            if "correlated" in batches.method:
-                return found
-            change = relative_change(
-                split(these, batches.n).mean(1), split(those, batches.n).mean(1), level=level
-            )
+            found = batch_means(self.jobs[name][point] - self.jobs[name][base], level=level)
         except OptionError:
             return None
-        return moved(change, found.estimate)
+        if "correlated" in found.method:
+            return None
+        return moved(found, float(above[0] - below[0]))
+
+    def change(self, name: str, point: int, base: int, *, level: float = LEVEL) -> Interval | None:
+        """Return the relative change of a measure from one point to another, as `difference` does.
+
+        It says how much, not whether: where the baseline may be 0 it has no ends. None where there
+        is no change relative to the baseline.
+        """
+        from ..study.batches import batch_means, split
+        from ..study.outcome import replicated_change
+        from ..study.paired import relative_change
+
+        above, below = self._pairs(name, point, base)
+        if above.size == 0:
+            return None
+        try:
+            found = replicated_change(above, below, self.resampled, level=level)
+            if above.size == 1 and name in self.jobs:
+                these, those = self.jobs[name][point], self.jobs[name][base]
+                batches = batch_means(these - those)
+                if "correlated" not in batches.method:
+                    parts = (split(each, batches.n).mean(1) for each in (these, those))
+                    found = moved(relative_change(*parts, level=level), found.estimate)
+        except OptionError:
+            return None
+        return measure(name).bounded_change(found)
 
     def rivals(self, name: str, best: int) -> tuple[list[int], bool]:
         """Return the points that cannot be told from the best, and whether all could be compared.
 
         Then the true best is the one told or one of these, with the level of confidence for all
-        comparisons together (Bonferroni's inequality over pairs) [law2015].
+        comparisons together.
         """
         others = [i for i in self.judged if i != best]
-        level = 1 - (1 - LEVEL) / max(len(others), 1)
-        found, known = [], 0
+        lower, found, known = self.lower(name), [], 0
         for point in others:
-            if np.array_equal(*self._pairs(name, best, point)):
-                found.append(point)
-                known += 1
+            above, below = self._pairs(name, best, point)
+            gap = self.difference(name, best, point, level=self.together)
+            if gap is None and not (above.size and np.array_equal(above, below)):
                 continue
-            gap = self.change(name, best, point, level=level)
-            if gap is not None and np.isfinite([gap.low, gap.high]).all():
-                known += 1
-                if gap.low <= 0 <= gap.high:
-                    found.append(point)
+            known += 1
+            if gap is None or not (gap.high < 0 if lower else gap.low > 0):
+                found.append(point)
         return found, known == len(others)
 
     def _pairs(self, name: str, point: int, base: int) -> tuple[Floats, Floats]:
@@ -187,11 +236,31 @@ class Points:
         return above[known], below[known]
 
 
+def _difference_of_draws(above: Floats, below: Floats, level: float) -> Interval:
+    """The difference between points on draws of one log, told as the change of means is.
+
+    Months that are busier than others spread differences, which says nothing of who is better.
+    """
+    from ..study.outcome import replicated_change
+    from ..study.resample import resampled_interval
+
+    middle = float(below.mean())
+    if middle == 0:
+        return resampled_interval(above - below, level=level)
+    found = replicated_change(above, below, True, level=level)
+    low, high = sorted((middle * found.low, middle * found.high))
+    return replace(found, estimate=middle * found.estimate, low=low, high=high)
+
+
 def in_words(value: Any) -> str:
     """Write the value of a key."""
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
-    return number(float(value)) if isinstance(value, int | float | np.number) else str(value)
+    if not isinstance(value, int | float | np.number):
+        return str(value)
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return number(float(value))
 
 
 def is_numeric(values: Sequence[Any]) -> bool:

@@ -12,8 +12,6 @@ __all__ = ["provenance_of"]
 
 Facts = list[tuple[str, str]]
 
-_FILES = ("input", "cluster", "config", "carbon")
-
 
 def provenance_of(subject: Run | Comparison | Study) -> Facts:
     """Return name and value of each fact that is needed to make the numbers again."""
@@ -38,9 +36,10 @@ def _origin(run: Run) -> Mapping[str, Any]:
 def _of_run(run: Run, *, options: bool = True) -> Facts:
     origin = _origin(run)
     facts = _made(origin)
-    for name in _FILES:
-        if name in origin:
-            facts.append(("log" if name == "input" else name, _file(origin[name])))
+    for name, told in origin.items():
+        # Whatever has a digest is a file; a model's jobs are told in the place of a log.
+        if isinstance(told, Mapping) and (name == "input" or "sha256" in told):
+            facts.append(("log" if name == "input" else name, _file(told)))
     cleaning = run.summary.get("cleaning")
     if cleaning:
         facts.append(("cleaning", _cleaning(cleaning)))

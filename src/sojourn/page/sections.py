@@ -121,12 +121,18 @@ def _numbers(points: Points) -> list[Table]:
         return [table_of_points(points, every, caption)]
     fresh = " from replications that the search has not seen" if points.confirmed else ""
     front = f"The front, with 95 % intervals{fresh}" if points.several else "The front"
-    rest = [i for i in every if i not in points.front]
+    again = sorted(points.fresh.difference(points.front))
+    rest = [i for i in every if i not in points.front and i not in points.fresh]
     tables = [table_of_points(points, sorted(points.front), front)]
+    if again:
+        caption = f"Other points that were run again, with 95 % intervals{fresh}"
+        tables.append(table_of_points(points, again, caption))
     if rest:
         caption = "Other points"
         if points.several:
             caption += ", with 95 % intervals from the replications of the search"
+        if points.confirmed:
+            caption += ", not to be compared with those of the front"
         tables.append(table_of_points(points, rest, caption))
     return tables
 
@@ -181,11 +187,15 @@ def _best_tiles(points: Points) -> list[tuple[str, str, list[str]]]:
         if best is not None:
             what, found = measure(name), points.intervals[name][best]
             end = "lowest" if points.lower(name) else "highest"
-            label = f"{end} {what.label}" if len(points) > 1 else what.label
             ends = between(what, found)
             notes = [f"95 % interval {ends}"] if ends else ["one replication, no interval"]
-            if len(points) > 1:
-                notes.append(f"at {points.names[best]}")
+            ties, label = points.tied(name, best), what.label
+            if len(points) > 1 and points.best(name, worst=True) in ties:
+                notes.append("the same everywhere")
+            elif len(points) > 1:
+                label = f"{end} {label}"
+                more = f" and {len(ties) - 1:,} more" if len(ties) > 1 else ""
+                notes.append(f"at {points.names[best]}{more}")
             tiles.append((label, what.text(found.estimate), notes))
     return tiles
 
@@ -235,10 +245,7 @@ def _users(run: Run, charts: dict[str, Any]) -> Section:
     users, widths = by_user(run), by_width(run)
     texts, figures, tables = [], [], []
     if users is None:
-        texts.append(
-            "Users are not known: the job table does not name them, and the log that it was made "
-            "of is not where it was, has changed, or does not tell."
-        )
+        texts.append(_no_users(run))
     else:
         charts["users"] = describe_users(users)
         index = jain_index(users["mean_bounded_slowdown"].to_numpy(np.float64))
@@ -256,6 +263,18 @@ def _users(run: Run, charts: dict[str, Any]) -> Section:
         tables.append(table_of_classes(run, users.head(_USERS), of_user, most, note))
     tables.append(table_of_classes(run, widths, of_width, "Jobs by width"))
     return Section("fairness", "Who waits", texts, figures, tables)
+
+
+def _no_users(run: Run) -> str:
+    """Say why users are not known."""
+    if run.is_of_model:
+        return "Users are not known: the jobs are those of a model, which has none."
+    why = "is not where it was, has changed, or cannot be read"
+    if run.is_redrawn:
+        why = "was drawn from anew"
+    elif run.log is not None:
+        why = "does not tell whose they are"
+    return f"Users are not known: the job table does not name them, and the log of the jobs {why}."
 
 
 def _trade_off(texts: Sequence[str], *tables: Table) -> Section:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import measures
+from ..cost.clock import timestamp
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -78,20 +79,44 @@ class Run:
                 values = measures.slowdown(values, self.jobs["end"] - self.jobs["start"])
         return self.ordered(values)[self.served]
 
+    @property
+    def _input(self) -> Mapping[str, Any]:
+        """What the provenance says of the jobs."""
+        found: Mapping[str, Any] = self.summary.get("provenance", {}).get("input", {})
+        return found
+
+    def _option(self, section: str, key: str, flag: str | None = None) -> Any:
+        """What was asked for: by a key of a scenario, or else by an option of a command."""
+        options = self.summary.get("provenance", {}).get("options", {})
+        table = options.get(section)
+        return table.get(key) if isinstance(table, Mapping) else options.get(flag or key)
+
+    @property
+    def is_of_model(self) -> bool:
+        """Whether a model made the jobs."""
+        return bool(self._input.get("model"))
+
+    @property
+    def is_redrawn(self) -> bool:
+        """Whether jobs are drawn from a log, so that their numbers are not those of the log."""
+        grown = self._option("workload", "growth")
+        return self._option("workload", "resample") is not None or grown not in (None, 1, 1.0)
+
     @cached_property
     def log(self) -> Jobs | None:
         """The log that the run was made of, if it is still there as it was."""
-        from ..workload import read_log
+        from ..workload.intake import read_jobs
 
-        origin = self.summary.get("provenance", {})
-        given, options = origin.get("input", {}), origin.get("options", {})
+        given = self._input
         if not given.get("sha256") or _digest(given["path"]) != given["sha256"]:
             return None
-        more = {} if options.get("width") is None else {"width": options["width"]}
-        if options.get("columns") is not None:
-            return None  # Renamed columns are the reader's business, not the report's.
         try:
-            return read_log(given["path"], format=options.get("log_format"), **more)
+            return read_jobs(
+                Path(given["path"]),
+                self._option("workload", "format", "log_format"),
+                columns=_columns(self._option("workload", "columns")),
+                width=self._option("workload", "width"),
+            )
         except InputError:
             return None
 
@@ -101,7 +126,7 @@ class Run:
         if "user" in self.jobs:
             known = np.asarray(self.jobs["user"], dtype=np.int64)
             return known if (known >= 0).any() else None
-        if self.log is None or not (self.log.user >= 0).any():
+        if self.is_redrawn or self.log is None or not (self.log.user >= 0).any():
             return None
         order = np.argsort(self.log.job, kind="stable")
         sorted_jobs = self.log.job[order]
@@ -113,7 +138,11 @@ class Run:
 
     @cached_property
     def unix_start(self) -> float | None:
-        """Unix time (s) of second 0 of the log's clock, if its header tells."""
+        """Unix time (s) of second 0 of the log's clock: as it was given, or as its header tells."""
+        given = self._option("power", "starts")
+        moment = None if given is None else timestamp(str(given))
+        if moment is not None:
+            return moment.timestamp()
         told = self.log.header.get("UnixStartTime") if self.log is not None else None
         try:
             found = float(told) if told is not None else 0.0
@@ -173,7 +202,8 @@ class Study:
     def is_resampled(self) -> bool:
         """Whether replications are draws of one log."""
         workload = self.settings.get("workload")
-        return isinstance(workload, Mapping) and workload.get("resample") is not None
+        drawn = isinstance(workload, Mapping) and workload.get("resample") is not None
+        return drawn or "workload.resample" in self.keys
 
     @cached_property
     def asked(self) -> int | None:
@@ -188,6 +218,17 @@ class Study:
             return points * int(self.facts["replications"])
         except (InputError, LookupError, TypeError, ValueError):
             return None
+
+
+def _columns(given: Any) -> Mapping[str, str] | list[str] | None:
+    """Columns of a log as a scenario has them, or as the text of an option."""
+    if not isinstance(given, str):
+        found: Mapping[str, str] | list[str] | None = given
+        return found
+    parts = [[side.strip() for side in part.split("=", 1)] for part in given.split(",")]
+    if all(len(sides) == 2 for sides in parts):
+        return dict(parts)
+    return [" ".join(sides) for sides in parts]
 
 
 def _digest(path: str) -> str | None:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..report.style import number
 from .parts import Cell, Table
 from .points import RUN, Points, in_words
 from .spread import mean_of_run, quantile_of_run
 from .subjects import Run, Study
-from .words import between, measure, percent, plural
+from .words import between, measure, percent, plural, signed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,7 +116,8 @@ def table_of_points(points: Points, chosen: Sequence[int], caption: str) -> Tabl
     best = {
         (shown.index(top), column + len(keys))
         for column, name in enumerate(names)
-        if len(points) > 1 and (top := points.best(name)) in shown
+        for top in _tops(points, name)
+        if top in shown
     }
     left = len(chosen) - len(rows)
     heads = [
@@ -135,6 +135,15 @@ def table_of_points(points: Points, chosen: Sequence[int], caption: str) -> Tabl
     )
 
 
+def _tops(points: Points, name: str) -> list[int]:
+    """Points at which a measure is best; none where it is the same at all of them."""
+    best = points.best(name)
+    if best is None:
+        return []
+    ties = points.tied(name, best)
+    return [] if points.best(name, worst=True) in ties else ties
+
+
 def _cell(points: Points, name: str, point: int) -> tuple[str, str]:
     """A measure of a point; below it the interval, and of single runs the change from the first."""
     what, found = measure(name), points.intervals[name][point]
@@ -142,8 +151,10 @@ def _cell(points: Points, name: str, point: int) -> tuple[str, str]:
     if point and not (points.several or points.front) and points.lower(name) is not None:
         change = points.change(name, point, 0)
         if change is not None and change.estimate:
-            sign = "+" if change.estimate > 0 else "−"
-            notes.append(f"{sign}{number(100 * abs(change.estimate))} %")
+            ends = ""
+            if np.isfinite([change.low, change.high]).all():
+                ends = f" ({signed(change.low)} to {signed(change.high)} %)"
+            notes.append(f"{signed(change.estimate)} %{ends}")
     return what.text(found.estimate), "; ".join(filter(None, notes))
 
 

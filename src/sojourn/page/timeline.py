@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
+from ..policy.policy import POLICIES
 from ..report.binning import Bins, Path, counted
 from ..report.nodes import _inside_nodes, _places
 from ..report.schedule import stretches_of
@@ -101,7 +102,7 @@ def _blocks_of(run: Run) -> Blocks | str:
     """What jobs held, or why that is not known."""
     if not np.isfinite(run.jobs["start"]).any():
         return "no job was served"
-    if "lcfs-pr" in str(run.summary["policy"]):
+    if _is_preemptive(str(run.summary["policy"])):
         return "jobs were preempted, and a folder of a run does not hold their stretches of service"
     rows, start, end = stretches_of(run.jobs, run.schedule)
     try:
@@ -125,6 +126,11 @@ def _blocks_of(run: Run) -> Blocks | str:
         np.asarray(run.jobs["job"])[at],
         np.asarray(run.jobs["wait"], dtype=np.float64)[at],
     )
+
+
+def _is_preemptive(policy: str) -> bool:
+    """Whether a policy, by its name, stops running jobs."""
+    return POLICIES.get(policy, policy).rpartition("+")[2] in ("preempt", "remaining")
 
 
 def _describe_blocks(

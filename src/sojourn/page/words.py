@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -14,7 +15,19 @@ from ..report.style import number
 if TYPE_CHECKING:
     from ..study.intervals import Interval
 
-__all__ = ["MAIN", "Measure", "Unit", "between", "listed", "measure", "percent", "plural", "told"]
+__all__ = [
+    "MAIN",
+    "Measure",
+    "Unit",
+    "between",
+    "confidence",
+    "listed",
+    "measure",
+    "percent",
+    "plural",
+    "signed",
+    "told",
+]
 
 MAIN = ("wait_mean", "energy_kwh", "bounded_slowdown_mean", "utilisation", "makespan")
 """What a page tells first, in this order, where it is known."""
@@ -65,6 +78,11 @@ class Measure:
         """Return an interval without what the measure can never be."""
         least, most = self._bounds
         return replace(interval, low=max(interval.low, least), high=min(interval.high, most))
+
+    def bounded_change(self, change: Interval) -> Interval:
+        """Return a relative change without what it can never be: less than nothing left."""
+        least, _ = self._bounds
+        return replace(change, low=max(change.low, -1.0)) if least >= 0 else change
 
     @property
     def _bounds(self) -> tuple[float, float]:
@@ -155,14 +173,28 @@ def between(what: Measure, interval: Interval) -> str:
     if not np.isfinite([interval.low, interval.high]).all():
         return ""
     unit = what.unit([interval.estimate or interval.high])
-    return f"{number(interval.low / unit.size)} to {unit.text(interval.high)}"
+    doubt = ", run too short" if interval.method.endswith("correlated") else ""
+    return f"{number(interval.low / unit.size)} to {unit.text(interval.high)}{doubt}"
 
 
 def told(what: Measure, interval: Interval) -> str:
     """Write an estimate with its interval, all in one unit."""
     ends = between(what, interval)
-    spread = f" ({100 * interval.level:.3g} % interval {ends})" if ends else ""
+    spread = f" ({confidence(interval.level)} interval {ends})" if ends else ""
     return what.text(interval.estimate) + spread
+
+
+def confidence(level: float) -> str:
+    """Write a level of confidence, with so many digits that it is not taken for certainty."""
+    left = 100 * (1 - level)
+    digits = max(1 - math.floor(math.log10(left)), 1) if left > 0 else 1
+    return f"{100 * level:.{digits}f}".rstrip("0").rstrip(".") + " %"
+
+
+def signed(share: float) -> str:
+    """Write a change as a number of percent with its sign."""
+    sign = "+" if share > 0 else "−" if share < 0 else ""
+    return f"{sign}{number(100 * abs(share))}"
 
 
 def percent(share: float) -> str:

@@ -25,8 +25,8 @@ report.makers.explore = async (node, spec) => {
 
   const place = (column, i) => (column.text ? column.text[i] : column.values[i]);
 
-  // Points that no other point beats in both measures, by the means; those of a search's front
-  // were run with other random numbers than the others, and are compared with each other.
+  // Points that no other point beats in both measures, by the means; of a search those of its
+  // front, which are compared with each other.
   const front = () => {
     const [a, b] = [columns[x], columns[y]];
     if (a.key || b.key || a.lower === null || b.lower === null) return [];
@@ -103,8 +103,9 @@ report.makers.explore = async (node, spec) => {
       const rows = curves && !a.text ? [...all].sort((i, j) => a.values[i] - a.values[j]) : all;
       const lines = curves && !a.text && (name !== "" || keys.length === 1);
       if (marked.size) {
-        add(name ? `${name}, others` : "other points", rows.filter((i) => !marked.has(i)), true, false);
-        add(name ? `${name}, front` : "front", rows.filter((i) => marked.has(i)), false, false);
+        const [others, chosen] = [false, true].map((on) => rows.filter((i) => marked.has(i) === on));
+        if (others.length) add(name ? `${name}, others` : "other points", others, true, false);
+        if (chosen.length) add(name ? `${name}, front` : "front", chosen, false, false);
       } else {
         add(name || (curves ? b.label : "points"), rows, false, lines);
       }
@@ -118,7 +119,9 @@ report.makers.explore = async (node, spec) => {
       });
     }
     live.textContent = [
-      marked.size ? `Diamonds: the front that the search found${spec.confirmed ? ", by replications run afterwards" : ""}. Circles: other points${spec.confirmed ? ", by the replications of the search" : ""}.` : "",
+      marked.size ? `Diamonds: the front that the search found${spec.confirmed ? ", by replications run afterwards" : ""}.` : "",
+      marked.size && marked.size < count ? `Circles: other points${spec.confirmed ? " that were run again" : ""}.` : "",
+      spec.left ? `Points that were not run again: ${spec.left}, in the table alone.` : "",
       a.low || b.low ? `Bars: ${spec.level} intervals${count <= 400 ? "" : ", left out of so many points"}${marked.size ? " of the front" : ""}.` : "",
       best.length > 1 && marked.size ? "Dotted: points of the front that no other of it beats in both measures, by their means." : "",
       best.length > 1 && !marked.size ? "Dotted: points that no other beats in both measures, by their means." : "",
