@@ -42,6 +42,8 @@ class Options:
     decisions : keep every decision of the scheduler, and its reason.
     events : external events: a file, rows, `ExternalEvents`, or the `EventStream` of the jobs' log.
     node_failure : ``"kill"`` the jobs of processors that go down, or ``"requeue"`` them.
+    warmup : how many jobs at the beginning, as they were submitted, the measures over jobs leave
+        out, because the machine was empty before them.
     """
 
     estimates: str | float = "user"
@@ -60,6 +62,7 @@ class Options:
     decisions: bool = False
     events: Any = None
     node_failure: str = "kill"
+    warmup: int = 0
 
     def __post_init__(self) -> None:
         if self.over_limit not in ("kill", "run"):
@@ -70,6 +73,8 @@ class Options:
             raise OptionError(f"foresight '{self.foresight}': choose nodes or log")
         if self.node_failure not in ("kill", "requeue"):
             raise OptionError(f"node_failure '{self.node_failure}': choose kill or requeue")
+        if isinstance(self.warmup, bool) or not isinstance(self.warmup, int) or self.warmup < 0:
+            raise OptionError(f"warmup {self.warmup!r}: give a number of jobs, 0 or more")
         if not 0 <= self.seed < 2**63:
             raise OptionError(f"seed {self.seed}: give a whole number from 0 to 2**63 - 1")
         if not (np.isfinite(self.reference_rate) and self.reference_rate > 0):

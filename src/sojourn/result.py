@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,11 @@ class Result:
     def __len__(self) -> int:
         """Return the number of jobs, accepted or not."""
         return len(self._prepared.jobs)
+
+    @property
+    def submit(self) -> Floats:
+        """Submit of each accepted job, in their order, in seconds."""
+        return self._run.jobs.submit
 
     @property
     def start(self) -> Floats:
@@ -240,6 +246,11 @@ class Result:
     def summary(self) -> dict[str, Any]:
         """The measures of the run as plain numbers, ready for JSON."""
         return summarise(self._schedule)
+
+    def after_warmup(self, jobs: int) -> Result:
+        """Return the same run, whose measures over jobs leave out its first jobs."""
+        options = replace(self.options, warmup=jobs)
+        return Result(replace(self._prepared, options=options), self._run)
 
     def by(self, what: str) -> pd.DataFrame:
         """Measures per class of jobs: user, group, queue, partition, width or status.

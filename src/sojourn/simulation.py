@@ -56,7 +56,8 @@ def simulate(
     rate : service-rate control; default: always 1.
     progress : called with (jobs arrived, jobs) from time to time.
     **options : see `Options`: estimates, over_limit, passes, reference_rate, record, seed, clean;
-        placement, constraints, decisions on a cluster of named nodes; events, node_failure.
+        placement, constraints, decisions on a cluster of named nodes; events, node_failure;
+        warmup.
 
     Examples
     --------
@@ -106,6 +107,11 @@ def prepare(
     named = _named(jobs, machine, scheduling, chosen, stop_at_decisions)
     accepted = jobs.procs <= machine.procs if named is None else named.reason == 0
     taken = jobs if accepted.all() else jobs[accepted]
+    if chosen.warmup and chosen.warmup >= len(taken):
+        raise OptionError(
+            f"warmup {chosen.warmup}: there are {len(taken)} jobs, and none would be left; "
+            "give less"
+        )
     view, killed = _view(taken, chosen)
     rules = _rules(view, machine, scheduling, control, chosen, stop_at_decisions)
     outside = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import measures
 from .__about__ import __version__
@@ -27,9 +28,10 @@ __all__ = ["summarise"]
 
 def summarise(schedule: Schedule) -> dict[str, Any]:
     """Return the measures of a run, ready for JSON; see `docs/reference/summary`."""
-    prepared, jobs, ran = schedule.prepared, schedule.run.jobs, schedule.ended
+    prepared, jobs, ran = schedule.prepared, schedule.run.jobs, _counted(schedule)
     log, options, cluster = prepared.jobs, prepared.options, prepared.cluster
     submit, procs = jobs.submit[ran], jobs.procs[ran]
+    ended = len(jobs.submit[schedule.ended])
     wait, sojourn = schedule.start[ran] - submit, schedule.end[ran] - submit
     service = schedule.service[ran]
     killed = int(np.count_nonzero(schedule.status == STATUS.index(KILLED)))
@@ -44,7 +46,7 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
         "passes": options.passes,
         "seed": options.seed,
         "jobs": len(log),
-        "completed": len(submit) - killed,
+        "completed": ended - killed,
         "killed": killed,
         "unaccepted": len(unaccepted),
         "unaccepted_jobs": unaccepted[:100].tolist(),
@@ -60,6 +62,8 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
         ),
         **_system(schedule),
     }
+    if options.warmup:
+        told["warmup"] = options.warmup
     if cluster.is_named:
         told |= {
             "awt": measures.average_wait(wait),
@@ -75,6 +79,18 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
         told["events"] = _events(schedule, schedule.after)
     told["cleaning"] = log.report.as_dict()
     return told
+
+
+def _counted(schedule: Schedule) -> slice | NDArray[np.bool_]:
+    """Which accepted jobs the measures over jobs are of: those that ended, after the warm-up."""
+    skipped, ended = schedule.prepared.options.warmup, schedule.ended
+    if not skipped:
+        return ended
+    if isinstance(ended, slice):
+        return slice(skipped, None)
+    counted = ended.copy()
+    counted[:skipped] = False
+    return counted
 
 
 def _events(schedule: Schedule, after: Aftermath) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from studies import GRID, REPLICATIONS, small_scenario, whole_study
 
 from sojourn.errors import RunError
 from sojourn.study import read_runs, runners, sweep
+from sojourn.study.dask_runner import local_client
 
 SCRIPT = Path(__file__).with_name("studies.py")
 
@@ -118,6 +119,42 @@ def test_workers_killed(name: str, died: int, tmp_path: Path, undisturbed: pd.Da
     pd.testing.assert_frame_equal(rows_of(tmp_path / "study"), undisturbed, check_exact=True)
 
 
+def test_a_driver_killed_with_workers_of_its_own(tmp_path: Path, undisturbed: pd.DataFrame) -> None:
+    folder = tmp_path / "study"
+    driver = subprocess.Popen(
+        [sys.executable, SCRIPT, "kill_itself", folder],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    assert driver.stdout is not None
+    told = driver.stdout.readline().split()
+    assert driver.wait(timeout=240) == -signal.SIGKILL
+    driver.stdout.close()
+    assert len(set(told)) == 2
+    deadline = time.monotonic() + 60
+    while left := session(driver.pid):
+        assert time.monotonic() < deadline, f"processes {left} live on"
+        time.sleep(0.05)
+    assert 0 < read_runs(folder).num_rows < len(undisturbed)
+    last = whole_study(folder, workers=2)
+    assert last.done == len(undisturbed) > last.new > 0
+    pd.testing.assert_frame_equal(rows_of(folder), undisturbed, check_exact=True)
+
+
+def session(leader: int) -> list[int]:
+    """Processes that were started by one, directly or not, and live."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            # After the name, which may hold anything: state, parent, group, session.
+            state, _, _, of = stat.read_text().rpartition(")")[2].split()[:4]
+            if int(of) == leader and state != "Z":
+                found.append(int(stat.parent.name))
+    return found
+
+
 def test_a_run_that_kills_its_worker_fails_alone(tmp_path: Path) -> None:
     assert case("kill_by_run", tmp_path / "case") == 8
     table = rows_of(tmp_path / "case" / "study")
@@ -204,11 +241,23 @@ def wait_for_parts(runs: Path) -> None:
         time.sleep(0.005)
 
 
+# A shell lets what it runs in the background ignore Ctrl-C, and its children inherit that.
+ATTENTIVE = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from sojourn.cli import main
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
+"""
+
+
 def test_interrupted_at_the_terminal(tmp_path: Path) -> None:
-    scenario = tmp_path / "scenario.toml"
+    scenario, script = tmp_path / "scenario.toml", tmp_path / "attentive.py"
     scenario.write_text(small_scenario().as_toml())
+    script.write_text(ATTENTIVE)
     folder = tmp_path / "study"
-    command = [*sweep_command(scenario, 1000), "--workers", "2", "--out", str(folder)]
+    verb = sweep_command(scenario, 1000)[3:]
+    command = [sys.executable, script, *verb, "--workers", "2", "--out", str(folder)]
     # As Ctrl-C does, the signal goes to the driver and to its workers.
     driver = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -223,6 +272,20 @@ def test_interrupted_at_the_terminal(tmp_path: Path) -> None:
         "the same command goes on from there\n"
     )
     assert 0 < done < 12_000
+
+
+def test_a_local_cluster_keeps_to_itself(recwarn: pytest.WarningsRecorder) -> None:
+    """No port that others may have, nor an address at which others could reach it."""
+    with socket.socket() as taken:
+        with contextlib.suppress(OSError):
+            taken.bind(("", 8787))
+            taken.listen()
+        with local_client(1) as client:
+            served = client.cluster.scheduler.http_server
+            addresses = {each.getsockname() for each in served._sockets.values()}
+            assert sweep(small_scenario(), GRID, 1, client=client).failed == 0
+    assert {host for host, _ in addresses} == {"127.0.0.1"}
+    assert [str(each.message) for each in recwarn] == []
 
 
 def test_a_second_driver_is_told_of_the_first(tmp_path: Path) -> None:

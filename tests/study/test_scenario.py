@@ -192,7 +192,7 @@ def test_a_mapping_is_not_shared():
         ),
         (
             '[workload]\nlog = "x"\n[cluster]\nprocs = true\n',
-            "s.toml, line 4, key 'cluster.procs': True is not a whole number, 1 or more; correct",
+            "s.toml, line 4, key 'cluster.procs': true is not a whole number, 1 or more; correct",
         ),
         (
             '[workload]\nlog = "x"\nrules = ["no-runtme"]\n',
@@ -233,7 +233,7 @@ def test_a_mapping_is_not_shared():
         ),
         (
             '[workload]\nlog = "x"\n[control]\nkind = "threshold"\nrates = [2, 1]\nk = 1\n',
-            "s.toml, line 6, key 'control.k': rate control: rates 2, 1; give at least two, in",
+            "s.toml, line 5, key 'control.rates': rate control: rates 2, 1; give at least two, in",
         ),
         (
             '[workload]\nlog = "x"\n[power]\nbusy = 1\nstatic = 2\n',
@@ -285,7 +285,10 @@ def test_a_mapping_is_not_shared():
             "s.toml, line 1, key 'workload': 'x' is not a table; write [workload]",
         ),
         ("[workload]\nlog = x\n", "s.toml, line 2: is not TOML: Invalid value; correct it"),
-        ("[workload]\nlog = 'x'\nlog = 'y'\n", "s.toml, line 3: is not TOML: Cannot overwrite a"),
+        (
+            "[workload]\nlog = 'x'\nlog = 'y'\n",
+            "s.toml, line 3, key 'workload.log': is given twice, on line 2 too; leave one of them",
+        ),
         (
             "[workload",
             "s.toml: is not TOML: Expected ']' at the end of a table declaration (at end",

@@ -12,6 +12,7 @@ import typer.main
 
 from sojourn.cli import app
 from sojourn.study import read_scenario, run_scenario
+from sojourn.study._option_names import OPTIONS
 from sojourn.study._sections import ConstraintKeys, ScenarioKeys
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,6 +47,13 @@ def test_every_option_of_simulate_has_its_key():
     flags = {flag for each in command.params for flag in (*each.opts, *each.secondary_opts)}
     without = {"--out", "--json", "--save-scenario", "--trajectory", "--no-whole-nodes", "--help"}
     assert {flag for flag in flags if flag.startswith("--")} - without <= named
+
+
+@pytest.mark.parametrize(("option", "key"), OPTIONS.items())
+def test_an_option_is_beside_its_key(option, key):
+    flags = {"log": "LOG", "trajectory": "--no-trajectory"}
+    cells = next(cells for cells in rows(key[0]) if cells[0].strip("` ") == key[-1])
+    assert cells[-1].strip("` |") == flags.get(option, f"--{option.replace('_', '-')}")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

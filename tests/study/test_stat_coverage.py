@@ -30,6 +30,7 @@ from sojourn.study.paired import paired_difference, relative_change
 from sojourn.study.regeneration import regeneration_points, regenerative_interval
 from sojourn.study.resample import resample_blocks, resampled_interval
 from sojourn.study.sequential import replicate
+from sojourn.study.sweeping import sweep
 from sojourn.study.warmup import mser
 
 Floats = NDArray[np.float64]
@@ -57,6 +58,12 @@ class Model:
     other_servers: int
     other_speed: float
     other_wait: float
+
+    def wait(self, speed: float) -> float:
+        """Mean wait (s) if the machine were so much faster."""
+        if self.widest == 1:
+            return theory.multiserver_wait(self.arrival_rate, speed, 2)
+        return theory.two_server(self.arrival_rate, 0.5, speed).mean_wait
 
     def run(self, seed: list[int], jobs: int, *, other: bool = False) -> tuple[Floats, ...]:
         """Submits, waits and ends; `other` is the machine to compare with, with the same jobs."""
@@ -144,6 +151,33 @@ def precision(model: Model, study: int) -> Found:
         yield method, replicate(run, relative=0.08, method=method), model.mean_wait
 
 
+def sweeps(model: Model, study: int) -> Found:
+    """A sweep as a user makes it, of two speeds of the same machine."""
+    workload = {
+        "model": "poisson",
+        "jobs": JOBS,
+        "interarrival": f"exponential:{SERVICE / model.arrival_rate}",
+        "work": f"exponential:{SERVICE}",
+        "widths": f"uniform:1-{model.widest}",
+        "warmup": 0.1,
+    }
+    scenario = {
+        "workload": workload,
+        "cluster": {"procs": 2},
+        "policy": {"name": "fcfs", "estimates": "exact"},
+    }
+    found = sweep(
+        scenario, {"control.rate": [1.0, 1.25]}, REPLICATIONS, workers=1, seed=10_000 + study
+    )
+    slow, fast = (point.measures["wait_mean"] for point in found.points(["wait_mean"]))
+    *_, change = found.changes({"control.rate": 1.0}, ["wait_mean"])
+    faster = model.wait(1.25)
+    yield "points of a sweep", slow, SERVICE * model.mean_wait
+    yield "points of a sweep, faster", fast, SERVICE * faster
+    change_of = faster / model.mean_wait - 1
+    yield "changes of a sweep", change.measures["wait_mean"], change_of
+
+
 def one_log(model: Model, study: int) -> Found:
     """One log of two months, and others drawn from its weeks."""
     rng = np.random.default_rng([4, study])
@@ -185,7 +219,7 @@ def bounds(studies: int) -> tuple[float, float]:
 
 @pytest.mark.parametrize("studies", [100, pytest.param(500, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("model", [many_servers, two_servers])
-@pytest.mark.parametrize("make", [replications, long_run, pairs, precision])
+@pytest.mark.parametrize("make", [replications, long_run, pairs, precision, sweeps])
 def test_intervals_cover(make, model, studies):
     low, high = bounds(studies)
     found = coverage(make, model(), studies)

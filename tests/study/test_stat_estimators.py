@@ -28,7 +28,12 @@ from sojourn.study.intervals import (
 from sojourn.study.paired import compare_pairs, holm, paired_difference, relative_change
 from sojourn.study.ratios import ratio_interval
 from sojourn.study.regeneration import regeneration_points, regenerative_interval
-from sojourn.study.sequential import is_precise, replicate, replications_needed
+from sojourn.study.sequential import (
+    further_replications,
+    is_precise,
+    replicate,
+    replications_needed,
+)
 from sojourn.study.warmup import mser
 
 VALUES = st.lists(st.integers(-1000, 1000), min_size=3, max_size=40)
@@ -203,6 +208,12 @@ class TestBatches:
         assert batch_quantile(values, 0.95).n == 10
         assert batch_quantile(values, 0.5).n > 10
 
+    def test_a_quantile_needs_values_beyond_it(self):
+        values = RNG(3).exponential(size=1000)
+        assert batch_quantile(values, 0.99).n == 10
+        with pytest.raises(OptionError, match=r"999 are too few .* give at least 1000"):
+            batch_quantile(values[1:], 0.99)
+
     def test_what_does_not_vary(self):
         found = batch_means(np.full(100, 2.0))
         assert (found.estimate, found.half_width, found.n) == (2, 0, 30)
@@ -331,13 +342,14 @@ class TestPairs:
         (found,) = compare_pairs({"fcfs": fcfs, "easy": easy}, "fcfs")
         assert found.is_significant
         assert found.change.estimate == pytest.approx(-0.31, abs=0.03)
-        words = found.in_words("mean wait")
-        assert words == (
-            f"easy: {-found.change.estimate:.1%} ± {found.change.half_width:.1%} less mean wait "
-            "than fcfs"
-        )
+        change = found.change
+        even = replace(change, low=change.estimate - 0.04, high=change.estimate + 0.04)
+        words = replace(found, change=even).in_words("mean wait")
+        assert words == f"easy: {-change.estimate:.1%} ± 4.0% less mean wait than fcfs"
         (back,) = compare_pairs({"easy": easy, "fcfs": fcfs}, "easy")
-        assert "% more than easy" in back.in_words()
+        uneven = replace(back.change, estimate=0.45, low=0.4, high=0.52)
+        words = replace(back, change=uneven).in_words()
+        assert words == "fcfs: 45.0% (40.0% to 52.0%) more than easy"
 
     def test_words_without_a_ratio(self):
         """A baseline that may be 0 has no share: the difference is told."""
@@ -377,6 +389,25 @@ class TestPairs:
             compare_pairs({"fcfs": [1.0], "easy": [2.0]}, "fcsf")
         with pytest.raises(OptionError, match=r"p\[1\] = 2"):
             holm([0.5, 2.0])
+
+
+class TestFurtherReplications:
+    @pytest.mark.parametrize(
+        ("n", "spread", "relative"), [(5, 0.3, 0.1), (10, 1, 0.05), (3, 2, 0.2)]
+    )
+    def test_against_trying_each(self, n, spread, relative):
+        found = replace(mean_interval([1.0] * n), low=1 - spread, high=1 + spread)
+        deviation = spread * math.sqrt(n) / stats.t(n - 1).ppf(0.975)
+        goal = relative / (1 + relative)
+        needed = n
+        while stats.t(needed - 1).ppf(0.975) * deviation / math.sqrt(needed) > goal:
+            needed += 1
+        told = further_replications(found, relative=relative)
+        assert needed <= told <= 1.02 * needed + 1
+
+    def test_nothing_to_add(self):
+        assert further_replications(mean_interval([1.0, 1.0]), relative=0.1) == 2
+        assert further_replications(mean_interval([1.0, -1.0]), relative=0.1) == 2**53
 
 
 class TestPrecision:

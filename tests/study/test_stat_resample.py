@@ -8,7 +8,13 @@ from scipy import stats
 
 import sojourn
 from sojourn import Jobs, OptionError
-from sojourn.study.resample import BLOCKS, fitting_block, resample_blocks, resampled_interval
+from sojourn.study.resample import (
+    BLOCKS,
+    fitting_block,
+    resample_blocks,
+    resampled_change,
+    resampled_interval,
+)
 from sojourn.workload.facts import daily_counts
 
 DAY = 86_400
@@ -262,6 +268,32 @@ def test_the_error_of_a_log_does_not_shrink_with_the_draws():
         resampled_interval(draws, method="normal")
     with pytest.raises(OptionError, match="draws: has 1 numbers"):
         resampled_interval([1.0])
+
+
+class TestChange:
+    """Of the means over draws, as far off as draws are from their common ratio."""
+
+    def test_by_hand(self):
+        found = resampled_change([3.0, 5.0, 4.0], [6.0, 9.0, 9.0])
+        # The means are 4 and 8; left of each draw are 0, 0.5 and -0.5, over 8.
+        assert found.estimate == pytest.approx(-0.5)
+        spread = np.std([0.0, 0.5, -0.5], ddof=1) / 8
+        assert found.half_width == pytest.approx(stats.t(2).ppf(0.975) * spread)
+
+    def test_where_the_baseline_is_sometimes_0(self):
+        found = resampled_change([0.0, 1.0, 2.0], [0.0, 2.0, 4.0])
+        assert (found.estimate, found.half_width) == (-0.5, 0.0)
+        with pytest.raises(OptionError, match="its mean is 0"):
+            resampled_change([1.0, 1.0], [0.0, 0.0])
+
+    def test_its_error_does_not_shrink_with_the_draws(self):
+        rng = np.random.default_rng(1)
+        base = rng.gamma(4, size=4000)
+        other = 0.7 * base + rng.normal(0, 0.1, 4000)
+        few, many = (resampled_change(other[:n], base[:n]).half_width for n in (40, 4000))
+        assert many == pytest.approx(few, rel=0.3)
+        # As the spread of the statistic itself, for draws that differ little.
+        assert many == pytest.approx(1.96 * 0.1 / base.mean(), rel=0.1)
 
 
 def test_a_real_log(data_dir):

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from sojourn.study.dask_runner import Left
 from sojourn.study.plan import Run
+from sojourn.study.work_left import Left
 
 RUNS = [Run(str(i), (), i, i, "") for i in range(1000)]
 

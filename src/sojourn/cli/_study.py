@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -142,7 +143,19 @@ def as_change(found: Interval | None) -> str:
     """Return a relative change with its interval, in per cent."""
     if found is None:
         return "-"
-    return f"{100 * found.estimate:+.1f} % ± {100 * found.half_width:.1f}"
+    change, low, high = (100 * value for value in (found.estimate, found.low, found.high))
+    if change == low == high == 0:
+        return "="
+    # Two digits of what is not known, and one after the point at the least.
+    width = (high - low) / 2
+    digits = min(max(1, 1 - math.floor(math.log10(width))), 6) if 0 < width < math.inf else 1
+    if math.isnan(width):
+        return f"{change:+.{digits}f} %"
+    if math.isinf(width):
+        return f"{change:+.{digits}f} % (not bounded)"
+    if found.is_even:
+        return f"{change:+.{digits}f} % ± {width:.{digits}f}"
+    return f"{change:+.{digits}f} % ({low:+.{digits}f} to {high:+.{digits}f})"
 
 
 def end_interrupted(done: int, total: int, folder: Path | None) -> None:

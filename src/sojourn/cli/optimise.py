@@ -125,7 +125,7 @@ def optimise(
     elif front.points:
         _show(front)
     if front.interrupted:
-        st.end_interrupted(front.runs, front.runs, out)
+        st.end_interrupted(front.done, front.runs, out)
 
 
 def _numbers(text: str | None) -> list[float] | None:
@@ -162,7 +162,6 @@ def _show(front: Front) -> None:
         soft_wrap=True,
     )
     if front.folder is not None:
-        known = (
-            f", {front.runs - front.new:,} of them known before" if front.new < front.runs else ""
-        )
+        kept = front.done - front.new
+        known = f", {kept:,} of them known before" if kept else ""
         console.print(Text(f"front.json, runs{known} in {front.folder}"), soft_wrap=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +14,9 @@ from ._groups import flat, grouped
 from ._machine import Machine
 from ._options import ClusterName, CostOptions, CountedOptions, NodeOptions, Placement, Results
 from ._run import Plan, carry_out
+
+if TYPE_CHECKING:
+    from ..study import Scenario
 
 
 def register(app: typer.Typer) -> None:
@@ -70,17 +74,12 @@ def simulate(
         Machine(cluster, counted, nodes, cost, reading.strict),
         results,
     )
-    if save_scenario is not None:
-        from ..output import check_folder
-
-        check_folder(save_scenario.parent)
-        if save_scenario.is_dir():
-            raise OptionError(f"--save-scenario {save_scenario}: is a folder; name a file")
+    scenario = None if save_scenario is None else _scenario(plan, save_scenario)
     told = carry_out(plan)
-    if save_scenario is not None:
-        from ..study import save_options
+    if scenario is not None and save_scenario is not None:
+        from ..study import save_scenario as save
 
-        save_options(given, save_scenario)
+        save(scenario, save_scenario)
     if results.json:
         from ..output import as_json
 
@@ -89,3 +88,31 @@ def simulate(
     from ._tables import show_summary
 
     show_summary(told, results.out)
+
+
+def _scenario(plan: Plan, path: Path) -> Scenario:
+    """Return the options as a scenario that can be saved there; OptionError before the run."""
+    option = f"--save-scenario {path}"
+    if path.is_dir():
+        raise OptionError(f"{option}: is a folder; name a file")
+    if path.suffix.lower() != ".toml":
+        raise OptionError(f"{option}: a scenario is a file in TOML; name it FILE.toml")
+    out = plan.results.out
+    if out is not None and os.path.abspath(out) == os.path.abspath(path):
+        raise OptionError(f"{option}: is the folder of the results; name another file")
+    # What is wrong with an option is said as without a scenario.
+    plan.results.check()
+    plan.options()
+
+    from ..policy import parse_control
+    from ..study._problems import Source
+    from ..study.saving import check_saving, scenario_of
+
+    parse_control(plan.running.rate)
+    _ = plan.machine.power
+    scenario = scenario_of(plan.given, path.parent, Source(option))
+    try:
+        check_saving(scenario, path)
+    except OptionError as error:
+        raise OptionError(f"--save-scenario {error}") from None
+    return scenario

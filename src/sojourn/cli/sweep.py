@@ -103,18 +103,21 @@ def sweep(
         "sample": sample, "precision": precision, "seed": seed,
     }  # fmt: skip
     shown = None if measures is None else [name.strip() for name in measures.split(",")]
-    baseline = _baseline(against)
+    baseline, wanted = _baseline(against), _precision(precision, most)
+    points = _grid(set or [], sample, seed or 0)
+    points.check_baseline(baseline)
     with st.study_progress() as report:
         study = run(
             scenario,
-            _grid(set or [], sample, seed or 0),
+            points,
             count,
             dask,
             out=out,
             seed=seed,
             workers=workers,
-            precision=_precision(precision, most),
+            precision=wanted,
             retry_failed=retry_failed,
+            measures=shown or (),
             watch=shown[0] if shown else _SHOWN[0],
             progress=report.tell,
             origin=provenance("sweep", given),
@@ -126,7 +129,7 @@ def sweep(
     if json:
         print(as_json(study.as_dict(shown, baseline)))
         return
-    _show(study, shown or [name for name in _SHOWN if name in study.measures], baseline)
+    _show(study, shown or [name for name in _SHOWN if name in study.measures], baseline, wanted)
 
 
 def _grid(axes: list[str], sample: str | None, seed: int) -> Grid:
@@ -168,7 +171,17 @@ def _precision(text: str | None, most: int) -> Precision | None:
         raise OptionError(f"--precision {text}: write MEASURE=SHARE, as wait_mean=0.05") from None
 
 
-def _show(study: Study, measures: list[str], baseline: dict[str, Any]) -> None:
+def _imprecise(study: Study, wanted: Precision) -> int:
+    """How many points have not reached the precision that was asked for."""
+    from ..study.sequential import is_precise
+
+    found = [point.measures.get(wanted.measure) for point in study.points([wanted.measure])]
+    return sum(each is None or not is_precise(each, relative=wanted.relative) for each in found)
+
+
+def _show(
+    study: Study, measures: list[str], baseline: dict[str, Any], wanted: Precision | None
+) -> None:
     from rich.text import Text
 
     from ._tables import new_console, new_table
@@ -190,10 +203,21 @@ def _show(study: Study, measures: list[str], baseline: dict[str, Any]) -> None:
         by = study.plan.scenario.keys.workload.resample
         blocks = f" (by {by})" if by else ""
         runs += f", which are draws of one log{blocks}: more of them do not narrow it"
-    each = f"{what} ± half of its 95 % interval over {runs}"
+    ends = ", or its ends," if baseline else ""
+    each = f"{what} ± half of its 95 % interval{ends} over {runs}"
     if max(point.n for point in points) < 2:
         each = "one replication each: nothing is known of their spread; give --replications"
     console.print(Text(f"\n{each}"), soft_wrap=True)
+    if study.plan.merged:
+        count = study.plan.merged
+        told = "1 point is another one" if count == 1 else f"{count:,} points are other ones"
+        console.print(Text(f"{told} in other words"), soft_wrap=True)
+    if wanted is not None and (short := _imprecise(study, wanted)):
+        told = (
+            f"{wanted.measure} is not known to {100 * wanted.relative:g} % at {short:,} of "
+            f"{len(points):,} points; allow more replications (--most)"
+        )
+        console.print(Text(told), style="yellow", soft_wrap=True)
     if study.failed:
         told = f"{study.failed:,} of {len(study.plan):,} runs failed: {study.errors[0]}"
         console.print(Text(told), style="yellow", soft_wrap=True)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
 from typing import TypeVar
 
 from ..errors import OptionError, PolicyError
@@ -31,9 +34,12 @@ def _load(where: str, kind: type[_Kind], option: str, form: str) -> _Kind:
     file = Path(path)
     if not file.is_file():
         raise OptionError(f"{option} {path}: no such file")
-    spec = importlib.util.spec_from_file_location(f"sojourn_policy_{file.stem}", file)
-    if spec is None or spec.loader is None:
+    if not path.endswith(".py"):
         raise OptionError(f"{option} {path}: not a Python file; its name must end in .py")
+    called = f"sojourn_policy_{file.stem}"
+    spec = importlib.util.spec_from_loader(called, _AsItIs(called, os.path.abspath(file)))
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -50,3 +56,15 @@ def _load(where: str, kind: type[_Kind], option: str, form: str) -> _Kind:
             told = f"it has {', '.join(scores)}"
         raise PolicyError(f"{path}: no score named '{name}'; {told}")
     return found
+
+
+class _AsItIs(SourceFileLoader):
+    """Compiles a file as it is now; nothing is kept beside it.
+
+    Python takes what it has kept for the file as long as size and second of change are the same.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Return the code of the file."""
+        found: CodeType = self.source_to_code(self.get_data(self.path), self.path)
+        return found

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from ..errors import InputError
+from ..workload.spec import parse_time
 from ._keys import Keys, is_score_file
 from ._lines import Path
 from ._sections import ScenarioKeys
@@ -19,6 +21,7 @@ _OF_NODES = (
     *(("policy", name) for name in ("placement", "placement_theta", "foresight", "constraints")),
     ("run", "decisions"),
 )
+_OF_RATES = re.compile(r"rate control: (a rate of|rates|\d+ rates;)")
 _POWERS = (("levels",), ("static", "dynamic", "exponent", "reference"), ("busy", "idle"))
 
 
@@ -54,11 +57,14 @@ def _workload(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
         yield ("workload", "until"), f"{late:g} s is not after since, {early:g} s; correct it"
     if isinstance(workload.estimates, float) and workload.estimates < 1:
         yield ("workload", "estimates"), f"a factor of {workload.estimates:g}; give 1 or more"
-    if workload.model == "poisson" and workload.load is None and ":" not in workload.interarrival:
-        yield (
-            ("workload", "interarrival"),
-            "has no mean; give load, or a mean as in 'exponential:60'",
-        )
+    if workload.model == "poisson" and workload.load is None:
+        try:
+            parse_time(workload.interarrival)
+        except InputError:  # With a mean from elsewhere it has been read before.
+            yield (
+                ("workload", "interarrival"),
+                "has no mean; give load, or a mean as in 'exponential:60'",
+            )
 
 
 def _cluster(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
@@ -117,7 +123,8 @@ def _control(keys: ScenarioKeys, told: dict[str, Any]) -> Iterator[tuple[Path, s
     try:
         make_control(control)
     except InputError as error:
-        yield ("control", *needed[-1:]), str(error)
+        blamed = ("rates",) if _OF_RATES.match(str(error)) else needed[-1:]
+        yield ("control", *blamed), str(error)
 
 
 def _power(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:

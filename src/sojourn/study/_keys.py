@@ -32,6 +32,7 @@ __all__ = [
     "Number",
     "OneOf",
     "Positive",
+    "Processors",
     "Says",
     "Seconds",
     "Watts",
@@ -40,10 +41,12 @@ __all__ = [
     "reads",
 ]
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=10**9)]
 File = Annotated[str, Field(min_length=1)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+# As many as a cluster can have.
+Processors = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Seconds = Annotated[float, Field(allow_inf_nan=False), TIME]
 Watts = Annotated[float, Field(ge=0, allow_inf_nan=False), POWER]
 

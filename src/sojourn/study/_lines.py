@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tomllib
 
-__all__ = ["Path", "key_lines"]
+__all__ = ["Path", "key_lines", "statements"]
 
 Path = tuple[str | int, ...]
 """Where a value is: names of tables and keys, and places in lists."""
@@ -38,6 +39,19 @@ def key_lines(text: str) -> dict[Path, int]:
     return scan.lines
 
 
+def statements(text: str) -> list[tuple[Path, int]]:
+    """Return the tables and keys in their order with their lines, those given twice twice.
+
+    Parameters
+    ----------
+    text : TOML, which need not be right; what comes after a form that it does not have is left out.
+    """
+    scan = _Scan(text.replace("\r\n", "\n"))
+    with contextlib.suppress(ValueError, LookupError):
+        scan.document()
+    return scan.told
+
+
 class _Scan:
     """A walk through a text that is known to be valid."""
 
@@ -45,6 +59,8 @@ class _Scan:
         self.text = text
         self.at = 0
         self.lines: dict[Path, int] = {}
+        self.told: list[tuple[Path, int]] = []
+        self._depth = 0  # of lists and tables within a value
         self._counted = (0, 1)
         self._lists: dict[Path, int] = {}  # tables in each list of tables
 
@@ -120,9 +136,11 @@ class _Scan:
 
     def _elements(self, path: Path, closing: str) -> None:
         self.at += 1
+        self._depth += 1
         place = 0
         self._pass(_ASIDE)
         while not self.text.startswith(closing, self.at):
+            begin = self.at
             if closing == "}":
                 self._pair(path)
             else:
@@ -133,13 +151,18 @@ class _Scan:
             if self.text.startswith(",", self.at):
                 self.at += 1
                 self._pass(_ASIDE)
+            if self.at == begin:
+                raise ValueError(f"no value at character {self.at}")
         self.at += 1
+        self._depth -= 1
 
     def _note(self, path: Path, line: int) -> None:
         """Remember the line of a value, and of the tables that its key implies."""
         for length in range(1, len(path)):
             self.lines.setdefault(path[:length], line)
         self.lines[path] = line
+        if not self._depth:
+            self.told.append((path, line))
 
     def _line(self) -> int:
         at, line = self._counted

@@ -6,22 +6,22 @@ import math
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from ..cluster.query import parse_query
 from ..cost import Clock, parse_tariff
-from ..policy import BACKFILLS, ORDERS, PLACEMENTS, parse_policy
+from ..policy import BACKFILLS, ORDERS, PLACEMENTS, POLICIES, parse_policy
 from ._keys import (
     A_COUNT,
     A_NUMBER,
     A_POWER,
     TRUE,
-    Count,
     File,
     Keys,
     Number,
     OneOf,
     Positive,
+    Processors,
     Says,
     Watts,
     reads,
@@ -62,6 +62,11 @@ _Gigabytes = Annotated[float, Field(ge=0, le=1e9), MEMORY]
 _Level = Annotated[float, TIME, AfterValidator(_known)]
 _Levels = _Level | Annotated[list[_Level], Field(min_length=1)]
 _Order = Annotated[str, OneOf(ORDERS, "order")]
+# Editors complete the names; what is made of several parts is as good.
+_NAMES = {"type": "string", "enum": list(dict.fromkeys([*POLICIES, *ORDERS]))}
+_Policy = Annotated[
+    str, reads(parse_policy), WithJsonSchema({"anyOf": [_NAMES, {"type": "string"}]})
+]
 _Column = Literal["user", "group", "queue", "partition"]
 _ByColumn = dict[_Column, dict[Annotated[str, Field(pattern=r"^-?\d{1,18}$")], str]]
 
@@ -75,7 +80,7 @@ class ClusterKeys(Keys):
     """What jobs run on: processors that are counted, or named nodes."""
 
     procs: Annotated[
-        Count | None,
+        Processors | None,
         Says("Processors of the machine; default: MaxProcs of the log", A_COUNT),
     ] = None
     nodes: Annotated[
@@ -125,7 +130,7 @@ class PolicyKeys(Keys):
     """Who starts when, and where."""
 
     name: Annotated[
-        Annotated[str, reads(parse_policy)],
+        _Policy,
         Says("Policy", "a name such as easy, or ORDER[+BACKFILL[:K][@ORDER]]"),
     ] = "easy"
     order: Annotated[
@@ -258,7 +263,10 @@ class PowerKeys(Keys):
     starts: Annotated[
         Annotated[str, BeforeValidator(_moment), reads(lambda moment: Clock.of(None, moment))]
         | None,
-        Says("Second 0 of the log; default: as its header says", "2011-05-01T00:00:00+09:00"),
+        Says(
+            "Second 0 of the log; default: as its header says",
+            "a time such as 2011-05-01T00:00:00+09:00, as a text or as a date-time of TOML",
+        ),
     ] = None
 
 

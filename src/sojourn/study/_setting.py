@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tomllib
 from collections.abc import Iterator
@@ -101,7 +102,8 @@ def _readings(value: Any) -> Iterator[Any]:
         value = int(value)
         yield value
     if isinstance(value, int | float) and not isinstance(value, bool):
-        yield str(value)
+        with contextlib.suppress(ValueError):  # So many digits are no text.
+            yield str(value)
 
 
 @lru_cache(maxsize=128)

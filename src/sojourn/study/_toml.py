@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time
 from typing import Any
 
-__all__ = ["as_toml"]
+__all__ = ["as_toml", "value_as_toml"]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _WIDTH = 88
@@ -25,6 +25,11 @@ def as_toml(mapping: Mapping[str, Any]) -> str:
     parts = ["\n".join(_pairs(plain))] if plain else []
     parts += ["\n".join([f"[{_key(name)}]", *_pairs(of)]) for name, of in tables.items() if of]
     return "\n\n".join(parts) + "\n" if parts else ""
+
+
+def value_as_toml(value: Any) -> str:
+    """Return one plain value as TOML has it, in one line."""
+    return _value(value)
 
 
 def _pairs(of: Mapping[str, Any]) -> Iterator[str]:

@@ -28,11 +28,13 @@ class Quantity:
     name : what it is, in words.
     units : each with the number of basic units in it; the first is the basic one.
     example : as people write it.
+    words : for units, without the s of many; they are not taken, but what is meant can be said.
     """
 
     name: str
     units: Mapping[str, float]
     example: str
+    words: Mapping[str, str]
 
     def read(self, value: Any) -> Any:
         """Return a text as a number of basic units; anything else as it is.
@@ -52,7 +54,8 @@ class Quantity:
             )
         number, unit = float(found[1]), found[4]
         if unit not in self.units:
-            hint = nearest(unit, self.units)
+            meant = self.words.get(unit.lower().removesuffix("s"))
+            hint = f"did you mean '{meant}'?" if meant else nearest(unit, self.units)
             raise ValueError(f"'{value[:40]}': '{unit}' is no unit of {self.name}; {hint}")
         if not math.isfinite(number * self.units[unit]):
             raise ValueError(f"'{value[:40]}' is too large; give less")
@@ -77,6 +80,17 @@ TIME = Quantity(
     "a length of time",
     {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0},
     "30 min",
+    {"sec": "s", "second": "s", "minute": "min", "hour": "h", "day": "d", "week": "w"},
 )
-POWER = Quantity("a power", {"W": 1.0, "kW": 1e3, "MW": 1e6}, "2 kW")
-MEMORY = Quantity("an amount of memory", {"GB": 1.0, "MB": 1 / 1024, "TB": 1024.0}, "512 MB")
+POWER = Quantity(
+    "a power",
+    {"W": 1.0, "kW": 1e3, "MW": 1e6},
+    "2 kW",
+    {"watt": "W", "kilowatt": "kW", "megawatt": "MW"},
+)
+MEMORY = Quantity(
+    "an amount of memory",
+    {"GB": 1.0, "MB": 1 / 1024, "TB": 1024.0},
+    "512 MB",
+    {"gigabyte": "GB", "megabyte": "MB", "terabyte": "TB"},
+)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from pydantic import Field
+
 from ..workload import RULES
 from ..workload.spec import parse_time, parse_width
 from ._keys import (
@@ -16,6 +18,7 @@ from ._keys import (
     Keys,
     OneOf,
     Positive,
+    Processors,
     Says,
     Seconds,
     reads,
@@ -79,18 +82,29 @@ class WorkloadKeys(Keys):
         Says("External events: a table of them, or a log of these jobs", "a file"),
     ] = None
     growth: Annotated[Positive, Says("Arrivals so many times as dense", A_NUMBER)] = 1.0
+    warmup: Annotated[
+        Annotated[int, Field(ge=0)] | Annotated[float, Field(gt=0, lt=1)] | Literal["mser"],
+        Says(
+            "Jobs at the beginning that measures over jobs leave out",
+            "a number of jobs, a share below 1, or mser (MSER-5 over the replications)",
+        ),
+    ] = 0
     model: Annotated[
         Literal["lublin", "poisson"] | None,
         Says("Generated jobs in place of a log, by the seed", "lublin or poisson"),
     ] = None
     jobs: Annotated[Count, Says("How many jobs a model makes", A_COUNT)] = 10_000
     procs: Annotated[
-        Count | None,
+        Processors | None,
         Says("Processors for which a model makes jobs; default: those of the cluster", A_COUNT),
     ] = None
     load: Annotated[
         Positive | None,
-        Says("Offered load of a model: work over what the machine could do", A_NUMBER),
+        Says(
+            "Offered load of a model: work over what the machine could do; the mean time between "
+            "arrivals of poisson follows from it",
+            A_NUMBER,
+        ),
     ] = None
     estimates: Annotated[
         Positive | Literal["exact", "tsafrir", "uniform"] | None,
@@ -105,7 +119,10 @@ class WorkloadKeys(Keys):
     ] = "all"
     interarrival: Annotated[
         Annotated[str, reads(lambda text: parse_time(text, mean=1.0))],
-        Says("Seconds between arrivals of poisson", "KIND[:MEAN[:SHAPE]], such as erlang:60:4"),
+        Says(
+            "Seconds between arrivals of poisson; with load its mean does not count",
+            "KIND[:MEAN[:SHAPE]], such as erlang:60:4",
+        ),
     ] = "exponential"
     work: Annotated[
         Annotated[str, reads(parse_time)],

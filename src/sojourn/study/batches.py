@@ -65,7 +65,14 @@ def batch_quantile(
     def quantiles(table: Floats) -> Floats:
         return np.asarray(np.quantile(table, share, axis=1, method="inverted_cdf"))
 
-    most = int(np.size(values) * min(share, 1 - share) / _BEYOND)
+    beyond = np.size(values) * min(share, 1 - share)
+    most = int(beyond / _BEYOND)
+    if batches is None and round(beyond, 9) < _FEWEST:
+        least = math.ceil(round(_FEWEST / min(share, 1 - share), 9))
+        raise OptionError(
+            f"values: {np.size(values)} are too few for {_FEWEST} batches with one beyond the "
+            f"quantile {share:g} in each; give at least {least}"
+        )
     parts, doubt = _divided(values, batches, quantiles, min(_MOST, most))
     found = sectioned_quantile(parts, share, level=level)
     error = found.half_width * _widening(quantiles(parts), doubt)

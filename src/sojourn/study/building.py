@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -36,7 +35,7 @@ from ._sections import (
     PowerKeys,
     ScenarioKeys,
 )
-from .inputs import Stamp, stamp_of
+from .inputs import Stamp, servers_of, stamp_of
 
 __all__ = [
     "ALLOWED",
@@ -190,12 +189,13 @@ def make_nodes(keys: ClusterKeys, *, strict: bool = False) -> Cluster | None:
     """Return the cluster of named nodes; None where processors are counted."""
     if keys.nodes is None:
         return None
-    stamp = stamp_of(keys.nodes) if os.path.exists(keys.nodes) else None
-    return _nodes(keys, stamp, strict)
+    servers = servers_of(keys.nodes)
+    stamps = stamp_of(keys.nodes), None if servers is None else stamp_of(servers)
+    return _nodes(keys, stamps, strict)
 
 
 @lru_cache(maxsize=8)
-def _nodes(keys: ClusterKeys, stamp: Stamp, strict: bool) -> Cluster:
+def _nodes(keys: ClusterKeys, stamps: tuple[Stamp, Stamp], strict: bool) -> Cluster:
     kept = "keep" if keys.keep_noncompliant else "refuse"
     found = find_cluster(
         keys.nodes or "", processor=keys.processor, noncompliant=kept, strict=strict

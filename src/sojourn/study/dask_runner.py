@@ -14,10 +14,8 @@ import queue
 import signal
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
-from itertools import islice
 from typing import Any
 
 import dask
@@ -26,15 +24,10 @@ from distributed import Client, Future, KilledWorker, LocalCluster, WorkerPlugin
 from ..errors import OptionError, RunError
 from .execute import Bundle, Row, Worker, failed_row
 from .plan import Run
+from .work_left import AHEAD, Batch, Left
 
 __all__ = ["DaskRunner", "connected", "local_client"]
 
-_BATCH = 1.0
-"""Seconds of work in a batch."""
-_HANDLING = 0.03
-"""Seconds of work for each thread of the cluster in a batch: the driver needs a third of that."""
-_AHEAD = 2
-"""Batches on their way for each thread of a worker, so that none waits for the driver."""
 _LOOK = 2.0
 """Seconds without news after which the cluster is looked at."""
 _PATIENCE = 60.0
@@ -54,8 +47,6 @@ _CALM = {
 _FORKED = {"distributed.worker.multiprocessing-method": "forkserver"}
 
 _here = threading.local()
-
-Batch = Sequence[Run]
 
 
 def carry_out(bundle: Bundle, runs: Batch) -> tuple[list[Row], float]:
@@ -88,6 +79,11 @@ class DaskRunner:
     """
 
     def __init__(self, client: Client, bundle: Bundle) -> None:
+        if not isinstance(client, Client):
+            raise OptionError(
+                f"client is a {type(client).__name__}; give a Dask client, or the address of a "
+                "scheduler such as 'tcp://host:8786'"
+            )
         self._client = client
         self._bundle = bundle
         self._sent: Future | None = None
@@ -126,7 +122,7 @@ class DaskRunner:
         threads = self._threads()
         if self._sent is None:
             self._sent = self._scattered()
-        while left.unsuspected and len(self._under_way) < _AHEAD * threads:
+        while left.unsuspected and len(self._under_way) < AHEAD * threads:
             self._submit(left.take(self._seconds, threads))
         # A worker that dies takes with it what waited for it: only alone a run tells on itself.
         if left and not self._under_way:
@@ -223,63 +219,6 @@ class DaskRunner:
             self._client.cancel(futures, force=True)
 
 
-class Left:
-    """Runs that are yet to be sent.
-
-    Parameters
-    ----------
-    runs : in the order in which they are best carried out.
-    """
-
-    def __init__(self, runs: Sequence[Run]) -> None:
-        self._runs = deque(runs)
-        self._suspects: deque[Run] = deque()
-
-    def __bool__(self) -> bool:
-        return bool(self._runs or self._suspects)
-
-    @property
-    def unsuspected(self) -> int:
-        """How many there are that no worker has died of."""
-        return len(self._runs)
-
-    def again(self, batch: Batch) -> None:
-        """Take a batch back."""
-        self._runs.extendleft(reversed(batch))
-
-    def doubt(self, batch: Batch) -> None:
-        """Take a batch back that was with workers that died."""
-        self._suspects.extend(batch)
-
-    def suspect(self) -> Batch:
-        """Return the next run of which a worker may have died, by itself."""
-        return [self._suspects.popleft()]
-
-    def take(self, seconds: float, threads: int) -> Batch:
-        """Return the next batch.
-
-        Parameters
-        ----------
-        seconds : that a run takes; nan if that is not known yet.
-        threads : among which the runs are divided.
-        """
-        worth = max(_BATCH, _HANDLING * threads)
-        by_time = 1 if math.isnan(seconds) else int(worth / max(seconds, 1e-6))
-        # Towards the end batches become smaller, so that all threads end together.
-        fair = math.ceil(len(self._runs) / (_AHEAD * threads))
-        count = self._snapped(min(max(1, min(by_time, fair)), len(self._runs)))
-        return [self._runs.popleft() for _ in range(count)]
-
-    def _snapped(self, count: int) -> int:
-        """A number of runs near `count` after which other jobs begin; `count` if there is none.
-
-        Jobs that two batches share are drawn twice.
-        """
-        near = list(islice(self._runs, 3 * count // 2 + 1))
-        whole = [i for i in range(1, len(near)) if near[i].draw != near[i - 1].draw]
-        return whole[-1] if whole and 2 * whole[-1] >= count else count
-
-
 class _Uninterrupted(WorkerPlugin):  # type: ignore[misc]
     """Leaves Ctrl-C to the driver, which sends it to its workers in its own way."""
 
@@ -299,6 +238,9 @@ def local_client(workers: int) -> Iterator[Client]:
                     processes=True,
                     host="127.0.0.1",
                     dashboard_address=None,
+                    # Without a dashboard there is a server of pages all the same: not where others
+                    # reach it, nor at a port that another cluster may have.
+                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                     memory_limit=None,
                     silence_logs=logging.CRITICAL,
                 )
@@ -320,7 +262,7 @@ def connected(address: str) -> Iterator[Client]:
     with _quiet():
         try:
             client = Client(address, timeout=_CONNECT)
-        except (OSError, ValueError, TimeoutError) as error:
+        except Exception as error:  # TypeError, RuntimeError, ...: by the kind of address.
             told = " ".join(str(error).split())
             raise OptionError(
                 f"--dask {address}: no scheduler answers ({told}); start one, or check the address"

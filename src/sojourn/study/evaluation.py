@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, OptionError
 from ..workload.jobs import did_you_mean
-from .execute import DONE
+from ._asked import check_measures
+from .execute import DONE, FAILED
 from .grid import Grid, Value
 from .outcome import Tally
 from .plan import Plan, at_point, plan_runs, spelt
@@ -86,6 +87,7 @@ class Evaluations:
         self._scenario, self._keys, self._objectives = scenario, tuple(keys), tuple(objectives)
         self._seed, self._store, self._runner, self._report = seed, store, runner, report
         self._known: dict[str, Floats] = {}
+        self._failed: dict[str, str] = {}
         self._order: dict[str, None] = {}
         self.points: dict[str, Values] = {}
         """Every point that was looked at, by its spelling."""
@@ -107,14 +109,20 @@ class Evaluations:
         if not wanted:
             return
         grid = Grid(self._keys, tuple(values for values, _ in wanted.values()))
-        plan = plan_runs(self._scenario, grid, [count for _, count in wanted.values()], self._seed)
+        # Whether anything is random was seen before: these may be the points where nothing is.
+        plan = plan_runs(
+            self._scenario, grid, [count for _, count in wanted.values()], self._seed, alike=True
+        )
         # Runs asked for before are in a plan again where a point gets more replications.
-        others = len(self._order.keys() - plan.by_name.keys())
+        others = self._order.keys() - plan.by_name.keys()
+        lost = len(others & self._failed.keys())
         self._order.update(dict.fromkeys(plan.by_name))
         missing = plan.ordered(self._store.finished())
         for tally in carried_out(plan, missing, self._store, self._runner, ""):
             self.new += tally.new
-            self._report(replace(tally, done=others + tally.done))
+            self._check_names()
+            done = len(others) + tally.done
+            self._report(replace(tally, done=done, failed=lost + tally.failed))
         self._read()
         self._take(plan)
 
@@ -126,45 +134,63 @@ class Evaluations:
             return False
         return True
 
+    def _check_names(self) -> None:
+        """See that each objective is a measure, once there is a run that has some."""
+        names = (objective.measure for objective in self._objectives)
+        asked = [name for name in names if name not in self._keys]
+        check_measures(asked, self._store.columns, self._keys)
+
     def _read(self) -> None:
         """Look up the objectives of all runs that are kept."""
         table = self._store.table(())
         if not table.num_rows:
             return
         names = [objective.measure for objective in self._objectives]
-        done = np.array([status == DONE for status in table.column("status").to_pylist()])
-        for name in names:
-            if name not in table.column_names and done.any():
-                near = did_you_mean(name, table.column_names) or ""
-                raise OptionError(f"no measure is called '{name}'{near}")
+        ids, states = (table.column(name).to_pylist() for name in ("run_id", "status"))
+        told = zip(ids, states, table.column("error").to_pylist(), strict=True)
+        self._failed = {name: error for name, state, error in told if state == FAILED}
+        done = np.array([state == DONE for state in states])
         if not done.any():
             return
+        for name in names:
+            if name not in table.column_names:
+                near = did_you_mean(name, table.column_names) or ""
+                raise OptionError(f"no measure is called '{name}'{near}")
+            if str(table.schema.field(name).type) == "string":
+                raise OptionError(f"'{name}' is a text; give measures to minimise or maximise")
         columns = [table.column(name).to_pandas().to_numpy(dtype=np.float64) for name in names]
         signed = np.column_stack(columns) * [objective.sign for objective in self._objectives]
-        ids = table.column("run_id").to_pylist()
         self._known = {name: row for name, row, good in zip(ids, signed, done, strict=True) if good}
 
     def _take(self, plan: Plan) -> None:
-        """Put together the replications of each point; a point with a failed one has none."""
+        """Put together the replications of each point; a failed one is a row of nan."""
         rows: dict[str, list[Floats | None]] = {}
         for run in plan.runs:
             rows.setdefault(spelt(run.values), []).append(self._known.get(run.run_id))
-        width = len(self._objectives)
+        nothing = np.full(len(self._objectives), np.nan)
         for key, found in rows.items():
-            good = [row for row in found if row is not None and np.isfinite(row).all()]
-            complete = len(good) == len(found)
-            self._samples[key] = (
-                np.array(good) if complete else np.full((len(found), width), np.nan)
+            self._samples[key] = np.array(
+                [nothing if row is None or not np.isfinite(row).all() else row for row in found]
             )
 
     def sample(self, values: Values) -> Floats:
-        """Return the signed objectives of a point, one row for each replication."""
+        """Return the signed objectives of a point, one row for each replication; nan if failed."""
         return self._samples[spelt(values)]
 
     def mean(self, values: Values, first: int = 0, last: int | None = None) -> Floats:
-        """Return the signed mean objectives of a point; nan where it cannot be run."""
+        """Return the signed mean objectives of a point; nan where a replication failed."""
         sample = self.sample(values)[first:last]
         return sample.mean(axis=0) if len(sample) else np.full(len(self._objectives), math.nan)
+
+    @property
+    def done(self) -> int:
+        """How many of the runs that were asked for are there."""
+        return len(self._order.keys() & self._store.finished())
+
+    @property
+    def first_error(self) -> str:
+        """What went wrong in the first run that failed; empty if none did."""
+        return next((self._failed[name] for name in self._order if name in self._failed), "")
 
     @property
     def order(self) -> list[str]:

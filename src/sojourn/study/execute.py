@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..__about__ import __version__
 from ..errors import RunError, SojournError
-from .plan import Run, at_point, spelt
+from .inputs import Stamp, digest_of, stamp_of
+from .plan import Run, at_point, run_name, spelt
 
 if TYPE_CHECKING:
     from ..workload import Jobs
@@ -40,23 +41,62 @@ class Bundle:
     ----------
     scenario : without the values that are varied.
     keys : what is varied.
-    log : the jobs that all runs draw from, where they are read from a file.
+    log, log_digest : the jobs that runs draw from, where they are read from a file, and the
+        SHA-256 of that file.
     version : of the package that made it.
     """
 
     scenario: Scenario
     keys: tuple[str, ...]
     log: Jobs | None = None
+    log_digest: str | None = None
     version: str = __version__
 
     @classmethod
     def of(cls, scenario: Scenario, keys: Sequence[str]) -> Bundle:
         """Return what the runs of a study have in common; a log is read here and nowhere else.
 
-        Where what is varied could change how it is read, each run reads it.
+        Where what is varied could change how it is read, each worker reads it.
         """
-        varied = any(key.startswith(("workload", "cluster")) for key in keys)
-        return cls(scenario, tuple(keys), None if varied else scenario.log())
+        varied = any(map(scenario.reads_by, keys))
+        log = None if varied else scenario.log()
+        # After it was read: of a log that has changed since the names of runs were made, none fits.
+        digest = None if log is None else digest_of(scenario.files["input"])
+        return cls(scenario, tuple(keys), log, digest)
+
+
+class _Point:
+    """A scenario with the values of a point, and its files as they were when they were right."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self._files = tuple(dict.fromkeys(scenario.files_to_open.values()))
+        self._stamps: tuple[Stamp, ...] | None = None if scenario.files else ()
+        self.is_known = False
+
+    def check(self, run: Run) -> None:
+        """Raise RunError where files are not those that a run has its name from.
+
+        They are hashed once; as long as they stay as they are a run costs no more than a look.
+        """
+        self.is_known = True
+        stamps = tuple(map(stamp_of, self._files))
+        if stamps == self._stamps:
+            return
+        if run_name(self.scenario.digest, run.seed) != run.run_id:
+            told = " or ".join(self._suspects(stamps))
+            raise RunError(
+                f"{told}: not as it was when the study began; run it again, with the same files "
+                "everywhere"
+            )
+        self._stamps = stamps
+
+    def _suspects(self, stamps: tuple[Stamp, ...]) -> list[str]:
+        """Files that may be others: of those that were right once, the ones that have changed."""
+        if self._stamps is None:
+            return list(dict.fromkeys(self.scenario.files.values()))
+        looked = zip(self._files, self._stamps, stamps, strict=True)
+        return [file for file, then, now in looked if then != now]
 
 
 class Worker:
@@ -75,10 +115,10 @@ class Worker:
                 "install the same version everywhere"
             )
         _keep_memory()
-        self._scenario = bundle.scenario.with_log(bundle.log)
+        self._scenario = bundle.scenario.with_log(bundle.log, bundle.log_digest)
         self._keys = bundle.keys
         self._shared = shared
-        self._points: dict[str, Scenario] = {}
+        self._points: dict[str, _Point] = {}
         self._jobs: Jobs | None = None
         self._draw = ""
 
@@ -90,24 +130,30 @@ class Worker:
     def run(self, run: Run) -> Row:
         """Carry out a run; what goes wrong is in the row."""
         try:
-            scenario = self._at(run.values)
+            point = self._at(run.values)
+            scenario = point.scenario
+            if point.is_known:  # Else what is wrong with it is told first.
+                point.check(run)
             if self._jobs is None or self._draw != run.draw:
                 self._jobs = None  # The memory of the last jobs can go first.
                 self._jobs, self._draw = scenario.workload(run.seed), run.draw
             measures = scenario.summary(scenario.run(self._jobs, run.seed))
+            point.check(run)  # Some files are opened by the run itself.
         except Exception as error:
+            if isinstance(error, RunError):
+                self._jobs = None  # They may be of another file.
             return failed_row(run, error)
         return {"run_id": run.run_id, "status": DONE, "error": None, "measures": measures}
 
-    def _at(self, values: Sequence[Any]) -> Scenario:
+    def _at(self, values: Sequence[Any]) -> _Point:
         key = spelt(values)
         if key not in self._points:
             if len(self._points) >= _POINTS_KEPT:
                 self._points.clear()
-            self._points[key] = at_point(self._scenario, self._keys, values)
+            self._points[key] = _Point(at_point(self._scenario, self._keys, values))
             if self._shared:
                 with _one_at_a_time():
-                    self._points[key].preload()
+                    self._points[key].scenario.preload()
         return self._points[key]
 
 

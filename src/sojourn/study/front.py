@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._samples import student
 from .evaluation import Objective
 from .grid import Value
 from .intervals import Interval
@@ -17,7 +19,7 @@ from .outcome import replicated_interval
 from .pareto import hypervolume, nondominated, redrawn
 from .resample import resampled_interval
 
-__all__ = ["Best", "Front", "estimated_front"]
+__all__ = ["Best", "Front", "comparable", "estimated_front"]
 
 Floats = NDArray[np.float64]
 Values = tuple[Value, ...]
@@ -61,6 +63,7 @@ class Front:
     history : hypervolume after each generation, by the means that the search went by.
     evaluated : points that were looked at.
     runs : that this took; `new` of them in this call.
+    done : how many of these are there: all of them, unless the search was cut short.
     folder : where they are kept; None if nowhere.
     interrupted : whether the search was cut short.
     """
@@ -74,6 +77,7 @@ class Front:
     evaluated: int
     runs: int
     new: int
+    done: int = 0
     folder: Path | None = None
     interrupted: bool = False
 
@@ -91,9 +95,29 @@ class Front:
             "history": list(self.history),
             "evaluated": self.evaluated,
             "runs": self.runs,
+            "done": self.done,
             "new": self.new,
             "interrupted": self.interrupted,
         }
+
+
+def comparable(samples: Sequence[Floats]) -> tuple[list[int], NDArray[np.intp]]:
+    """Return which points can be compared, and by which replications: those that all of them have.
+
+    A replication that failed at one of them is left out at all. Where that leaves none, so are
+    points, the one with the fewest first.
+
+    Parameters
+    ----------
+    samples : of each point, by replication and objective; a row with nan is of one that failed.
+    """
+    count = min((len(each) for each in samples), default=0)
+    good = [np.isfinite(each[:count]).all(axis=1) for each in samples]
+    left = [place for place, rows in enumerate(good) if rows.any()]
+    while left and not np.logical_and.reduce([good[place] for place in left]).any():
+        left.remove(min(left, key=lambda place: good[place].sum()))
+    common = np.logical_and.reduce([good[place] for place in left]) if left else np.zeros(0, bool)
+    return left, np.flatnonzero(common)
 
 
 def estimated_front(
@@ -142,8 +166,19 @@ def estimated_front(
     if several and resampled:
         volume = resampled_interval(volumes, estimate=size, level=_LEVEL)
     else:
-        tail = 100 * (1 - _LEVEL) / 2
-        low, high = np.percentile(volumes, [tail, 100 - tail]) if several else (np.nan, np.nan)
+        low, high = _percentiles(volumes, samples.shape[1]) if several else (np.nan, np.nan)
         volume = Interval(size, float(low), float(high), _LEVEL, samples.shape[1], "bootstrap")
     signs = np.array([each.sign for each in objectives])
     return tuple(best), volume, tuple((signs * reference(means)).tolist())
+
+
+def _percentiles(draws: Sequence[float], n: int) -> tuple[float, float]:
+    """Ends between which draws from `n` replications lie, as far out as Student's t has them.
+
+    Draws from few values spread less than the values do [hesterberg2015].
+    """
+    from scipy.special import ndtr
+
+    reach = student(_LEVEL, n - 1) * math.sqrt(n / (n - 1))
+    low, high = np.quantile(draws, ndtr([-reach, reach]))
+    return float(low), float(high)

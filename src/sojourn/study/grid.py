@@ -11,12 +11,13 @@ import math
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, DecimalException, InvalidOperation
 from typing import Any
 
 import numpy as np
 
 from ..errors import OptionError
+from ..workload.jobs import did_you_mean
 
 __all__ = [
     "Axes",
@@ -39,6 +40,8 @@ Axes = Mapping[str, Iterable[Value] | Value] | Sequence[Mapping[str, Value]]
 
 _MOST = 10_000_000
 """Points of a grid."""
+_WHOLE = 2**63
+"""Whole numbers from here on fit no column."""
 _OPENING, _CLOSING, _QUOTES = "[{", "]}", "\"'"
 
 
@@ -59,11 +62,18 @@ class Grid:
         return len(self.points)
 
     def __post_init__(self) -> None:
+        for key in self.keys:
+            if not isinstance(key, str):
+                raise OptionError(f"a key of the study is {key!r}; write keys as 'control.k'")
         if len(set(self.keys)) < len(self.keys):
             twice = next(key for key in self.keys if self.keys.count(key) > 1)
             raise OptionError(f"'{twice}' is varied twice; give all of its values at once")
         if not self.points:
             raise OptionError("the study has no points; give each key at least one value")
+        for point in self.points:
+            for key, value in zip(self.keys, point, strict=True):
+                if problem := _problem(value):
+                    raise OptionError(f"{key}: {problem}")
 
     @classmethod
     def of(cls, axes: Axes | None) -> Grid:
@@ -83,6 +93,12 @@ class Grid:
 
     @classmethod
     def _listed(cls, points: Sequence[Mapping[str, Value]]) -> Grid:
+        whole = isinstance(points, Sequence) and not isinstance(points, str)
+        if not whole or not all(isinstance(point, Mapping) for point in points):
+            raise OptionError(
+                f"a grid of {_short(points)}: give values by key, as {{'control.k': [0, 1e5]}}, or "
+                "a list of points, as [{'control.k': 0}]"
+            )
         keys = tuple(points[0]) if points else ()
         for place, point in enumerate(points, 1):
             if set(point) != set(keys):
@@ -91,6 +107,45 @@ class Grid:
                     f"{', '.join(keys)}; give every point the same"
                 )
         return cls(keys, tuple(tuple(_plain(point[key]) for key in keys) for point in points))
+
+    def check_baseline(self, baseline: Mapping[str, Value]) -> None:
+        """Raise OptionError where points cannot be compared with those that have some values."""
+        for key in baseline:
+            if key not in self.keys:
+                near = did_you_mean(key, self.keys) or f"; varied are {', '.join(self.keys)}"
+                raise OptionError(f"baseline: '{key}' is not varied{near}")
+        known = {tuple(map(_cell, point)) for point in self.points}
+        for point in self.points:
+            wanted = {**dict(zip(self.keys, point, strict=True)), **baseline}
+            if tuple(map(_cell, wanted.values())) not in known:
+                other = ", ".join(f"{key}={value}" for key, value in baseline.items())
+                raise OptionError(f"baseline: no point has {other}; give values that are run")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 40 else f"{text[:36]}..."
+
+
+def _cell(value: Value) -> Any:
+    """A value that can be looked up."""
+    return repr(value) if isinstance(value, list | dict) else value
+
+
+def _problem(value: Value) -> str:
+    """What is wrong with a value, whatever its key; nothing where it can be kept in a table."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return f"{value!a} is no text in UTF-8; write it in another way"
+    elif isinstance(value, int) and not -_WHOLE < value < _WHOLE:
+        return f"a number of {value.bit_length()} bits; whole ones go up to 2**63 - 1"
+    elif isinstance(value, Mapping):
+        return next(filter(None, map(_problem, [*value, *value.values()])), "")
+    elif isinstance(value, list | tuple):
+        return next(filter(None, map(_problem, value)), "")
+    return ""
 
 
 def _axis(key: str, axis: Any) -> list[Value]:
@@ -125,6 +180,24 @@ class Range:
     whole: bool = False
     logarithmic: bool = False
     choices: tuple[Value, ...] = ()
+
+    def __post_init__(self) -> None:
+        if problem := self._problem():
+            raise OptionError(f"{self.key}: {problem}")
+
+    def _problem(self) -> str:
+        if self.choices:
+            return _problem(self.choices)
+        low, high = self.low, self.high
+        if not low < high:
+            return f"{low:g} is not below {high:g}"
+        if self.logarithmic and low <= 0:
+            return "equal ratios need a low end above 0"
+        if not math.isfinite(high / low if self.logarithmic else high - low):
+            return "the ends are too far apart; give finite numbers"
+        if self.whole and not -_WHOLE < low < high < _WHOLE:
+            return "whole numbers go up to 2**63 - 1; write 1e19 for others"
+        return ""
 
     @property
     def count(self) -> int:
@@ -169,7 +242,8 @@ def _sampled(ranges: Sequence[Range], draws: Any) -> Grid:
         for row in draws.tolist()
     )
     # Whole numbers and choices can be drawn twice, which would say nothing new.
-    return Grid(tuple(each.key for each in ranges), tuple(dict.fromkeys(points)))
+    once = {repr(point): point for point in points}  # A list has no other way to be looked up.
+    return Grid(tuple(each.key for each in ranges), tuple(once.values()))
 
 
 def parse_axis(text: str) -> tuple[str, list[Value]]:
@@ -183,16 +257,21 @@ def parse_axis(text: str) -> tuple[str, list[Value]]:
     if ends is None:
         if _numbers(told, 2) is not None:
             raise OptionError(f"--set {text}: has no step; write {key}={told}:STEP")
-        return key, [parse_value(item) for item in _items(told, text)]
+        return key, _checked([parse_value(item) for item in _items(told, text)], text, "--set")
     first, last, step = ends
-    if step == 0 or (last - first) / step < 0:
-        raise OptionError(f"--set {text}: no step of {step} leads from {first} to {last}")
-    count = int((last - first) / step) + 1
-    if count > _MOST:
-        raise OptionError(f"--set {text}: more than {_MOST:,} values; give a larger step")
+    try:
+        if step == 0 or (last - first) / step < 0:
+            raise OptionError(f"--set {text}: no step of {step} leads from {first} to {last}")
+        if (last - first) / step >= _MOST:
+            raise OptionError(f"--set {text}: more than {_MOST:,} values; give a larger step")
+        count = int((last - first) / step) + 1
+    except DecimalException:
+        raise OptionError(f"--set {text}: too large or too small; give other numbers") from None
     whole = all(set(part.strip()) <= set("+-0123456789") for part in told.split(":"))
     kind = int if whole else float
-    return key, [kind(first + place * step) for place in range(count)]
+    if not all(math.isfinite(float(end)) for end in (first, last)):
+        raise OptionError(f"--set {text}: too large; give finite numbers")
+    return key, _checked([kind(first + place * step) for place in range(count)], text, "--set")
 
 
 def parse_range(text: str, option: str = "--vary") -> Range:
@@ -208,14 +287,20 @@ def parse_range(text: str, option: str = "--vary") -> Range:
         items = [parse_value(item) for item in _items(told, text, option)]
         if logarithmic or len(items) < 2:
             raise OptionError(f"{option} {text}: write {key}=LOW:HIGH, or {key}=a,b,c")
-        return Range(key, choices=tuple(items))
-    low, high = float(ends[0]), float(ends[1])
-    if not low < high:
-        raise OptionError(f"{option} {text}: {ends[0]} is not below {ends[1]}")
-    if logarithmic and low <= 0:
-        raise OptionError(f"{option} {text}: equal ratios need a low end above 0")
+        return Range(key, choices=tuple(_checked(items, text, option)))
     whole = not logarithmic and set(told) <= set("+-0123456789: ")
-    return Range(key, low, high, whole, logarithmic)
+    try:
+        return Range(key, float(ends[0]), float(ends[1]), whole, logarithmic)
+    except OptionError as error:
+        problem = str(error).removeprefix(f"{key}: ")
+        raise OptionError(f"{option} {text}: {problem}") from None
+
+
+def _checked(values: list[Value], text: str, option: str) -> list[Value]:
+    if problem := next(filter(None, map(_problem, values)), ""):
+        plain = text.encode(errors="backslashreplace").decode()
+        raise OptionError(f"{option} {plain}: {problem}")
+    return values
 
 
 def parse_ranges(vary: Sequence[Range | str] | Mapping[str, str]) -> list[Range]:
@@ -235,7 +320,7 @@ def parse_value(text: str) -> Value:
     word = text.strip()
     try:
         return tomllib.loads(f"v = {word}\n")["v"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # ValueError: also of a number with thousands of digits.
         return word
 
 

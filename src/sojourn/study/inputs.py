@@ -14,10 +14,20 @@ from typing import Any
 from ._keys import is_score_file, number_or_text
 from ._sections import ScenarioKeys
 
-__all__ = ["Stamp", "digest_of", "digest_with_files", "files_of", "moved", "resolved", "stamp_of"]
+__all__ = [
+    "Stamp",
+    "digest_of",
+    "digest_with_files",
+    "files_of",
+    "moved",
+    "resolved",
+    "servers_of",
+    "stamp_of",
+    "with_servers",
+]
 
-Stamp = tuple[str, int, int] | None
-"""A file as it is now: its path, time of change and size; None if it is not there."""
+Stamp = tuple[str, int, int, int] | None
+"""A file as it is now: path, times of change and size; None if it is not there."""
 
 # What is named, and what it is called in a provenance.
 _PLACES = {
@@ -61,11 +71,16 @@ def _join(folder: Path, path: str) -> str:
     return os.path.normpath(folder / path)
 
 
+def _as_path(key: str, path: str) -> str:
+    """A path that cannot be taken for a number."""
+    return f"./{path}" if key == "carbon" and isinstance(number_or_text(path), float) else path
+
+
 def resolved(keys: ScenarioKeys, folder: Path) -> ScenarioKeys:
     """Return the keys with paths that lead there from the current folder."""
     changed: dict[str, dict[str, str]] = {}
     for section, key, path, rest in _paths(keys.model_dump(), folder):
-        changed.setdefault(section, {})[key] = _join(folder, path) + rest
+        changed.setdefault(section, {})[key] = _as_path(key, _join(folder, path)) + rest
     tables = {name: getattr(keys, name).model_copy(update=of) for name, of in changed.items()}
     return keys.model_copy(update=tables)
 
@@ -80,7 +95,7 @@ def moved(told: Mapping[str, Any], folder: Path, to: Path) -> dict[str, Any]:
     }
     for section, key, path, rest in _paths(told, folder):
         there = path if os.path.isabs(path) else _relative(_join(folder, path), to)
-        new[section][key] = there.replace(os.sep, "/") + rest
+        new[section][key] = _as_path(key, there.replace(os.sep, "/")) + rest
     return new
 
 
@@ -90,24 +105,35 @@ def _relative(path: str, folder: Path) -> str:
 
 def files_of(keys: ScenarioKeys) -> dict[str, str]:
     """Return the files that resolved keys name, by what they are: ``input``, ``cluster``, ..."""
-    here = Path()
-    told = _paths(keys.model_dump(), here)
-    found = {_PLACES[section, key]: path for section, key, path, _ in told}
-    servers = _servers_of(found["cluster"]) if "cluster" in found else None
-    return found if servers is None else {**found, "servers": servers}
+    told = _paths(keys.model_dump(), Path())
+    return {_PLACES[section, key]: path for section, key, path, _ in told}
 
 
-def _servers_of(path: str) -> str | None:
-    """The table of servers that a description of a cluster names, if it does."""
-    import tomllib
+def with_servers(files: Mapping[str, str]) -> dict[str, str]:
+    """Return files with the one that a description of a cluster among them names now."""
+    servers = servers_of(files["cluster"]) if "cluster" in files else None
+    return dict(files) if servers is None else {**files, "servers": servers}
 
+
+def servers_of(path: str) -> str | None:
+    """Return the table of servers that a description of a cluster names, if it does."""
     if not path.lower().endswith(".toml"):
         return None
+    told = _told_servers(stamp_of(path))
+    return None if told is None else os.path.normpath(Path(path).parent / told)
+
+
+@lru_cache(maxsize=64)
+def _told_servers(stamp: Stamp) -> str | None:
+    import tomllib
+
+    if stamp is None:
+        return None
     try:
-        told = tomllib.loads(Path(path).read_text(encoding="utf-8-sig")).get("servers")
+        told = tomllib.loads(Path(stamp[0]).read_text(encoding="utf-8-sig")).get("servers")
     except (OSError, ValueError):
         return None
-    return os.path.normpath(Path(path).parent / told) if isinstance(told, str) else None
+    return told if isinstance(told, str) else None
 
 
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:
@@ -116,7 +142,8 @@ def stamp_of(path: str | os.PathLike[str]) -> Stamp:
         now = os.stat(path)
     except (OSError, ValueError):
         return None
-    return os.path.abspath(path), now.st_mtime_ns, now.st_size
+    # Of the two times a copy may keep the first one, but not the second.
+    return os.path.abspath(path), now.st_mtime_ns, now.st_ctime_ns, now.st_size
 
 
 def digest_of(path: str | os.PathLike[str]) -> str | None:
@@ -135,17 +162,29 @@ def _digest(stamp: Stamp) -> str | None:
         return None
 
 
-def digest_with_files(told: Mapping[str, Any], files: Mapping[str, str]) -> str:
-    """Return the SHA-256 of plain values, in which contents of files stand for their paths."""
-    contents = {name: digest_of(path) for name, path in files.items()}
-    text = json.dumps([_without(told, set(files.values())), contents], sort_keys=True)
+def digest_with_files(
+    told: Mapping[str, Any], files: Mapping[str, str], known: Mapping[str, str | None]
+) -> str:
+    """Return the SHA-256 of plain values, in which contents of files stand for their paths.
+
+    Parameters
+    ----------
+    told : the values, by section.
+    files : by what they are.
+    known : digests of files that need not be there.
+    """
+    contents = {
+        name: known[name] if name in known else digest_of(path) for name, path in files.items()
+    }
+    text = json.dumps([_without(told, files), contents], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _without(told: Any, texts: set[str]) -> Any:
+def _without(told: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
     """Plain values in which paths of files say nothing."""
-    if isinstance(told, dict):
-        return {name: _without(value, texts) for name, value in told.items()}
-    if isinstance(told, str) and (told in texts or told.rpartition(":")[0] in texts):
-        return f":{told.rpartition(':')[2]}" if told not in texts else ""
-    return told
+    new = dict(told)
+    for (section, key), name in _PLACES.items():
+        if name in files and section in new:
+            rest = new[section][key].removeprefix(files[name])
+            new[section] = {**new[section], key: rest}
+    return new

@@ -23,6 +23,8 @@ __all__ = [
     "sectioned_quantile",
 ]
 
+_EVEN = 0.1
+"""Difference of both sides, over their mean, that is not worth telling."""
 _CELLS = 1 << 22
 """Numbers drawn at once, so that memory does not grow with the sample."""
 _FLAT = 1e-9
@@ -58,6 +60,11 @@ class Interval:
     def half_width(self) -> float:
         """Half of the distance between the ends: what stands after ±."""
         return (self.high - self.low) / 2
+
+    @property
+    def is_even(self) -> bool:
+        """Whether it reaches about as far to either side, so that ± tells it all."""
+        return abs(self.high + self.low - 2 * self.estimate) <= _EVEN * self.half_width
 
     @property
     def relative_half_width(self) -> float:

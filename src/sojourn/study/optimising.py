@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OptionError
+from ..errors import OptionError, RunError
+from ._asked import added_to, check_files, is_random_somewhere, typical_points
 from .evaluation import Evaluations, Objective, parse_objectives
 from .execute import Bundle
-from .front import Best, Front, estimated_front
-from .grid import Grid, Range, Value, parse_ranges
+from .front import Best, Front, comparable, estimated_front
+from .grid import Range, Value, parse_ranges
 from .intervals import Interval
 from .nsga import Generations
 from .outcome import Tally
 from .pareto import hypervolume, nondominated, unknown
-from .plan import check_keys, replicable
+from .plan import check_keys, check_seed, check_size, draws_log, replicable, settled
 from .runners import open_runner, stop_if_imported
 from .scenario import Scenario, scenario_of
 from .store import Store
@@ -74,7 +75,8 @@ def optimise(
     population, generations : of the search.
     replications : of each point; default: 5, or 1 where nothing in the scenario is random.
     confirm : replications of each point that was found, with other random numbers: what is told
-        of the front is from these alone. Default: as many as `replications`; 0 for none.
+        of the front is from these alone, without those that fail at one of the points. Default:
+        as many as `replications`; 0 for none.
     noisy : begin with a quarter of the replications, and add to points as long as they are on the
         front: more points are looked at for the same runs.
     reference : of the hypervolume, one value for each measure; default: the worst of the first
@@ -83,36 +85,35 @@ def optimise(
     origin : provenance, as from `output.provenance`.
     """
     stop_if_imported()
-    chosen = scenario_of(scenario)
+    given = chosen = scenario_of(scenario)
     ranges = parse_ranges(vary)
     keys = tuple(each.key for each in ranges)
     objectives = parse_objectives(minimise, maximise)
-    lowest = Grid(keys, (tuple(each.at(0.0) for each in ranges),))
-    check_keys(chosen, lowest)
-    chosen = replicable(chosen, lowest, replications or 1)
-    random = chosen.is_random
-    effort = _Effort(
-        population,
-        generations,
-        (_REPLICATIONS if random else 1) if replications is None else replications,
-        confirm,
-        noisy,
-        random,
-    )
+    points = typical_points(ranges)
+    check_keys(chosen, points)
+    check_files(chosen, points, apart=True)
+    start = check_seed(chosen.keys.run.seed if seed is None else seed)
+    if replications is None:
+        replications = _REPLICATIONS if is_random_somewhere(chosen, points) else 1
+    chosen = replicable(chosen, points, replications)
+    random = is_random_somewhere(chosen, points)
+    effort = _Effort(population, generations, replications, confirm, noisy, random)
     corner = _corner(reference, objectives)
-    start = chosen.keys.run.seed if seed is None else seed
+    chosen = settled(chosen, points, effort.replications, start)
     search = Generations(ranges, len(objectives), population, generations, start)
     folder = None if out is None else Path(out)
     told = {
         **described(chosen, keys, start, origin),
+        **added_to(given, chosen),
         "replications": effort.replications,
         "objectives": [each.measure for each in objectives],
         "maximised": [each.measure for each in objectives if each.sign < 0],
     }
     bundle = Bundle.of(chosen, keys)
     with Store(folder) as store:
-        store.begin(told, chosen.as_toml(folder))
+        store.check(told)
         with open_runner(bundle, workers=workers, client=client) as runner:
+            store.begin(told, chosen.as_toml(folder))
             hunt = _Hunt(search, effort, corner)
 
             def report(tally: Tally) -> None:
@@ -127,11 +128,17 @@ def optimise(
             except KeyboardInterrupt:
                 interrupted = True
         store.compact(evaluations.order)
-        resampled = chosen.keys.workload.resample is not None
+        resampled = draws_log(chosen, keys)
         front = hunt.front(evaluations, keys, objectives, start, resampled)
         front = replace(front, folder=folder, interrupted=interrupted)
         if front.points:
             store.write_json("front.json", front.as_dict())
+        elif not interrupted:
+            store.remove("front.json")  # Of an earlier search, which found another answer.
+            raise RunError(
+                "no point that was found could be run again to confirm it; the first error: "
+                f"{evaluations.first_error or 'a measure is not a number'}"
+            )
     return front
 
 
@@ -152,6 +159,13 @@ class _Effort:
                 raise OptionError(f"{name} = {getattr(self, name)}: at least {least} is needed")
         if self.confirmed is not None and self.confirmed < 0:
             raise OptionError(f"confirm = {self.confirmed}: give 0 or more")
+        if self.confirmed and not self.random:
+            raise OptionError(
+                f"confirm = {self.confirmed}: nothing in the scenario is random, and another run "
+                "would be the same; give 2 or more replications, or confirm nothing"
+            )
+        check_size(self.population * self.generations, self.replications)
+        check_size(self.population, self.confirm)
         if self.noisy and self.replications < 2:
             raise OptionError("noisy: with less than 2 replications there is nothing to add")
 
@@ -216,8 +230,10 @@ class _Hunt:
         """See that some of the first generation is of use; its worst makes the reference."""
         usable = ~unknown(means)
         if not usable.any():
-            told = "no point of the first generation could be run; check what is varied"
-            raise evaluations.problem or OptionError(told)
+            told = "no point of the first generation could be run"
+            if evaluations.first_error:
+                raise RunError(f"{told}; the first error: {evaluations.first_error}")
+            raise evaluations.problem or OptionError(f"{told}; check what is varied")
         if self._corner is None:
             worst = np.where(usable[:, None], means, -np.inf).argmax(axis=0)
             self._worst = [asked[place] for place in sorted(set(worst.tolist()))]
@@ -239,12 +255,20 @@ class _Hunt:
         self._found = [values for values, found in zip(points, on_front, strict=True) if found]
         corner = self._corner
         if corner is None:
-            corner = self._means(self._worst, evaluations).max(axis=0)
+            corner = self._by_search(evaluations)
         self.history.append(hypervolume(means[on_front], corner))
 
     def _means(self, points: Sequence[Values], evaluations: Evaluations) -> Floats:
         last = self._effort.replications
         return np.array([evaluations.mean(values, last=last) for values in points])
+
+    def _by_search(self, evaluations: Evaluations) -> Floats:
+        """The reference by the search's replications, of which the first were good."""
+        last = self._effort.replications
+        samples = (evaluations.sample(values)[:last] for values in self._worst)
+        means: Floats = np.array([each[~unknown(each)].mean(axis=0) for each in samples])
+        worst: Floats = means.max(axis=0)
+        return worst
 
     def front(
         self,
@@ -260,13 +284,18 @@ class _Hunt:
         # Without enough of them, as when interrupted, those of the search have to do.
         fresh = all(len(each) > last for each in samples)
         samples = [each[last:] if fresh else each[:last] for each in samples]
-        common = min((len(each) for each in samples), default=0)
+        left, common = comparable(samples)
+        found = [self._found[place] for place in left if place < len(self._found)]
+        limit = self._corner
+        if limit is None and len(left) == len(found) and self._worst:
+            # No point of the reference was confirmed: by the search there is one.
+            limit = self._by_search(evaluations)
         points: tuple[Best, ...] = ()
         volume: Interval | None = None
         corner: tuple[float, ...] = ()
-        if self._found and common:
-            stacked = np.stack([each[:common] for each in samples])
-            known = self._found, stacked, self._corner
+        if found:
+            stacked = np.stack([samples[place][common] for place in left])
+            known = found, stacked, limit
             points, volume, corner = estimated_front(*known, keys, objectives, seed, resampled)
         return Front(
             keys=keys,
@@ -278,6 +307,7 @@ class _Hunt:
             evaluated=len(evaluations.points),
             runs=len(evaluations.order),
             new=evaluations.new,
+            done=evaluations.done,
         )
 
 
@@ -288,4 +318,8 @@ def _corner(reference: Sequence[float] | None, objectives: Sequence[Objective]) 
         raise OptionError(
             f"a reference of {len(reference)} values for {len(objectives)} measures; give one each"
         )
-    return np.array([each.sign for each in objectives]) * np.asarray(reference, dtype=np.float64)
+    values = np.asarray(reference, dtype=np.float64)
+    if not np.isfinite(values).all():
+        given = ", ".join(f"{value:g}" for value in values)
+        raise OptionError(f"reference {given}: give finite numbers")
+    return np.array([each.sign for each in objectives]) * values

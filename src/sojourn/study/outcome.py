@@ -18,17 +18,16 @@ from .grid import Value
 from .intervals import Interval, mean_interval
 from .paired import relative_change
 from .plan import Plan, as_cell, spelt
-from .resample import resampled_interval
+from .resample import resampled_change, resampled_interval
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["Point", "Study", "Tally", "replicated_interval"]
+__all__ = ["Point", "Study", "Tally", "replicated_change", "replicated_interval"]
 
 Floats = NDArray[np.float64]
 
-_RESAMPLE = "workload.resample"
 _ABOUT = ("run_id", "replication", "seed", "status", "error")
 
 
@@ -37,6 +36,17 @@ def replicated_interval(values: Floats, resampled: bool, *, level: float = 0.95)
     if resampled and len(values) > 1:
         return resampled_interval(values, level=level)
     return mean_interval(values, level=level)
+
+
+def replicated_change(
+    values: Floats, baseline: Floats, resampled: bool, *, level: float = 0.95
+) -> Interval:
+    """Return the relative change between pairs of replications, or of draws of one log."""
+    if np.array_equal(values, baseline):
+        return Interval(0.0, 0.0, 0.0, level, len(values), "the same in each pair")
+    if resampled and len(values) > 1:
+        return resampled_change(values, baseline, level=level)
+    return relative_change(values, baseline, level=level)
 
 
 @dataclass(frozen=True)
@@ -120,7 +130,7 @@ class Study:
     @property
     def is_resampled(self) -> bool:
         """Whether replications are draws of one log: their spread is the error of its numbers."""
-        return self.plan.scenario.keys.workload.resample is not None or _RESAMPLE in self.plan.keys
+        return self.plan.is_resampled
 
     @cached_property
     def done(self) -> int:
@@ -207,12 +217,8 @@ class Study:
             found = {}
             for name in names if len(pairs) > 1 else ():
                 these, those = (rows.loc[pairs, name].to_numpy() for rows in (good, known[base]))
-                if np.isfinite(these).all() and np.isfinite(those).all() and those.all():
-                    found[name] = (
-                        resampled_interval(these / those - 1, level=level)
-                        if self.is_resampled
-                        else relative_change(these, those, level=level)
-                    )
+                if np.isfinite(these).all() and np.isfinite(those).all() and those.mean() != 0:
+                    found[name] = replicated_change(these, those, self.is_resampled, level=level)
             yield Point(told, len(pairs), failed, found)
 
     def _chosen(self, measures: Sequence[str] | None) -> Sequence[str]:

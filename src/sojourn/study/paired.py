@@ -63,7 +63,11 @@ class Comparison:
             ends = f"{found.low:+{form}} to {found.high:+{form}}"
             told = f" in{what}" if measure else ""
             return f"{self.name} and {self.baseline}: no difference{told} told from chance ({ends})"
-        size = f"{abs(found.estimate):{form}} ± {found.half_width:{form}}"
+        least, most = sorted(abs(end) for end in (found.low, found.high))
+        reach = f"({least:{form}} to {most:{form}})"
+        if found.is_even:
+            reach = f"± {found.half_width:{form}}"
+        size = f"{abs(found.estimate):{form}} {reach}"
         more = "more" if found.estimate > 0 else "less"
         return f"{self.name}: {size} {more}{what} than {self.baseline}"
 

@@ -25,6 +25,7 @@ from ._sections import ASIDE
 from ._setting import with_setting
 from .grid import Grid, Value
 from .resample import fitting_block
+from .warmup import common_cut
 
 if TYPE_CHECKING:
     from .scenario import Scenario
@@ -35,15 +36,24 @@ __all__ = [
     "as_cell",
     "at_point",
     "check_keys",
+    "check_seed",
+    "check_size",
+    "draws_log",
     "plan_runs",
     "replicable",
     "replication_seed",
+    "run_name",
+    "settled",
     "spelt",
 ]
 
 _NAME = 20
 """Letters of a run's name: 80 bits, so that no two of a billion runs share one."""
 _LARGEST_SEED = 2**63
+_MOST_RUNS = 10_000_000
+_RESAMPLE, _WARMUP = "workload.resample", "workload.warmup"
+_PILOTS = 10
+"""Replications whose warm-up is looked at: of fewer the cut falls where they happen to be calm."""
 
 
 class Run(NamedTuple):
@@ -74,11 +84,13 @@ class Plan:
     scenario : what is the same in all of them.
     keys : what is varied.
     runs : each of them once.
+    merged : points that are another one in other words, such as 3600 and "1 h".
     """
 
     scenario: Scenario
     keys: tuple[str, ...]
     runs: tuple[Run, ...]
+    merged: int = 0
 
     def __len__(self) -> int:
         return len(self.runs)
@@ -96,6 +108,11 @@ class Plan:
             for place in range(len(self.keys))
         )
 
+    @property
+    def is_resampled(self) -> bool:
+        """Whether replications are draws of one log: their spread is the error of its numbers."""
+        return draws_log(self.scenario, self.keys)
+
     def ordered(self, skip: Collection[str] = ()) -> list[Run]:
         """Return the runs as they are best carried out, without those whose names are to skip.
 
@@ -110,7 +127,12 @@ class Plan:
 
 
 def plan_runs(
-    scenario: Scenario, grid: Grid, replications: int | Sequence[int] = 1, seed: int = 0
+    scenario: Scenario,
+    grid: Grid,
+    replications: int | Sequence[int] = 1,
+    seed: int = 0,
+    *,
+    alike: bool = False,
 ) -> Plan:
     """Return the runs of a study.
 
@@ -120,6 +142,7 @@ def plan_runs(
     grid : the points.
     replications : of each point; or for each point how many.
     seed : of the study.
+    alike : whether replications may all be alike: some points of a search are random, others not.
 
     Raises
     ------
@@ -133,10 +156,10 @@ def plan_runs(
     if min(counts) < 1:
         raise OptionError(f"replications = {min(counts)}: at least 1 is needed")
     check_keys(scenario, grid)
-    if not 0 <= seed < _LARGEST_SEED:
-        raise OptionError(f"seed {seed}: give a whole number from 0 to 2**63 - 1")
+    seed = check_seed(seed)
     seeds = [replication_seed(seed, replication) for replication in range(max(counts))]
     runs: dict[str, Run] = {}
+    met: set[str] = set()
     wrong: InputError | None = None
     usable = random = False
     for values, count in zip(grid.points, counts, strict=True):
@@ -146,20 +169,22 @@ def plan_runs(
             usable, random = True, random or count == 1 or point.is_random
         except InputError as error:
             wrong = wrong or error
-            digest, drawn = f"{scenario.digest} {spelt([grid.keys, values])}", ""
+            told = spelt(dict(zip(grid.keys, values, strict=True)))  # In whatever order.
+            digest, drawn = f"{scenario.digest} {told}", ""
+        met.add(digest)
         for replication in range(count):
             drawn_from = seeds[replication]
-            name = _name(digest, drawn_from)
-            run = Run(name, tuple(values), replication, drawn_from, _name(drawn, drawn_from))
+            name = run_name(digest, drawn_from)
+            run = Run(name, tuple(values), replication, drawn_from, run_name(drawn, drawn_from))
             runs.setdefault(name, run)
     if wrong is not None and not usable:
         raise wrong
-    if not random:
+    if not random and not alike:
         raise OptionError(
             "nothing in the scenario is random, and all its replications would be alike; give it "
             "workload.resample or a workload.model, or ask for 1 replication"
         )
-    return Plan(scenario, grid.keys, tuple(runs.values()))
+    return Plan(scenario, grid.keys, tuple(runs.values()), len(grid) - len(met))
 
 
 def _whole(replications: Any) -> int:
@@ -167,6 +192,24 @@ def _whole(replications: Any) -> int:
         return operator.index(replications)
     except TypeError:
         raise OptionError(f"replications = {replications!r}: give a whole number") from None
+
+
+def check_size(points: int, replications: int) -> None:
+    """Raise OptionError for more runs than can be kept in mind, before any of them is."""
+    runs = points * _whole(replications)
+    if runs > _MOST_RUNS:
+        raise OptionError(f"{runs:,} runs: a study has at most {_MOST_RUNS:,}; give fewer")
+
+
+def check_seed(seed: Any) -> int:
+    """Return the seed of a study; OptionError where it is none."""
+    try:
+        whole = operator.index(seed)
+    except TypeError:
+        whole = -1
+    if not 0 <= whole < _LARGEST_SEED:
+        raise OptionError(f"seed {seed}: give a whole number from 0 to 2**63 - 1")
+    return whole
 
 
 def check_keys(scenario: Scenario, grid: Grid) -> None:
@@ -184,20 +227,61 @@ def check_keys(scenario: Scenario, grid: Grid) -> None:
 def replicable(scenario: Scenario, grid: Grid, replications: int) -> Scenario:
     """Return the scenario, with blocks of its log drawn where replications would be alike.
 
+    So it is if some point has nothing random: its copies would pass for a number without error.
+
     Parameters
     ----------
     scenario, grid : as in `plan_runs`.
     replications : of each point; one of them is of the log as it is.
     """
-    if _whole(replications) < 2 or scenario.is_random:
+    if _whole(replications) < 2 or _RESAMPLE in grid.keys or "workload.model" in grid.keys:
+        return scenario
+    if scenario.is_random and not any(map(_may_settle_chance, grid.keys)):
         return scenario
     for values in grid.points:
         with contextlib.suppress(InputError):
-            if at_point(scenario, grid.keys, values).is_random:
-                return scenario
+            if not at_point(scenario, grid.keys, values).is_random:
+                break
+    else:
+        return scenario
     log = scenario.log()
     assert log is not None  # A model is random.
-    return scenario.with_value("workload.resample", fitting_block(log))
+    return scenario.with_value(_RESAMPLE, fitting_block(log))
+
+
+def _may_settle_chance(key: str) -> bool:
+    """Whether another value of a key may leave nothing random in a scenario."""
+    return key.startswith(("workload", "control", "policy.placement"))
+
+
+def draws_log(scenario: Scenario, keys: Sequence[str]) -> bool:
+    """Whether replications of a scenario, at whatever values of some keys, are draws of one log."""
+    return scenario.keys.workload.resample is not None or _RESAMPLE in keys
+
+
+def settled(scenario: Scenario, grid: Grid, replications: int, seed: int) -> Scenario:
+    """Return the scenario with a warm-up that is a number of jobs, the same in all its runs.
+
+    MSER-5 over the first replications of the first point that can be run.
+
+    Parameters
+    ----------
+    scenario, grid, replications, seed : as in `plan_runs`.
+    """
+    if scenario.keys.workload.warmup != "mser" or _WARMUP in grid.keys:
+        return scenario
+    whole, seeds = scenario.with_value(_WARMUP, 0), range(min(_whole(replications), _PILOTS))
+    wrong: InputError | None = None
+    for values in grid.points:
+        try:
+            point = at_point(whole, grid.keys, values)
+            drawn = (replication_seed(seed, replication) for replication in seeds)
+            cut = common_cut(point.run(point.workload(each), each) for each in drawn)
+        except InputError as error:
+            wrong = wrong or error
+            continue
+        return scenario.with_value(_WARMUP, cut)
+    raise wrong or OptionError("there is no point to find a warm-up at; give some values")
 
 
 def at_point(scenario: Scenario, keys: Sequence[str], values: Sequence[Value]) -> Scenario:
@@ -228,6 +312,7 @@ def spelt(value: Any) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
 
-def _name(digest: str, seed: int) -> str:
+def run_name(digest: str, seed: int) -> str:
+    """Return the name of a run, from the digest of its scenario."""
     told = spelt([digest, seed, __version__])
     return hashlib.sha256(told.encode()).hexdigest()[:_NAME]

@@ -18,10 +18,16 @@ from ..theory import _checks
 from ..workload import Jobs
 from ..workload.facts import local_clock
 from ..workload.jobs import MISSING
-from ._samples import Floats, level_of, sample
+from ._samples import Floats, level_of, pairs, sample
 from .intervals import Interval, around
 
-__all__ = ["BLOCKS", "fitting_block", "resample_blocks", "resampled_interval"]
+__all__ = [
+    "BLOCKS",
+    "fitting_block",
+    "resample_blocks",
+    "resampled_change",
+    "resampled_interval",
+]
 
 Places = NDArray[np.int64]
 
@@ -134,6 +140,27 @@ def resampled_interval(
     return Interval(
         middle, float(low), float(high), confidence, given.size, "resampled, percentile"
     )
+
+
+def resampled_change(values: ArrayLike, baseline: ArrayLike, *, level: float = 0.95) -> Interval:
+    """Tell how far the relative change between two policies on one log is from the true one.
+
+    The change is that of the means over the draws, its error the spread of what is left of each
+    draw, by the delta method.
+
+    Parameters
+    ----------
+    values, baseline : one number of each log drawn by `resample_blocks`, in the same order.
+    level : of confidence.
+    """
+    confidence = level_of(level)
+    these, those = pairs(values, baseline, ("values", "baseline"), 2)
+    middle = float(those.mean())
+    if middle == 0:
+        raise OptionError("baseline: its mean is 0, so there is no change relative to it")
+    ratio = float(these.mean()) / middle
+    spread = float(np.std(these - ratio * those, ddof=1)) / abs(middle)
+    return around(ratio - 1, spread, these.size, confidence, "resampled ratio")
 
 
 def _spans(log: Jobs, rng: np.random.Generator, by: str) -> tuple[Places, Floats]:

@@ -12,7 +12,10 @@ from .plan import Plan, as_cell
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["as_table", "merged"]
+__all__ = ["Kinds", "as_table", "fitted", "joint", "merged"]
+
+Kinds = dict[str, Any]
+"""Types of columns by name, in the order of a table."""
 
 _TAIL = ("status", "error")
 
@@ -47,7 +50,10 @@ def merged(tables: Sequence[pa.Table], order: Iterable[str] | None) -> pa.Table:
 
     if not tables:
         return pa.table({"run_id": pa.array([], pa.string())})
-    whole = pa.concat_tables(_alike(tables))
+    kinds: Kinds = {}
+    for table in tables:
+        kinds = joint(kinds, table)
+    whole = pa.concat_tables([fitted(table, kinds) for table in tables])
     chosen: dict[str, int] = {}
     states = whole.column("status").to_pylist()
     for place, name in enumerate(whole.column("run_id").to_pylist()):
@@ -58,28 +64,28 @@ def merged(tables: Sequence[pa.Table], order: Iterable[str] | None) -> pa.Table:
     return whole.take(pa.array(first + rest, pa.int64())).combine_chunks()
 
 
-def _alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
-    """The tables with the columns of all of them, in the order of the whole."""
+def joint(kinds: Kinds, table: pa.Table) -> Kinds:
+    """Columns that hold what is known so far and a table too, in the order of the whole."""
+    both = dict(kinds)
+    for field in table.schema:
+        both[field.name] = _wider(both.get(field.name, field.type), field.type)
+    return {name: both.pop(name) for name in list(both) if name not in _TAIL} | both
+
+
+def fitted(table: pa.Table, kinds: Kinds) -> pa.Table:
+    """A table with these columns; what it does not have is null."""
     import pyarrow as pa
 
-    kinds: dict[str, Any] = {}
-    for table in tables:
-        for field in table.schema:
-            kinds[field.name] = _wider(kinds.get(field.name, field.type), field.type)
-    kinds = {name: kinds.pop(name) for name in list(kinds) if name not in _TAIL} | kinds
-    made = []
-    for table in tables:
-        columns = {}
-        for name, kind in kinds.items():
-            if name not in table.column_names:
-                columns[name] = pa.nulls(table.num_rows, kind)
-            elif pa.types.is_string(kind) and not pa.types.is_string(table.field(name).type):
-                texts = [_as_text(value) for value in table.column(name).to_pylist()]
-                columns[name] = pa.array(texts, kind)
-            else:
-                columns[name] = table.column(name).cast(kind)
-        made.append(pa.table(columns))
-    return made
+    columns = {}
+    for name, kind in kinds.items():
+        if name not in table.column_names:
+            columns[name] = pa.nulls(table.num_rows, kind)
+        elif pa.types.is_string(kind) and not pa.types.is_string(table.field(name).type):
+            texts = [_as_text(value) for value in table.column(name).to_pylist()]
+            columns[name] = pa.array(texts, kind)
+        else:
+            columns[name] = table.column(name).cast(kind)
+    return pa.table(columns)
 
 
 def _wider(one: Any, other: Any) -> Any:

@@ -102,8 +102,10 @@ class Growing:
         """Yield the rows of runs, some at a time."""
         done, begun, each = 0, time.perf_counter(), math.nan
         if not self._is_ready():
-            if len(runs) >= _MANY:
-                self._start() if self._required else self._prepare()
+            if len(runs) >= _MANY and self._required:
+                self._start()
+            elif len(runs) >= _MANY:
+                self._prepare()
             # The first one loads the compiled code, the second tells how long the others take.
             parts = (self._serial.run(part, _PIECE) for part in (runs[:1], runs[1:2], runs[2:]))
             for rows in chain.from_iterable(parts):

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from ..errors import OptionError
-from ..output import staged
+from ..output import check_folder, staged
 from . import inputs
 from ._keys import number_or_text
-from ._sections import ScenarioKeys
+from ._option_names import OPTIONS
+from ._problems import Source, model_at
+from ._sections import ControlKeys, ScenarioKeys
 from .scenario import Scenario
 
-__all__ = ["save_options", "save_scenario", "scenario_of"]
+__all__ = ["check_saving", "save_options", "save_scenario", "scenario_of"]
 
 _BY_COLUMN = re.compile(r"\s*(\w+)\s*:\s*(-?\d{1,18})\s*=\s*(\S+)\s*")
 _THRESHOLDS = {"count": ("low", "high"), "workload": ("low", "high"), "threshold": ("k",)}
 
 
-def scenario_of(options: Mapping[str, Any], folder: str | os.PathLike[str]) -> Scenario:
+def scenario_of(
+    options: Mapping[str, Any],
+    folder: str | os.PathLike[str],
+    source: Source | None = None,
+) -> Scenario:
     """Return the scenario that does what ``sojourn simulate`` does with its options.
 
     Parameters
@@ -29,85 +38,43 @@ def scenario_of(options: Mapping[str, Any], folder: str | os.PathLike[str]) -> S
     options : every option by name, as the command line has them.
     folder : where the scenario will be saved; paths become relative to it, unless they are
         absolute.
+    source : what the scenario is called in messages.
     """
-    o = dict(options)
-    told = {
-        "workload": {
-            "log": os.fspath(o["log"]),
-            "format": o["log_format"],
-            "columns": _columns(o["columns"]),
-            "width": o["width"],
-            "first": o["first"],
-            "strict": o["strict"],
-            "keep_zero": o["keep_zero"],
-            "rules": _rules(o["rules"]),
-            "events": None if o["events"] is None else os.fspath(o["events"]),
-        },
-        "cluster": {
-            "procs": o["procs"],
-            "nodes": o["cluster"],
-            "where": o["where"],
-            "processor": o["processor"],
-            "keep_noncompliant": o["keep_noncompliant"],
-        },
-        "policy": {
-            "name": o["policy"].strip(),
-            "order": o["policy_file"],
-            "placement": _placement(o["placement"]),
-            "estimates": number_or_text(o["estimates"]),
-            "over_limit": o["over_limit"],
-            "passes": o["passes"],
-            "foresight": o["foresight"],
-            "node_failure": o["node_failure"],
-            "constraints": _constraints(o),
-        },
-        "control": {**_control(o["rate"]), "reference_rate": o["reference_rate"]},
-        "power": {
-            "busy": o["watts_busy"],
-            "idle": o["watts_idle"],
-            "levels": _levels(o["watts"]),
-            "price": number_or_text(o["price"]),
-            "carbon": number_or_text(o["carbon"]),
-            "starts": o["starts"],
-        },
-        "run": {
-            "seed": o["seed"],
-            "trajectory": o["trajectory"],
-            "format": o["format"],
-            "plots": o["plots"],
-            "decisions": o["debug"],
-        },
-    }
-    kept = {name: _changed(name, table) for name, table in told.items()}
+    told: dict[str, Any] = {section: {} for section in ScenarioKeys.model_fields}
+    told["control"] = _control(options["rate"])
+    if told["control"] == {"rate": ControlKeys().rate}:
+        told["control"] = {}
+    for option, (section, *inner, name) in OPTIONS.items():
+        value = options[option]
+        if value is not None and option in _READERS:
+            value = _READERS[option](value)
+        field = _model(section, *inner).model_fields[name]
+        # The policy is always told, other keys where they are not left at their defaults.
+        if value is None or (value == field.default and option != "policy"):
+            continue
+        table = told[section]
+        for step in inner:
+            table = table.setdefault(step, {})
+        table[name] = value
     there = Path(folder)
-    return Scenario.from_mapping(
-        inputs.moved({name: table for name, table in kept.items() if table}, Path(), there), there
-    )
+    kept = {section: table for section, table in told.items() if table}
+    return Scenario.from_mapping(inputs.moved(kept, Path(), there), there, source)
 
 
-def _changed(section: str, table: dict[str, Any]) -> dict[str, Any]:
-    """The keys of a table that are not left at their defaults; the policy is always told."""
-    model = type(getattr(ScenarioKeys(), section))
-    defaults = {name: field.default for name, field in model.model_fields.items()}
-    return {
-        name: value
-        for name, value in table.items()
-        if value is not None and (value != defaults[name] or (section, name) == ("policy", "name"))
-    }
+def _model(*key: str) -> type[BaseModel]:
+    found = model_at(key)
+    assert found is not None
+    return found
 
 
-def _columns(text: str | None) -> dict[str, str] | list[str] | None:
-    if text is None:
-        return None
+def _columns(text: str) -> dict[str, str] | list[str]:
     parts = [part.partition("=") for part in text.split(",")]
     if not all(equals for _, equals, _ in parts):
         return [part.strip() for part in text.split(",")]
     return {ours.strip(): theirs.strip() for ours, _, theirs in parts}
 
 
-def _rules(text: str | None) -> list[str] | None:
-    if text is None:
-        return None
+def _rules(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip() != "none"]
 
 
@@ -115,16 +82,14 @@ def _placement(text: str) -> str:
     return text if ".py:" in text else text.strip().lower()
 
 
-def _constraints(o: dict[str, Any]) -> dict[str, Any] | None:
-    memory = o["memory"].strip().lower()
-    asked = {
-        "memory_per_core": None if memory == "none" else number_or_text(memory),
-        "memory_per_node": o["memory_per_node"],
-        "whole_node": o["whole_nodes"] or None,
-        "feature": _feature(o["feature"] or []),
-        "power_budget": o["power_budget"],
-    }
-    return {name: value for name, value in asked.items() if value is not None} or None
+def _memory(text: str) -> float | str | None:
+    word = text.strip().lower()
+    return None if word == "none" else number_or_text(word)
+
+
+def _budget(watts: float) -> float | None:
+    """An infinite budget asks for nothing."""
+    return watts if math.isfinite(watts) else None
 
 
 def _feature(asked: list[str]) -> str | dict[str, dict[str, str]] | None:
@@ -137,11 +102,9 @@ def _feature(asked: list[str]) -> str | dict[str, dict[str, str]] | None:
     return by_column or None
 
 
-def _levels(per_rate: list[str] | None) -> list[dict[str, float]] | None:
-    if not per_rate:
-        return None
+def _levels(per_rate: list[str]) -> list[dict[str, float]] | None:
     numbers = [map(float, text.split(":")) for text in per_rate]
-    return [dict(zip(("rate", "busy", "idle"), each, strict=True)) for each in numbers]
+    return [dict(zip(("rate", "busy", "idle"), each, strict=True)) for each in numbers] or None
 
 
 def _control(text: str | None) -> dict[str, Any]:
@@ -159,17 +122,67 @@ def _control(text: str | None) -> dict[str, Any]:
     return {"kind": kind, "rates": numbers[0], **dict(zip(_THRESHOLDS[kind], levels, strict=True))}
 
 
+# How the command line writes what a key holds, where the two differ.
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "log": os.fspath,
+    "columns": _columns,
+    "rules": _rules,
+    "events": os.fspath,
+    "policy": str.strip,
+    "placement": _placement,
+    "estimates": number_or_text,
+    "memory": _memory,
+    "feature": _feature,
+    "power_budget": _budget,
+    "watts": _levels,
+    "price": number_or_text,
+    "carbon": number_or_text,
+}
+
+
 def save_options(options: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     """Write options of ``sojourn simulate`` as a scenario; see `scenario_of`."""
     save_scenario(scenario_of(options, Path(path).parent), path)
 
 
 def save_scenario(scenario: Scenario, path: str | os.PathLike[str]) -> None:
-    """Write a scenario to a file, all of it or nothing; paths lead to the same files from there."""
+    """Write a scenario to a file, all of it or nothing; paths lead to the same files from there.
+
+    Raises
+    ------
+    OptionError
+        As `check_saving` does.
+    """
+    text = check_saving(scenario, path)
     target = Path(path)
-    try:
-        text = scenario.as_toml(target.parent).encode()
-    except UnicodeEncodeError:
-        raise OptionError(f"{target}: TOML cannot name a file that is no text in UTF-8") from None
     with staged(target.parent) as place:
         place(target.name).write_bytes(text)
+
+
+def check_saving(scenario: Scenario, path: str | os.PathLike[str]) -> bytes:
+    """Return what will be written of a scenario.
+
+    Raises
+    ------
+    OptionError
+        If it could not be written there: to a folder that cannot be written to, in place of a
+        folder, or of a file that the scenario names.
+    """
+    target = Path(path)
+    check_folder(target.parent)
+    if target.is_dir():
+        raise OptionError(f"{target}: is a folder; name a file")
+    for name, file in scenario.files.items():
+        if _is_same(target, file):
+            raise OptionError(f"{target}: the run reads it ({name}); name another file")
+    try:
+        return scenario.as_toml(target.parent).encode()
+    except UnicodeEncodeError:
+        raise OptionError(f"{target}: TOML cannot name a file that is no text in UTF-8") from None
+
+
+def _is_same(one: str | os.PathLike[str], two: str | os.PathLike[str]) -> bool:
+    try:
+        return os.path.samefile(one, two)
+    except (OSError, ValueError):  # One of them is not there.
+        return False

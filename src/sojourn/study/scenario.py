@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -26,8 +26,11 @@ from ._sections import ASIDE, ScenarioKeys
 from ._setting import with_setting
 from ._toml import as_toml
 from .summaries import flat_summary
+from .warmup import common_cut
 
 __all__ = ["SCHEMA_FILE", "Scenario", "read_scenario", "scenario_of"]
+
+_Made = TypeVar("_Made")
 
 SCHEMA_FILE = "scenario.schema.json"
 """Where a saved scenario says that its JSON Schema is: beside it, for editors."""
@@ -45,7 +48,8 @@ class Scenario:
     keys : all keys, checked; quantities in s, W and GB.
     folder : paths in it are relative to this one.
     source : where it is from, for messages.
-    given_log : the log, cleaned, if it has been read before; see `with_log`.
+    given_log, given_digest : the log, cleaned, if it has been read before, and the SHA-256 of its
+        file; see `with_log`.
     """
 
     told: Mapping[str, Any]
@@ -53,6 +57,7 @@ class Scenario:
     folder: Path = Path()
     source: Source = field(default=Source(), repr=False, compare=False)
     given_log: Jobs | None = field(default=None, repr=False, compare=False)
+    given_digest: str | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def from_mapping(
@@ -100,13 +105,28 @@ class Scenario:
         for key, value in values.items():
             told = with_setting(told, key, value, source)
         made = Scenario.from_mapping(told, self.folder, source)
-        return made.with_log(self.given_log) if made._reads_as(self) else made
+        if self.given_log is None or made._reading != self._reading:
+            return made
+        return made.with_log(self.given_log, self.given_digest)
 
-    def _reads_as(self, other: Scenario) -> bool:
-        """Whether the log of another scenario is this one's, cleaned in the same way."""
-        workload, cluster = self.keys.workload, self.keys.cluster
-        sized = "too-wide" in (workload.rules or ())
-        return workload == other.keys.workload and not (sized and cluster != other.keys.cluster)
+    @property
+    def _reading(self) -> tuple[Any, ...]:
+        """How the log is read and cleaned: it is the same where this is."""
+        sized = self.keys.cluster if self._is_sized else None
+        return workloads.reading(self.keys.workload), sized, self.keys.run.format == "swf"
+
+    @property
+    def _is_sized(self) -> bool:
+        """Whether the machine decides which jobs of the log are kept."""
+        return "too-wide" in (self.keys.workload.rules or ())
+
+    def reads_by(self, key: str) -> bool:
+        """Whether another value of a key may change how the log is read."""
+        section, _, rest = key.partition(".")
+        name = rest.replace("[", ".").partition(".")[0]
+        if section == "workload":
+            return name in ("", "model", *workloads.READ_BY)
+        return section == "cluster" and self._is_sized
 
     def value(self, key: str) -> Any:
         """Return the value of a dotted key: as it is set, in basic units, or its default."""
@@ -135,57 +155,91 @@ class Scenario:
     def _resolved(self) -> ScenarioKeys:
         return inputs.resolved(self.keys, self.folder)
 
+    @cached_property
+    def _named_files(self) -> dict[str, str]:
+        return inputs.files_of(self._resolved)
+
     @property
     def files(self) -> dict[str, str]:
         """Files that it depends on, by what they are: ``input`` (the log), ``cluster``, ..."""
-        return inputs.files_of(self._resolved)
+        return inputs.with_servers(self._named_files)
 
-    @cached_property
+    @property
+    def _known(self) -> dict[str, str | None]:
+        """Digests of files that were read before, and need not be there."""
+        return {} if self.given_digest is None else {"input": self.given_digest}
+
+    @property
+    def files_to_open(self) -> dict[str, str]:
+        """Files that a run opens: those of `files`, without a log that is at hand."""
+        at_hand = () if self.given_log is None else ("input",)
+        return {name: path for name, path in self.files.items() if name not in at_hand}
+
+    @property
     def digest(self) -> str:
         """SHA-256 of what is simulated, whatever the seed and wherever its files are.
 
-        Contents of files count, not their names; nor do titles, and what a run writes.
+        Contents of files count, as they are now, not their names; nor do titles, and what a run
+        writes.
         """
-        return inputs.digest_with_files(self._resolved.model_dump(exclude=set(ASIDE)), self.files)
+        told = self._resolved.model_dump(exclude=set(ASIDE))
+        return inputs.digest_with_files(told, self.files, self._known)
 
-    @cached_property
+    @property
     def workload_digest(self) -> str:
         """SHA-256 of what the jobs follow from besides the seed: equal where they are equal."""
         workload = self._resolved.workload
         told: dict[str, Any] = {"workload": workload.model_dump()}
-        if workload.model is not None or "too-wide" in (workload.rules or ()):
+        if workload.model is not None or self._is_sized:
             told["procs"] = self._procs
         files = {name: path for name, path in self.files.items() if name in ("input", "events")}
-        return inputs.digest_with_files(told, files)
+        return inputs.digest_with_files(told, files, self._known)
 
-    @cached_property
+    def _kept(self, name: str, make: Callable[[], _Made], *files: str) -> _Made:
+        """What is made of files: once, and again when one of them has changed."""
+        paths = self.files
+        stamps = [inputs.stamp_of(paths[file]) for file in files if file in paths]
+        kept = self.__dict__.get(name)
+        if kept is None or kept[0] != stamps:
+            kept = self.__dict__[name] = stamps, make()
+        made: _Made = kept[1]
+        return made
+
+    @property
     def policy(self) -> Policy:
         """The policy; a file of one's own is loaded."""
-        return building.make_policy(self._resolved.policy)
+        keys = self._resolved.policy
+        return self._kept("_policy", lambda: building.make_policy(keys), "order", "backfill_order")
 
-    @cached_property
+    @property
     def placement(self) -> Placement:
         """Which nodes a job gets."""
-        return building.make_placement(self._resolved.policy)
+        keys = self._resolved.policy
+        return self._kept("_placement", lambda: building.make_placement(keys), "placement")
 
     @cached_property
     def control(self) -> Control:
         """The service-rate control."""
         return building.make_control(self._resolved.control)
 
-    @cached_property
+    @property
     def nodes(self) -> Cluster | None:
         """The cluster of named nodes; None where processors are only counted."""
-        return building.make_nodes(self._resolved.cluster, strict=self.keys.workload.strict)
+        keys, strict = self._resolved.cluster, self.keys.workload.strict
+        return self._kept(
+            "_nodes", lambda: building.make_nodes(keys, strict=strict), "cluster", "servers"
+        )
 
     @property
     def _procs(self) -> int | None:
-        return self.keys.cluster.procs if self.nodes is None else self.nodes.procs
+        nodes = self.nodes
+        return self.keys.cluster.procs if nodes is None else nodes.procs
 
     def cluster_for(self, jobs: Jobs) -> Cluster:
         """Return the machine on which these jobs run."""
-        if self.nodes is not None:
-            return self.nodes
+        nodes = self.nodes
+        if nodes is not None:
+            return nodes
         procs = machine_size(jobs, self.keys.cluster.procs, "cluster.procs")
         return Cluster.homogeneous(procs, power=building.make_power(self._resolved.power))
 
@@ -200,11 +254,18 @@ class Scenario:
         if self.keys.workload.model is not None:
             return None
         whole = self.keys.run.format == "swf"
-        return workloads.read_workload(self._resolved.workload, self._procs, whole=whole)
+        procs = self._procs if self._is_sized else None
+        return workloads.read_workload(self._resolved.workload, procs, whole=whole)
 
-    def with_log(self, log: Jobs | None) -> Scenario:
-        """Return the scenario with its log at hand, as `log` has read it: no file is needed."""
-        return replace(self, given_log=log)
+    def with_log(self, log: Jobs | None, digest: str | None = None) -> Scenario:
+        """Return the scenario with its log at hand, as `log` has read it: no file is needed.
+
+        Parameters
+        ----------
+        log : cleaned.
+        digest : SHA-256 of its file, which is part of that of the scenario.
+        """
+        return replace(self, given_log=log, given_digest=digest)
 
     def workload(self, seed: int | None = None) -> Jobs:
         """Return the jobs: a log, blocks of it drawn anew, or those of a model.
@@ -249,7 +310,10 @@ class Scenario:
         options = building.run_options(keys, named=cluster.is_named)
         if cluster.is_named:
             options["placement"] = self.placement
-        return simulate(
+        warmup = keys.workload.warmup
+        if isinstance(warmup, float):
+            warmup = int(warmup * len(jobs))
+        result = simulate(
             jobs,
             cluster,
             self.policy,
@@ -260,8 +324,10 @@ class Scenario:
             clean=(),
             events=workloads.read_external_events(keys.workload),
             seed=keys.run.seed if seed is None else seed,
+            warmup=0 if warmup == "mser" else warmup,
             **options,
         )
+        return result.after_warmup(common_cut([result])) if warmup == "mser" else result
 
     def summary(self, result: Result) -> dict[str, float]:
         """Return every measure of a run as one number with a name, such as ``wait_mean``.
@@ -278,6 +344,7 @@ class Scenario:
             "folder": self.folder.absolute(),
             "source": Source(self.source.name),
             "given_log": None,
+            "given_digest": None,
         }
 
 

@@ -14,7 +14,7 @@ from ..theory import _checks
 from ._samples import level_of, sample, student
 from .intervals import Interval, around, mean_interval
 
-__all__ = ["is_precise", "replicate", "replications_needed"]
+__all__ = ["further_replications", "is_precise", "replicate", "replications_needed"]
 
 _METHODS = ("sequential", "two-stage")
 
@@ -48,6 +48,27 @@ def replications_needed(
         return given.size
     needed = (error / goal) ** 2 if goal > 0 else math.inf
     return max(given.size, math.ceil(needed) if needed < 2**53 else 2**53)
+
+
+def further_replications(
+    interval: Interval, *, relative: float | None = None, absolute: float | None = None
+) -> int:
+    """Tell how many replications would make an interval narrow enough, if their spread stays.
+
+    Parameters
+    ----------
+    interval : of Student's t over the replications so far, at least two.
+    relative, absolute : as in `replications_needed`.
+    """
+    goal, n = _goal(interval.estimate, relative, absolute), interval.n
+    spread = interval.half_width * math.sqrt(n) / student(interval.level, n - 1)
+    if spread == 0 or goal == 0:
+        return n if spread == 0 else 2**53
+    # With more of them Student's t reaches less far; the normal's is where to begin.
+    needed = max(n, math.ceil((student(interval.level, 2**31) * spread / goal) ** 2))
+    while student(interval.level, needed - 1) * spread > goal * math.sqrt(needed):
+        needed += max(1, needed // 100)
+    return min(needed, 2**53)
 
 
 def is_precise(

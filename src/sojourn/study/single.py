@@ -11,9 +11,19 @@ from ..cost import Clock, parse_carbon
 from ..output import Digest, Write, check_folder, provenance, write_run
 from ..result import Result
 from ..workload import Jobs
+from ._blame import blaming
+from ._lines import Path
 from .scenario import Scenario
 
 __all__ = ["run_scenario"]
+
+# What is made before the log is read, and the key to blame where nothing else tells.
+_PARTS: dict[str, Path] = {
+    "policy": ("policy", "order"),
+    "placement": ("policy", "placement"),
+    "control": ("control",),
+    "nodes": ("cluster", "nodes"),
+}
 
 
 def run_scenario(
@@ -36,26 +46,43 @@ def run_scenario(
     -------
     dict
         The summary with its provenance, as in ``summary.json``.
+
+    Raises
+    ------
+    OptionError
+        With the file, line and key of the scenario that it is about.
     """
-    wanted = scenario.keys.run
+    wanted, source = scenario.keys.run, scenario.source
     if folder is not None:
         check_folder(folder)
-    # Whatever can be wrong is found before the log is read.
-    for part in ("policy", "placement", "control", "nodes"):
-        getattr(scenario, part)
+    elif wanted.plots:
+        raise source.error(("run", "plots"), "draws into the folder of the results; give --out")
+    elif wanted.decisions:
+        raise source.error(
+            ("run", "decisions"), "are written into the folder of the results; give --out"
+        )
     files = scenario.files
+    # Whatever can be wrong is found before the log is read.
+    for part, key in _PARTS.items():
+        with blaming(source, files, key):
+            getattr(scenario, part)
     digests = {name: Digest(path) for name, path in files.items()}
     clock = [time.perf_counter()]
-    jobs = scenario.workload()
-    _check_cost(scenario, jobs)
+    with blaming(source, files, ("workload",)):
+        jobs = scenario.workload()
+    with blaming(source, files, ("power", "starts")):
+        _check_cost(scenario, jobs)
     clock.append(time.perf_counter())
-    result = scenario.run(
-        jobs,
-        record=wanted.trajectory and folder is not None,
-        decisions=wanted.decisions and folder is not None,
-        progress=progress,
-    )
+    with blaming(source, files):
+        result = scenario.run(
+            jobs,
+            record=wanted.trajectory and folder is not None,
+            decisions=wanted.decisions,
+            progress=progress,
+        )
     clock.append(time.perf_counter())
+    with blaming(source, files):  # Energy and its cost are reckoned now.
+        summary = result.summary
     origin = provenance("run", scenario.as_mapping(), wanted.seed) | {
         name: {"path": path, "sha256": digests[name].hexdigest()} for name, path in files.items()
     }
@@ -68,7 +95,7 @@ def run_scenario(
     origin["scenario"] = scenario.digest
     origin["seconds"] = {"read": clock[1] - clock[0], "simulate": clock[2] - clock[1]}
     if folder is None:
-        return {**result.summary, "provenance": origin}
+        return {**summary, "provenance": origin}
     return write_run(
         result,
         folder,

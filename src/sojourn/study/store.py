@@ -2,7 +2,8 @@
 
 Each file is written under another name and then renamed, so that it is there as a whole or not at
 all, whatever ends the process. No two have the same name, and a row that is there twice counts
-once: adding is the same in any order and any number of times. At the end all are put into one.
+once: adding is the same in any order and any number of times. At the end all are put into one, and
+whenever a column is new: all files have the same ones, since readers go by any of them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..errors import OptionError, RunError
 from ..output import as_json, check_folder, staged
 from .execute import DONE, Row
 from .plan import Plan
-from .rows import as_table, merged
+from .rows import Kinds, as_table, fitted, joint, merged
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +33,7 @@ RUNS, STUDY, SCENARIO, LOCK = "runs", "study.json", "scenario.toml", ".lock"
 
 _BELONGS = ("scenario", "seed", "keys", "version")
 """What all runs of a folder have in common."""
+_ATTEMPTS = 100
 
 
 class Store:
@@ -39,19 +41,29 @@ class Store:
 
     Parameters
     ----------
-    folder : made if it is not there; None keeps the rows in memory alone.
+    folder : made by `begin` if it is not there; None keeps the rows in memory alone.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:
         self._folder = None if folder is None else Path(folder)
         self._tables: list[pa.Table] = []
         self._parts: list[Path] = []
+        self._kinds: Kinds = {}
+        self._uneven = False
+        self._made: list[Path] = []
         self._lock: int | None = None
 
     def __enter__(self) -> Store:
-        if self._folder is None:
-            return self
-        check_folder(self._folder)
+        if self._folder is not None:
+            check_folder(self._folder)
+            # What is wrong with a study is found before there is a folder of it.
+            if self._runs.is_dir():
+                self._take_hold()
+        return self
+
+    def _take_hold(self) -> None:
+        """Keep other processes from writing, and read what is there."""
+        assert self._folder is not None
         try:
             self._runs.mkdir(parents=True, exist_ok=True)
             self._lock = _lock(self._folder / LOCK)
@@ -62,15 +74,25 @@ class Store:
                 f"{self._folder}: cannot be written ({error.strerror}); name another folder"
             ) from None
         try:
-            self._parts = _parts(self._runs)
-            self._tables = [_read(part) for part in self._parts]
+            found = _read_all(self._runs)
         except BaseException:
             self.close()
             raise
-        return self
+        self._parts, self._tables = list(found), list(found.values())
+        for table in self._tables:
+            self._kinds = joint(self._kinds, table)
+        self._uneven = any(joint({}, table) != self._kinds for table in self._tables)
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: object, *error: object) -> None:
+        if kind is not None and not self._tables:
+            self._leave_nothing()
         self.close()
+
+    def _leave_nothing(self) -> None:
+        """Remove what `begin` has made: of a study that failed before it had a run."""
+        for path in reversed(self._made):
+            with contextlib.suppress(OSError):
+                path.rmdir() if path.is_dir() else path.unlink()
 
     def close(self) -> None:
         """Let other processes write to the folder."""
@@ -83,22 +105,47 @@ class Store:
         assert self._folder is not None
         return self._folder / RUNS
 
+    def check(self, told: Mapping[str, Any]) -> None:
+        """Raise OptionError if the folder holds another study."""
+        if self._folder is not None and (self._folder / STUDY).exists():
+            _check_same(self._folder / STUDY, told, empty=not self._tables)
+
     def begin(self, told: Mapping[str, Any], scenario: str) -> None:
-        """Write what the study is; an error if the folder holds another one."""
+        """Make the folder and write what the study is; an error if it holds another one."""
         if self._folder is None:
             return
-        path = self._folder / STUDY
-        if path.exists():
-            _check_same(path, told, empty=not self._tables)
+        try:
+            text = scenario.encode()
+        except UnicodeEncodeError:
+            raise OptionError(
+                f"{self._folder}: TOML cannot name a file that is no text in UTF-8; rename the "
+                "files of the scenario"
+            ) from None
+        parts = [self._folder / name for name in (RUNS, LOCK, STUDY, SCENARIO)]
+        above = [folder for folder in reversed(self._folder.parents) if not folder.exists()]
+        self._made = [path for path in (*above, self._folder, *parts) if not path.exists()]
+        if self._lock is None:
+            self._take_hold()
+        self.check(told)
         with staged(self._folder) as place:
             place(STUDY).write_text(as_json(told) + "\n", encoding="utf-8")
-            place(SCENARIO).write_text(scenario, encoding="utf-8")
+            place(SCENARIO).write_bytes(text)
 
     def write_json(self, name: str, told: Mapping[str, Any]) -> None:
         """Write a file beside the runs."""
         if self._folder is not None:
             with staged(self._folder) as place:
                 place(name).write_text(as_json(told) + "\n", encoding="utf-8")
+
+    def remove(self, name: str) -> None:
+        """Remove a file beside the runs, if it is there."""
+        if self._folder is not None:
+            (self._folder / name).unlink(missing_ok=True)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns that runs have had so far; none before there are any."""
+        return tuple(self._kinds)
 
     def finished(self, *, failed: bool = True) -> set[str]:
         """Return the names of the runs that are there; `failed` ones among them or not."""
@@ -113,10 +160,18 @@ class Store:
         """Keep the rows of some runs of a plan: on disk when this returns."""
         import pyarrow.parquet as pq
 
+        if self._folder is not None and self._lock is None:
+            self._take_hold()
         table = as_table(plan, rows)
-        if self._folder is not None:
-            self._parts.append(_write(table, self._runs, pq))
+        former, self._kinds = self._kinds, joint(self._kinds, table)
         self._tables.append(table)
+        if self._folder is None:
+            return
+        if self._parts and (self._uneven or former != self._kinds):
+            self._put_together(self.table(None))
+            self._uneven = False
+        else:
+            self._parts.append(_write(fitted(table, self._kinds), self._runs, pq))
 
     def table(self, order: Iterable[str] | None) -> pa.Table:
         """Return all rows, each once: those named in that order, then others by name.
@@ -127,19 +182,23 @@ class Store:
 
     def compact(self, order: Iterable[str]) -> pa.Table:
         """Put all rows into one file, and return them as `table` does."""
-        import pyarrow.parquet as pq
-
         whole = self.table(order)
         if self._folder is not None and self._tables:
             if len(self._parts) == 1 and self._tables[0].equals(whole):
                 return whole
-            former = self._parts
-            # Only files that have been read go: what another process may have added stays.
-            self._parts = [_write(whole, self._runs, pq)]
-            for part in former:
-                part.unlink(missing_ok=True)
+            self._put_together(whole)
         self._tables = [whole]
         return whole
+
+    def _put_together(self, whole: pa.Table) -> None:
+        """Have one file with all rows in place of the others."""
+        import pyarrow.parquet as pq
+
+        former = self._parts
+        # Only files that have been read go: what another process may have added stays.
+        self._parts = [_write(whole, self._runs, pq)]
+        for part in former:
+            part.unlink(missing_ok=True)
 
 
 def read_runs(folder: str | os.PathLike[str]) -> pa.Table:
@@ -147,7 +206,26 @@ def read_runs(folder: str | os.PathLike[str]) -> pa.Table:
     runs = Path(folder) / RUNS
     if not runs.is_dir():
         raise OptionError(f"{folder}: no study is here ('{RUNS}' is missing); name its folder")
-    return merged([_read(part) for part in _parts(runs)], None)
+    return merged(list(_read_all(runs).values()), None)
+
+
+def _read_all(runs: Path) -> dict[Path, pa.Table]:
+    """All parts; while they are put into one, those that go have been read or are in the new one.
+
+    So the list is looked at until it has nothing that is new.
+    """
+    found: dict[Path, pa.Table] = {}
+    for _ in range(_ATTEMPTS):
+        new = [part for part in _parts(runs) if part not in found]
+        if not new:
+            return found
+        for part in new:
+            with contextlib.suppress(FileNotFoundError):
+                found[part] = _read(part)
+    gone = [part for part in new if part not in found]
+    if gone:
+        raise OptionError(f"{gone[0]}: cannot be read (no such file); remove it from the folder")
+    return found
 
 
 def _parts(runs: Path) -> list[Path]:
@@ -162,6 +240,8 @@ def _read(part: Path) -> pa.Table:
         # As a file, not as a dataset of one: the name of a folder adds no columns.
         with pq.ParquetFile(part) as file:
             table = file.read()
+    except FileNotFoundError:
+        raise
     except (OSError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
         raise OptionError(
@@ -215,11 +295,26 @@ def _check_same(path: Path, told: Mapping[str, Any], *, empty: bool) -> None:
         raise OptionError(f"{path}: not written by sojourn; name another folder") from None
     if differing and not empty:
         name = differing[0]
+        if name == "scenario" and _as_given(former) == _as_given(told):
+            raise OptionError(
+                f"{path.parent}: holds runs of this scenario {_additions(former)}; now it is run "
+                f"{_additions(told)}, as other replications need; name another folder"
+            )
         what = "another scenario" if name == "scenario" else f"{name} {_words(former[name])}"
         raise OptionError(
             f"{path.parent}: holds a study with {what}, not {_words(told[name])}; "
             "name another folder"
         )
+
+
+def _as_given(told: Mapping[str, Any]) -> Any:
+    """The digest of a scenario before anything was added to it."""
+    return told.get("given", told["scenario"])
+
+
+def _additions(told: Mapping[str, Any]) -> str:
+    added = [f"{key} = {json.dumps(value)}" for key, value in told.get("added", {}).items()]
+    return f"with {', '.join(added)} added to it" if added else "as it is"
 
 
 def _unordered(value: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
 from ..output import provenance
-from .execute import FAILED, Bundle, Row
+from ._asked import added_to, check_files, check_measures
+from .execute import DONE, FAILED, Bundle, Row
 from .grid import Grid, Value
 from .outcome import Point, Study, Tally
-from .plan import Plan, Run, plan_runs, replicable, spelt
+from .plan import (
+    Plan,
+    Run,
+    check_seed,
+    check_size,
+    plan_runs,
+    replicable,
+    settled,
+    spelt,
+)
 from .runners import Runner, open_runner, stop_if_imported
 from .scenario import Scenario, scenario_of
-from .sequential import is_precise
+from .sequential import further_replications, is_precise
 from .store import Store
 
 if TYPE_CHECKING:
@@ -51,11 +60,9 @@ class Precision:
         found = point.measures.get(self.measure)
         if point.n < 2 or found is None or is_precise(found, relative=self.relative):
             return point.n
-        if found.estimate == 0:
-            return max(point.n, self.most)
-        # The half width falls as the root of the replications [stein1945].
-        goal = self.relative * abs(found.estimate)
-        return max(point.n, min(math.ceil(point.n * (found.half_width / goal) ** 2), self.most))
+        # Few replications know little of their spread: at most twice as many at a time.
+        wanted = min(further_replications(found, relative=self.relative), 2 * point.n)
+        return max(point.n, min(wanted, self.most))
 
 
 def sweep(
@@ -69,6 +76,7 @@ def sweep(
     workers: int | None = None,
     precision: Precision | None = None,
     retry_failed: bool = False,
+    measures: Sequence[str] = (),
     watch: str = "wait_mean",
     progress: Callable[[Tally], None] | None = None,
     origin: Mapping[str, Any] | None = None,
@@ -91,6 +99,7 @@ def sweep(
     precision : how well a measure is to be known at each point; replications are added until it
         is.
     retry_failed : run again what failed.
+    measures : names that will be asked for: an error right after the first run if one is of none.
     watch : the measure whose smallest mean `progress` is told.
     progress : called with a `Tally` when runs have been finished.
     origin : provenance, as from `output.provenance`.
@@ -111,44 +120,65 @@ def sweep(
     6
     """
     stop_if_imported()
-    chosen = scenario_of(scenario)
+    given = chosen = scenario_of(scenario)
     points = grid if isinstance(grid, Grid) else Grid.of(grid)
+    start = check_seed(chosen.keys.run.seed if seed is None else seed)
+    check_size(len(points), replications)
+    check_files(chosen, points)
     chosen = replicable(chosen, points, replications)
-    start = chosen.keys.run.seed if seed is None else seed
+    chosen = settled(chosen, points, replications, start)
     plan = plan_runs(chosen, points, replications, start)
     if precision is not None and replications < 2:
         raise OptionError(
             "precision: one replication says nothing of its spread; give replications = 10 or so"
         )
-    if precision is not None and chosen.keys.workload.resample is not None:
+    if precision is not None and plan.is_resampled:
         raise OptionError(
             "precision: all draws are of one log, and more of them do not make its numbers more "
             "certain; give replications alone"
         )
-    told = {**described(chosen, plan.keys, start, origin), "replications": replications}
+    told = {
+        **described(chosen, plan.keys, start, origin),
+        **added_to(given, chosen),
+        "replications": replications,
+    }
+    names = [*measures, *([] if precision is None else [precision.measure])]
     folder = None if out is None else Path(out)
-    new, interrupted = 0, False
+    new, begun, interrupted = 0, False, False
     with Store(folder) as store:
-        store.begin(told, chosen.as_toml(folder))
+        store.check(told)
         try:
             with contextlib.ExitStack() as stack:
                 runner: Runner | None = None
+
+                def opened() -> Runner:
+                    bundle = Bundle.of(chosen, plan.keys)
+                    return stack.enter_context(open_runner(bundle, workers=workers, client=client))
+
+                missing = plan.ordered(store.finished(failed=not retry_failed))
+                # Where all is known nothing has to be started, or even read; what cannot be is
+                # found before there is a folder.
+                if missing:
+                    runner = opened()
+                store.begin(told, chosen.as_toml(folder))
+                begun = True
+                check_measures(names, store.columns, plan.keys)
                 while True:
                     missing = plan.ordered(store.finished(failed=not retry_failed))
-                    # Where all is known nothing has to be started, or even read.
                     if missing and runner is None:
-                        bundle = Bundle.of(chosen, plan.keys)
-                        opened = open_runner(bundle, workers=workers, client=client)
-                        runner = stack.enter_context(opened)
+                        runner = opened()
                     for tally in carried_out(plan, missing, store, runner, watch):
                         new += tally.new
                         if progress is not None:
                             progress(tally)
+                        check_measures(names, store.columns, plan.keys)
                     counts = _wanted(plan, store, points, precision)
                     if counts is None:
                         break
                     plan, retry_failed = plan_runs(chosen, points, counts, start), False
         except KeyboardInterrupt:
+            if not begun:
+                raise
             interrupted = True
         rows = store.compact(run.run_id for run in plan.runs)
     return Study(plan, rows, new, folder, interrupted)
@@ -170,7 +200,8 @@ def _wanted(plan: Plan, store: Store, grid: Grid, precision: Precision | None) -
             counts.append(1)
             continue
         former.append(point.n + point.failed)
-        counts.append(point.failed + precision.replications(point))
+        wanted = point.failed + precision.replications(point)
+        counts.append(max(former[-1], min(wanted, precision.most)))
     return counts if counts != former else None
 
 
@@ -197,14 +228,34 @@ def carried_out(
     plan: Plan, missing: Sequence[Run], store: Store, runner: Runner | None, watch: str
 ) -> Iterator[Tally]:
     """Carry out what is missing of a plan, and yield how far it is."""
-    done, failed = len(plan) - len(missing), 0
+    if not missing or runner is None:
+        return
+    earlier = _known(plan, missing, store, watch)
+    done, failed = len(plan) - len(missing), sum(row["status"] == FAILED for row in earlier)
     best = _Best(plan, watch)
-    for rows in runner.run(missing) if runner is not None and missing else ():
+    best.add(earlier)
+    for rows in runner.run(missing):
         store.add(plan, rows)
         done += len(rows)
         failed += sum(row["status"] == FAILED for row in rows)
         best.add(rows)
         yield Tally(done, len(plan), failed, len(rows), best.so_far)
+
+
+def _known(plan: Plan, missing: Sequence[Run], store: Store, watch: str) -> list[Row]:
+    """Rows of a plan that are there already, with the one measure that is watched."""
+    table = store.table(None)
+    wanted = plan.by_name.keys() - {run.run_id for run in missing}
+    if not wanted:
+        return []
+    names, states = (table.column(name).to_pylist() for name in ("run_id", "status"))
+    there = watch in table.column_names and watch not in plan.keys
+    values = table.column(watch).to_pylist() if there else [None] * len(names)
+    return [
+        {"run_id": name, "status": state, "measures": {watch: value} if state == DONE else {}}
+        for name, state, value in zip(names, states, values, strict=True)
+        if name in wanted
+    ]
 
 
 class _Best:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +13,10 @@ from ..errors import OptionError
 from ..theory import _checks
 from ._samples import refuse_unknown
 
-__all__ = ["WarmUp", "mser"]
+if TYPE_CHECKING:
+    from ..result import Result
+
+__all__ = ["WarmUp", "common_cut", "mser"]
 
 _FEWEST = 10
 """Batches below which there is nothing to choose from."""
@@ -78,3 +83,10 @@ def mser(values: ArrayLike, *, batch: int = 5, search: float = 0.5) -> WarmUp:
     most = min(int(share * count), count - 2)
     cut = int(np.argmin(statistic[: most + 1]))
     return WarmUp(cut * size, run.size, float(statistic[cut]), cut < most or most == 0)
+
+
+def common_cut(results: Iterable[Result]) -> int:
+    """Return how many jobs to leave out of runs that are replications of each other."""
+    waits = [result.start - result.submit for result in results]
+    length = min(each.size for each in waits)
+    return mser(np.stack([each[:length] for each in waits])).cut

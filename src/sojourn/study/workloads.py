@@ -20,12 +20,16 @@ from ._workload_keys import OF_LOGS, WorkloadKeys
 from .inputs import Stamp, stamp_of
 
 __all__ = [
+    "READ_BY",
     "is_random",
     "make_workload",
     "read_external_events",
     "read_workload",
+    "reading",
 ]
 
+READ_BY = {"log", "events", *OF_LOGS} - {"resample"}
+"""Keys by which a log is read and cleaned; all others come after that."""
 _BLOCKS = 1 << 20
 
 
@@ -52,6 +56,7 @@ def make_workload(keys: WorkloadKeys, log: Jobs | None, procs: int | None, seed:
         if keys.resample is not None:
             from .resample import resample_blocks
 
+            _check_events(keys)
             jobs = resample_blocks(jobs, by=keys.resample, seed=_stream(seed))
         if keys.estimates is not None:
             jobs = apply_estimates(jobs, keys.estimates, seed=seed)
@@ -77,16 +82,26 @@ def read_workload(keys: WorkloadKeys, procs: int | None, *, whole: bool = False)
     procs : processors of the machine; None: those of the log.
     whole : keep all of its columns, not only those that a run looks at.
     """
-    text = repr(keys.model_dump(include={"log", "events", *OF_LOGS} - {"resample"}))
     size = procs if "too-wide" in (keys.rules or ()) else None
     stamps = (stamp_of(keys.log or ""), stamp_of(keys.events or ""))
+    if keys.resample is not None:
+        _check_events(keys)
+    return _cleaned_log(_Asked(reading(keys), keys), size, stamps, whole)
+
+
+def reading(keys: WorkloadKeys) -> str:
+    """Return how a log is read, as text that is the same where that is the same."""
+    return repr(keys.model_dump(include=READ_BY))
+
+
+def _check_events(keys: WorkloadKeys) -> None:
+    """Raise OptionError for events of jobs that are drawn anew."""
     events = read_external_events(keys)
-    if keys.resample is not None and events is not None and _names_jobs(events):
+    if events is not None and _names_jobs(events):
         raise OptionError(
             f"{keys.events}: events of jobs, of which workload.resample makes others; leave "
             "either of them out"
         )
-    return _cleaned_log(_Asked(text, keys), size, stamps, whole)
 
 
 def read_external_events(keys: WorkloadKeys) -> ExternalEvents | EventStream | None:

@@ -83,6 +83,15 @@ _NodeFailure = Annotated[
         rich_help_panel=_SCHEDULING,
     ),
 ]
+_Warmup = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="Leave the first N jobs out of the measures over jobs.",
+        rich_help_panel="Results",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -97,6 +106,7 @@ class RunOptions:
     seed: _Seed = 0
     events: _Events = None
     node_failure: _NodeFailure = "kill"
+    warmup: _Warmup = 0
 
     def take_events(self, jobs: Jobs) -> tuple[Jobs, dict[str, Any]]:
         """Read the external events, if any; the jobs as these leave them, and the option."""
@@ -119,4 +129,5 @@ class RunOptions:
             "reference_rate": self.reference_rate,
             "seed": self.seed,
             "node_failure": self.node_failure,
+            "warmup": self.warmup,
         }

@@ -1,0 +1,108 @@
+"""What can be said of a study before it is run, or right after its first run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError, OptionError
+from ..workload.jobs import did_you_mean
+from .grid import Grid, Range
+from .plan import at_point
+
+if TYPE_CHECKING:
+    from .scenario import Scenario
+
+__all__ = ["added_to", "check_files", "check_measures", "is_random_somewhere", "typical_points"]
+
+_ADDED = ("resample", "warmup")
+_ABOUT = ("run_id", "replication", "seed", "status", "error")
+_MAY_ADD_MEASURES = ("power", "cluster", "workload.events", "policy.constraints")
+"""What is varied where runs have measures that the first one may not have."""
+
+
+def check_files(scenario: Scenario, grid: Grid, *, apart: bool = False) -> None:
+    """Raise OptionError where no point has all the files that it names.
+
+    Where only some points have not, their runs fail and the others go on.
+
+    Parameters
+    ----------
+    scenario, grid : as for `plan.plan_runs`.
+    apart : whether the values of the points can be combined in other ways too: then a file is
+        missed only if it is at all of them.
+    """
+    lost: list[dict[str, str]] = []
+    for values in grid.points:
+        try:
+            files = at_point(scenario, grid.keys, values).files
+        except InputError:
+            continue
+        lost.append({name: path for name, path in files.items() if not os.path.exists(path)})
+        if not lost[-1]:
+            return
+    for name, path in lost[0].items() if lost else ():
+        if not apart or all(name in each for each in lost):
+            raise OptionError(f"{path}: no such file; check the path")
+
+
+def check_measures(names: Sequence[str], columns: Iterable[str], keys: Sequence[str]) -> None:
+    """Raise OptionError for a name that no measure of a study has, once its measures are known.
+
+    Where other points may have other measures, their names are left to the end.
+
+    Parameters
+    ----------
+    names : measures that are asked for.
+    columns : of the runs that are there.
+    keys : what is varied.
+    """
+    known = [name for name in columns if name not in {*_ABOUT, *keys}]
+    if not known or any(key.startswith(_MAY_ADD_MEASURES) for key in keys):
+        return
+    for name in names:
+        if name not in known and not name.startswith("rate_share_"):
+            near = did_you_mean(name, known) or f"; one is '{known[0]}'"
+            raise OptionError(f"no measure is called '{name}'{near}")
+
+
+def added_to(given: Scenario, chosen: Scenario) -> dict[str, Any]:
+    """Return what ``study.json`` says of keys that were not given, and that replications need."""
+    if given.digest == chosen.digest:
+        return {}
+    before, after = given.keys.workload, chosen.keys.workload
+    added = {}
+    for name in _ADDED:
+        value = getattr(after, name)
+        if value != getattr(before, name):
+            added[f"workload.{name}"] = value
+    return {"given": given.digest, "added": added}
+
+
+def typical_points(ranges: Sequence[Range]) -> Grid:
+    """Return points that have each value of a list at least once; the first is of low ends."""
+    count = max(2, *(len(each.choices) for each in ranges))
+    points = tuple(
+        tuple(
+            each.choices[place % len(each.choices)]
+            if each.choices
+            else each.at(place / (count - 1))
+            for each in ranges
+        )
+        for place in range(count)
+    )
+    return Grid(tuple(each.key for each in ranges), points)
+
+
+def is_random_somewhere(scenario: Scenario, grid: Grid) -> bool:
+    """Whether another seed gives another run at some point.
+
+    Where none of them can be run, others may: then it is seen without their values.
+    """
+    found = []
+    for values in grid.points:
+        with contextlib.suppress(InputError):
+            found.append(at_point(scenario, grid.keys, values).is_random)
+    return any(found) if found else scenario.is_random
