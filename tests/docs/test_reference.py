@@ -86,6 +86,34 @@ def test_keys_of_the_provenance(tmp_path):
         assert f"`{name}`" in page("reference/summary.md"), name
 
 
+def test_files_of_a_study(tmp_path):
+    """Every file, key and column that a sweep of a log and a search of a model write."""
+    sojourn.write_swf(sojourn.lublin(60, 8, seed=1), tmp_path / "log.swf")
+    log = {"workload": {"log": str(tmp_path / "log.swf")}, "cluster": {"procs": 8}}
+    sojourn.study.sweep(log, {"policy.name": ["fcfs"]}, 2, out=tmp_path / "sweep", workers=1)
+    model = {"workload": {"model": "lublin", "jobs": 60}, "cluster": {"procs": 8}}
+    sojourn.study.optimise(
+        model, {"policy.name": "fcfs,easy"}, ["wait_mean", "energy_kwh"],
+        population=4, generations=1, replications=2, out=tmp_path / "search", workers=1,
+    )  # fmt: skip
+    parts = page("reference/study-files.md").split("\n## ")
+    files, runs, study, front = (set(first_cells(part)) for part in parts)
+    for folder in ("sweep", "search"):
+        written = {path.name for path in (tmp_path / folder).iterdir()} - {".lock"}
+        assert written == files - ({"front.json"} if folder == "sweep" else set())
+    keys = {
+        name
+        for folder in ("sweep", "search")
+        for name in json.loads((tmp_path / folder / "study.json").read_text())
+    }
+    assert keys == study
+    assert set(json.loads((tmp_path / "search" / "front.json").read_text())) == front
+    columns = sojourn.study.read_runs(tmp_path / "search").column_names
+    measured = set(columns) - runs
+    assert runs <= set(columns)
+    assert {"policy.name", "wait_mean", "bounded_slowdown_p95"} <= measured
+
+
 def test_fields_of_the_standard_workload_format():
     rows = [line for line in page("reference/swf.md").splitlines() if re.match(r"\| \d+ \|", line)]
     assert [row.split("|")[3].strip(" `") for row in rows] == list(SWF_FIELDS)
