@@ -256,8 +256,8 @@ def test_a_front_stands_out(browser, tmp_path):
     )
     told = {trace["name"]: trace for trace in traces}
     assert told["sjf, front"] == {"name": "sjf, front", "n": 4, "symbol": "diamond", "bars": True}
-    assert told["fcfs, others"]["n"] == 4
-    assert told["fcfs, others"]["bars"] is False
+    # Points that only the search has seen would look better than they are.
+    assert not any(name.startswith("fcfs") for name in told)
     assert told["not beaten in both"]["n"] == 4
     check_quiet(browser)
 
