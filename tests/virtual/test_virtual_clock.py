@@ -79,19 +79,40 @@ def _started(clock, *line):
             process.kill()
 
 
+def _waits(clock):
+    """The waits under way, as soon as no thread is about to begin or end one."""
+    until = time.monotonic() + 20
+    while (found := clock.waits()) is None:
+        assert time.monotonic() < until
+    return found
+
+
+def test_a_wait_that_is_just_begun_or_left_is_none_yet(clock):
+    """Its deadline is not there, or not any more."""
+    assert clock.waits() == []
+    place = module._HEAD.size + 4 * module._PROCESSES
+    fields = {name: 0 for name in module.Wait._fields} | {"pid": 7, "tid": 8, "length": NS}
+    clock._memory[: module._HEAD.size] = module._HEAD.pack(0, 0, 1, 0, 0)
+    for deadline, found in ((0, None), (5 * NS, [(7, 5.0)])):
+        told = module.Wait(**fields | {"deadline": deadline})
+        clock._memory[place : place + module._WAIT.size] = module._WAIT.pack(*told)
+        waits = clock.waits()
+        assert (waits if waits is None else [(w.pid, w.end) for w in waits]) == found
+
+
 def _wait_for_waits(clock, number):
     until = time.monotonic() + 20
-    while len(clock.waits()) < number and time.monotonic() < until:
+    while len(_waits(clock)) < number and time.monotonic() < until:
         time.sleep(0.01)
     clock.settle()
-    assert len(clock.waits()) == number
+    assert len(_waits(clock)) == number
 
 
 def test_a_job_sleeps_until_the_clock_is_moved_past_its_end(clock):
     begun = clock.now()
     with _started(clock, "sleep", "5000") as job:
         _wait_for_waits(clock, 1)
-        (wait,) = clock.waits()
+        (wait,) = _waits(clock)
         assert wait.kind == module.JOB
         assert abs(wait.deadline / 1e9 - begun - 5000) < 10
         clock.step(wait.deadline / 1e9 - 100)
@@ -101,7 +122,7 @@ def test_a_job_sleeps_until_the_clock_is_moved_past_its_end(clock):
         assert job.wait(10) == 0
     assert 5000 <= clock.now() - begun < 5100
     clock.settle()
-    assert len(clock.waits()) == 0
+    assert len(_waits(clock)) == 0
 
 
 def test_what_clocks_tell_moves_with_it(clock):
@@ -122,7 +143,7 @@ def test_no_signal_is_lost_between_a_wait_and_its_timeout(clock, tmp_path):
     with _started(clock, program) as process:
         assert process.stdout.readline() == "0 lost, 0 s\n"
         _wait_for_waits(clock, 1)
-        clock.step(clock.waits()[0].deadline / 1e9)
+        clock.step(_waits(clock)[0].deadline / 1e9)
         assert process.stdout.readline() == "1 timed out, 500 s\n"
         assert process.wait(10) == 0
 
@@ -134,9 +155,9 @@ def _loop(clock, code):
 
 def _wait_for_lag(clock, left=0.5):
     """Wait until a loop's lag is known, and its wait lasts a while."""
-    while not all(w.lag for w in clock.waits() if w.kind == module.DAEMON):
+    while not all(w.lag for w in _waits(clock) if w.kind == module.DAEMON):
         time.sleep(0.01)
-    while min(w.deadline for w in clock.waits()) / 1e9 < clock.now() + left:
+    while min(w.deadline for w in _waits(clock)) / 1e9 < clock.now() + left:
         time.sleep(0.001)
 
 
@@ -144,10 +165,10 @@ def test_a_leap_takes_loops_along_and_keeps_their_phase(clock):
     with _loop(clock, "time.sleep(1.0)"), _started(clock, "sleep", "7000"):
         _wait_for_waits(clock, 2)
         _wait_for_lag(clock)
-        before = {w.kind: w for w in clock.waits()}
+        before = {w.kind: w for w in _waits(clock)}
         land = clock.now() + 600
         clock.leap(land, ())
-        after = {w.kind: w for w in clock.waits()}
+        after = {w.kind: w for w in _waits(clock)}
         loop = before[module.DAEMON]
         assert 0 < loop.lag < 0.05 * NS
         rounds, rest = divmod(after[module.DAEMON].deadline - loop.deadline, loop.length + loop.lag)
@@ -161,11 +182,11 @@ def test_a_leap_takes_loops_along_and_keeps_their_phase(clock):
 def test_a_leap_wakes_those_that_are_to_be_kept(clock):
     with _loop(clock, "time.sleep(3.0); print(flush=True)") as loop:
         _wait_for_waits(clock, 1)
-        (wait,) = clock.waits()
+        (wait,) = _waits(clock)
         clock.leap(clock.now() + 100, ())
         clock.settle()
-        assert clock.waits()[0].deadline > wait.deadline + 90 * NS
-        clock.leap(clock.waits()[0].end, [wait.tid])
+        assert _waits(clock)[0].deadline > wait.deadline + 90 * NS
+        clock.leap(_waits(clock)[0].end, [wait.tid])
         assert loop.stdout.readline() == "\n"
 
 
@@ -189,11 +210,11 @@ def test_waits_in_a_row_that_time_was_moved_past_are_over_at_once(clock, tmp_pat
     subprocess.run([compiler(), "-o", program, str(tmp_path / "rounds.c")], check=True)
     with _started(clock, program) as process:
         _wait_for_waits(clock, 1)
-        (first,) = clock.waits()
+        (first,) = _waits(clock)
         assert first.round == 0
         clock.step(first.deadline / NS + 35)
         clock.settle()
-        (wait,) = clock.waits()
+        (wait,) = _waits(clock)
         assert wait.round == 4
         assert abs(wait.deadline - first.deadline - 40 * NS) < NS
         due = first.deadline / NS + 90
@@ -201,7 +222,7 @@ def test_waits_in_a_row_that_time_was_moved_past_are_over_at_once(clock, tmp_pat
         assert math.floor(due) <= int(process.stdout.readline()) < due + 5
         _wait_for_waits(clock, 1)
         # It has read the clock, and waits from then on.
-        (wait,) = clock.waits()
+        (wait,) = _waits(clock)
         assert wait.round == 0
         assert wait.deadline / NS >= due + 10
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from sojourn.adequacy.virtual.clock import DAEMON, Wait
-from sojourn.adequacy.virtual.modeltime import MainLoop
+from sojourn.adequacy.virtual.modeltime import MainLoop, ModelTime
 
 NS = 1_000_000_000
 
@@ -82,3 +82,24 @@ def test_rounds_that_were_not_seen_count_too():
     assert loop.done[30] == 1000
     loop.follow(_wait(1045.6, 0, 1.003))
     assert loop.done[30] == 1030
+
+
+class _Restless:
+    """A clock whose cluster has a thread that wakes right after it was quiet."""
+
+    def __init__(self, found):
+        self.found, self.looks = list(found), 0
+
+    def settle(self):
+        self.looks += 1
+
+    def waits(self):
+        return self.found.pop(0)
+
+
+def test_the_cluster_is_looked_at_again_where_a_thread_woke_meanwhile():
+    pace = ModelTime.__new__(ModelTime)
+    waits = [_wait(5.0, 3, 1.002)]
+    pace._clock = _Restless([None, None, waits])
+    assert pace._settled() == waits
+    assert pace._clock.looks == 3

@@ -103,12 +103,16 @@ class Clock:
         tids = (ctypes.c_int32 * len(kept))(*kept)
         self._library.sojourn_clock_leap(self._address, math.ceil(instant * _NS), tids, len(kept))
 
-    def waits(self) -> list[Wait]:
-        """Return the timed waits under way."""
+    def waits(self) -> list[Wait] | None:
+        """Return the timed waits under way; None while a thread begins or ends one.
+
+        A thread may wake by itself at any moment, also right after the cluster was quiet.
+        """
         begin = _HEAD.size + 4 * _PROCESSES
         most: int = _HEAD.unpack_from(self._memory)[2]
         some = map(Wait._make, _WAIT.iter_unpack(self._memory[begin : begin + most * _WAIT.size]))
-        return [wait for wait in some if wait.pid]
+        found = [wait for wait in some if wait.pid]
+        return found if all(wait.deadline for wait in found) else None
 
 
 def _build(folder: Path) -> ctypes.CDLL:

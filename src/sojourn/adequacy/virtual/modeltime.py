@@ -103,10 +103,10 @@ class ModelTime:
         self.steps = self.leaps = 0
         # Long enough for the loops to be seen at their own pace.
         time.sleep(_CALIBRATION)
-        clock.settle()
+        waits = self._settled()
         log.read()
         # The loops that never end, and the one that saves the state after each change.
-        self._loops = {wait.tid for wait in clock.waits()} | _threads(cluster, "sstate")
+        self._loops = {wait.tid for wait in waits} | _threads(cluster, "sstate")
         self._backfill = _threads(cluster, "bckfl")
         self._main = MainLoop(log.began, {self._scheduling.main_period, _LIMITS, _PURGE})
 
@@ -114,14 +114,21 @@ class ModelTime:
         """Return the instant by the cluster's clock, seconds of the Unix epoch."""
         return self._clock.now()
 
+    def _settled(self) -> list[Wait]:
+        """Return the waits of a cluster on which nothing is under way."""
+        while True:
+            self._clock.settle()
+            waits = self._clock.waits()
+            if waits is not None:
+                return waits
+
     def pass_until(self, instant: float, done: Callable[[], bool]) -> None:
         """Move time on to an instant, or until something is done."""
         while True:
-            self._clock.settle()
+            waits = self._settled()
             now = self.now()
             if done() or now >= instant:
                 return
-            waits = self._clock.waits()
             target = min([instant, *(wait.end for wait in waits if wait.kind == JOB)])
             main = next((wait for wait in waits if wait.tid == self._controller), None)
             if main is None or not self._is_at_rest(waits):
