@@ -91,7 +91,7 @@ def test_a_wait_that_is_just_begun_or_left_is_none_yet(clock):
     """Its deadline is not there, or not any more."""
     assert clock.waits() == []
     place = module._HEAD.size + 4 * module._PROCESSES
-    fields = {name: 0 for name in module.Wait._fields} | {"pid": 7, "tid": 8, "length": NS}
+    fields = dict.fromkeys(module.Wait._fields, 0) | {"pid": 7, "tid": 8, "length": NS}
     clock._memory[: module._HEAD.size] = module._HEAD.pack(0, 0, 1, 0, 0)
     for deadline, found in ((0, None), (5 * NS, [(7, 5.0)])):
         told = module.Wait(**fields | {"deadline": deadline})
