@@ -22,7 +22,6 @@ __all__ = ["read_folder", "read_run"]
 _SUMMARY, _STUDY, _RUNS, _COMPARE = "summary.json", "study.json", "runs", "compare.json"
 _PARTS = "part-*.parquet"
 _NEEDED = ("job", "submit", "start", "end", "wait", "procs", "bounded_slowdown")
-_BESIDE = ("run_id", "replication", "seed", "status", "error")
 
 
 def read_folder(folder: str | os.PathLike[str]) -> Run | Comparison | Study:
@@ -169,6 +168,7 @@ def _read_table(folder: Path, stem: str) -> Columns | None:
 def _read_study(folder: Path) -> Study:
     import pandas as pd
 
+    from ..study.rows import ABOUT
     from ..study.store import read_runs
 
     facts = _read_json(folder / _STUDY) if (folder / _STUDY).is_file() else {}
@@ -184,7 +184,7 @@ def _read_study(folder: Path) -> Study:
     measures = tuple(
         name
         for name in names
-        if name not in (*_BESIDE, *keys) and pd.api.types.is_numeric_dtype(runs[name])
+        if name not in (*ABOUT, *keys) and pd.api.types.is_numeric_dtype(runs[name])
     )
     return Study(
         folder,

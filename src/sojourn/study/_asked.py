@@ -11,6 +11,7 @@ from ..errors import InputError, OptionError
 from ..workload.jobs import did_you_mean
 from .grid import Grid, Range
 from .plan import at_point
+from .rows import ABOUT
 
 if TYPE_CHECKING:
     from .scenario import Scenario
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["added_to", "check_files", "check_measures", "is_random_somewhere", "typical_points"]
 
 _ADDED = ("resample", "warmup")
-_ABOUT = ("run_id", "replication", "seed", "status", "error")
 _MAY_ADD_MEASURES = ("power", "cluster", "workload.events", "policy.constraints")
 """What is varied where runs have measures that the first one may not have."""
 
@@ -59,7 +59,7 @@ def check_measures(names: Sequence[str], columns: Iterable[str], keys: Sequence[
     columns : of the runs that are there.
     keys : what is varied.
     """
-    known = [name for name in columns if name not in {*_ABOUT, *keys}]
+    known = [name for name in columns if name not in {*ABOUT, *keys}]
     if not known or any(key.startswith(_MAY_ADD_MEASURES) for key in keys):
         return
     for name in names:

@@ -19,6 +19,7 @@ from .intervals import Interval, mean_interval
 from .paired import relative_change
 from .plan import Plan, as_cell, spelt
 from .resample import resampled_change, resampled_interval
+from .rows import ABOUT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["Point", "Study", "Tally", "replicated_change", "replicated_interval"]
 
 Floats = NDArray[np.float64]
-
-_ABOUT = ("run_id", "replication", "seed", "status", "error")
 
 
 def replicated_interval(values: Floats, resampled: bool, *, level: float = 0.95) -> Interval:
@@ -124,7 +123,7 @@ class Study:
     @property
     def measures(self) -> tuple[str, ...]:
         """Names of the measures."""
-        aside = {*_ABOUT, *self.plan.keys}
+        aside = {*ABOUT, *self.plan.keys}
         return tuple(name for name in self.rows.column_names if name not in aside)
 
     @property

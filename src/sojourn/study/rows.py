@@ -12,7 +12,10 @@ from .plan import Plan, as_cell
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Kinds", "as_table", "fitted", "joint", "merged"]
+__all__ = ["ABOUT", "Kinds", "as_table", "fitted", "joint", "merged"]
+
+ABOUT = ("run_id", "replication", "seed", "status", "error")
+"""Columns of a run that are neither what was varied nor what was measured."""
 
 Kinds = dict[str, Any]
 """Types of columns by name, in the order of a table."""
