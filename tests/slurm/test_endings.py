@@ -18,11 +18,13 @@ from sojourn.errors import RunError
 from .conftest import is_free, leftovers, used_ports
 
 # Jobs without end: in model time others would be over before they could be interrupted. A shell
-# lets what it runs in the background ignore Ctrl-C, and its children inherit that.
+# lets what it runs in the background ignore Ctrl-C, nohup lets it ignore the end of a terminal, and
+# children inherit that.
 RUN = """
 import signal
 import sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from sojourn.adequacy.virtual import Job, run_stream
 jobs = [Job(1, 0.0, 2, 1e9, 100_000_000), Job(2, 1.0, 2, 1e9, 100_000_000)]
 run_stream(jobs, 4, mode=sys.argv[1])

@@ -155,7 +155,7 @@ def sweeps(model: Model, study: int) -> Found:
     """A sweep as a user makes it, of two speeds of the same machine."""
     workload = {
         "model": "poisson",
-        "jobs": JOBS,
+        "jobs": SHORT,
         "interarrival": f"exponential:{SERVICE / model.arrival_rate}",
         "work": f"exponential:{SERVICE}",
         "widths": f"uniform:1-{model.widest}",
