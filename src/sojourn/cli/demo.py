@@ -60,6 +60,7 @@ def demo(
     print("trajectory, summary and overview.png. All of them on one page:")
     print(f"{out}/report.md")
     print("\nTry next:")
+    print(f"  sojourn report {out} -o report.html")
     print(f"  sojourn inspect {log}")
     print(f"  sojourn simulate {log} --policy sjf+easy --out {out}/sjf")
     print(f"  sojourn compare {log} --policies easy,wfp3+easy,saf+easy --estimates exact")
