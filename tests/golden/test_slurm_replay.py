@@ -50,14 +50,14 @@ def nearest(data_dir):
     ("name", "workload", "conf", "bound"),
     [
         # Measured for both runs; and how far they are apart (s).
-        ("rt_fcfs", "rt", "rt_fcfs", 8.0),  # 6.7, 2.5; 4.2
+        ("rt_fcfs", "rt", "rt_fcfs", 8.0),  # 6.8, 2.6; 4.2
         ("rt_bfdef", "rt", "rt_bfdef", 7.5),  # 3.5, 6.3; 7.7
-        ("rt_easy", "rt", "rt_easy", 42.0),  # 15.4, 33.9; 37.4
-        ("mid_easy_x1", "mid", "mid_easy_x1", 80.0),  # 60.1, 54.6; 47.0
-        ("mid_fcfs_x1", "mid", "mid_fcfs_x1", 2.0),  # 0.8, 0.9; 0.6
-        ("midlo_easy_x1", "midlo", "midlo_easy_x1", 2.0),  # 0.6, 0.8; 1.3
-        ("q61_easy_x1", "q61", "q61_easy", 1.0),  # 0.4, 0.6; 0.6
-        ("q62_easy_x1", "q62", "q62_easy", 0.8),  # 0.4, 0.4; 0.4
+        ("rt_easy", "rt", "rt_easy", 42.0),  # 15.4, 35.5; 37.4
+        ("mid_easy_x1", "mid", "mid_easy_x1", 55.0),  # 1.2, 47.4; 47.0
+        ("mid_fcfs_x1", "mid", "mid_fcfs_x1", 2.0),  # 1.4, 1.3; 0.6
+        ("midlo_easy_x1", "midlo", "midlo_easy_x1", 1.5),  # 0.5, 1.0; 1.3
+        ("q61_easy_x1", "q61", "q61_easy", 0.8),  # 0.3, 0.6; 0.6
+        ("q62_easy_x1", "q62", "q62_easy", 0.6),  # 0.4, 0.4; 0.4
     ],
 )
 def test_a_recorded_run_is_near_a_run_of_the_model(nearest, name, workload, conf, bound):

@@ -155,7 +155,7 @@ def test_changes_of_single_runs_have_their_ends():
     # Batches of independent jobs tell what the jobs themselves do, by the delta method.
     left = second - second.mean() / first.mean() * first
     half = 196 * left.std() / np.sqrt(3000) / first.mean()
-    assert np.ptp(ends) / 2 == pytest.approx(half, rel=0.5)
+    assert np.ptp(ends) / 2 == pytest.approx(half, rel=0.3)
 
 
 def test_quantiles_of_studies_are_means_of_quantiles(tmp_path):
