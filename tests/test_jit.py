@@ -10,7 +10,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from sojourn import jit
+from sojourn import _kept, jit
 
 _CODE = """
 import sys, sojourn
@@ -65,8 +65,8 @@ def test_an_edited_part_moves_the_cache_of_its_kernel(tmp_path, monkeypatch):
 
     def folder(text):
         part.write_text(text)
-        jit._source_digest.cache_clear()
-        jit.cache_folder.cache_clear()
+        _kept._source_digest.cache_clear()
+        _kept.cache_folder.cache_clear()
         return jit.cache_folder(sources)
 
     try:
@@ -75,8 +75,8 @@ def test_an_edited_part_moves_the_cache_of_its_kernel(tmp_path, monkeypatch):
         assert first != jit.cache_folder()
         assert {first.parent, edited.parent} == {tmp_path / "cache"}
     finally:
-        jit._source_digest.cache_clear()
-        jit.cache_folder.cache_clear()
+        _kept._source_digest.cache_clear()
+        _kept.cache_folder.cache_clear()
 
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")

@@ -1,84 +1,19 @@
-"""The house decorator: how every kernel is compiled and where it is kept.
-
-Compiled code is cached in a folder named after the package version and a digest of the sources of
-the engine and of the kernel's own folder, so an edited callee can never leave a stale caller
-behind, and a read-only installation caches in the user's own cache folder.
-"""
+"""The house decorator: how every kernel is compiled. Where it is kept is said by `_kept`."""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import importlib
 import importlib.util
-import os
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numba
 from numba import config
 
-from .__about__ import __version__
+from ._kept import KernelCache, cache_folder
 
 __all__ = ["cache_folder", "called", "compiled", "inlined", "is_cold", "notice_if_cold", "spliced"]
-
-
-_HERE = Path(__file__).resolve()
-_ENGINE_FOLDER = _HERE.parent / "engine"
-
-
-@cache
-def _source_digest(folder: Path) -> str:
-    digest = hashlib.sha256(numba.__version__.encode())
-    folders = {_ENGINE_FOLDER: None, folder: None}
-    for path in [_HERE, *(path for each in folders for path in sorted(each.glob("*.py")))]:
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-@cache
-def cache_folder(sources: Path = _ENGINE_FOLDER) -> Path:
-    """Where compiled kernels are kept: ``SOJOURN_CACHE_DIR``, else the user's cache folder.
-
-    Where that cannot be written, a folder of this user's among the temporary files.
-
-    Parameters
-    ----------
-    sources : the folder of the package that holds the kernel and the parts it calls.
-    """
-    root = os.environ.get("SOJOURN_CACHE_DIR")
-    if root is None:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        root = str(Path(base) / "sojourn")
-    name = f"{__version__}-{_source_digest(sources)}"
-    folder = Path(root) / name
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            return folder
-    except OSError:
-        pass
-    folder = Path(tempfile.gettempdir()) / f"sojourn-{os.getuid()}" / name
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return folder
-
-
-@contextlib.contextmanager
-def _house_cache(function: Callable[..., Any]) -> Iterator[None]:
-    """Let Numba place a function's cache in our folder, and nobody else's functions."""
-    before = config.CACHE_DIR
-    sources = Path(function.__code__.co_filename).resolve().parent
-    is_ours = _HERE.parent in sources.parents
-    config.CACHE_DIR = str(cache_folder(sources if is_ours else _ENGINE_FOLDER))
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = before
 
 
 def _defer_linear_algebra() -> None:
@@ -131,8 +66,9 @@ def compiled(
     options = {**_OPTIONS, "_nrt": allocates, "no_cfunc_wrapper": not pointer}
 
     def decorate(function: Callable[..., Any]) -> Any:
-        with _house_cache(function):
-            kernel = numba.njit(cache=True, **options)(function)
+        kernel = numba.njit(**options)(function)
+        if not config.DISABLE_JIT:
+            kernel._cache = KernelCache(function)
         if signature is not None and not config.DISABLE_JIT:
             # As njit with a signature does, but with a word first where it takes long.
             what = "the engine" if function.__module__.startswith(_ENGINE) else slow
@@ -171,9 +107,7 @@ def is_cold(kernel: Any) -> bool:
     """Whether a kernel still has to be compiled on this machine."""
     if config.DISABLE_JIT or kernel.signatures:
         return False
-    folder = Path(kernel.stats.cache_path)
-    name = f"{kernel.py_func.__module__.rpartition('.')[2]}.{kernel.py_func.__name__}-"
-    return not (folder.is_dir() and any(p.name.startswith(name) for p in folder.iterdir()))
+    return not kernel._cache.holds_any
 
 
 def notice_if_cold(kernel: Any, what: str) -> None:

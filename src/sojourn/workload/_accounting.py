@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import LogError, OptionError
 from ._columns import WIDTHS, widths
+from ._names import numbered
 from ._report import EXAMPLES, CleaningReport, Finding
 from .jobs import MISSING, Jobs, did_you_mean
 
@@ -24,9 +25,6 @@ Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 _WIDTHS = (*WIDTHS, "nodes")
-_DIGITS = 18
-"""Digits of a number that surely fits 64 bits."""
-
 ENDED = {
     "COMPLETED": 1,
     "FAILED": 0,
@@ -137,15 +135,15 @@ class Accounting:
         disordered = (wait < 0) | (runtime < 0)
         limit, requested, allocated = columns["limit"], columns["requested"], columns["allocated"]
         per_processor = columns["cpu_time"] / np.where(allocated > 0, allocated, np.nan)
-        queue, queues = _numbered(columns["queue"])
-        user, users = _numbered(columns["user"])
-        group, groups = _numbered(columns["group"])
+        queue, queues = numbered("queue", columns["queue"].tolist())
+        user, users = numbered("user", columns["user"].tolist())
+        group, groups = numbered("group", columns["group"].tolist())
         origin = np.floor(submit.min(initial=np.inf)) if len(self) else 0.0
         header = [
             f"UnixStartTime: {int(origin)}",
-            *(f"User: {k} {name}" for k, name in users),
-            *(f"Group: {k} {name}" for k, name in groups),
-            *(f"Queue: {k} {name}" for k, name in queues),
+            *users,
+            *groups,
+            *queues,
         ]
         nodes = columns["nodes"]
         return Jobs(
@@ -188,16 +186,6 @@ def check_width(width: str) -> None:
 
 def _known(values: Floats, known: Mask) -> Floats:
     return np.where(known, values, float(MISSING))
-
-
-def _numbered(names: NDArray[Any]) -> tuple[Ints, list[tuple[int, str]]]:
-    """Return numbers for names, and the names that had none of their own."""
-    ids = dict.fromkeys(name for name in names.tolist() if name)
-    if all(name.isdecimal() and len(name) <= _DIGITS for name in ids):
-        return np.array([int(name or MISSING) for name in names.tolist()], np.int64), []
-    places = {name: k for k, name in enumerate(ids, 1)}
-    numbers = [places.get(name, MISSING) for name in names.tolist()]
-    return np.array(numbers, np.int64), [(k, name) for name, k in places.items()]
 
 
 def found(

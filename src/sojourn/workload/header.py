@@ -40,3 +40,18 @@ class Header(tuple[str, ...]):
     def get(self, key: str, default: str | None = None) -> str | None:
         """Return the value of the first line ``; key: value``."""
         return next(iter(self.get_all(key)), default)
+
+    def names(self, key: str) -> dict[int, str]:
+        """Return what numbers stand for: the lines ``; key: number name``, as in [swf].
+
+        Examples
+        --------
+        >>> Header(["; Queue: 1 batch", "; Queue: 2 interactive"]).names("Queue")
+        {1: 'batch', 2: 'interactive'}
+        """
+        found: dict[int, str] = {}
+        for value in self.get_all(key):
+            match = re.match(r"(-?\d{1,18})[\s:,=-]+(\S.*)", value)
+            if match:
+                found.setdefault(int(match[1]), match[2].strip())
+        return found

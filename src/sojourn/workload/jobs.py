@@ -19,7 +19,7 @@ from .header import Header
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MISSING", "SCHEMA", "SWF_FIELDS", "Jobs", "check_names", "did_you_mean"]
+__all__ = ["MISSING", "NAMED", "SCHEMA", "SWF_FIELDS", "Jobs", "check_names", "did_you_mean"]
 
 MISSING = -1
 """The value of a field that is not known, in every column [swf]."""
@@ -52,9 +52,29 @@ SWF_FIELDS: Mapping[str, np.dtype[Any]] = MappingProxyType(
 """The 18 fields of the Standard Workload Format, in its order."""
 
 SCHEMA: Mapping[str, np.dtype[Any]] = MappingProxyType(
-    {**SWF_FIELDS, "procs": _INT, "work": _FLOAT}
+    {
+        **SWF_FIELDS,
+        "account": _INT,
+        "qos": _INT,
+        "nodes": _INT,
+        "gpus": _INT,
+        "procs": _INT,
+        "work": _FLOAT,
+    }
 )
 """Every column a `Jobs` can have, with its type."""
+
+NAMED: Mapping[str, str] = MappingProxyType(
+    {
+        "user": "User",
+        "group": "Group",
+        "account": "Account",
+        "queue": "Queue",
+        "partition": "Partition",
+        "qos": "QOS",
+    }
+)
+"""Columns of numbers that stand for names, and the header's key of ``; Key: number name``."""
 
 Column = NDArray[Any]
 
@@ -116,8 +136,10 @@ class Jobs:
     ``cpu_time`` (s, per processor), ``used_memory`` (KB per processor), ``requested``
     (processors), ``estimate`` (s, the user's limit), ``memory`` (KB per processor, requested),
     ``status``, ``user``, ``group``, ``executable``, ``queue``, ``partition``, ``preceding``
-    (job id), ``think_time`` (s). And two that a simulation reads: ``procs``, the width it uses,
-    and ``work``, the job amount in seconds at the reference rate.
+    (job id), ``think_time`` (s). Beyond that format: ``account``, ``qos``, ``nodes`` and ``gpus``
+    (requested, in all). And two that a simulation reads: ``procs``, the width it uses, and
+    ``work``, the job amount in seconds at the reference rate. The numbers of ``user``, ``group``,
+    ``account``, ``queue``, ``partition`` and ``qos`` may stand for names: see `labels`.
 
     Parameters
     ----------
@@ -198,6 +220,24 @@ class Jobs:
             if digits and int(digits[0]) > 0:
                 return int(digits[0])
         return int(self._columns["procs"].max(initial=0))
+
+    def labels(self, column: str) -> NDArray[np.str_]:
+        """Return a column of users, queues and so on as names.
+
+        A number without a name in the header stands for itself; what is not known is empty.
+
+        Examples
+        --------
+        >>> jobs = Jobs({"submit": [0, 5, 9], "runtime": [1, 1, 1], "procs": [1, 1, 1],
+        ...              "user": [2, 7, -1]}, header=["User: 2 anna"])
+        >>> jobs.labels("user").tolist()
+        ['anna', '7', '']
+        """
+        check_names([column], NAMED)
+        known = self._header.names(NAMED[column])
+        numbers, places = np.unique(self[column], return_inverse=True)
+        names = [known.get(n, "" if n == MISSING else str(n)) for n in numbers.tolist()]
+        return np.array(names, dtype=np.str_)[places]
 
     def __len__(self) -> int:
         return int(self._columns["submit"].size)

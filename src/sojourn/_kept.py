@@ -1,0 +1,195 @@
+"""Compiled kernels between processes: one checked file each, in a folder of the user's own.
+
+The folder is named after the package version and a digest of the sources of the engine and of the
+kernel's own folder, so that an edited callee never leaves a stale caller behind, and every
+installation of the same sources finds the same kernels. Loading one runs what the file holds: the
+folder must be the user's, and nobody else may write to it. A file that is missing, damaged or
+cannot be written costs a compilation, and nothing else.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import os
+import pickle
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.serialize import dumps
+
+from .__about__ import __version__
+
+__all__ = ["KernelCache", "cache_folder"]
+
+_PACKAGE = Path(__file__).resolve().parent
+_ENGINE = _PACKAGE / "engine"
+_COMPILING = (_PACKAGE / "jit.py", _PACKAGE / "_kept.py")
+_WRITE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+@cache
+def _source_digest(folder: Path) -> str:
+    digest = hashlib.sha256(numba.__version__.encode())
+    folders = {_ENGINE: None, folder: None}
+    sources = [path for each in folders for path in sorted(each.glob("*.py"))]
+    for path in [*_COMPILING, *sources]:
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _roots() -> Iterator[Path]:
+    """Where kernels may be kept, best first."""
+    chosen = os.environ.get("SOJOURN_CACHE_DIR")
+    if chosen:
+        yield Path(chosen)
+    else:
+        # There may be neither HOME nor an entry for this user.
+        with contextlib.suppress(RuntimeError):
+            yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sojourn"
+    yield Path(tempfile.gettempdir()) / f"sojourn-{_user()}"
+
+
+def _user() -> int:
+    return os.geteuid() if hasattr(os, "geteuid") else 0
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether nobody but this user can put a file into a folder, or another in its place."""
+    if os.name != "posix":
+        return True
+    here, above = os.lstat(folder), os.stat(folder.parent)
+    if not stat.S_ISDIR(here.st_mode) or here.st_uid != _user() or here.st_mode & _WRITE_BY_OTHERS:
+        return False
+    if above.st_uid not in (_user(), 0):
+        return False
+    # In a sticky folder, as that of temporary files is, only the owner may rename.
+    return not above.st_mode & _WRITE_BY_OTHERS or bool(above.st_mode & stat.S_ISVTX)
+
+
+def _made(root: Path, name: str) -> Path | None:
+    """A folder `name` below `root`, made if need be; None if it is not ours alone to write."""
+    try:
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not root.is_symlink() and os.lstat(root).st_uid == _user():
+            os.chmod(root, 0o700)
+        folder = root / name
+        folder.mkdir(exist_ok=True, mode=0o700)
+        usable = _is_private(root) and _is_private(folder) and os.access(folder, os.W_OK)
+    except OSError:
+        return None
+    return folder if usable else None
+
+
+@cache
+def cache_folder(sources: Path = _ENGINE) -> Path:
+    """Where compiled kernels are kept: ``SOJOURN_CACHE_DIR``, else the user's cache folder.
+
+    Where that cannot be written, or others may write to it, a folder of this user's among the
+    temporary files; where not even that can be trusted, a fresh one for this process.
+
+    Parameters
+    ----------
+    sources : the folder of the package that holds the kernel and the parts it calls.
+    """
+    name = f"{__version__}-{_source_digest(sources)}"
+    for root in _roots():
+        folder = _made(root, name)
+        if folder is not None:
+            return folder
+    fresh = Path(tempfile.mkdtemp(prefix="sojourn-"))
+    atexit.register(shutil.rmtree, fresh, ignore_errors=True)
+    return fresh
+
+
+class _Locator(_CacheLocator):  # type: ignore[misc]
+    """Tells Numba that a kernel lives in our folder, wherever its source is installed."""
+
+    def __init__(self, function: Callable[..., Any], file: str) -> None:
+        self._py_file = file
+        self._line = function.__code__.co_firstlineno
+        sources = Path(file).resolve().parent
+        self._folder = cache_folder(sources if _PACKAGE in sources.parents else _ENGINE)
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
+        return cls(py_func, py_file)
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return self._folder.name
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_Locator,)
+
+
+class _Files:
+    """One file per kernel, signature and processor: a digest, then what it is the digest of."""
+
+    def __init__(self, folder: Path, base: str) -> None:
+        self.folder = folder
+        self.base = base
+
+    def _path(self, key: Any) -> Path:
+        return self.folder / f"{self.base}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}"
+
+    def load(self, key: Any) -> Any:
+        content = self._path(key).read_bytes()
+        digest, data = content[:32], content[32:]
+        if hashlib.sha256(data).digest() != digest:
+            raise ValueError("the file is damaged")
+        return pickle.loads(data)
+
+    def save(self, key: Any, compiled: Any) -> None:
+        data = dumps(compiled)
+        handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=".")
+        try:
+            with open(handle, "wb") as file:
+                file.write(hashlib.sha256(data).digest() + data)
+            os.replace(temporary, self._path(key))
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+
+class KernelCache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache of one function, for which a bad file is a missing one."""
+
+    _impl_class = _Implementation
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = _Files(Path(self._cache_path), self._impl.filename_base)
+
+    @property
+    def holds_any(self) -> bool:
+        """Whether a kernel of that name has been kept."""
+        files = self._cache_file
+        return any(files.folder.glob(f"{files.base}.*"))
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return what was kept, or None; whatever is wrong with it, it can be compiled again."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled kernel, where there is room for it."""
+        with contextlib.suppress(OSError):
+            super().save_overload(sig, data)

@@ -1,0 +1,39 @@
+"""Names as numbers: users, partitions and so on, with the header lines that tell who is who."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .jobs import MISSING, NAMED
+
+__all__ = ["numbered"]
+
+_DIGITS = 18
+"""Digits of a number that surely fits 64 bits."""
+
+
+def numbered(column: str, names: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
+    """Return a number for each name, and the lines of a header that say what they stand for.
+
+    Names that are all numbers stay these numbers, and need no line. An empty name is not known.
+
+    Parameters
+    ----------
+    column : one of `NAMED`.
+    names : one per job.
+
+    Examples
+    --------
+    >>> numbers, lines = numbered("user", ["anna", "", "bo", "anna"])
+    >>> numbers.tolist(), lines
+    ([1, -1, 2, 1], ['User: 1 anna', 'User: 2 bo'])
+    """
+    known = dict.fromkeys(name for name in names if name)
+    if all(name.isdecimal() and len(name) <= _DIGITS for name in known):
+        return np.array([int(name or MISSING) for name in names], np.int64), []
+    places = {name: k for k, name in enumerate(known, 1)}
+    numbers = np.array([places.get(name, MISSING) for name in names], np.int64)
+    return numbers, [f"{NAMED[column]}: {k} {name}" for name, k in places.items()]
