@@ -112,7 +112,7 @@ class Processes:
         self._refusal = ""
         self._bundle = _in_memory(bundle)
         try:
-            self._replenish()
+            self._replenish(workers)
         except BaseException:
             self.close()
             raise
@@ -148,10 +148,11 @@ class Processes:
     def run(self, runs: Sequence[Run], seconds: float = math.nan) -> Iterator[list[Row]]:
         """Yield the rows of runs, as they are finished; each takes so long, if that is known."""
         left, self._seconds = Left(runs), seconds
-        self._replenish()
         try:
             while left or self._under_way():
-                self._send(left)
+                if left:
+                    self._replenish(self._count if left.unsuspected else 1)
+                    self._send(left)
                 # All that has come meanwhile together: a busy driver falls no further behind.
                 rows = self._receive(left, None)
                 if rows:
@@ -162,9 +163,9 @@ class Processes:
     def _under_way(self) -> bool:
         return any(worker.batches for worker in self._workers)
 
-    def _replenish(self) -> None:
-        """Have as many processes as there should be, as far as the machine lets us."""
-        while len(self._workers) < self._count:
+    def _replenish(self, count: int) -> None:
+        """Have so many processes, or as many as the machine lets us."""
+        while len(self._workers) < count:
             try:
                 self._workers.append(_Worker(self._bundle))
             except OSError as error:
@@ -206,13 +207,15 @@ class Processes:
         return rows
 
     def _buried(self, worker: _Worker, left: Left | None) -> list[Row]:
-        """Replace a process that died; return the row of a run that no process survives."""
+        """Take back what a process had that died; return the row of a run that none survives."""
         self._workers.remove(worker)
         status = worker.end(_GRACE)
-        if worker.is_ready:
-            self._replenish()
-        elif not self._workers:
-            raise RunError(self._refusal or _no_start(f"the last one ended with status {status}"))
+        if not worker.is_ready:
+            # One that cannot even begin is not tried again and again.
+            self._count -= 1
+            if not self._count:
+                reason = f"the last one ended with status {status}"
+                raise RunError(self._refusal or _no_start(reason))
         if left is None or not worker.batches:
             return []
         # Batches are done in the order in which they were sent: it was at the first.
