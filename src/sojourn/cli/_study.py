@@ -99,7 +99,7 @@ class StudyProgress(Progress):
             TextColumn("runs"),
             TaskProgressColumn(text_format="", show_speed=True),
             TimeRemainingColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             console=Console(stderr=True),
             transient=True,
         )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +18,7 @@ from ._options import ClusterName, CostOptions, CountedOptions, NodeOptions
 from ._run import input_files
 
 if TYPE_CHECKING:
+    from ..compare import Outcome
     from ..policy import Placement
 
 
@@ -78,7 +81,7 @@ def compare(
     places = _placements(placements)
     options = {**running.options(), **machine.options(), "record": out is not None}
 
-    from ..output import Digest, as_json, check_folder, provenance, staged, write_rows, write_run
+    from ..output import Digest, as_json, check_file, check_folder, provenance, write_rows
 
     if out is not None:
         check_folder(out)
@@ -94,6 +97,8 @@ def compare(
     options |= events
     cost.check(jobs)
     system = machine.for_jobs(jobs)
+    if csv is not None:
+        check_file(csv)
     jobs = reading.clean(jobs, system.procs)
 
     from ..compare import compare as run
@@ -114,23 +119,15 @@ def compare(
     }
     origin["input"]["jobs"] = jobs.report.read
     rows: list[dict[str, Any]] = []
-    folders: list[str] = []
-    with progress("simulating") as report:
+    cleaning = jobs.report.as_dict()
+    told = {"procs": system.procs, "jobs": len(jobs), "rows": rows, "cleaning": cleaning}
+    with progress("simulating") as report, _keeping(out, told, origin) as keep:
         given = {**options, "placements": places, "clean": ()}
         for each in run(jobs, system, chosen, progress=report, **given):
             rows.append(each.row())
-            if out is not None:
-                folders.append(_folder(rows[-1], folders))
-                write_run(each.result, out / folders[-1], origin=origin)
+            keep(each)
     if csv is not None:
         write_rows(csv, rows)
-    cleaning = jobs.report.as_dict()
-    told: dict[str, Any] = {"procs": system.procs, "jobs": len(jobs), "rows": rows}
-    told["cleaning"] = cleaning
-    if out is not None:
-        with staged(out) as place:
-            kept = as_json({**told, "folders": folders, "provenance": origin})
-            place("compare.json").write_text(kept + "\n", encoding="utf-8")
     if json:
         print(as_json(told))
         return
@@ -140,6 +137,28 @@ def compare(
     show_comparison(rows, measures_of(system, options))
     if out is not None:
         print(f"\neach run in a folder of {out}, and compare.json")
+
+
+@contextmanager
+def _keeping(
+    out: Path | None, told: dict[str, Any], origin: dict[str, Any]
+) -> Iterator[Callable[[Outcome], None]]:
+    """Yield what keeps a run; all of them get their places at the end, or none."""
+    if out is None:
+        yield lambda run: None
+        return
+    from ..output import as_json, stage_run, staged
+
+    folders: list[str] = []
+    with staged(out) as stage:
+
+        def keep(run: Outcome) -> None:
+            folders.append(_folder(run.row(), folders))
+            stage_run(run.result, stage, folders[-1], origin=origin)
+
+        yield keep
+        text = as_json({**told, "folders": folders, "provenance": origin})
+        stage("compare.json").write_text(text + "\n", encoding="utf-8")
 
 
 def _folder(row: dict[str, Any], taken: list[str]) -> str:
