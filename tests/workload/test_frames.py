@@ -9,7 +9,11 @@ import pandas as pd
 import pytest
 
 import sojourn
+from sojourn import adequacy, capacity, theory
+from sojourn.compare import compare
+from sojourn.study.resample import resample_blocks
 from sojourn.workload import Jobs, read_parquet, write_parquet
+from sojourn.workload.facts import facts
 
 SUBMIT, RUNTIME, PROCS = [0, 10, 20, 30], [100, 50, 25, 400], [4, 2, 8, 1]
 
@@ -107,3 +111,69 @@ def test_a_log_out_of_order_is_sorted_by_submit_and_job_number() -> None:
     in_order = Jobs({"job": [5, 4, 3, 1, 2], "submit": [0, 5, 5, 5, 5], **columns})
     assert in_order.sorted() is in_order
     assert sojourn.simulate(in_order, 8).jobs["job"].tolist() == [5, 4, 3, 1, 2]
+
+
+SHARES = [0.5, 0.25, 0.0, 0.25]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda f: theory.stability_constant(f(SHARES)),
+        lambda f: theory.stability_constant(f(SHARES), "partitions"),
+        lambda f: theory.stability_constant(f(SHARES), "depth"),
+        lambda f: theory.stability_constants(f(SHARES), 9),
+        lambda f: theory.estimate_stability_constant(f(SHARES), 1000).value,
+        lambda f: theory.multiresource_constant(f([[1, 2], [2, 1]]), f([0.5, 0.5]), f([4, 4])),
+        lambda f: theory.kiefer_wolfowitz(f([1, 2, 3]), f([4, 5, 6]), f([1, 2, 1]), 2),
+        lambda f: theory.max_throughput(f(SHARES), f([1, 1, 2, 2])),
+        lambda f: theory.infinite_servers(1.0, 0.5, 0.5, f(SHARES)).mean,
+        lambda f: theory.kaufman_roberts(4, f([0.5, 0.5]), f([1, 2])).blocking,
+    ],
+)
+def test_theory_takes_read_only_arrays(ask) -> None:
+    assert np.array_equal(ask(np.asarray), ask(frozen))
+
+
+def frozen_jobs() -> Jobs:
+    rng = np.random.default_rng(1)
+    count = 300
+    jobs = Jobs(
+        {
+            "submit": np.cumsum(rng.exponential(100, count)),
+            "runtime": rng.exponential(300, count) + 1,
+            "procs": rng.integers(1, 9, count),
+            "estimate": np.full(count, 3000.0),
+            "user": rng.integers(1, 5, count),
+        },
+        header=["MaxProcs: 8", "UnixStartTime: 1000000000"],
+    )
+    for name in jobs.names:
+        jobs[name].flags.writeable = False
+    return jobs
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "sjf+conservative", "first-fit"])
+def test_every_discipline_takes_read_only_columns(policy: str) -> None:
+    result = sojourn.simulate(frozen_jobs(), 8, policy, record=True)
+    assert len(result.jobs) == 300
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda jobs: facts(jobs, 8),
+        lambda jobs: theory.fit_model(jobs),
+        lambda jobs: theory.kiefer_wolfowitz(*theory.driving_sequence(jobs), servers=8),
+        lambda jobs: capacity.stability(jobs, 8, batch=100, replications=2),
+        lambda jobs: compare(jobs, 8, ["fcfs", "easy"]),
+        lambda jobs: sojourn.apply_estimates(jobs, "tsafrir", seed=1),
+        lambda jobs: resample_blocks(jobs, "user", 1),
+        lambda jobs: adequacy.JobStream.of_jobs(jobs.replace(wait=np.zeros(300))),
+        lambda jobs: sojourn.simulate(jobs, 8, price=0.1, carbon=100, record=True).summary[
+            "energy"
+        ],
+    ],
+)
+def test_what_is_asked_of_jobs_is_asked_of_read_only_ones(ask) -> None:
+    assert ask(frozen_jobs()) is not None
