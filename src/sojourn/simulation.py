@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -237,7 +238,7 @@ def _validated(jobs: Jobs) -> Jobs:
 
 def _view(jobs: Jobs, options: Options) -> tuple[JobView, NDArray[np.bool_]]:
     """The columns the kernels see, and which jobs are killed at their limit."""
-    f = np.ascontiguousarray
+    f = partial(np.require, requirements=["C", "W"])  # What the kernels' signatures ask for.
     work = jobs.work * options.reference_rate
     limit = np.where(jobs.estimate > 0, jobs.estimate, np.inf) * options.reference_rate
     killed = work > limit if options.over_limit == "kill" else np.zeros(len(jobs), dtype=np.bool_)

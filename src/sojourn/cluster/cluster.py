@@ -60,8 +60,7 @@ class Cluster:
     report: ClusterReport | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.procs, bool) or int(self.procs) != self.procs or self.procs < 1:
-            raise OptionError(f"cluster: {self.procs} processors; give a whole number above 0")
+        object.__setattr__(self, "procs", _whole(self.procs))
         if self.procs > _MOST:
             raise OptionError(f"cluster: {self.procs} processors; at most {_MOST} can be counted")
         if self.processor not in PROCESSORS:
@@ -191,6 +190,17 @@ class Cluster:
         if not kept:
             raise OptionError(f"cluster: no node is left by the selection '{where or names}'")
         return self.with_nodes(kept)
+
+
+def _whole(procs: object) -> int:
+    """Return a number of processors as a plain int, whichever type of number it came as."""
+    try:
+        whole = 0 if isinstance(procs, (bool, str)) else int(procs)  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        whole = 0
+    if whole < 1 or whole != procs:
+        raise OptionError(f"cluster: {procs} processors; give a whole number above 0")
+    return int(whole)
 
 
 def _named(nodes: list[Node | Server]) -> list[Node]:

@@ -257,8 +257,8 @@ def parse_control(value: Control | float | str | None) -> Control:
         return constant()
     if isinstance(value, Control):
         return value
-    if isinstance(value, (int, float)):
-        return constant(value)
+    if isinstance(value, (int, float, np.number)):
+        return constant(float(value))
     kind, _, rest = value.partition(":")
     try:
         numbers = [[float(x) for x in part.split(",")] for part in rest.split(":")] if rest else []

@@ -121,11 +121,16 @@ def _column(name: str, values: ArrayLike, ids: Column | None) -> Column:
             job = row + 1 if ids is None or row >= ids.size else int(ids[row])
             raise JobError(job, name, f"{array[row]} is not a finite number; use -1 for unknown")
     if SCHEMA[name] == _FLOAT:
-        return np.ascontiguousarray(array, dtype=_FLOAT)
+        return _for_kernels(array.astype(_FLOAT, copy=False))
     integers = _integers(array)
     if integers is None:
         raise OptionError(f"column '{name}' must hold whole numbers that fit in 64 bits")
-    return np.ascontiguousarray(integers)
+    return _for_kernels(integers)
+
+
+def _for_kernels(array: Column) -> Column:
+    """Return an array as kernels take it: without gaps, and writable; itself if it is so."""
+    return np.require(array, requirements=["C", "A", "W"])
 
 
 class Jobs:
@@ -328,11 +333,15 @@ class Jobs:
         return twin
 
     def sorted(self) -> Jobs:
-        """Return the jobs by submit time; jobs submitted together stay in log order."""
+        """Return the jobs by submit time, then job number, then place in the log.
+
+        Jobs that are in the order of their submits already stay as they are: a log in order says
+        itself which of two jobs submitted together came first.
+        """
         submit = self._columns["submit"]
         if (submit[1:] >= submit[:-1]).all():
             return self
-        return self[np.argsort(submit, kind="stable")]
+        return self[np.lexsort((self._columns["job"], submit))]
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the stored columns as a data frame."""
