@@ -179,6 +179,8 @@ class Result:
             "reason": self._prepared.reason[first:last],
             **{name: codes[first:last] for name, (codes, _) in self._who.items()},
         }
+        if getattr(log, "has_labels", False):
+            columns["label"] = log.label[first:last]
         if schedule.after is not None:
             columns["restarts"] = spread(schedule.after.restarts[at].astype(np.float64))
         if self.cluster.is_named:

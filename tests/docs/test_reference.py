@@ -62,7 +62,7 @@ def test_columns_of_the_job_table(result):
     text = page("reference/jobs.md").partition("## ")[0]
     assert [*first_cells(text), "queue"] == list(result.jobs.columns)
     names = page("reference/jobs.md").partition("## Whose they are")[2].partition("\n## ")[0]
-    assert first_cells(names) == list(WHO)
+    assert first_cells(names) == [*WHO, "label"]
 
 
 def test_columns_of_classes(result):
@@ -221,8 +221,10 @@ WITH_EXAMPLES = (
     "sojourn.theory.saturated",
     "sojourn.workload._pbs_fields",
     "sojourn.workload._slurm_fields",
+    "sojourn.workload.classes",
     "sojourn.workload.header",
     "sojourn.workload.jobs",
+    "sojourn.workload.occupancy",
     "sojourn.workload.spec",
 )
 

@@ -93,7 +93,9 @@ def test_a_page_of_a_run(run_folder):
     assert summary["provenance"]["time"] in words
     charts = facts_of(page)["charts"]
     assert set(charts) == {"timeline", "waits", "slowdowns", "users"}
-    assert charts["timeline"]["clock"]["type"] == "date"
+    clock = charts["timeline"]["clock"]
+    # The header of the log tells no zone.
+    assert (clock["type"], clock["label"]) == ("date", "date (clock of the log)")
     assert [panel["name"] for panel in charts["timeline"]["panels"]] == [
         "busy processors", "jobs waiting", "power",
     ]  # fmt: skip

@@ -78,11 +78,13 @@ def _write_parquet(path: Path, rows: int, columns: Columns, words: Words) -> Non
 
 
 def _write_csv(path: Path, rows: int, columns: Columns, words: Words) -> None:
+    import pyarrow as pa
     import pyarrow.csv as pc
 
     batches = _batches(rows, columns, words, gaps=True)
     first = next(batches)
-    quoted = any(_SIGNS & set(word) for each in words.values() for word in each)
+    texts = any(pa.types.is_string(field.type) for field in first.schema)
+    quoted = texts or any(_SIGNS & set(word) for spelt in words.values() for word in spelt)
     style = "needed" if quoted else "none"
     options = pc.WriteOptions(include_header=False, quoting_style=style)
     with open(path, "wb") as file:

@@ -164,6 +164,14 @@ class Run:
             return None
         return found if found > 0 else None
 
+    @property
+    def clock_name(self) -> str:
+        """Whose clock `unix_start` goes by: UTC, unless the log does not tell its zone."""
+        zones = ("TimeZoneString", "TimeZone")
+        told = self.log is not None and any(self.log.header.get(zone) for zone in zones)
+        given = self._option("power", "starts") is not None
+        return "UTC" if told or given else "clock of the log"
+
 
 @dataclass(frozen=True)
 class Comparison:
