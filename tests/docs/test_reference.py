@@ -16,8 +16,10 @@ from snippets import ROOT, blocks
 
 import sojourn
 from sojourn import jit
+from sojourn.classes import CLASSES
 from sojourn.cli import main
 from sojourn.policy import BACKFILLS, ORDERS, POLICIES
+from sojourn.result import WHO
 from sojourn.workload import RULES, log
 from sojourn.workload.jobs import SWF_FIELDS
 from sojourn.workload.log import FORMATS
@@ -58,11 +60,14 @@ def test_command_line_page_is_written_from_the_commands():
 
 def test_columns_of_the_job_table(result):
     text = page("reference/jobs.md").partition("## ")[0]
-    assert first_cells(text) == list(result.jobs.columns)
+    assert [*first_cells(text), "queue"] == list(result.jobs.columns)
+    names = page("reference/jobs.md").partition("## Whose they are")[2].partition("\n## ")[0]
+    assert first_cells(names) == [*WHO, "label"]
 
 
 def test_columns_of_classes(result):
     text = page("reference/jobs.md").partition("## Classes")[2]
+    assert all(f"`{what}`" in text for what in CLASSES)
     assert first_cells(text) == list(result.by("width").columns)
 
 
@@ -216,8 +221,10 @@ WITH_EXAMPLES = (
     "sojourn.theory.saturated",
     "sojourn.workload._pbs_fields",
     "sojourn.workload._slurm_fields",
+    "sojourn.workload.classes",
     "sojourn.workload.header",
     "sojourn.workload.jobs",
+    "sojourn.workload.occupancy",
     "sojourn.workload.spec",
 )
 

@@ -16,6 +16,7 @@ from scipy import stats
 
 import sojourn
 from sojourn.errors import LogError, OptionError
+from sojourn.output import write_run
 from sojourn.page import make_report, write_report
 from sojourn.page.collect import points_of_study
 from sojourn.page.folder import read_folder
@@ -92,28 +93,57 @@ def test_a_page_of_a_run(run_folder):
     assert summary["provenance"]["time"] in words
     charts = facts_of(page)["charts"]
     assert set(charts) == {"timeline", "waits", "slowdowns", "users"}
-    assert charts["timeline"]["clock"]["type"] == "date"
+    clock = charts["timeline"]["clock"]
+    # The header of the log tells no zone.
+    assert (clock["type"], clock["label"]) == ("date", "date (clock of the log)")
     assert [panel["name"] for panel in charts["timeline"]["panels"]] == [
         "busy processors", "jobs waiting", "power",
     ]  # fmt: skip
 
 
+def without_names(folder, copy):
+    """Copy a run, but for the users in its job table, as earlier versions wrote it."""
+    shutil.copytree(folder, copy)
+    table = pq.read_table(copy / "jobs.parquet")
+    pq.write_table(table.drop_columns(["user"]), copy / "jobs.parquet")
+    return copy
+
+
 def test_users_are_read_from_the_log_as_long_as_it_is_the_same(run_folder, tmp_path):
-    run = read_folder(run_folder)
+    folder = without_names(run_folder, tmp_path / "early")
+    run = read_folder(folder)
     assert isinstance(run, Run)
     log = sojourn.read_swf(run_folder.parent / "easy.swf")
-    np.testing.assert_array_equal(run.users, log.user)
+    assert run.who("user").tolist() == log.user.astype(str).tolist()
     share = np.bincount(log.user, log.procs * log.runtime)
     share = share / share.sum()
     top = int(np.argmax(share))
-    words = read(make_report(run_folder)).words
+    words = read(make_report(folder)).words
     assert f"{top} {np.sum(log.user == top):,} {100 * share[top]:.0f} %" in words
-    copy = tmp_path / "copy"
-    shutil.copytree(run_folder, copy)
-    summary = json.loads((copy / "summary.json").read_text())
+    summary = json.loads((folder / "summary.json").read_text())
     summary["provenance"]["input"]["sha256"] = "0" * 64
-    (copy / "summary.json").write_text(json.dumps(summary))
-    assert "Users are not known" in read(make_report(copy)).words
+    (folder / "summary.json").write_text(json.dumps(summary))
+    assert "Users are not known" in read(make_report(folder)).words
+
+
+@pytest.mark.parametrize("what", ["parquet", "csv", "swf"])
+def test_users_and_partitions_go_by_name(tmp_path, what):
+    jobs = made_jobs(200, 16)
+    named = jobs.replace(
+        partition=1 + (np.arange(200) % 3 == 0),
+        header=[*jobs.header, "User: 1 anna <b>", "Partition: 1 cpu", "Partition: 2 gpu"],
+    )
+    result = sojourn.simulate(named, 16, "easy")
+    write_run(result, tmp_path / "run", format=what, trajectory=False)
+    run = read_folder(tmp_path / "run")
+    assert run.who("user").tolist() == named.labels("user").tolist()
+    assert run.who("qos") is None
+    page = make_report(tmp_path / "run")
+    words = read(page).words
+    assert "Partitions with most processor time" in words
+    assert re.search(r"\bgpu 67\b", words)
+    assert re.search(r"anna <b> \d+", words)
+    assert "anna <b>" not in page
 
 
 def test_a_comparison_names_the_best_and_by_how_much(comparison_folder):

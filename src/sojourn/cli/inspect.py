@@ -21,8 +21,9 @@ def inspect(
     log_format: o.LogFormat = None,
     columns: o.Columns = None,
 ) -> None:
-    """Describe a log: header, cleaning, span, load, distributions, users, estimates, day.
+    """Describe a log: header, span, load, distributions, users, estimates, waits, day.
 
+    All of it is of the log as it is; what cleaning would do to it before a run is listed apart.
     The load is that offered to a machine of P processors, or of MaxProcs of the log's header.
 
     Example: sojourn inspect log.swf.gz --procs 128
@@ -33,9 +34,9 @@ def inspect(
     from ..workload.intake import cleaned
 
     jobs = o.read_jobs(log, log_format, columns=columns, strict=strict, width=width)
-    size = procs if procs is not None else jobs.max_procs
-    left = cleaned(jobs, size, STANDARD, strict=strict)
-    told = {**facts(left, size), "cleaning": left.report.as_dict()}
+    found = facts(jobs, procs)
+    left = cleaned(jobs, found["procs"], STANDARD, strict=strict)
+    told = {**found, "cleaning": left.report.as_dict()}
     if json:
         print(as_json(told))
         return

@@ -189,9 +189,7 @@ def _write_jobs(result: Result, path: Path, format: str) -> None:
         jobs, note = result.as_log(), f"waits simulated by sojourn {__version__}: {result.policy}"
         write_swf(jobs, path, header=[*jobs.header, f"; Note: {note}"])
         return
-    from ..result import CATEGORIES
-
-    write_table(path, len(result), result.job_columns, CATEGORIES)
+    write_table(path, len(result), result.job_columns, result.categories)
 
 
 def _write_trajectory(result: Result, path: Path) -> None:

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 __all__ = ["Columns", "Words", "write_table"]
 
 Columns = Callable[[int, int], Mapping[str, Any]]
@@ -24,7 +27,7 @@ def write_table(path: Path, rows: int, columns: Columns, words: Words) -> None:
     path : where to.
     rows : how many there are.
     columns : returns the columns of the rows from the first number to the second.
-    words : what the numbers of some columns stand for.
+    words : what the numbers of some columns stand for; a negative number is an empty field.
     """
     write = _write_csv if path.suffix == ".csv" else _write_parquet
     write(path, rows, columns, words)
@@ -34,15 +37,24 @@ def _batches(rows: int, columns: Columns, words: Words, *, gaps: bool) -> Iterat
     """Yield a table as Arrow batches; `gaps` leaves nan out, as empty fields."""
     import pyarrow as pa
 
+    known = {name: pa.array(spelt, pa.string()) for name, spelt in words.items()}
     for first in range(0, max(rows, 1), _ROWS):
         piece = columns(first, first + _ROWS)
         arrays = [
-            pa.DictionaryArray.from_arrays(pa.array(values), list(words[name]))
+            pa.DictionaryArray.from_arrays(_places(values), known[name])
             if name in words
             else pa.array(values, from_pandas=gaps)
             for name, values in piece.items()
         ]
         yield pa.record_batch(arrays, names=list(piece))
+
+
+def _places(values: NDArray[np.integer[Any]]) -> Any:
+    """Return places in a list of words as Arrow has them: without the -1 of what is not known."""
+    import pyarrow as pa
+
+    unknown = values < 0
+    return pa.array(values, mask=unknown if unknown.any() else None)
 
 
 def _write_parquet(path: Path, rows: int, columns: Columns, words: Words) -> None:
@@ -72,11 +84,13 @@ def _write_parquet(path: Path, rows: int, columns: Columns, words: Words) -> Non
 
 
 def _write_csv(path: Path, rows: int, columns: Columns, words: Words) -> None:
+    import pyarrow as pa
     import pyarrow.csv as pc
 
     batches = _batches(rows, columns, words, gaps=True)
     first = next(batches)
-    quoted = any(_SIGNS & set(word) for each in words.values() for word in each)
+    texts = any(pa.types.is_string(field.type) for field in first.schema)
+    quoted = texts or any(_SIGNS & set(word) for spelt in words.values() for word in spelt)
     style = "needed" if quoted else "none"
     options = pc.WriteOptions(include_header=False, quoting_style=style)
     with open(path, "wb") as file:

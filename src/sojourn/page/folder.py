@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import measures
 from ..errors import OptionError
+from ..result import WHO
 from ..workload._staging import interrupted
 from .subjects import Columns, Comparison, Run, Study
 
@@ -151,7 +152,7 @@ def _read_jobs(folder: Path) -> Columns:
         "slowdown": measures.slowdown(wait + service, service),
         "bounded_slowdown": measures.bounded_slowdown(wait + service, service),
         "procs": jobs.procs,
-        "user": jobs.user,
+        **{name: jobs.labels(name) for name in WHO if name in jobs.names},
     }
 
 
@@ -172,8 +173,10 @@ def _read_table(folder: Path, stem: str) -> Columns | None:
             else:
                 import pyarrow.csv as pc
 
+                # A user may be called 7, or nan.
+                names = pc.ConvertOptions(column_types=dict.fromkeys(WHO, pa.string()))
                 with open(path, "rb") as file:
-                    table = pc.read_csv(file)
+                    table = pc.read_csv(file, convert_options=names)
         except (OSError, pa.ArrowException) as error:
             reason = " ".join(str(error).split())
             raise OptionError(f"{path}: cannot be read ({reason}); run it again") from None

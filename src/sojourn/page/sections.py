@@ -11,7 +11,7 @@ from ..report.style import number
 from .aggregate import jain_index
 from .answers import answer_comparison, answer_run, answer_study
 from .charts import describe_distribution, describe_points, describe_users
-from .classes import by_user, by_width, of_user, of_width
+from .classes import by_who, by_width, of_who, of_width
 from .collect import intervals_of_run, points_of_runs, points_of_study
 from .methods import cited, methods_of
 from .pack import Packer
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["page_of"]
 
 _USERS = 15
+_WHERE = {"account": "Accounts", "partition": "Partitions", "queue": "Queues", "qos": "QoS"}
 
 
 def page_of(subject: Run | Comparison | Study, packer: Packer) -> Page:
@@ -242,7 +243,7 @@ def _distributions(runs: Sequence[Run], tables: Sequence[Table]) -> Section:
 
 def _users(run: Run, charts: dict[str, Any]) -> Section:
     """Users and widths; the chart of users is added to the charts."""
-    users, widths = by_user(run), by_width(run)
+    users, widths = by_who(run, "user"), by_width(run)
     texts, figures, tables = [], [], []
     if users is None:
         texts.append(_no_users(run))
@@ -260,7 +261,13 @@ def _users(run: Run, charts: dict[str, Any]) -> Section:
             rest = users["share"].iloc[_USERS:].sum()
             note = f"{len(users) - _USERS:,} more users have {percent(float(rest))} of the time."
         most = "Users with most processor time"
-        tables.append(table_of_classes(run, users.head(_USERS), of_user, most, note))
+        tables.append(table_of_classes(run, users.head(_USERS), of_who("user"), most, note))
+    for column, several in _WHERE.items():
+        classes = by_who(run, column)
+        if classes is not None and len(classes) > 1:
+            most = f"{several} with most processor time"
+            shown = classes.head(_USERS)
+            tables.append(table_of_classes(run, shown, of_who(column), most))
     tables.append(table_of_classes(run, widths, of_width, "Jobs by width"))
     return Section("fairness", "Who waits", texts, figures, tables)
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .. import measures
 from ..cost.clock import timestamp
 from ..errors import InputError
+from ..workload.classes import UNKNOWN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,13 +121,26 @@ class Run:
         except InputError:
             return None
 
+    def who(self, column: str) -> NDArray[Any] | None:
+        """Return the user, account, partition, queue or QoS of each job by name.
+
+        None where it is known of no job.
+        """
+        if column not in self._who:
+            names = self._names(column)
+            if names is not None and (names == "").all():
+                names = None
+            self._who[column] = None if names is None else np.where(names == "", UNKNOWN, names)
+        return self._who[column]
+
     @cached_property
-    def users(self) -> NDArray[np.int64] | None:
-        """Who submitted each job; None where that is not known."""
-        if "user" in self.jobs:
-            known = np.asarray(self.jobs["user"], dtype=np.int64)
-            return known if (known >= 0).any() else None
-        if self.is_redrawn or self.log is None or not (self.log.user >= 0).any():
+    def _who(self) -> dict[str, NDArray[Any] | None]:
+        return {}
+
+    def _names(self, column: str) -> NDArray[Any] | None:
+        if column in self.jobs:
+            return _as_names(self.jobs[column])
+        if self.is_redrawn or self.log is None or column not in self.log.names:
             return None
         order = np.argsort(self.log.job, kind="stable")
         sorted_jobs = self.log.job[order]
@@ -134,7 +148,7 @@ class Run:
         at = np.minimum(np.searchsorted(sorted_jobs, wanted), sorted_jobs.size - 1)
         if not np.array_equal(sorted_jobs[at], wanted):
             return None
-        return np.asarray(self.log.user[order[at]], dtype=np.int64)
+        return self.log[order[at]].labels(column)
 
     @cached_property
     def unix_start(self) -> float | None:
@@ -149,6 +163,14 @@ class Run:
         except ValueError:
             return None
         return found if found > 0 else None
+
+    @property
+    def clock_name(self) -> str:
+        """Whose clock `unix_start` goes by: UTC, unless the log does not tell its zone."""
+        zones = ("TimeZoneString", "TimeZone")
+        told = self.log is not None and any(self.log.header.get(zone) for zone in zones)
+        given = self._option("power", "starts") is not None
+        return "UTC" if told or given else "clock of the log"
 
 
 @dataclass(frozen=True)
@@ -218,6 +240,14 @@ class Study:
             return points * int(self.facts["replications"])
         except (InputError, LookupError, TypeError, ValueError):
             return None
+
+
+def _as_names(values: NDArray[Any]) -> NDArray[Any]:
+    """Return names, or the numbers of a table that has no names, as text; empty if not known."""
+    if values.dtype.kind in "iuf":
+        known = np.isfinite(values) & (values >= 0)
+        return np.where(known, np.where(known, values, 0).astype(np.int64).astype(np.str_), "")
+    return np.array(["" if name is None else str(name) for name in values], dtype=np.str_)
 
 
 def _columns(given: Any) -> Mapping[str, str] | list[str] | None:

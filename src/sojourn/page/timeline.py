@@ -74,7 +74,8 @@ def _clock(runs: Sequence[Run], span: tuple[float, float]) -> dict[str, Any]:
     """How seconds become places on the axis: dates where the log tells them."""
     unix = runs[0].unix_start
     if unix is not None:
-        return {"type": "date", "scale": 1000.0, "offset": 1000.0 * unix, "label": "date (UTC)"}
+        label = f"date ({runs[0].clock_name})"
+        return {"type": "date", "scale": 1000.0, "offset": 1000.0 * unix, "label": label}
     length, unit = next(
         (length, unit)
         for length, unit, longest in (

@@ -17,7 +17,7 @@ __all__ = ["SIMULATED", "chosen_rules", "cleaned", "kind_of", "machine_size", "r
 
 SIMULATED = (
     *("job", "submit", "runtime", "work", "procs", "estimate"),
-    *("user", "group", "queue", "partition", "memory"),
+    *("user", "group", "account", "queue", "partition", "qos", "memory"),
 )
 """What a run looks at; the other columns of a log only cost memory."""
 

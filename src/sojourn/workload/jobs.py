@@ -133,6 +133,19 @@ def _for_kernels(array: Column) -> Column:
     return np.require(array, requirements=["C", "A", "W"])
 
 
+def _distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the different numbers, ascending, and the place of each value among them."""
+    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    if high - low > 4 * values.size + 1024:
+        return np.unique(values, return_inverse=True)
+    # Numbers of people and queues lie close together: counted, a million take a tenth of the time.
+    shifted = values - low
+    there = np.flatnonzero(np.bincount(shifted, minlength=1))
+    table = np.zeros(high - low + 1, np.int64)
+    table[there] = np.arange(there.size)
+    return there + low, table[shifted]
+
+
 class Jobs:
     """A stream of jobs: one array per column, rows in log order.
 
@@ -238,11 +251,33 @@ class Jobs:
         >>> jobs.labels("user").tolist()
         ['anna', '7', '']
         """
+        codes, names = self.coded(column)
+        return np.array([*names, ""], dtype=np.str_)[codes]
+
+    def coded(self, column: str) -> tuple[NDArray[np.int32], list[str]]:
+        """Return a column of users, queues and so on as places in a list of names.
+
+        The names are those of `labels`, each once, by their numbers; -1 is what is not known.
+
+        Examples
+        --------
+        >>> jobs = Jobs({"submit": [0, 5, 9], "runtime": [1, 1, 1], "procs": [1, 1, 1],
+        ...              "user": [7, 2, -1]}, header=["User: 2 anna"])
+        >>> codes, names = jobs.coded("user")
+        >>> codes.tolist(), names
+        ([1, 0, -1], ['anna', '7'])
+        """
         check_names([column], NAMED)
+        if column not in self._columns:
+            return np.full(len(self), MISSING, np.int32), []
         known = self._header.names(NAMED[column])
-        numbers, places = np.unique(self[column], return_inverse=True)
-        names = [known.get(n, "" if n == MISSING else str(n)) for n in numbers.tolist()]
-        return np.array(names, dtype=np.str_)[places]
+        numbers, inverse = _distinct(self._columns[column])
+        places: dict[str, int] = {}
+        codes = [
+            MISSING if n == MISSING else places.setdefault(known.get(n, str(n)), len(places))
+            for n in numbers.tolist()
+        ]
+        return np.array(codes, np.int32)[inverse], list(places)
 
     def __len__(self) -> int:
         return int(self._columns["submit"].size)
