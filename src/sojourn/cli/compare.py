@@ -114,11 +114,19 @@ def compare(
     }
     origin["input"]["jobs"] = jobs.report.read
     rows: list[dict[str, Any]] = []
+    recorded: dict[str, Any] = {}
+    left_out: dict[str, None] = {}
     folders: list[str] = []
     with progress("simulating") as report:
         given = {**options, "placements": places, "clean": ()}
         for each in run(jobs, system, chosen, progress=report, **given):
             rows.append(each.row())
+            label = " ".join(
+                str(rows[-1][key]) for key in ("policy", "placement") if key in rows[-1]
+            )
+            if "recorded" in each.result.summary:
+                recorded[label] = each.result.summary["recorded"]
+            left_out.update(dict.fromkeys(each.result.summary["not_modelled"]))
             if out is not None:
                 folders.append(_folder(rows[-1], folders))
                 write_run(each.result, out / folders[-1], origin=origin)
@@ -126,7 +134,8 @@ def compare(
         write_rows(csv, rows)
     cleaning = jobs.report.as_dict()
     told: dict[str, Any] = {"procs": system.procs, "jobs": len(jobs), "rows": rows}
-    told["cleaning"] = cleaning
+    told |= {"recorded": recorded, "power_model": system.power_model}
+    told |= {"not_modelled": list(left_out), "cleaning": cleaning}
     if out is not None:
         with staged(out) as place:
             kept = as_json({**told, "folders": folders, "provenance": origin})
@@ -134,10 +143,13 @@ def compare(
     if json:
         print(as_json(told))
         return
-    from ._tables import show_comparison, show_report
+    from ._tables import new_console, show_comparison, show_not_acted_on, show_report
 
     show_report(cleaning)
-    show_comparison(rows, measures_of(system, options))
+    show_not_acted_on(new_console(), told["not_modelled"])
+    show_comparison(
+        rows, measures_of(system, options), assumed=system.power_model or "", recorded=recorded
+    )
     if out is not None:
         print(f"\neach run in a folder of {out}, and compare.json")
 

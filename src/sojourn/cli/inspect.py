@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from . import _options as o
+from ._machine import say_size
 
 
 def register(app: typer.Typer) -> None:
@@ -34,6 +35,7 @@ def inspect(
 
     jobs = o.read_jobs(log, log_format, columns=columns, strict=strict, width=width)
     size = procs if procs is not None else jobs.max_procs
+    say_size(jobs, procs)
     left = cleaned(jobs, size, STANDARD, strict=strict)
     told = {**facts(left, size), "cleaning": left.report.as_dict()}
     if json:
