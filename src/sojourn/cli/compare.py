@@ -119,22 +119,33 @@ def compare(
     }
     origin["input"]["jobs"] = jobs.report.read
     rows: list[dict[str, Any]] = []
-    cleaning = jobs.report.as_dict()
-    told = {"procs": system.procs, "jobs": len(jobs), "rows": rows, "cleaning": cleaning}
+    recorded: dict[str, Any] = {}
+    left_out: dict[str, None] = {}
+    told: dict[str, Any] = {"procs": system.procs, "jobs": len(jobs), "rows": rows}
+    told |= {"recorded": recorded, "power_model": system.power_model}
+    told["cleaning"] = cleaning = jobs.report.as_dict()
     with progress("simulating") as report, _keeping(out, told, origin) as keep:
         given = {**options, "placements": places, "clean": ()}
         for each in run(jobs, system, chosen, progress=report, **given):
             rows.append(each.row())
+            summary = each.result.summary
+            if "recorded" in summary:
+                recorded[_label(rows[-1])] = summary["recorded"]
+            left_out.update(dict.fromkeys(summary["not_modelled"]))
             keep(each)
+        told["not_modelled"] = list(left_out)
     if csv is not None:
         write_rows(csv, rows)
     if json:
         print(as_json(told))
         return
-    from ._tables import show_comparison, show_report
+    from ._tables import new_console, show_comparison, show_not_acted_on, show_report
 
     show_report(cleaning)
-    show_comparison(rows, measures_of(system, options))
+    show_not_acted_on(new_console(), told["not_modelled"])
+    show_comparison(
+        rows, measures_of(system, options), assumed=system.power_model or "", recorded=recorded
+    )
     if out is not None:
         print(f"\neach run in a folder of {out}, and compare.json")
 
@@ -161,10 +172,13 @@ def _keeping(
         stage("compare.json").write_text(text + "\n", encoding="utf-8")
 
 
+def _label(row: dict[str, Any]) -> str:
+    return " ".join(str(row[key]) for key in ("policy", "placement") if key in row)
+
+
 def _folder(row: dict[str, Any], taken: list[str]) -> str:
     """Return a name for the folder of a run, which no other run has."""
-    label = " ".join(str(row[key]) for key in ("policy", "placement") if key in row)
-    name = re.sub(r"[^\w+.:-]+", "-", label).strip("-.") or "run"
+    name = re.sub(r"[^\w+.:-]+", "-", _label(row)).strip("-.") or "run"
     return name if name not in taken else f"{name}-{len(taken) + 1}"
 
 

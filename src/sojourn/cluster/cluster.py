@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
-from .power import ConstantPower, Power
+from .power import AssumedPower, Power
 from .report import ClusterReport
 from .server import PROCESSORS, Node, Server
 
@@ -44,7 +44,8 @@ class Cluster:
     Parameters
     ----------
     procs : number of servers (processors).
-    power : watts of one server, busy and idle; of no effect where there are nodes.
+    power : watts of one server, busy and idle; of no effect where there are nodes. Default: watts
+        that are assumed, on which no energy is stated unless it is asked for.
     nodes : the machines, in the order in which first fit looks at them; empty if only counted.
     processor : what counts as a processor of a node: ``core``, ``chip`` or ``node``.
     reference_ops : operations per second of the processor on which the runtimes were recorded;
@@ -53,7 +54,7 @@ class Cluster:
     """
 
     procs: int
-    power: Power = field(default_factory=ConstantPower)
+    power: Power = field(default_factory=AssumedPower)
     nodes: tuple[Node, ...] = ()
     processor: str = "core"
     reference_ops: float | None = None
@@ -76,7 +77,7 @@ class Cluster:
     @classmethod
     def homogeneous(cls, procs: int, *, power: Power | None = None) -> Cluster:
         """Return a machine of `procs` equal processors."""
-        return cls(procs, power or ConstantPower())
+        return cls(procs, power or AssumedPower())
 
     @classmethod
     def of(
@@ -113,6 +114,12 @@ class Cluster:
     def is_named(self) -> bool:
         """Whether it has nodes with names, speeds and power curves of their own."""
         return bool(self.nodes)
+
+    @property
+    def power_model(self) -> str | None:
+        """What watts are assumed, in words; None where they were given or are those of nodes."""
+        assumed = not self.is_named and isinstance(self.power, AssumedPower)
+        return str(self.power) if assumed else None
 
     @cached_property
     def average_ops(self) -> float:

@@ -233,11 +233,16 @@ class Jobs:
     @property
     def max_procs(self) -> int:
         """Processors of the machine: MaxProcs, else MaxNodes of the header, else the widest job."""
+        return self.machine_size[0]
+
+    @property
+    def machine_size(self) -> tuple[int, str]:
+        """Processors of the machine, and what tells them: MaxProcs, MaxNodes or ``widest job``."""
         for key in ("MaxProcs", "MaxNodes"):
             digits = re.match(r"[0-9]{1,18}\b", self._header.get(key) or "")
             if digits and int(digits[0]) > 0:
-                return int(digits[0])
-        return int(self._columns["procs"].max(initial=0))
+                return int(digits[0]), key
+        return int(self._columns["procs"].max(initial=0)), "widest job"
 
     def labels(self, column: str) -> NDArray[np.str_]:
         """Return a column of users, queues and so on as names.
