@@ -310,7 +310,7 @@ PartitionName=all Nodes=ALL Default=YES
 """
 
 
-def test_notes_and_causes_stay_with_an_error() -> None:
+def test_notes_stay_with_an_error() -> None:
     error = errors.LogError("log.swf", "no number", line=3, field="procs")
     error.add_note("in the second pass")
     received = again(error)

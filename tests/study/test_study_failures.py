@@ -219,3 +219,11 @@ def test_progress_of_a_search_counts_all_failures(
     table = read_runs(tmp_path / "study").to_pandas()
     assert told[-1].failed == (table["status"] == "failed").sum() > 0
     assert told[-1].done == front.runs == front.done == len(table)
+
+
+def test_a_folder_of_compiled_code_that_is_gone_holds_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sojourn.jit.cache_folder", lambda: tmp_path / "gone")
+    worker = execution.Worker(execution.Bundle.of(small_scenario(), ()), shared=True)
+    worker.get_ready()
