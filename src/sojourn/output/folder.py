@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import OptionError, RunError
+from ..workload._files import temporary_beside
 
 __all__ = ["as_json", "check_folder", "staged", "write_rows"]
 
@@ -66,8 +67,7 @@ def staged(folder: str | os.PathLike[str]) -> Iterator[Callable[[str], Path]]:
     made: list[Path] = []
 
     def place(name: str) -> Path:
-        stem, dot, suffix = name.rpartition(".")
-        waiting[name] = target / f".{stem}.{os.getpid()}.tmp{dot}{suffix}"
+        waiting[name] = temporary_beside(target / name)
         return waiting[name]
 
     done = False

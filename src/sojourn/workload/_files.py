@@ -68,22 +68,35 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise OptionError(f"{path}: not a text in UTF-8; save it as such") from None
 
 
+def temporary_beside(target: Path) -> Path:
+    """Make an empty file beside another, of the same suffix and a name that nobody can guess.
+
+    It is an error if there is one of that name: in a folder that others may write to, it could be
+    a link to any file.
+    """
+    name = f".{target.stem}.{os.urandom(4).hex()}.tmp{target.suffix}"
+    temporary = target.with_name(name)
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+    return temporary
+
+
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary name beside `path`; what was written there replaces `path` at the end.
 
     On any error the temporary file is removed and `path` stays as it was.
     """
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    target, temporary = Path(path), None
     try:
+        temporary = temporary_beside(target)
         yield temporary
         os.replace(temporary, target)
     except OSError as error:
         reason = error.strerror or error
         raise LogError(path, f"cannot be written ({reason}); check the folder") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
