@@ -9,6 +9,7 @@ whenever a column is new: all files have the same ones, since readers go by any 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -273,12 +274,19 @@ def _holds(path: Path, content: bytes) -> bool:
 
 def _lock(path: Path) -> int:
     """Take hold of a folder until the process ends, however it ends."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, f"{path.name} is a link")
+    # Whoever may open it could hold it: others than the group may not. Nor is a link followed, to
+    # a file that would be overwritten.
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    handle = os.open(path, flags, 0o660)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
+        holder = ""
         with contextlib.suppress(OSError):
-            holder = os.read(handle, 200).decode(errors="replace").strip()
+            words = os.read(handle, 200).decode(errors="replace").split()
+            holder = "".join(filter(str.isprintable, " ".join(words)))
         os.close(handle)
         raise RunError(
             f"{path.parent}: {holder or 'another process'} is writing to this study; wait until "
