@@ -139,7 +139,7 @@ def own_streams(*, is_process: bool) -> Iterator[None]:
             if hasattr(stream, "reconfigure"):
                 # A file name that is not valid text must not end a command.
                 stream.reconfigure(errors="backslashreplace")
-        sys.stdout, sys.stderr = Shown(out), Tolerant(err)  # type: ignore[assignment]
+        sys.stdout, sys.stderr = Shown(out), Tolerant(err)
         try:
             yield
         finally:
