@@ -350,19 +350,24 @@ class Jobs:
         return pd.DataFrame(self._columns)
 
     @classmethod
-    def from_pandas(cls, frame: pd.DataFrame, mapping: Mapping[str, str] | None = None) -> Jobs:
-        """Make jobs of a data frame.
+    def from_pandas(
+        cls,
+        frame: pd.DataFrame,
+        mapping: Mapping[str, str] | None = None,
+        *,
+        timezone: str = "UTC",
+    ) -> Jobs:
+        """Make jobs of a data frame, of pandas or of anything that gives its columns to Arrow.
 
         Parameters
         ----------
-        frame : one row per job.
-        mapping : our column name -> the frame's; by default equal names. ``interarrival`` may
-            stand for ``submit``, and ``requested`` or ``allocated`` for ``procs``.
+        frame : one row per job; columns of any type, and missing values are unknown.
+        mapping : our column name -> the frame's, as `columns` of `read_csv`.
+        timezone : of dates that name none, such as ``Europe/Moscow``.
         """
-        from ._columns import assemble, choose
+        from ._frames import jobs_of
 
-        chosen = choose([str(name) for name in frame.columns], mapping, "the frame")
-        return cls(assemble({ours: frame[theirs].to_numpy() for ours, theirs in chosen.items()}))
+        return jobs_of(frame, mapping, timezone)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the stored columns, header and source to a Parquet file."""
@@ -372,9 +377,13 @@ class Jobs:
 
     @classmethod
     def from_parquet(
-        cls, path: str | os.PathLike[str], mapping: Mapping[str, str] | None = None
+        cls,
+        path: str | os.PathLike[str],
+        mapping: Mapping[str, str] | None = None,
+        *,
+        timezone: str = "UTC",
     ) -> Jobs:
-        """Read a Parquet file; `mapping` as in `from_pandas`."""
+        """Read a Parquet file; `mapping` and `timezone` as in `from_pandas`."""
         from .parquet import read_parquet
 
-        return read_parquet(path, mapping)
+        return read_parquet(path, mapping, timezone=timezone)
