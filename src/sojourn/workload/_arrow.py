@@ -42,11 +42,11 @@ def cells_of(column: Any, field: str) -> tuple[Cells, tzinfo | None]:
     if types.is_boolean(kind) or types.is_integer(kind):
         return _integers(column), None
     if types.is_floating(kind):
-        return column.cast(pa.float64()).to_numpy(), None
+        return column.cast(pa.float64()).to_numpy(zero_copy_only=False), None
     if types.is_timestamp(kind):
-        return column.to_numpy(), None if kind.tz is None else UTC
+        return column.to_numpy(zero_copy_only=False), None if kind.tz is None else UTC
     if types.is_date(kind) or types.is_duration(kind):
-        return column.to_numpy(), None
+        return column.to_numpy(zero_copy_only=False), None
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return ["" if cell is None else cell for cell in column.to_pylist()], None
     raise Unreadable(None, field, f"holds values of the type {kind}; map another column to it")
@@ -59,10 +59,10 @@ def _integers(column: Any) -> NDArray[Any]:
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
     if not column.null_count:
-        return np.asarray(column.to_numpy())
+        return np.asarray(column.to_numpy(zero_copy_only=False))
     # As numbers with gaps they would become floats, of which not all keep 64 bits.
     known = pc.is_valid(column).to_numpy(zero_copy_only=False)
-    whole = np.asarray(pc.fill_null(column, 0).to_numpy())
+    whole = np.asarray(pc.fill_null(column, 0).to_numpy(zero_copy_only=False))
     if whole.dtype == np.uint64 and whole.max(initial=0) > np.iinfo(np.int64).max:
         return np.where(known, whole.astype(np.float64), np.nan)
     return np.where(known, whole.astype(np.int64), -1)

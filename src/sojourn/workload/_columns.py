@@ -12,9 +12,7 @@ from ..errors import InputError, OptionError
 from ._synonyms import synonym_of
 from .jobs import SCHEMA, check_names, did_you_mean
 
-__all__ = [
-    "INSTANTS", "NEEDED", "WIDTHS", "Choice", "assemble", "choose", "submits", "widths"
-]
+__all__ = ["INSTANTS", "NEEDED", "WIDTHS", "Choice", "assemble", "choose", "submits", "widths"]
 
 WIDTHS = ("requested", "allocated", "max")
 """The ways to take a job's width from its requested and allocated processors."""
@@ -94,8 +92,8 @@ def choose(
         if _lacking(mapping or {}) is None:
             break
         left = [name for name in available if name not in chosen.values()]
-        if ours not in chosen and (theirs := synonym_of(ours, left)) is not None:
-            chosen[ours] = theirs
+        if ours not in chosen and (like := synonym_of(ours, left)) is not None:
+            chosen[ours] = like
     for theirs in chosen.values():
         if list(available).count(theirs) > 1:
             raise error(f"{table} has several columns called '{theirs}'; keep one of them")

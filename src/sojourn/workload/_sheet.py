@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, LogError
 from . import _values as values
 from ._accounting import found
+from ._arrays import seconds, unix
 from ._columns import INSTANTS, Choice, assemble
 from ._names import numbered
 from ._report import CleaningReport, Finding
@@ -67,10 +68,11 @@ class Sheet:
         self._parts: dict[str, list[NDArray[Any]]] = {ours: [] for ours in choice.columns}
         self._dated: dict[str, bool] = {}
         self._words: dict[str, dict[str, int]] = {}
+        self._seen: dict[str, dict[str, int]] = {}
         self._aside: dict[str, str] = {}
 
     def __len__(self) -> int:
-        return sum(map(len, next(iter(self._parts.values()), [])))
+        return max((sum(map(len, parts)) for parts in self._parts.values()), default=0)
 
     def add(self, ours: str, cells: Raw, zone: tzinfo | None = None) -> None:
         """Take up the next values of one column: texts, or an array of NumPy.
@@ -125,12 +127,9 @@ class Sheet:
         if ours in INSTANTS:
             self._is_dated(ours, False)
         if ours in _WORDS:
-            whole = ours not in _SIZES
-            words = [
-                "" if cell != cell else str(int(cell) if whole and cell == int(cell) else cell)
-                for cell in _finite(ours, cells).tolist()
-            ]
-            return self._coded(ours, words)
+            _finite(ours, cells)
+            unique, places = np.unique(cells, return_inverse=True)
+            return self._coded(ours, [_word(cell) for cell in unique.tolist()])[places]
         if _is_real(ours):
             return _finite(ours, cells)
         if cells.dtype.kind == "f":
@@ -150,22 +149,23 @@ class Sheet:
         if ours in INSTANTS:
             self._is_dated(ours, dates)
         try:
-            return values.unix(cells, zone) if dates else values.seconds(cells)
+            return unix(cells, zone) if dates else seconds(cells)
         except (ValueError, OverflowError) as error:
             problem = f"holds times that no calendar has ({error}); correct them"
             raise Unreadable(None, ours, problem) from None
 
     def _coded(self, ours: str, words: Sequence[str]) -> NDArray[np.int64]:
         codes = self._words.setdefault(ours, {})
-        # A name must fit into the line of a header that tells it.
-        plain = [word if word.isalnum() else " ".join(word.split()) for word in words]
-        before = len(codes)
-        coded = np.array([codes.setdefault(word, len(codes)) for word in plain], np.int64)
-        if ours in _SIZES:
-            for word in list(codes)[before:]:
-                if not _SIZE.fullmatch(word) and not _is_number(word):
-                    _refuse(plain.index(word), ours, repr(word[:40]), _A_SIZE)
-        return coded
+        seen = self._seen.setdefault(ours, {})
+        for row, word in enumerate(words):
+            if word in seen:
+                continue
+            # A name must fit into the line of a header that tells it.
+            plain = " ".join(word.split())
+            if ours in _SIZES and not (_SIZE.fullmatch(plain) or _is_number(plain)):
+                _refuse(row, ours, repr(word[:40]), _A_SIZE)
+            seen[word] = codes.setdefault(plain, len(codes))
+        return np.array([seen[word] for word in words], np.int64)
 
     def _instants(self, ours: str, cells: Sequence[str]) -> Floats:
         try:
@@ -257,7 +257,7 @@ class Sheet:
         nodes = columns.get("nodes", np.full(len(code), MISSING))
         procs = np.where(columns["procs"] > 0, columns["procs"], np.nan)
         shares = np.where(per_node[code], np.where(nodes > 0, nodes, np.nan), 1.0) / procs
-        known = held[code] * np.where(per_proc[code], 1.0, shares)
+        known: Floats = held[code] * np.where(per_proc[code], 1.0, shares)
         return np.where(np.isnan(held[code]), plain[code], known)
 
     def _said(self) -> list[Finding]:
@@ -305,8 +305,15 @@ def _reads(parse: Callable[[str], float], word: str) -> bool:
     return True
 
 
+def _word(cell: float) -> str:
+    """Return a number as a table of text would have it."""
+    if cell != cell:
+        return ""
+    return str(int(cell) if cell == int(cell) else cell)
+
+
 def _finite(ours: str, cells: NDArray[Any]) -> Floats:
-    read = cells.astype(np.float64)
+    read: Floats = cells.astype(np.float64)
     bad = np.flatnonzero(np.isinf(read))
     if bad.size:
         _refuse(int(bad[0]), ours, str(read[bad[0]]), values.NUMBER)

@@ -9,16 +9,22 @@ import math
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ._accounting import ENDED
 from .jobs import MISSING
 
-__all__ = ["DATE", "NUMBER", "SPAN", "WHOLE", "date", "is_unknown", "number", "seconds", "span",
-    "status", "unix", "whole"]
+__all__ = [
+    "DATE",
+    "NUMBER",
+    "SPAN",
+    "WHOLE",
+    "date",
+    "is_unknown",
+    "number",
+    "span",
+    "status",
+    "whole",
+]
 
 NUMBER = "a number"
 WHOLE = "a whole number"
@@ -40,8 +46,6 @@ _UNITS = {
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
     **dict.fromkeys(("d", "day", "days"), 86400.0),
 }
-_QUARTER = 900.0
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9, "ps": 10**12}
 
 
 def is_unknown(token: str) -> bool:
@@ -105,10 +109,10 @@ def span(token: str) -> float:
     )
 
 
-def date(zone: tzinfo) -> Callable[[str], float]:
+def date(zone: tzinfo = UTC) -> Callable[[str], float]:
     """Return a reader of dates as Unix time (s); those that name no time zone are in `zone`.
 
-    >>> date(UTC)("2021-02-11 22:36:19.5"), date(UTC)("2021-02-11T23:36:19+01:00")
+    >>> date()("2021-02-11 22:36:19.5"), date()("2021-02-11T23:36:19+01:00")
     (1613082979.5, 1613082979.0)
     """
 
@@ -134,34 +138,3 @@ def status(word: str) -> int:
         return whole(word)
     except ValueError:
         return _STATES.get(re.split(r"[\s+]", word.strip().upper())[0], MISSING)
-
-
-def unix(values: NDArray[Any], zone: tzinfo = UTC) -> NDArray[np.float64]:
-    """Return dates of NumPy, on the clock of a time zone, as Unix time (s); nan where not known."""
-    clock = seconds(values)
-    if zone is UTC:
-        return clock
-    known = np.isfinite(clock)
-    # Clocks are moved by quarters of an hour, so that few moments need to be looked up.
-    quarters, places = np.unique(np.floor(clock[known] / _QUARTER), return_inverse=True)
-    shifts = [
-        datetime.fromtimestamp(q * _QUARTER, UTC).replace(tzinfo=zone).utcoffset()
-        for q in quarters.tolist()
-    ]
-    clock[known] -= np.array([s.total_seconds() if s else 0.0 for s in shifts])[places]
-    return clock
-
-
-def seconds(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return lengths of time, or dates since 1970, of NumPy in seconds; nan where not known."""
-    kind, (unit, steps) = values.dtype.kind, np.datetime_data(values.dtype)
-    if unit == "generic" or (kind == "m" and unit in "YM"):
-        if np.isnat(values).all():
-            return np.full(values.size, np.nan)
-        raise ValueError(f"{values.dtype} has no fixed length")
-    per_second = _PER_SECOND.get(unit)
-    if per_second is None:
-        values, per_second, steps = values.astype(f"{kind}8[s]"), 1, 1
-    # Whole seconds and the rest apart: nanoseconds since 1970 do not fit a float.
-    counts, rest = np.divmod(values.astype(np.int64) * steps, per_second)
-    return np.where(np.isnat(values), np.nan, counts + rest / per_second)

@@ -64,7 +64,6 @@ def read_csv(
         skipinitialspace=True,
         strict=True,
     )
-    lines: list[int] = []
     try:
         names = [name.strip() for name in next(reader)]
         choice = choose(names, columns, "the table", lambda message: LogError(path, message))
@@ -72,16 +71,17 @@ def read_csv(
         sheet = Sheet(choice, timezone)
         for lines, rows in _batches(reader, len(names), path):
             for ours, place in places.items():
-                sheet.add(ours, [row[place] for row in rows])
+                try:
+                    sheet.add(ours, [row[place] for row in rows])
+                except Unreadable as error:
+                    line = None if error.row is None else lines[error.row]
+                    raise LogError(path, error.problem, line=line, field=error.field) from None
         if not len(sheet):
             raise LogError(path, "has column names but no job; check that the table is complete")
     except csv.Error as error:
         raise LogError(
             path, f"is not a table ({error}); correct the line", line=reader.line_num
         ) from None
-    except Unreadable as error:
-        line = lines[error.row] if lines and error.row is not None else None
-        raise LogError(path, error.problem, line=line, field=error.field) from None
     return finished(sheet, path, source=str(path))
 
 

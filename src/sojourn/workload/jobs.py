@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import JobError, OptionError
+from ._arrays import for_kernels, plain
 from ._report import CleaningReport
 from .header import Header
 
@@ -106,14 +107,7 @@ def _integers(array: Column) -> Column | None:
 
 def _column(name: str, values: ArrayLike, ids: Column | None) -> Column:
     """Return one column in its own type, checked: one dimension, numbers, finite."""
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise OptionError(f"column '{name}' has {array.ndim} dimensions; give one value per job")
-    if array.dtype.kind not in "iubf":
-        try:
-            array = array.astype(_FLOAT)
-        except (TypeError, ValueError):
-            raise OptionError(f"column '{name}' holds values that are not numbers") from None
+    array = plain(name, values, MISSING)
     if array.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(array))
         if bad.size:
@@ -121,16 +115,11 @@ def _column(name: str, values: ArrayLike, ids: Column | None) -> Column:
             job = row + 1 if ids is None or row >= ids.size else int(ids[row])
             raise JobError(job, name, f"{array[row]} is not a finite number; use -1 for unknown")
     if SCHEMA[name] == _FLOAT:
-        return _for_kernels(array.astype(_FLOAT, copy=False))
+        return for_kernels(array.astype(_FLOAT, copy=False))
     integers = _integers(array)
     if integers is None:
         raise OptionError(f"column '{name}' must hold whole numbers that fit in 64 bits")
-    return _for_kernels(integers)
-
-
-def _for_kernels(array: Column) -> Column:
-    """Return an array as kernels take it: without gaps, and writable; itself if it is so."""
-    return np.require(array, requirements=["C", "A", "W"])
+    return for_kernels(integers)
 
 
 class Jobs:
