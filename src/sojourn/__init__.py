@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from .workload.estimates import apply_estimates
     from .workload.generate import generate
     from .workload.lublin import lublin
+    from .workload.waits import waits
 
 # Where each public name lives: nothing heavy is imported before it is asked for.
 _HOME: dict[str, list[str]] = {
@@ -148,6 +149,7 @@ _HOME: dict[str, list[str]] = {
     "workload.estimates": ["apply_estimates"],
     "workload.generate": ["generate"],
     "workload.lublin": ["lublin"],
+    "workload.waits": ["waits"],
 }
 __all__ = [
     "PLACEMENTS",
@@ -206,6 +208,7 @@ __all__ = [
     "study",
     "theory",
     "threshold",
+    "waits",
     "workload_hysteresis",
     "write_cluster",
     "write_csv",

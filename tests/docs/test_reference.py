@@ -226,6 +226,7 @@ WITH_EXAMPLES = (
     "sojourn.workload.jobs",
     "sojourn.workload.occupancy",
     "sojourn.workload.spec",
+    "sojourn.workload.waits",
 )
 
 

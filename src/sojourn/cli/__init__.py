@@ -38,6 +38,7 @@ from . import (
     stability,
     sweep,
     virtual,
+    waits,
 )
 
 __all__ = ["app", "main"]
@@ -47,14 +48,13 @@ DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 app = typer.Typer(
     name="sojourn",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 for _verb in (
-    *(demo, simulate, run, peas, compare, inspect, cluster),
+    *(demo, simulate, run, peas, compare, inspect, waits, cluster),
     *(sweep, optimise, report),
     *(stability, plan, fit, limits, adequacy, replay, virtual),
     *(generate, convert, schema),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError
+from . import _completion
 from . import _options as o
 from ._groups import flat, grouped
 from ._machine import Machine
@@ -34,6 +35,7 @@ def compare(
         typer.Option(
             metavar="NAME,NAME,...",
             help="Policies as for simulate; changes are told against the first.",
+            autocompletion=_completion.policy_lists,
             rich_help_panel="Scheduling",
         ),
     ] = "fcfs,easy,conservative",
