@@ -98,8 +98,8 @@ def compare(
     system = machine.for_jobs(jobs)
     jobs = reading.clean(jobs, system.procs)
 
-    from ..compare import compare as run
     from ..compare import measures_of
+    from ..compare import outcomes_of as run
     from ._progress import progress
 
     told_options = {

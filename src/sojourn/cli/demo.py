@@ -25,7 +25,7 @@ def demo(
 
     Example: sojourn demo --out demo
     """
-    from ..compare import compare
+    from ..compare import outcomes_of
     from ..compare import report as write_page
     from ..output import check_folder, provenance, staged, write_run
     from ..report import compare as draw
@@ -44,7 +44,7 @@ def demo(
         write_swf(jobs, place("log.swf.gz"))
     rows, runs = [], {}
     with progress("simulating") as report:
-        for run in compare(jobs, _PROCS, POLICIES, progress=report, record=True):
+        for run in outcomes_of(jobs, _PROCS, POLICIES, progress=report, record=True):
             origin = provenance("demo", {"policy": run.policy, "log": log}, _SEED)
             write_run(run.result, out / run.policy, extras=overview_of(run.result), origin=origin)
             rows.append(run.row())
