@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, overload
 
 from .__about__ import __version__
+from ._html import html_table
 from .cluster import Cluster
 from .errors import OptionError
 from .external import before_cleaning, load_events
@@ -26,7 +29,21 @@ from .simulation import preload, prepare
 from .workload import STANDARD, Jobs
 from .workload import clean as clean_jobs
 
-__all__ = ["MEASURES", "Measure", "Outcome", "best", "change", "compare", "measures_of", "report"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "MEASURES",
+    "Comparison",
+    "Measure",
+    "Outcome",
+    "best",
+    "change",
+    "compare",
+    "measures_of",
+    "outcomes_of",
+    "report",
+]
 
 
 @dataclass(frozen=True)
@@ -128,7 +145,74 @@ class Outcome:
         return {"policy": self.policy, **named, **numbers, **about}
 
 
+class Comparison(Sequence[Outcome]):
+    """The outcomes of several policies, in the order in which they were given.
+
+    Attributes
+    ----------
+    outcomes : one `Outcome` per policy, and on named nodes per placement.
+    """
+
+    def __init__(self, outcomes: Iterable[Outcome]) -> None:
+        self.outcomes = tuple(outcomes)
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    @overload
+    def __getitem__(self, key: int) -> Outcome: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Outcome, ...]: ...
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.outcomes[key]
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {', '.join(outcome.policy for outcome in self)}>"
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The measures, one row per policy; see `Outcome.row`."""
+        import pandas as pd
+
+        return pd.DataFrame([outcome.row() for outcome in self]).set_index("policy")
+
+    def _repr_html_(self) -> str:
+        rows = [outcome.row() for outcome in self]
+        run = self[0].result
+        shown = measures_of(run.cluster, vars(run.options))
+        heads = [f"{m.name.replace('_', ' ')}{f' ({m.unit})' if m.unit else ''}" for m in shown]
+        keys = [key for key in ("policy", "placement") if key in rows[0]]
+        cells = [[*(row[key] for key in keys), *(row[m.name] for m in shown)] for row in rows]
+        title = f"{len(run):,} jobs on {run.cluster.procs:,} processors"
+        return html_table(title, [*keys, *heads], cells)
+
+
 def compare(
+    jobs: Jobs,
+    cluster: Cluster | int,
+    policies: Sequence[str | Policy | Score],
+    **options: Any,
+) -> Comparison:
+    """Run the same jobs under several policies, and with several placements.
+
+    Parameters
+    ----------
+    jobs, cluster, policies, **options : as for `outcomes_of`, which hands out the runs one by one
+        instead of keeping them all.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> jobs = sojourn.lublin(100, 16, load=0.8, seed=3)
+    >>> sojourn.compare(jobs, 16, ["fcfs", "easy"]).table.index.tolist()
+    ['fcfs', 'easy']
+    """
+    return Comparison(outcomes_of(jobs, cluster, policies, **options))
+
+
+def outcomes_of(
     jobs: Jobs,
     cluster: Cluster | int,
     policies: Sequence[str | Policy | Score],
@@ -236,3 +320,17 @@ def report(rows: Sequence[dict[str, Any]], title: str, pictures: dict[str, str])
         lines += [f"## {caption}", "", f"![{caption}]({file})", ""]
     lines += [f"Made by sojourn {__version__}; each run's folder says with which options."]
     return "\n".join(lines) + "\n"
+
+
+class _CallableModule(ModuleType):
+    """This module, which can be called as the function of its name.
+
+    `sojourn.compare` is that function, until somebody imports this module: Python then puts the
+    module in its place.
+    """
+
+    def __call__(self, *args: Any, **options: Any) -> Comparison:
+        return compare(*args, **options)
+
+
+sys.modules[__name__].__class__ = _CallableModule

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import measures
+from ._html import html_table
 from .aftermath import STATUS, UNACCEPTED
 from .decisions import Decisions
 from .engine.drive import Run
@@ -23,6 +24,7 @@ from .summary import summarise
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .report.of_run import RunPlots
     from .workload import Jobs
 
 __all__ = ["Result"]
@@ -65,6 +67,27 @@ class Result:
             f"<Result of {len(self._prepared.jobs)} jobs on {self.cluster.procs} processors, "
             f"{self.policy}>"
         )
+
+    def _repr_html_(self) -> str:
+        summary = self.summary
+        wait, slowdown = summary["wait"], summary["bounded_slowdown"]
+        rows: list[tuple[str, object]] = [
+            ("jobs", len(self)),
+            ("mean wait (s)", wait.get("mean", np.nan)),
+            ("median wait (s)", wait.get("median", np.nan)),
+            ("95 % wait (s)", wait.get("p95", np.nan)),
+            ("mean bounded slowdown", slowdown.get("mean", np.nan)),
+            ("utilisation (%)", 100 * summary["utilisation"]),
+            ("makespan (s)", summary["makespan"]),
+        ]
+        return html_table(f"{self.policy} on {self.cluster.procs:,} processors", (), rows)
+
+    @property
+    def plot(self) -> RunPlots:
+        """Pictures of the run: ``plot()``, ``plot.gantt()``, ``plot.queue()`` and so on."""
+        from .report.of_run import RunPlots
+
+        return RunPlots(self)
 
     def __len__(self) -> int:
         """Return the number of jobs, accepted or not."""

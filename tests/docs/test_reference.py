@@ -204,10 +204,13 @@ def test_every_citation_is_in_the_bibliography():
 
 WITH_EXAMPLES = (
     "sojourn",
+    "sojourn._html",
     "sojourn.adequacy.measure",
     "sojourn.adequacy.overheads",
     "sojourn.capacity.saturation",
     "sojourn.capacity.targets",
+    "sojourn.compare",
+    "sojourn.report.of_run",
     "sojourn.study.intervals",
     "sojourn.study.paired",
     "sojourn.simulation",
@@ -226,6 +229,7 @@ WITH_EXAMPLES = (
     "sojourn.workload.jobs",
     "sojourn.workload.occupancy",
     "sojourn.workload.spec",
+    "sojourn.workload.waits",
 )
 
 

@@ -40,6 +40,7 @@ from . import (
     stability,
     sweep,
     virtual,
+    waits,
 )
 from ._streams import StreamError, drop, own_streams, visible
 
@@ -51,14 +52,13 @@ _OUTPUTS = ("--out", "-o", "--csv", "--save-scenario")
 app = typer.Typer(
     name="sojourn",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 for _verb in (
-    *(demo, simulate, run, peas, compare, inspect, cluster),
+    *(demo, simulate, run, peas, compare, inspect, waits, cluster),
     *(sweep, optimise, report),
     *(stability, plan, fit, limits, adequacy, replay, virtual),
     *(generate, convert, schema),

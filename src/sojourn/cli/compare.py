@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError
+from . import _completion
 from . import _options as o
 from ._groups import flat, grouped
 from ._machine import Machine
@@ -37,6 +38,7 @@ def compare(
         typer.Option(
             metavar="NAME,NAME,...",
             help="Policies as for simulate; changes are told against the first.",
+            autocompletion=_completion.policy_lists,
             rich_help_panel="Scheduling",
         ),
     ] = "fcfs,easy,conservative",
@@ -101,8 +103,8 @@ def compare(
         check_file(csv)
     jobs = reading.clean(jobs, system.procs)
 
-    from ..compare import compare as run
     from ..compare import measures_of
+    from ..compare import outcomes_of as run
     from ._progress import progress
 
     told_options = {

@@ -25,7 +25,7 @@ def demo(
 
     Example: sojourn demo --out demo
     """
-    from ..compare import compare
+    from ..compare import outcomes_of
     from ..compare import report as write_page
     from ..output import check_folder, provenance, stage_run, staged
     from ..report import compare as draw
@@ -44,7 +44,7 @@ def demo(
     with staged(out) as place:
         write_swf(jobs, place("log.swf.gz"))
         with progress("simulating") as report:
-            for run in compare(jobs, _PROCS, POLICIES, progress=report, record=True):
+            for run in outcomes_of(jobs, _PROCS, POLICIES, progress=report, record=True):
                 origin = provenance("demo", {"policy": run.policy, "log": log}, _SEED)
                 extras = overview_of(run.result)
                 stage_run(run.result, place, run.policy, extras=extras, origin=origin)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._html import html_table
 from ..errors import OptionError
 from .power import AssumedPower, Power
 from .report import ClusterReport
@@ -21,6 +22,7 @@ __all__ = ["Cluster", "NodeColumns"]
 
 _KB_PER_GB = 1024 * 1024
 _MOST = 2**31 - 1
+_KINDS_SHOWN = 10
 
 
 class NodeColumns(NamedTuple):
@@ -109,6 +111,17 @@ class Cluster:
             reference_ops=reference_ops,
             report=report,
         )
+
+    def _repr_html_(self) -> str:
+        title = f"cluster of {self.procs:,} processors"
+        if not self.is_named:
+            return html_table(title, (), [("power", str(self.power))])
+        kinds = Counter((node.server.model, node.server.cores) for node in self.nodes)
+        most = kinds.most_common(_KINDS_SHOWN)
+        rest = len(kinds) - len(most)
+        rows = [(name, cores, count) for (name, cores), count in most]
+        note = f"and {rest:,} more kinds of nodes" if rest else ""
+        return html_table(title, ("server", "cores", "nodes"), rows, note)
 
     @property
     def is_named(self) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._html import html_table
 from ..errors import JobError, OptionError
 from ._arrays import for_kernels, plain
 from ._report import CleaningReport
@@ -76,6 +77,9 @@ NAMED: Mapping[str, str] = MappingProxyType(
     }
 )
 """Columns of numbers that stand for names, and the header's key of ``; Key: number name``."""
+
+_SHOWN = ("job", "submit", "wait", "runtime", "procs", "estimate", *NAMED)
+_ROWS_SHOWN = 5
 
 Column = NDArray[Any]
 
@@ -279,6 +283,16 @@ class Jobs:
     def __repr__(self) -> str:
         source = f", from {self._source!r}" if self._source else ""
         return f"<Jobs: {len(self)} jobs{source}>"
+
+    def _repr_html_(self) -> str:
+        shown = [name for name in self.names if name in _SHOWN]
+        few = self[:_ROWS_SHOWN]
+        columns = [(few.labels(name) if name in NAMED else few[name]).tolist() for name in shown]
+        rows = list(zip(*columns, strict=True))
+        rest = len(self) - len(rows)
+        note = f"and {rest:,} more; times in seconds" if rest else "times in seconds"
+        title = f"{len(self):,} jobs" + (f" from {self._source}" if self._source else "")
+        return html_table(title, shown, rows, note)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *SCHEMA]

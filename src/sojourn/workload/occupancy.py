@@ -9,9 +9,14 @@ from numpy.typing import NDArray
 
 from .jobs import Jobs
 
-__all__ = ["recorded_occupancy"]
+__all__ = ["held_processors", "recorded_occupancy"]
 
 Floats = NDArray[np.float64]
+
+
+def held_processors(jobs: Jobs) -> NDArray[np.int64]:
+    """Return the processors that each job held: the allocated ones, else its width; 0: unknown."""
+    return np.maximum(np.where(jobs.allocated > 0, jobs.allocated, jobs.procs), 0)
 
 
 def recorded_occupancy(jobs: Jobs, procs: int) -> dict[str, Any] | None:
@@ -42,7 +47,7 @@ def recorded_occupancy(jobs: Jobs, procs: int) -> dict[str, Any] | None:
     >>> found["peak"], found["peak_time"], found["overlap"]
     (5, 0.0, True)
     """
-    width = np.where(jobs.allocated > 0, jobs.allocated, jobs.procs)
+    width = held_processors(jobs)
     ran = (jobs.wait >= 0) & (jobs.runtime > 0) & (width > 0)
     if not ran.any():
         return None

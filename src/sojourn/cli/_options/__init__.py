@@ -24,7 +24,7 @@ from .nodes import ClusterName, NodeOptions, Placement
 from .policy import PolicyFile, PolicyName, chosen_policies, chosen_policy
 from .results import AsJson, Results
 from .running import Estimates, OverLimit, RunOptions
-from .text import number_or_text, pairs
+from .text import number_or_text, pairs, seconds
 
 __all__ = [
     "AsJson",
@@ -53,4 +53,5 @@ __all__ = [
     "number_or_text",
     "pairs",
     "read_jobs",
+    "seconds",
 ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .. import _completion
 from .text import pairs
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ LogFormat = Annotated[
         metavar="NAME",
         help="Format of LOG when the file does not tell: swf, csv, parquet, hpcwld, sacct, jobcomp "
         "or pbs.",
+        autocompletion=_completion.log_formats,
         rich_help_panel=_JOBS,
     ),
 ]
