@@ -17,12 +17,20 @@ def overview_of(result: Result) -> dict[str, Callable[[Path], object]]:
 
     def draw(path: Path) -> None:
         from ..report import overview, save
+        from ..wattage import assumed_watts, states_energy
 
+        jobs, trajectory = result.jobs, result.trajectory if result.options.record else None
+        title = f"{result.policy} on {result.cluster.procs:,} processors, simulated"
+        if not states_energy(result.summary):
+            jobs = jobs.drop(columns="energy")
+            trajectory = None if trajectory is None else trajectory.drop(columns="power")
+        elif assumed_watts(result.summary):
+            title = f"{title}; {assumed_watts(result.summary)}"
         figure = overview(
-            result.jobs,
-            result.trajectory if result.options.record else None,
+            jobs,
+            trajectory,
             result.cluster.procs,
-            f"{result.policy} on {result.cluster.procs:,} processors",
+            title,
             segments=result.segments if result.policy.preemptive else None,
             on_nodes=(result.allocations, result.nodes) if result.cluster.is_named else None,
         )
