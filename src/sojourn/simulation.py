@@ -15,7 +15,7 @@ from .engine.nodes import make_nodes
 from .engine.state import CONSERVATIVE, EASY, RESERVE, Orders, Rules
 from .engine.types import JobView, empty_jobs
 from .errors import JobError, OptionError, PolicyError
-from .external import before_cleaning, load_events, take_events
+from .external import External, before_cleaning, load_events, take_events
 from .machine import Machine, build_machine
 from .options import Options, Prepared
 from .policy import (
@@ -127,7 +127,7 @@ def prepare(
     if named is not None:
         limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
         facts = named.facts(
-            accepted, chosen.seed, chosen.foresight == "log", by_node=external is not None
+            accepted, chosen.seed, chosen.foresight == "log", by_node=_names_nodes(external)
         )
         nodes = make_nodes(facts, named.needs(accepted, limit), len(view.submit))
     run = Run(
@@ -314,6 +314,11 @@ def _around(rules: Rules, policy: Policy, jobs: int) -> Rules:
     known = {"none": 0.0, "first-fit": 0.0, "conservative": np.inf}
     most = known.get(policy.backfill, policy.reservations)
     return rules._replace(backfill=RESERVE, reservations=int(min(most, max(jobs, 1))), exact=False)
+
+
+def _names_nodes(external: External | None) -> bool:
+    """Whether promises must name their nodes because some of these will be reserved."""
+    return external is not None and len(external.what) > 0
 
 
 def _keys(score: Score | None, view: JobView) -> Floats | None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RunError
+from .grid import events_in_seconds, events_in_ticks, in_ticks, state_in_seconds, ticks_in
 from .pacing import asked_to_pause
 from .profile import make_profile
 from .state import (
@@ -56,6 +57,18 @@ _CODES = {
     "preempt": PREEMPT,
     "remaining": REMAINING,
 }
+
+
+_TIMES = ("time", "workload", "segment_start", "segment_stop", "epoch_time")
+"""Rows of a recording that are in seconds."""
+
+
+def _is_plain(rules: Rules, rate: float) -> bool:
+    """Whether a run adds and compares times, and does nothing else with them."""
+    scored = rules.dynamic_order or rules.dynamic_backfill
+    return rate == 1.0 and not (
+        rules.controlled or scored or rules.named or rules.stop_at_decisions
+    )
 
 
 def backfill_code(backfill: str, reservations: float) -> int:
@@ -135,7 +148,15 @@ class Run:
         self.initial_rate = rate
         self.nodes = nodes
         self.outside = outside
-        self.state: State = make_state(jobs, rules, orders, rate, coins)
+        self._ticks = 1
+        if _is_plain(rules, rate):
+            self._ticks = ticks_in(jobs, outside)
+        # What the kernel sees of the jobs: their times may be in ticks.
+        self._seen = jobs
+        if self._ticks > 1:
+            self._seen = in_ticks(jobs, self._ticks)
+            self.outside = None if outside is None else events_in_ticks(outside, self._ticks)
+        self.state: State = make_state(self._seen, rules, orders, rate, coins)
         if outside is not None:
             room = len(self.state.profile.at) + 2 * len(outside.what) + 2
             self.state = self.state._replace(profile=make_profile(room, rules.servers))
@@ -156,11 +177,23 @@ class Run:
         while True:
             nodes = (self.nodes,) if named else ()
             outside = () if self.outside is None else (self.outside,)
-            things = (self.state, *nodes, *outside, self.recording, self.jobs, self.rules)
+            things = (self.state, *nodes, *outside, self.recording, self._seen, self.rules)
             status = int(self._kernel(*things, *scores, *controls, *placement, budget))
+            if status == DONE:
+                self._back_to_seconds()
             if status != FULL:
                 return status
             self._enlarge()
+
+    def _back_to_seconds(self) -> None:
+        if self._ticks == 1:
+            return
+        state_in_seconds(self.state, self._ticks)
+        for name in _TIMES:
+            self.rows(name)[:] /= self._ticks
+        if self.outside is not None:
+            self.outside = events_in_seconds(self.outside, self._ticks)
+        self._ticks = 1
 
     def to_the_end(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Run to the end, reporting (jobs arrived, jobs) from time to time.
