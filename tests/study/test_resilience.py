@@ -77,13 +77,16 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> type[Awaited]:
 
 
 UNGUARDED = """
+import sys
+
 print("imported")
 from sojourn.study import runners, sweep
 from studies import Awaited, whole_study
 
 runners._WORTH_IT, runners.Processes = -1.0, Awaited
 assert whole_study(None, workers=2).failed == 0
-assert len(Awaited.latest.process_ids) == 0
+assert Awaited.latest.process_ids == []
+assert not {"dask", "distributed"} & set(sys.modules)
 """
 PLANTED = "from pathlib import Path; Path(__file__).with_suffix('.seen').touch()\n"
 

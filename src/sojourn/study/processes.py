@@ -57,7 +57,8 @@ class _Worker:
         self.is_ready = False
         self.batches: deque[Batch] = deque()
         self.connection, end = _connected()
-        arguments = [json.dumps(sys.path), str(end), str(bundle)]
+        folders = [folder for folder in sys.path if isinstance(folder, str)]
+        arguments = [json.dumps(folders), str(end), str(bundle)]
         # Ctrl-C is for the driver: a worker inherits that it is blocked.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
