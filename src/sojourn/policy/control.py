@@ -118,8 +118,8 @@ class Control:
 
     def __reduce__(self) -> tuple[Any, ...]:
         others = {each.name: getattr(self, each.name) for each in fields(self)}
-        laws = {name: name_of(others.pop(name)) for name in ("law", "wake")}
-        return _restored, (laws, others)
+        law, wake = others.pop("law"), others.pop("wake")
+        return _restored, (name_of(law), name_of(wake), others)
 
     def __copy__(self) -> Control:
         return self
@@ -153,9 +153,9 @@ class Control:
         return self.text or self.law.__name__
 
 
-def _restored(laws: dict[str, tuple[str, str]], others: dict[str, Any]) -> Control:
+def _restored(law: tuple[str, str], wake: tuple[str, str], others: dict[str, Any]) -> Control:
     """A control that another process, or this one, has pickled; it is compiled anew."""
-    return Control(**{name: function_named(*law) for name, law in laws.items()}, **others)
+    return Control(law=function_named(*law), wake=function_named(*wake), **others)
 
 
 _POINTERS: dict[Law, Any] = {}

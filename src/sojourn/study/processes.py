@@ -9,18 +9,19 @@ replaced, and what it was sent is done again.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import math
 import os
 import pickle
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from multiprocessing import Pipe
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from types import TracebackType
 
 from ..errors import RunError
@@ -55,8 +56,9 @@ class _Worker:
     def __init__(self, bundle: int) -> None:
         self.is_ready = False
         self.batches: deque[Batch] = deque()
-        self.connection, end = Pipe()
-        arguments = [json.dumps(sys.path), str(end.fileno()), str(bundle)]
+        self.connection, end = _connected()
+        folders = [folder for folder in sys.path if isinstance(folder, str)]
+        arguments = [json.dumps(folders), str(end), str(bundle)]
         # Ctrl-C is for the driver: a worker inherits that it is blocked.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
@@ -65,14 +67,14 @@ class _Worker:
                 [sys.executable, *_interpreter_options(), "-P", "-c", _BOOTSTRAP, *arguments],
                 stdin=subprocess.DEVNULL,
                 env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1")},
-                pass_fds=(end.fileno(), bundle),
+                pass_fds=(end, bundle),
             )
         except OSError:
             self.connection.close()
             raise
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            end.close()
+            os.close(end)
 
     @property
     def process_id(self) -> int:
@@ -110,7 +112,10 @@ class Processes:
         self._deaths: Counter[str] = Counter()
         self._seconds = math.nan
         self._refusal = ""
-        self._bundle = _in_memory(bundle)
+        try:
+            self._bundle = _in_memory(bundle)
+        except OSError as error:
+            raise RunError(_no_start(error.strerror or str(error))) from None
         try:
             self._replenish(workers)
         except BaseException:
@@ -244,12 +249,23 @@ def _no_start(reason: str) -> str:
     return f"processes cannot be started ({reason}); give workers = 1"
 
 
+def _connected() -> tuple[Connection, int]:
+    """Return both ends of a connection: one to use here, and the handle of one to give away."""
+    here, there = socket.socketpair()
+    with here, there:
+        return Connection(_duplicate(here.fileno())), _duplicate(there.fileno())
+
+
 def _in_memory(bundle: Bundle) -> int:
     """Put what runs have in common into memory without a name; return its handle."""
-    handle = os.memfd_create("sojourn")
-    with open(handle, "wb", closefd=False) as file:
+    with open(os.memfd_create("sojourn"), "wb") as file:
         pickle.dump(bundle, file, protocol=5)
-    return handle
+        return _duplicate(file.fileno())
+
+
+def _duplicate(handle: int) -> int:
+    """Another handle of the same file: none of the standard three, which a process exchanges."""
+    return fcntl.fcntl(handle, fcntl.F_DUPFD_CLOEXEC, 3)
 
 
 def _interpreter_options() -> list[str]:

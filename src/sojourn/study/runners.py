@@ -42,10 +42,16 @@ class Runner(Protocol):
 
 
 class Serial:
-    """Carries out runs one after the other in this process."""
+    """Carries out runs one after the other in this process.
 
-    def __init__(self, bundle: Bundle) -> None:
-        self._worker = Worker(bundle)
+    Parameters
+    ----------
+    bundle : what the runs have in common.
+    shared : whether other processes may carry out runs beside this one.
+    """
+
+    def __init__(self, bundle: Bundle, *, shared: bool = False) -> None:
+        self._worker = Worker(bundle, shared=shared)
 
     def run(self, runs: Sequence[Run], together: float | None = None) -> Iterator[list[Row]]:
         """Yield the rows of runs, in order, each time those of so many seconds."""
@@ -84,7 +90,7 @@ class Growing:
     ) -> None:
         self._bundle, self._workers, self._stack = bundle, workers, stack
         self._required = required
-        self._serial = Serial(bundle)
+        self._serial = Serial(bundle, shared=True)
         self._processes: Processes | None = None
         self._can_start = True
 
