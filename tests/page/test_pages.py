@@ -341,7 +341,7 @@ def test_what_cannot_be_reported_is_one_line(tmp_path, run_folder):
     pq.write_table(
         pq.read_table(run_folder / "jobs.parquet").drop("wait"), tmp_path / "jobs.parquet"
     )
-    refused(tmp_path, "no column 'wait'")
+    refused(tmp_path, "column 'wait': is missing")
     rows = study_rows(thresholds=(0.0,), replications=1)
     rows["status"] = ["failed"] * len(rows["status"])
     refused(write_study(tmp_path / "study", rows), "no run of the study is done")

@@ -57,6 +57,7 @@ _LINES = (
 """Lines of a configuration that the model reads, besides those with few values."""
 
 _MEMBERS, _MANY = 16, 4_000
+_DIGITS, _LONGEST = 10, 1_000  # of a number, which has 32 bits in Slurm; of any value
 # Powers of the root of x^4 = x + 1: their multiples fill three dimensions evenly.
 _STEPS = (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)
 _JITTER = 0.3  # s by which one start of a controller is later than another
@@ -280,8 +281,10 @@ def _changed(site: SlurmConf, changes: Mapping[str, str]) -> SlurmConf:
         if known is None:
             near = did_you_mean(name, names.values())
             raise OptionError(f"'{name}' is nothing that the model reads{near}")
-        if known in PARAMETERS and not value.isdecimal():
-            raise OptionError(f"{known}={value}: give a whole number")
+        if known in PARAMETERS and not (value.isdecimal() and len(value) < _DIGITS):
+            raise OptionError(f"{known}={value[:40]}: give a whole number below 1e{_DIGITS - 1}")
+        if len(value) > _LONGEST:
+            raise OptionError(f"{known}={value[:40]}...: give a shorter value")
         if value.lower() not in _CHOICES.get(known, (value.lower(),)):
             raise OptionError(f"{known}={value}: choose {' or '.join(_CHOICES[known])}")
     return site.with_parameters(changes)

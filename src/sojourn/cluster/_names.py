@@ -55,8 +55,9 @@ def model_name(processor: str) -> str:
     text = " ".join(_NOISE.sub(" ", text).split())
     text = _SUFFIX.sub(lambda m: _suffix(m[1] or m[2]), text)
     text = re.sub(r"^Xeon-D\b", "D", text, flags=re.IGNORECASE)
-    text = _FAMILY.sub("", text)
-    return text.strip(" -").replace(" ", "-") or "server"
+    text = "".join(sign for sign in _FAMILY.sub("", text) if sign.isprintable())
+    # Nor what a spreadsheet would take for a formula.
+    return text.strip(" -").lstrip("=+-@ ").replace(" ", "-") or "server"
 
 
 def _suffix(text: str) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 from .._ledger import check_outputs
 from ..errors import OptionError, RunError
 from ..workload._staging import Stage, staging
+from .tables import as_cell
 
 __all__ = ["as_json", "check_file", "check_folder", "staged", "write_rows"]
 
@@ -103,4 +104,8 @@ def write_rows(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) 
     with staged(target.parent) as place, open(place(target.name), "w", newline="") as file:
         table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         table.writeheader()
-        table.writerows(rows)
+        table.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    return as_cell(value) if isinstance(value, str) else value

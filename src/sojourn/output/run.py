@@ -15,7 +15,7 @@ from ..errors import OptionError
 from ..workload._staging import Stage
 from .folder import as_json, check_folder, staged
 from .provenance import provenance
-from .tables import write_table
+from .tables import as_cell, write_table
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -162,10 +162,15 @@ def _texts(result: Result) -> dict[str, Write]:
     """The texts of a run on named nodes by name, and what writes each."""
     texts: dict[str, Write] = {}
     if result.cluster.is_named:
-        texts[_NODES] = lambda path: result.nodes.to_csv(path, index=False, lineterminator="\n")
+        texts[_NODES] = lambda path: _write_nodes(result, path)
     if result.options.decisions:
         texts[_DECISIONS] = lambda path: _write_lines(path, result.decisions.lines())
     return texts
+
+
+def _write_nodes(result: Result, path: Path) -> None:
+    texts = {name: result.nodes[name].map(as_cell) for name in ("node", "model")}
+    result.nodes.assign(**texts).to_csv(path, index=False, lineterminator="\n")
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Columns", "Words", "write_table"]
+__all__ = ["Columns", "Words", "as_cell", "write_table"]
 
 Columns = Callable[[int, int], Mapping[str, Any]]
 # Words that the numbers of a column stand for, by column.
 Words = Mapping[str, Sequence[str]]
 
 _ROWS = 1 << 17
+_FORMULA = re.compile(r"[=+\-@\t\r](?!(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$)")
 _SIGNS = set('",\r\n')
+
+
+def as_cell(text: str) -> str:
+    """Return a text as a cell of a table in CSV: one that begins as a formula gets a ``'``.
+
+    Spreadsheets carry formulas out when a table is opened, and names may be chosen by others.
+    Numbers stay what they are.
+
+    >>> as_cell("=1+1"), as_cell("-1.5e3"), as_cell("anna")
+    ("'=1+1", '-1.5e3', 'anna')
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def write_table(path: Path, rows: int, columns: Columns, words: Words) -> None:
@@ -87,6 +101,7 @@ def _write_csv(path: Path, rows: int, columns: Columns, words: Words) -> None:
     import pyarrow as pa
     import pyarrow.csv as pc
 
+    words = {name: [as_cell(word) for word in every] for name, every in words.items()}
     batches = _batches(rows, columns, words, gaps=True)
     first = next(batches)
     texts = any(pa.types.is_string(field.type) for field in first.schema)

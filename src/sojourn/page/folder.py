@@ -24,6 +24,7 @@ from .shape import (
     check_document,
     check_jobs,
     check_nodes,
+    check_runs,
     check_schedule,
     check_trajectory,
 )
@@ -213,10 +214,9 @@ def _read_study(folder: Path) -> Study:
     from ..study.store import read_runs
 
     facts = _read_json(folder / _STUDY, STUDY)
-    runs: pd.DataFrame = read_runs(folder).to_pandas()
-    missing = [name for name in ("run_id", "replication", "status") if name not in runs]
-    if missing:
-        raise OptionError(f"{folder / _RUNS}: no column '{missing[0]}'; run the study again")
+    table = read_runs(folder)
+    check_runs(folder / _RUNS, table)
+    runs: pd.DataFrame = table.to_pandas()
     names = [str(name) for name in runs.columns]
     keys = tuple(key for key in facts.get("keys") or () if key in names)
     if not keys:

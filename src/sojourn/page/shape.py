@@ -11,12 +11,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = [
     "COMPARISON",
@@ -27,6 +30,7 @@ __all__ = [
     "check_document",
     "check_jobs",
     "check_nodes",
+    "check_runs",
     "check_schedule",
     "check_trajectory",
 ]
@@ -82,7 +86,7 @@ def _is_object(value: Any) -> bool:
 
 
 _NUMBER = Kind("a number", _is_number)
-_COUNT = Kind("a whole number", _is_count)
+_COUNT = Kind("a whole number", _is_count, or_null=False)
 _PROCESSORS = Kind(
     f"a whole number from 1 to {_PROCS:,}", lambda value: _is_count(value) and 1 <= value <= _PROCS
 )
@@ -141,7 +145,7 @@ STUDY: Shape = MappingProxyType(
     {
         **dict.fromkeys(("keys", "objectives", "maximised"), _TEXTS),
         "replications": _COUNT,
-        "options": _OBJECT,
+        "options": {"set": _TEXTS},
         "inputs": _OBJECTS,
     }
 )
@@ -267,6 +271,23 @@ def check_jobs(path: Path, columns: Columns, summary: Mapping[str, Any]) -> None
     table.counts("procs", 0, int(summary["procs"]), ran)
     table.intervals(ran)
     table.refuse("wait", ran & (columns["wait"] < 0), "is negative")
+
+
+def check_runs(path: Path, table: pa.Table) -> None:
+    """Raise OptionError where a table has not the runs of a study."""
+    import pyarrow as pa
+
+    for field in table.schema:
+        if pa.types.is_nested(field.type):
+            raise OptionError(f"{path}, column '{field.name}': has lists; run the study again")
+    for name in ("run_id", "replication", "status"):
+        if name not in table.column_names:
+            raise OptionError(f"{path}, column '{name}': is missing; run the study again")
+    column = table["replication"]
+    if not pa.types.is_integer(column.type) or column.null_count:
+        raise OptionError(
+            f"{path}, column 'replication': must have whole numbers; run the study again"
+        )
 
 
 def check_trajectory(path: Path, columns: Columns) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +18,7 @@ from ..cost.clock import timestamp
 from ..errors import InputError
 from ..wattage import assumed_watts_of_study, study_asks
 from ..workload.classes import UNKNOWN
+from ..workload._toml import load_toml
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,11 +110,12 @@ class Run:
         from ..workload.intake import read_jobs
 
         given = self._input
-        if not given.get("sha256") or _digest(given["path"]) != given["sha256"]:
+        path, digest = given.get("path"), given.get("sha256")
+        if path is None or digest is None or _digest(path) != digest:
             return None
         try:
             return read_jobs(
-                Path(given["path"]),
+                Path(path),
                 self._option("workload", "format", "log_format"),
                 columns=_columns(self._option("workload", "columns")),
                 width=self._option("workload", "width"),
@@ -217,8 +218,8 @@ class Study:
     def settings(self) -> Mapping[str, Any]:
         """What the scenario says; nothing where it cannot be read."""
         try:
-            return tomllib.loads(self.scenario)
-        except tomllib.TOMLDecodeError:
+            return load_toml(self.scenario)
+        except ValueError:
             return {}
 
     @property

@@ -126,12 +126,12 @@ def servers_of(path: str) -> str | None:
 
 @lru_cache(maxsize=64)
 def _told_servers(stamp: Stamp) -> str | None:
-    import tomllib
+    from ..workload._toml import load_toml
 
     if stamp is None:
         return None
     try:
-        told = tomllib.loads(Path(stamp[0]).read_text(encoding="utf-8-sig")).get("servers")
+        told = load_toml(Path(stamp[0]).read_text(encoding="utf-8-sig")).get("servers")
     except (OSError, ValueError):
         return None
     return told if isinstance(told, str) else None
