@@ -71,6 +71,35 @@ def test_the_peak_is_that_of_the_busiest_stretch(gap: float) -> None:
     assert np.max(result.power_steps[1]) == most
 
 
+@pytest.mark.parametrize("power", [(41, 18), (5, 5), (3, 10)])
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "lcfs-pr"])
+def test_the_peak_is_that_of_the_steps(power: tuple[float, float], policy: str) -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        jobs = sojourn.Jobs(
+            {
+                "submit": np.sort(rng.integers(0, 40, 30)),
+                "runtime": rng.integers(0, 12, 30),  # some last no time at all
+                "procs": rng.integers(1, 5, 30),
+            }
+        )
+        machine = sojourn.Cluster.homogeneous(6, power=sojourn.ConstantPower(*power))
+        result = sojourn.simulate(jobs, machine, policy, clean=())
+        time, watts = result.power_steps
+        most = watts[:-1][np.diff(time) > 0].max()
+        assert result.summary["energy"]["power_peak"] == pytest.approx(most, rel=1e-12)
+
+
+def test_the_peak_of_a_controlled_rate_is_that_of_its_steps() -> None:
+    power = sojourn.RatePower({0.8: (28.0, 15.0), 1.0: (41.0, 18.0)})
+    machine = sojourn.Cluster.homogeneous(4, power=power)
+    jobs = sojourn.lublin(200, 4, load=0.8, seed=1)
+    result = sojourn.simulate(jobs, machine, "easy", rate="workload:0.8,1.0:1e3:1e4")
+    time, watts = result.power_steps
+    most = watts[:-1][np.diff(time) > 0].max()
+    assert result.summary["energy"]["power_peak"] == most
+
+
 def test_the_peak_of_nodes_counts_their_idle_watts() -> None:
     machine = sojourn.parse_cluster("2 x X5670")
     result = sojourn.simulate(JOBS, machine, "fcfs")

@@ -236,9 +236,18 @@ class Energy:
             gone=((), ()) if self._absence is None else self._absence.steps(),
         )
 
-    @property
+    @cached_property
     def peak(self) -> float:
         """The most watts that the whole cluster draws."""
+        cluster, rates = self._cluster, self._rates
+        if not cluster.is_named and self._absence is None and len(rates) == 1:
+            power = cluster.power
+            busy, idle = float(power.busy(rates)[0]), float(power.idle(rates)[0])
+            if busy >= idle:
+                # One rate, and all servers there: the most power is that of the most busy servers.
+                job, start, stop = self._stretches
+                most = billing.most_busy(start, stop, self._run.jobs.procs[job])
+                return cluster.procs * idle + most * (busy - idle)
         time, watts = self.steps
         # What lasts no time, as from the last instant on, is not billed.
         return float(watts[:-1][np.diff(time) > 0].max(initial=0.0))

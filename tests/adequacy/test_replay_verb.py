@@ -103,8 +103,15 @@ def test_a_log(replay, folder):
     assert "over 2 jobs" in out
     assert "Try:" not in out
     told = json.loads((folder / "DIR" / "replay.json").read_text())
-    assert list(told) == KEYS
+    assert list(told) == [*KEYS, "waits"]
     assert told["adequacy"]["n"] == 2
+    # Both jobs of the log waited 1 and 97 s.
+    assert told["waits"]["real"]["mean"] == 49.0
+    shown = " ".join(out.split())
+    assert "waits of the same 2 jobs" in shown
+    assert "real: they waited 49 1 97" in shown
+    assert "model: they would wait" in shown
+    assert "P: the root mean square difference of times in the system" in shown
     assert told["within_60s"] == 1.0
 
 

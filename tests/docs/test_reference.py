@@ -40,6 +40,7 @@ def first_cells(text: str) -> list[str]:
 @pytest.fixture(scope="module")
 def result():
     jobs = sojourn.lublin(300, 64, load=0.9, seed=3, estimates="tsafrir")
+    jobs = jobs.replace(wait=[0.0] * 300)
     return sojourn.simulate(jobs, 64, "easy", record=True)
 
 

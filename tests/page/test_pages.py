@@ -81,7 +81,7 @@ def test_a_page_of_a_run(run_folder):
     page = make_report(run_folder)
     words = read(page).words
     summary = json.loads((run_folder / "summary.json").read_text())
-    assert "How does easy serve the 3,000 jobs of easy.swf on 64 processors?" in words
+    assert "How would easy serve the 3,000 jobs of easy.swf on 64 processors?" in words
     answer = re.search(
         r"Jobs would wait ([\d.]+) (\w+) \(95 % interval ([\d.]+) to ([\d.]+) \w+[,)]", words
     )

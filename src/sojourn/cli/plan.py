@@ -171,9 +171,8 @@ def _show(found: Plan, told: dict[str, Any], step: int) -> None:
         ("jobs", f"{demand.jobs:,}, arrivals {dense}as in the log"),
         ("busy", f"{as_number(demand.busy)} processors on average; the widest job has "
          f"{demand.widest:,}"),
-        ("keeps up", f"{found.least_exponential:,} processors by theory (in order of arrival, "
-         f"exponential runtimes), {found.least_simulated:,} by simulating {found.policy} with a "
-         "queue that never empties"),
+        ("keeps up", f"{found.least_exponential:,} processors by theory (fcfs, exponential "
+         f"runtimes), {found.least_simulated:,} by simulating {found.policy} with a long queue"),
         ("first guess", f"{found.first_guess:,} processors by the theory of waits"),
     ]  # fmt: skip
     if found.step > step:
@@ -217,8 +216,8 @@ def _show(found: Plan, told: dict[str, Any], step: int) -> None:
         )
     console.print(table)
     notes = (
-        "wait: what jobs would wait, simulated; theory: what a queue in order of arrival with "
-        "exponential runtimes would give"
+        "wait: what jobs would wait, simulated; theory: what it expects of fcfs with exponential "
+        "runtimes"
     )
     console.print(Text(notes, style="dim"), soft_wrap=True)
     if found.recorded is not None:

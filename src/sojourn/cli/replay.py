@@ -9,7 +9,7 @@ import typer
 
 from ..errors import OptionError
 from ._options import AsJson
-from .adequacy import P_IN_WORDS, draw_streams, show_waits, waits_of
+from .adequacy import P_IN_WORDS, show_waits, waits_of
 
 if TYPE_CHECKING:
     from ..adequacy import Replay
@@ -135,6 +135,7 @@ def replay(
 
 def _write(done: Replay, told: dict[str, Any], out: Path) -> list[str]:
     from ..output import as_json, staged, write_rows
+    from .adequacy import draw_streams
 
     rows = done.rows()
     names = ["jobs.csv", "replay.json"]

@@ -142,7 +142,7 @@ def _show(found: Stability, told: dict[str, Any]) -> None:
     ]  # fmt: skip
     if abs(demand.dependence - 1) > _NOTABLE:
         way = "longer" if demand.dependence > 1 else "shorter"
-        told_by = f"processor time is {demand.dependence:.3g} times mean width x mean service time"
+        told_by = f"mean processor time is {demand.dependence:.3g} x mean width x mean service"
         rows.append(("dependence", f"{told_by}: wide jobs run {way}, which C does not know"))
     if found.unaccepted:
         rows.append(("left out", f"{found.unaccepted:,} jobs wider than the machine"))

@@ -62,10 +62,12 @@ def answer_run(run: Run, intervals: Mapping[str, Interval]) -> Answer:
     summary = run.summary
     more = []
     if "utilisation" in summary:
-        busy = f"{_valued('utilisation', summary['utilisation'], intervals)} of the machine is busy"
+        share = _valued("utilisation", summary["utilisation"], intervals)
+        busy, power, watts = f"{share} of the machine would be busy", "", ""
         bill = summary["energy"].get("total_kwh") if states_energy(summary) else None
-        power = f", and the energy is {_valued('energy_kwh', bill, intervals)}" if bill else ""
-        watts = f" ({assumed_watts(summary)})" if bill and assumed_watts(summary) else ""
+        if bill:
+            power = f", and the energy would be {_valued('energy_kwh', bill, intervals)}"
+            watts = f" ({assumed_watts(summary)})" if assumed_watts(summary) else ""
         more.append(f"{busy}{power}{watts}.")
     lost = [
         f"{plural(int(summary.get(key, 0)), 'job')} {words}"
@@ -79,7 +81,7 @@ def answer_run(run: Run, intervals: Mapping[str, Interval]) -> Answer:
         str(options.get("title") or f"{summary['policy']} on {_machine(run)}"),
         str(
             options.get("question")
-            or f"How does {summary['policy']} serve {_jobs_of(run)} on {_machine(run)}?"
+            or f"How would {summary['policy']} serve {_jobs_of(run)} on {_machine(run)}?"
         ),
         (
             _waits(summary["wait"], intervals),
@@ -285,8 +287,8 @@ def answer_comparison(comparison: Comparison, points: Points) -> Answer:
     sentences = _best_sentences(points)
     return Answer(
         f"{_several(comparison)} on {_machine(first)}",
-        f"Which of {listed(run.name for run in comparison.runs)} serves {_jobs_of(first)} best "
-        f"on {_machine(first)}?",
+        f"Which of {listed(run.name for run in comparison.runs)} would serve {_jobs_of(first)} "
+        f"best on {_machine(first)}?",
         (
             *(sentences or ["All runs are alike."]),
             *_recorded(comparison.runs),
