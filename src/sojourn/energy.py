@@ -236,6 +236,13 @@ class Energy:
             gone=((), ()) if self._absence is None else self._absence.steps(),
         )
 
+    @property
+    def peak(self) -> float:
+        """The most watts that the whole cluster draws."""
+        time, watts = self.steps
+        # What lasts no time, as from the last instant on, is not billed.
+        return float(watts[:-1][np.diff(time) > 0].max(initial=0.0))
+
     def bill(self, span: float) -> dict[str, Any]:
         """The bill of a run of `span` seconds; its price and its carbon, where these are given."""
         busy, idle = float(self.jobs.sum()), self.idle
@@ -246,7 +253,9 @@ class Energy:
             "total_joules": total,
             "total_kwh": total / _JOULES_PER_KWH,
             "mean_watts": total / span if span > 0 else float("nan"),
+            "power_peak": self.peak,
             "energy_delay": float(measures.energy_delay_product(total, span)),
+            "power_model": self._cluster.power_model,
         }
         if self._cluster.is_named:
             told["peas_kwh"] = float(self.peas.sum()) / _JOULES_PER_KWH

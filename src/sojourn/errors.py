@@ -17,10 +17,19 @@ Every message is one line: where, what is wrong, what to do.
 from __future__ import annotations
 
 from os import PathLike
+from typing import Any
 
 
 class SojournError(Exception):
     """Base of all errors raised on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are made anew from their message alone, which is not how these are made.
+        return _restored, (type(self), self.args), self.__dict__
+
+
+def _restored(kind: type[SojournError], arguments: tuple[Any, ...]) -> SojournError:
+    return kind.__new__(kind, *arguments)
 
 
 class InputError(SojournError):

@@ -65,6 +65,10 @@ class Options:
     warmup: int = 0
 
     def __post_init__(self) -> None:
+        for name in ("estimates", "reference_rate", "seed", "warmup"):
+            # Numbers of NumPy have no place in the summary's JSON.
+            if isinstance(number := getattr(self, name), np.generic):
+                object.__setattr__(self, name, number.item())
         if self.over_limit not in ("kill", "run"):
             raise OptionError(f"over_limit '{self.over_limit}': choose kill or run")
         if self.passes not in ("instant", "event"):

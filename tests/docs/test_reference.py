@@ -255,9 +255,9 @@ def test_own_policy_is_short_and_runs_at_compiled_speed(tmp_path):
     def best_time(policy) -> float:
         times = []
         for _ in range(4):
-            begun = time.perf_counter()
+            begun = time.process_time()
             sojourn.simulate(jobs, 256, policy)
-            times.append(time.perf_counter() - begun)
+            times.append(time.process_time() - begun)
         return min(times)
 
     # WFP3 reads the clock too. Plain Python would take hundreds of times as long.

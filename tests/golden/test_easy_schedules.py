@@ -46,6 +46,14 @@ def test_exact_estimates_every_start(data_dir, log):
     assert differing(jobs, result).tolist() == []
 
 
+@pytest.mark.parametrize("log", PROCS)
+def test_exact_estimates_from_the_file_itself(data_dir, log):
+    """The files are in the order of completion; sorting them takes the reference's ties."""
+    jobs = sojourn.read_swf(data_dir / "expected" / "easy" / f"{log}.{EXACT}.swf.gz")
+    result = sojourn.simulate(jobs, PROCS[log], "easy", estimates="exact")
+    assert differing(published(data_dir, log, EXACT), result).tolist() == []
+
+
 def test_exact_estimates_from_the_raw_log(data_dir):
     """The standard cleaning leaves the very jobs that the reference scheduled."""
     raw = sojourn.read_swf(data_dir / "swf" / "KTH-SP2-1996-2.swf.gz")

@@ -102,6 +102,14 @@ class Replay:
             return math.nan
         return float(np.mean(np.abs(self.adequacy.differences) <= _NEAR))
 
+    def refusals(self) -> dict[str, list[str]]:
+        """Return the jobs that were refused, by reason: "jobs ..." goes on with it."""
+        told: dict[str, list[str]] = {}
+        for label, why in zip(self.requests.label.tolist(), self.scheduled.why, strict=True):
+            if why:
+                told.setdefault(why, []).append(label)
+        return told
+
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per job that was not refused, with the columns `COLUMNS`."""
         told = self.scheduled
@@ -140,6 +148,7 @@ class Replay:
         return {
             "jobs": int(self.requests.submit.size),
             "refused": self.requests.label[self.scheduled.refused].tolist(),
+            "refused_why": self.refusals(),
             "never_started": int(np.count_nonzero(~np.isfinite(waits))),
             "wait_mean": float(known.mean()) if known.size else None,
             "by_backfill": int(np.count_nonzero(self.scheduled.by == LOOPS.index("backfill"))),
@@ -186,7 +195,8 @@ def replay(
     members : number of runs with other beginnings; by default 16, fewer for more than 4,000 jobs.
     format, timezone : of the log.
     seed : of the overheads, where they are random.
-    progress : called with (runs of the model done, runs) after each.
+    progress : called with (jobs that have left the model, jobs), over all its runs, from time to
+        time.
 
     Raises
     ------
@@ -214,9 +224,9 @@ def replay(
     for k in range(members):
         drawn = {} if is_log else _overheads(calibration, asked.submit.size, rng)
         pace = _pace(calibration, site, asked, k, is_log)
-        runs.append(schedule(site, table, asked, pace=pace, **drawn))
-        if progress is not None:
-            progress(k + 1, members)
+        report = _in_run(k, members, progress)
+        runs.append(schedule(site, table, asked, pace=pace, progress=report, **drawn))
+        report(asked.submit.size, asked.submit.size)
     if runs[0].refused.all():
         raise LogError(path, "no nodes suit any of its jobs; check the configuration's nodes")
     chosen, itself = _typical([run.end - asked.submit for run in runs])
@@ -248,6 +258,18 @@ def replay(
         calibration=calibration,
         not_modelled=site.not_modelled,
     )
+
+
+def _in_run(
+    k: int, runs: int, progress: Callable[[int, int], None] | None
+) -> Callable[[int, int], None]:
+    """What run `k` of several reports to."""
+
+    def report(left: int, jobs: int) -> None:
+        if progress is not None:
+            progress(k * jobs + left, runs * jobs)
+
+    return report
 
 
 def _changed(site: SlurmConf, changes: Mapping[str, str]) -> SlurmConf:
@@ -339,6 +361,6 @@ def _stream(asked: Requests, refused: NDArray[np.bool_], start: Floats, end: Flo
         end[kept] + asked.origin,
         label=asked.label[kept],
         nodes=asked.nodes[kept],
-        limit=60.0 * asked.limit[kept],
+        # Not the limits: they are the file's own, rounded and capped as the manager does.
         source="model of Slurm",
     )

@@ -98,6 +98,7 @@ class JobStream:
     @classmethod
     def of_jobs(cls, jobs: Jobs) -> JobStream:
         """Make a stream of jobs whose ``wait`` and ``runtime`` tell what became of them."""
+        jobs = jobs.sorted()
         known, ran = jobs.wait >= 0, jobs.runtime >= 0
         never = known & ((jobs.status == 5) & (jobs.runtime <= 0))
         waited = np.where(known, jobs.submit + jobs.wait, np.nan)

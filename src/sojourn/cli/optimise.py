@@ -95,6 +95,7 @@ def optimise(
     """
     from ..output import as_json, provenance
     from ..study import optimise as search
+    from ..study import read_scenario
 
     given = {
         "scenario": str(scenario), "vary": vary, "minimise": minimise, "maximise": maximise,
@@ -120,10 +121,14 @@ def optimise(
             progress=report.tell,
             origin=provenance("optimise", given),
         )
-    if json and front.points:
-        print(as_json(front.as_dict()))
-    elif front.points:
-        _show(front)
+    if front.points:
+        remarks = st.remarks_of(read_scenario(scenario), front.points[0].values)
+        if json:
+            print(as_json({**front.as_dict(), **remarks}))
+        else:
+            st.show_not_acted_on(remarks)
+            _show(front)
+            st.show_watts(remarks, [objective.measure for objective in front.objectives])
     if front.interrupted:
         st.end_interrupted(front.done, front.runs, out)
 

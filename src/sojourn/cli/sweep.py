@@ -126,10 +126,15 @@ def sweep(
         raise RunError(f"all {study.failed:,} runs failed; the first: {study.errors[0]}")
     if study.interrupted:
         st.end_interrupted(study.done + study.failed, len(study.plan), out)
+    base = study.plan.scenario
+    remarks = st.remarks_of(base, next(study.points(())).values)
     if json:
-        print(as_json(study.as_dict(shown, baseline)))
+        print(as_json({**study.as_dict(shown, baseline), **remarks}))
         return
-    _show(study, shown or [name for name in _SHOWN if name in study.measures], baseline, wanted)
+    st.show_not_acted_on(remarks)
+    usual = [name for name in st.stated(_SHOWN, base, study.plan.keys) if name in study.measures]
+    _show(study, shown or usual, baseline, wanted)
+    st.show_watts(remarks, shown or usual)
 
 
 def _grid(axes: list[str], sample: str | None, seed: int) -> Grid:

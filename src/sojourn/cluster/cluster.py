@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._html import html_table
 from ..errors import OptionError
-from .power import ConstantPower, Power
+from .power import AssumedPower, Power
 from .report import ClusterReport
 from .server import PROCESSORS, Node, Server
 
@@ -46,7 +46,8 @@ class Cluster:
     Parameters
     ----------
     procs : number of servers (processors).
-    power : watts of one server, busy and idle; of no effect where there are nodes.
+    power : watts of one server, busy and idle; of no effect where there are nodes. Default: watts
+        that are assumed, on which no energy is stated unless it is asked for.
     nodes : the machines, in the order in which first fit looks at them; empty if only counted.
     processor : what counts as a processor of a node: ``core``, ``chip`` or ``node``.
     reference_ops : operations per second of the processor on which the runtimes were recorded;
@@ -55,15 +56,14 @@ class Cluster:
     """
 
     procs: int
-    power: Power = field(default_factory=ConstantPower)
+    power: Power = field(default_factory=AssumedPower)
     nodes: tuple[Node, ...] = ()
     processor: str = "core"
     reference_ops: float | None = None
     report: ClusterReport | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.procs, bool) or int(self.procs) != self.procs or self.procs < 1:
-            raise OptionError(f"cluster: {self.procs} processors; give a whole number above 0")
+        object.__setattr__(self, "procs", _whole(self.procs))
         if self.procs > _MOST:
             raise OptionError(f"cluster: {self.procs} processors; at most {_MOST} can be counted")
         if self.processor not in PROCESSORS:
@@ -79,7 +79,7 @@ class Cluster:
     @classmethod
     def homogeneous(cls, procs: int, *, power: Power | None = None) -> Cluster:
         """Return a machine of `procs` equal processors."""
-        return cls(procs, power or ConstantPower())
+        return cls(procs, power or AssumedPower())
 
     @classmethod
     def of(
@@ -127,6 +127,12 @@ class Cluster:
     def is_named(self) -> bool:
         """Whether it has nodes with names, speeds and power curves of their own."""
         return bool(self.nodes)
+
+    @property
+    def power_model(self) -> str | None:
+        """What watts are assumed, in words; None where they were given or are those of nodes."""
+        assumed = not self.is_named and isinstance(self.power, AssumedPower)
+        return str(self.power) if assumed else None
 
     @cached_property
     def average_ops(self) -> float:
@@ -204,6 +210,17 @@ class Cluster:
         if not kept:
             raise OptionError(f"cluster: no node is left by the selection '{where or names}'")
         return self.with_nodes(kept)
+
+
+def _whole(procs: object) -> int:
+    """Return a number of processors as a plain int, whichever type of number it came as."""
+    try:
+        whole = 0 if isinstance(procs, (bool, str)) else int(procs)  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        whole = 0
+    if whole < 1 or whole != procs:
+        raise OptionError(f"cluster: {procs} processors; give a whole number above 0")
+    return int(whole)
 
 
 def _named(nodes: list[Node | Server]) -> list[Node]:

@@ -64,14 +64,20 @@ def _write_parquet(path: Path, rows: int, columns: Columns, words: Words) -> Non
     batches = _batches(rows, columns, words, gaps=False)
     first = next(batches)
     reals = [field.name for field in first.schema if pa.types.is_floating(field.type)]
-    with pq.ParquetWriter(
-        path,
-        first.schema,
-        compression="lz4",
-        use_dictionary=[field.name for field in first.schema if pa.types.is_dictionary(field.type)]
-        or False,
-        use_byte_stream_split=reals,
-    ) as writer:
+    # Arrow opens no file whose name is not text in UTF-8.
+    with (
+        open(path, "wb") as file,
+        pq.ParquetWriter(
+            file,
+            first.schema,
+            compression="lz4",
+            use_dictionary=[
+                field.name for field in first.schema if pa.types.is_dictionary(field.type)
+            ]
+            or False,
+            use_byte_stream_split=reals,
+        ) as writer,
+    ):
         writer.write_batch(first)
         for batch in batches:
             writer.write_batch(batch)

@@ -13,6 +13,7 @@ import numpy as np
 from .. import measures
 from ..errors import OptionError
 from ..result import WHO
+from ..workload._staging import interrupted
 from .subjects import Columns, Comparison, Run, Study
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def read_folder(folder: str | os.PathLike[str]) -> Run | Comparison | Study:
     path = Path(folder)
     if not path.is_dir():
         raise OptionError(f"{folder}: no such folder; give one that sweep, run or compare wrote")
+    _check_whole(path)
     if (path / _STUDY).is_file() or any((path / _RUNS).glob(_PARTS)):
         return _read_study(path)
     if (path / _SUMMARY).is_file():
@@ -46,6 +48,8 @@ def read_folder(folder: str | os.PathLike[str]) -> Run | Comparison | Study:
     if not listed:
         names = sorted(part.parent.name for part in path.glob(f"*/{_SUMMARY}"))
     if not names:
+        if interrupted(path):
+            raise OptionError(f"{folder}: the run for this folder was interrupted; run it again")
         raise OptionError(
             f"{folder}: neither a study nor a run (no {_STUDY}, {_RUNS} or {_SUMMARY}); "
             "give a folder that sweep, run, simulate or compare wrote"
@@ -54,6 +58,15 @@ def read_folder(folder: str | os.PathLike[str]) -> Run | Comparison | Study:
     if not listed:
         _check_alike(path, runs)
     return Comparison(path, runs, facts) if len(runs) > 1 else runs[0]
+
+
+def _check_whole(folder: Path) -> None:
+    """Raise OptionError for a folder of which a killed process has replaced a part."""
+    if interrupted(folder) == "placing":
+        raise OptionError(
+            f"{folder}: was interrupted while results were put in place, and holds only a part of "
+            "them; run it again"
+        )
 
 
 def _check_alike(folder: Path, runs: Sequence[Run]) -> None:
@@ -96,6 +109,7 @@ def _same_submits(one: Run, other: Run) -> bool:
 
 def read_run(folder: Path, name: str | None = None) -> Run:
     """Read one run; its name defaults to its policy."""
+    _check_whole(folder)
     summary = _read_json(folder / _SUMMARY)
     for key in ("procs", "policy", "wait"):
         if key not in summary:
@@ -154,13 +168,15 @@ def _read_table(folder: Path, stem: str) -> Columns | None:
             if suffix == "parquet":
                 import pyarrow.parquet as pq
 
-                table = pq.read_table(path)
+                with open(path, "rb") as file:
+                    table = pq.ParquetFile(file).read()
             else:
                 import pyarrow.csv as pc
 
                 # A user may be called 7, or nan.
                 names = pc.ConvertOptions(column_types=dict.fromkeys(WHO, pa.string()))
-                table = pc.read_csv(path, convert_options=names)
+                with open(path, "rb") as file:
+                    table = pc.read_csv(file, convert_options=names)
         except (OSError, pa.ArrowException) as error:
             reason = " ".join(str(error).split())
             raise OptionError(f"{path}: cannot be read ({reason}); run it again") from None

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from .._ledger import note_input
 from ._keys import is_score_file, number_or_text
 from ._sections import ScenarioKeys
 
@@ -148,6 +149,7 @@ def stamp_of(path: str | os.PathLike[str]) -> Stamp:
 
 def digest_of(path: str | os.PathLike[str]) -> str | None:
     """Return the SHA-256 of a file; None if it cannot be read."""
+    note_input(path)
     return _digest(stamp_of(path))
 
 

@@ -22,7 +22,6 @@ __all__ = [
     "header_fields",
     "local_clock",
     "offered_load",
-    "size_source",
 ]
 
 _QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
@@ -147,15 +146,6 @@ def _who(jobs: Jobs, column: str) -> dict[str, Any]:
     return {"count": len(names), "busiest": top}
 
 
-def size_source(jobs: Jobs) -> str:
-    """Return what tells the size of the machine: ``MaxProcs``, ``MaxNodes`` or ``widest job``."""
-    for key in ("MaxProcs", "MaxNodes"):
-        alone = jobs[:0].replace(header=[f"{key}: {jobs.header.get(key) or 0}"])
-        if alone.max_procs > 0:
-            return key
-    return "widest job"
-
-
 def _occupancy(jobs: Jobs, procs: int) -> dict[str, Any] | None:
     """Return `recorded_occupancy` with the date of its peak, if the log has a calendar."""
     found = recorded_occupancy(jobs, procs)
@@ -186,7 +176,7 @@ def facts(jobs: Jobs, procs: int | None = None) -> dict[str, Any]:
         Plain numbers, ready for JSON; times in seconds. ``load`` is that offered to the machine,
         ``occupancy`` what the log has recorded of it (see `recorded_occupancy`).
     """
-    size = jobs.max_procs if procs is None else procs
+    size, size_source = jobs.machine_size if procs is None else (procs, "given")
     submit = np.sort(jobs.submit)
     width = jobs.procs[jobs.procs > 0]
     count = max(len(jobs), 1)
@@ -195,7 +185,7 @@ def facts(jobs: Jobs, procs: int | None = None) -> dict[str, Any]:
     return {
         "jobs": len(jobs),
         "procs": size,
-        "size_source": size_source(jobs) if procs is None else "given",
+        "size_source": size_source,
         "wider_than_machine": int(np.count_nonzero(width > size)),
         "first_submit": float(submit[0]) if len(submit) else None,
         "last_submit": float(submit[-1]) if len(submit) else None,

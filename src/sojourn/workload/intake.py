@@ -13,13 +13,21 @@ from .clean import STANDARD, clean
 from .jobs import Jobs
 from .log import FORMATS, read_log
 
-__all__ = ["SIMULATED", "chosen_rules", "cleaned", "kind_of", "machine_size", "read_jobs"]
+__all__ = [
+    "SIMULATED",
+    "chosen_rules",
+    "cleaned",
+    "kind_of",
+    "machine_size",
+    "read_jobs",
+    "size_in_words",
+]
 
 SIMULATED = (
-    *("job", "submit", "runtime", "work", "procs", "estimate"),
-    *("user", "group", "account", "queue", "partition", "qos", "memory"),
+    *("job", "submit", "wait", "runtime", "work", "procs", "estimate"),
+    *("user", "group", "account", "queue", "partition", "qos", "memory", "gpus"),
 )
-"""What a run looks at; the other columns of a log only cost memory."""
+"""What a run and its summary look at; the other columns of a log only cost memory."""
 
 
 def kind_of(path: str | os.PathLike[str], format: str | None = None) -> str:
@@ -74,3 +82,19 @@ def machine_size(jobs: Jobs, procs: int | None, option: str) -> int:
     if told < 1:
         raise OptionError(f"{jobs.source}: no MaxProcs in its header; give {option}")
     return told
+
+
+def size_in_words(jobs: Jobs, procs: int | None, option: str = "--procs") -> str:
+    """Return what is taken for the size of the machine; nothing where it was given or MaxProcs.
+
+    Parameters
+    ----------
+    jobs : the log, whose header or widest job tells the size.
+    procs : processors that were given, if any.
+    option : that gives them.
+    """
+    size, told_by = jobs.machine_size
+    if procs is not None or told_by == "MaxProcs":
+        return ""
+    what = "the widest job" if told_by == "widest job" else f"{told_by} of its header"
+    return f"processors: {size:,}, {what}; the log does not say MaxProcs: give {option}"

@@ -125,11 +125,16 @@ def _column(name: str, values: ArrayLike, ids: Column | None) -> Column:
             job = row + 1 if ids is None or row >= ids.size else int(ids[row])
             raise JobError(job, name, f"{array[row]} is not a finite number; use -1 for unknown")
     if SCHEMA[name] == _FLOAT:
-        return np.ascontiguousarray(array, dtype=_FLOAT)
+        return _for_kernels(array.astype(_FLOAT, copy=False))
     integers = _integers(array)
     if integers is None:
         raise OptionError(f"column '{name}' must hold whole numbers that fit in 64 bits")
-    return np.ascontiguousarray(integers)
+    return _for_kernels(integers)
+
+
+def _for_kernels(array: Column) -> Column:
+    """Return an array as kernels take it: without gaps, and writable; itself if it is so."""
+    return np.require(array, requirements=["C", "A", "W"])
 
 
 def _distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -232,11 +237,16 @@ class Jobs:
     @property
     def max_procs(self) -> int:
         """Processors of the machine: MaxProcs, else MaxNodes of the header, else the widest job."""
+        return self.machine_size[0]
+
+    @property
+    def machine_size(self) -> tuple[int, str]:
+        """Processors of the machine, and what tells them: MaxProcs, MaxNodes or ``widest job``."""
         for key in ("MaxProcs", "MaxNodes"):
             digits = re.match(r"[0-9]{1,18}\b", self._header.get(key) or "")
             if digits and int(digits[0]) > 0:
-                return int(digits[0])
-        return int(self._columns["procs"].max(initial=0))
+                return int(digits[0]), key
+        return int(self._columns["procs"].max(initial=0)), "widest job"
 
     def labels(self, column: str) -> NDArray[np.str_]:
         """Return a column of users, queues and so on as names.
@@ -377,11 +387,15 @@ class Jobs:
         return twin
 
     def sorted(self) -> Jobs:
-        """Return the jobs by submit time; jobs submitted together stay in log order."""
+        """Return the jobs by submit time, then job number, then place in the log.
+
+        Jobs that are in the order of their submits already stay as they are: a log in order says
+        itself which of two jobs submitted together came first.
+        """
         submit = self._columns["submit"]
         if (submit[1:] >= submit[:-1]).all():
             return self
-        return self[np.argsort(submit, kind="stable")]
+        return self[np.lexsort((self._columns["job"], submit))]
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the stored columns as a data frame."""

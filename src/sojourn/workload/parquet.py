@@ -24,8 +24,9 @@ def write_parquet(jobs: Jobs, path: str | os.PathLike[str]) -> None:
 
     note = json.dumps({"header": list(jobs.header), "source": jobs.source})
     table = pa.table({name: jobs[name] for name in jobs.names})
-    with atomic_path(path) as temporary:
-        pq.write_table(table.replace_schema_metadata({_KEY: note.encode()}), temporary)
+    # Arrow opens no file whose name is not text in UTF-8.
+    with atomic_path(path) as temporary, open(temporary, "wb") as file:
+        pq.write_table(table.replace_schema_metadata({_KEY: note.encode()}), file)
 
 
 def read_parquet(path: str | os.PathLike[str], mapping: Mapping[str, str] | None = None) -> Jobs:

@@ -121,10 +121,12 @@ def _moment(used: dict[str, Any]) -> str:
 
 def _warnings(told: dict[str, Any]) -> list[str]:
     """Return what to know before the numbers are believed."""
-    if told["size_source"] == "widest job":
+    source = told["size_source"]
+    if source not in ("MaxProcs", "given"):
+        whose = "those of the widest job" if source == "widest job" else f"its {source}"
         return [
-            f"the header does not say MaxProcs: {told['procs']:,} processors are those of the "
-            "widest job; give --procs"
+            f"the header does not say MaxProcs: {told['procs']:,} processors are {whose}; "
+            "give --procs"
         ]
     used = told["occupancy"]
     if used is not None and used["overlap"]:

@@ -17,7 +17,7 @@ _PAPER = 112  # columns a table may take
 
 
 def new_console() -> Console:
-    console = Console(file=sys.stdout, highlight=False)
+    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
     # A table cut to a narrow terminal says less than one whose lines wrap.
     console.width = max(console.width, _PAPER)
     return console

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ..._ledger import note_input
 from ...errors import ClusterError
 
 __all__ = ["Line", "read_lines"]
@@ -70,6 +71,7 @@ def _lines(path: Path, follow: bool, depth: int) -> Iterator[Line]:
 
 
 def _text(path: Path) -> str:
+    note_input(path)
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except (OSError, ValueError) as error:

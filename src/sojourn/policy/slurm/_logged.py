@@ -28,15 +28,16 @@ def asked_in_accounting(
 ) -> tuple[list[Asked], list[str]]:
     told = read_accounting(path, format, timezone=timezone)
     more = _sacct_texts(path) if format == "sacct" else _jobcomp_texts(path)
-    jobs, unended, unknown = [], 0, 0
+    jobs, cancelled, unended, unknown = [], 0, 0, 0
     for k in range(len(told)):
         job = _accounted(told, k, more)
         if job.nodes <= 0 and job.cpus <= 0:
             unknown += 1
-        elif math.isnan(job.run) and math.isinf(job.cancel):
-            unended += 1
-        else:
-            jobs.append(job)
+            continue
+        jobs.append(job)
+        if math.isnan(job.run):
+            cancelled += math.isfinite(job.cancel)
+            unended += math.isinf(job.cancel)
     late = np.count_nonzero(told["eligible"] > told["submit"] + 1.0)
     said = [
         *(
@@ -44,10 +45,22 @@ def asked_in_accounting(
             if late
             else []
         ),
-        *([f"{unended} jobs have not ended: left out"] if unended else []),
+        *(
+            [
+                f"{cancelled} jobs were cancelled before they started: taken to wait until then, "
+                "and if the model starts one, to run until then or to its limit"
+            ]
+            if cancelled
+            else []
+        ),
+        *(
+            [f"{unended} jobs have not ended in the log: taken to run to their limits"]
+            if unended
+            else []
+        ),
         *([f"{unknown} jobs whose width is not told: left out"] if unknown else []),
     ]
-    if not jobs:
+    if not any(math.isfinite(job.run) for job in jobs):
         raise LogError(path, "holds no job that has ended; check that the log is complete")
     return jobs, said
 
@@ -79,7 +92,7 @@ def _accounted(told: Accounting, k: int, more: Mapping[int, Mapping[str, str]]) 
         partition=str(told["queue"][k]).partition(",")[0],
         user=str(told["user"][k]),
         account=text.get("account", ""),
-        cancel=end if math.isnan(start) else math.inf,
+        cancel=end if math.isnan(start) and not math.isnan(end) else math.inf,
     )
 
 
