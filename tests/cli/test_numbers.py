@@ -144,3 +144,25 @@ def test_what_is_taken_for_the_machine_is_said(run: Run, tmp_path: Path, verb: s
     told = run(verb, path, *extra)  # A machine is never guessed for a run.
     assert told.code == 2
     assert "give --procs" in told.err
+
+
+@pytest.mark.parametrize("watts", [None, (90.0, 40.0)])
+def test_the_overview_states_energy_where_watts_were_given(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, watts: tuple[float, float] | None
+) -> None:
+    import sojourn
+    from sojourn import report
+    from sojourn.cli._pictures import overview_of
+
+    drawn = []
+    monkeypatch.setattr(report, "overview", lambda *given, **more: drawn.append(given))
+    monkeypatch.setattr(report, "save", lambda figure, path: None)
+    jobs = sojourn.Jobs({"submit": [0, 5], "runtime": [10, 10], "procs": [3, 2]})
+    machine = 4
+    if watts is not None:
+        machine = sojourn.Cluster.homogeneous(4, power=sojourn.ConstantPower(*watts))
+    result = sojourn.simulate(jobs, machine, "fcfs", record=True)
+    overview_of(result)["overview.png"](tmp_path / "overview.png")
+    ((table, trajectory, _, title),) = drawn
+    assert ("energy" in table) == ("power" in trajectory) == (watts is not None)
+    assert title == "fcfs on 4 processors, simulated"

@@ -168,7 +168,7 @@ def test_every_discipline_takes_read_only_columns(policy: str) -> None:
         lambda jobs: capacity.stability(jobs, 8, batch=100, replications=2),
         lambda jobs: compare(jobs, 8, ["fcfs", "easy"]),
         lambda jobs: sojourn.apply_estimates(jobs, "tsafrir", seed=1),
-        lambda jobs: resample_blocks(jobs, "user", 1),
+        lambda jobs: resample_blocks(jobs, "jobs", 1),
         lambda jobs: adequacy.JobStream.of_jobs(jobs.replace(wait=np.zeros(300))),
         lambda jobs: sojourn.simulate(jobs, 8, price=0.1, carbon=100, record=True).summary[
             "energy"

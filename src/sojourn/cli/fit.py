@@ -196,6 +196,11 @@ def _show(told: dict[str, Any]) -> None:
             f"{test['size']:,}",
         )
     console.print(table)
+    notes = (
+        "+-: one standard error; p: how often a log that follows the model would be as far from it "
+        "(small: it does not follow); of: how many values were tested"
+    )
+    console.print(Text(notes, style="dim"), soft_wrap=True)
     show_warnings(console, told["warnings"])
     if not told["warnings"]:
         console.print(Text("\nnothing in the log speaks against the model", style="green"))

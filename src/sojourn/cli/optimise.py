@@ -162,7 +162,8 @@ def _show(front: Front) -> None:
     console.print(
         Text(
             f"\n{each if volume.n > 1 else ''}hypervolume {as_number(volume.estimate)}{ends} "
-            f"up to {corner}\n{front.evaluated:,} points in {front.runs:,} runs"
+            f"up to {corner} (what the front covers, in the product of the units; more is better)\n"
+            f"{front.evaluated:,} points in {front.runs:,} runs"
         ),
         soft_wrap=True,
     )

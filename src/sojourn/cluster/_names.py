@@ -24,7 +24,7 @@ _FAMILY = re.compile(
 )
 
 _LEGAL = re.compile(
-    r"[\s,]+(inc|incorporated|incoporated|corporation|corp|company|co|ltd|limited|sas|gmbh|ag)"
+    r"(?<![\s,])[\s,]++(inc|incorporated|incoporated|corporation|corp|company|co|ltd|limited|sas|gmbh|ag)"
     r"\.?(?=[\s,]|$)",
     re.IGNORECASE,
 )

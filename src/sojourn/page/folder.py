@@ -9,21 +9,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import measures
 from ..errors import OptionError
 from ..result import WHO
 from ..workload._staging import interrupted
+from .shape import (
+    COMPARISON,
+    FRONT,
+    STUDY,
+    SUMMARY,
+    Shape,
+    check_document,
+    check_jobs,
+    check_nodes,
+    check_schedule,
+    check_trajectory,
+)
 from .subjects import Columns, Comparison, Run, Study
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 __all__ = ["read_folder", "read_run"]
 
 _SUMMARY, _STUDY, _RUNS, _COMPARE = "summary.json", "study.json", "runs", "compare.json"
 _PARTS = "part-*.parquet"
-_NEEDED = ("job", "submit", "start", "end", "wait", "procs", "bounded_slowdown")
 
 
 def read_folder(folder: str | os.PathLike[str]) -> Run | Comparison | Study:
@@ -42,8 +55,8 @@ def read_folder(folder: str | os.PathLike[str]) -> Run | Comparison | Study:
         return _read_study(path)
     if (path / _SUMMARY).is_file():
         return read_run(path)
-    facts = _read_json(path / _COMPARE) if (path / _COMPARE).is_file() else {}
-    names = [str(name) for name in facts.get("folders", [])]
+    facts = _read_json(path / _COMPARE, COMPARISON)
+    names = list(facts.get("folders") or [])
     listed = bool(names)
     if not listed:
         names = sorted(part.parent.name for part in path.glob(f"*/{_SUMMARY}"))
@@ -110,32 +123,31 @@ def _same_submits(one: Run, other: Run) -> bool:
 def read_run(folder: Path, name: str | None = None) -> Run:
     """Read one run; its name defaults to its policy."""
     _check_whole(folder)
-    summary = _read_json(folder / _SUMMARY)
-    for key in ("procs", "policy", "wait"):
-        if key not in summary:
-            raise OptionError(f"{folder / _SUMMARY}, field '{key}': is missing; run it again")
-    jobs = _read_jobs(folder)
-    missing = [column for column in _NEEDED if column not in jobs]
-    if missing:
-        raise OptionError(f"{folder}: the job table has no column '{missing[0]}'; run it again")
-    return Run(
-        name if name is not None else str(summary["policy"]),
-        folder,
-        summary,
-        jobs,
-        _read_table(folder, "trajectory"),
-        _read_table(folder, "schedule"),
-        _read_table(folder, "nodes"),
-    )
-
-
-def _read_jobs(folder: Path) -> Columns:
-    found = _read_table(folder, "jobs")
-    if found is not None:
-        return found
-    log = folder / "jobs.swf"
-    if not log.is_file():
+    if not (folder / _SUMMARY).is_file():
+        raise OptionError(f"{folder / _SUMMARY}: no such file; run it again")
+    summary = _read_json(folder / _SUMMARY, SUMMARY)
+    path = _table_path(folder, "jobs")
+    if path is None and (folder / "jobs.swf").is_file():
+        path = folder / "jobs.swf"
+    if path is None:
         raise OptionError(f"{folder}: no job table (jobs.parquet, .csv or .swf); run it again")
+    jobs = _read_log(path) if path.suffix == ".swf" else _read_table(path)
+    check_jobs(path, jobs, summary)
+    found = {"jobs": jobs}
+    for table in ("trajectory", "nodes", "schedule"):
+        path = _table_path(folder, table)
+        if path is not None:
+            found[table] = columns = _read_table(path)
+            if table == "trajectory":
+                check_trajectory(path, columns)
+            elif table == "nodes":
+                check_nodes(path, columns, int(summary["procs"]))
+            else:
+                check_schedule(path, columns, jobs, found.get("nodes"))
+    return Run(name if name is not None else summary["policy"], folder, summary, **found)
+
+
+def _read_log(log: Path) -> Columns:
     from ..workload import read_swf
 
     jobs = read_swf(log)
@@ -156,32 +168,42 @@ def _read_jobs(folder: Path) -> Columns:
     }
 
 
-def _read_table(folder: Path, stem: str) -> Columns | None:
-    """Return the columns of a table of a run; None if it is not there."""
-    for suffix in ("parquet", "csv"):
-        path = folder / f"{stem}.{suffix}"
-        if not path.is_file():
-            continue
-        import pyarrow as pa
+def _table_path(folder: Path, stem: str) -> Path | None:
+    """Return where a table of a run is; None if it is not there."""
+    paths = (folder / f"{stem}.{suffix}" for suffix in ("parquet", "csv"))
+    return next((path for path in paths if path.is_file()), None)
 
-        try:
-            if suffix == "parquet":
-                import pyarrow.parquet as pq
 
-                with open(path, "rb") as file:
-                    table = pq.ParquetFile(file).read()
+def _read_table(path: Path) -> Columns:
+    """Return the columns of a table of a run."""
+    import pyarrow as pa
+    import pyarrow.csv as pc
+    import pyarrow.parquet as pq
+
+    try:
+        with open(path, "rb") as file:
+            if path.suffix == ".parquet":
+                table = pq.ParquetFile(file).read()
             else:
-                import pyarrow.csv as pc
-
                 # A user may be called 7, or nan.
-                names = pc.ConvertOptions(column_types=dict.fromkeys(WHO, pa.string()))
-                with open(path, "rb") as file:
-                    table = pc.read_csv(file, convert_options=names)
-        except (OSError, pa.ArrowException) as error:
-            reason = " ".join(str(error).split())
-            raise OptionError(f"{path}: cannot be read ({reason}); run it again") from None
-        return {name: np.asarray(table[name].to_numpy()) for name in table.column_names}
-    return None
+                texts = pc.ConvertOptions(column_types=dict.fromkeys(WHO, pa.string()))
+                table = pc.read_csv(file, convert_options=texts)
+        names = table.column_names
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise OptionError(f"{path}, column '{twice}': is there twice; run it again")
+        return {name: _as_array(table[name]) for name in names}
+    except (OSError, ValueError, pa.ArrowException) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise OptionError(f"{path}: cannot be read ({reason}); run it again") from None
+
+
+def _as_array(column: pa.ChunkedArray) -> NDArray[Any]:
+    import pyarrow as pa
+
+    # Of a column of empty fields a reader cannot know that they are numbers.
+    known = column.cast(pa.float64()) if pa.types.is_null(column.type) else column
+    return np.asarray(known.to_numpy())
 
 
 def _read_study(folder: Path) -> Study:
@@ -190,13 +212,13 @@ def _read_study(folder: Path) -> Study:
     from ..study.rows import ABOUT
     from ..study.store import read_runs
 
-    facts = _read_json(folder / _STUDY) if (folder / _STUDY).is_file() else {}
+    facts = _read_json(folder / _STUDY, STUDY)
     runs: pd.DataFrame = read_runs(folder).to_pandas()
     missing = [name for name in ("run_id", "replication", "status") if name not in runs]
     if missing:
         raise OptionError(f"{folder / _RUNS}: no column '{missing[0]}'; run the study again")
     names = [str(name) for name in runs.columns]
-    keys = tuple(str(key) for key in facts.get("keys", ()) if str(key) in names)
+    keys = tuple(key for key in facts.get("keys") or () if key in names)
     if not keys:
         # Without word of them: what stands between the name of a run and its replication.
         keys = tuple(names[names.index("run_id") + 1 : names.index("replication")])
@@ -212,7 +234,7 @@ def _read_study(folder: Path) -> Study:
         measures,
         facts,
         _read_text(folder / "scenario.toml"),
-        _read_json(folder / "front.json") if (folder / "front.json").is_file() else {},
+        _read_json(folder / "front.json", FRONT),
     )
 
 
@@ -223,12 +245,16 @@ def _read_text(path: Path) -> str:
         return ""
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path, shape: Shape) -> dict[str, Any]:
+    """Return a document, which has a shape; an empty one if it is not there."""
+    if not path.is_file():
+        return {}
     try:
         found = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OptionError(f"{path}: cannot be read as JSON ({reason}); run it again") from None
     if not isinstance(found, dict):
         raise OptionError(f"{path}: is not an object of JSON; run it again")
+    check_document(path, found, shape)
     return found

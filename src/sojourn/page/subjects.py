@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .. import measures
 from ..cost.clock import timestamp
 from ..errors import InputError
+from ..wattage import assumed_watts_of_study, study_asks
 from ..workload.classes import UNKNOWN
 
 if TYPE_CHECKING:
@@ -219,6 +220,16 @@ class Study:
             return tomllib.loads(self.scenario)
         except tomllib.TOMLDecodeError:
             return {}
+
+    @property
+    def assumed_watts(self) -> str:
+        """What watts its energies rest on if nobody gave any; else nothing."""
+        return assumed_watts_of_study(self.settings, self.keys) if self.scenario else ""
+
+    @property
+    def states_energy(self) -> bool:
+        """Whether its energies are shown without being what it is about."""
+        return not self.assumed_watts or study_asks(self.settings, self.keys)
 
     @property
     def is_resampled(self) -> bool:

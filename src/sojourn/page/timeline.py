@@ -20,6 +20,7 @@ from ..report.schedule import stretches_of
 from ..report.servers import assign_servers
 from ..report.style import duration
 from ..report.timeline import busy_path
+from ..wattage import states_energy
 from .aggregate import Blocks, aggregate_blocks, aggregate_path
 from .pack import Packer
 from .subjects import Run
@@ -209,7 +210,7 @@ def paths_of(run: Run) -> dict[str, Path]:
             "busy processors": busy_path(table),
             "jobs waiting": Path.of(table["time"], table["queued"]),
         }
-        if np.any(np.asarray(table["power"]) > 0):
+        if states_energy(run.summary) and np.any(np.asarray(table["power"]) > 0):
             paths["power"] = Path.of(table["time"], table["power"])
         return paths
     submit, start = (np.asarray(run.jobs[name], np.float64) for name in ("submit", "start"))

@@ -250,7 +250,11 @@ def _read(part: Path) -> pa.Table:
         raise OptionError(
             f"{part}: cannot be read ({reason}); remove it, and its runs are done again"
         ) from None
-    if not {"run_id", "status"} <= set(table.column_names):
+    names = table.column_names
+    if len(set(names)) < len(names) or not all(
+        name in names and pa.types.is_string(table.schema.field(name).type)
+        for name in ("run_id", "status")
+    ):
         raise OptionError(f"{part}: not the runs of a study; remove it or name another folder")
     return table
 

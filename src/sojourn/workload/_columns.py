@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError, OptionError
+from ._synonyms import synonym_of
 from .jobs import SCHEMA, check_names, did_you_mean
 
-__all__ = ["NEEDED", "WIDTHS", "assemble", "choose", "submits", "widths"]
+__all__ = ["INSTANTS", "NEEDED", "WIDTHS", "Choice", "assemble", "choose", "submits", "widths"]
 
 WIDTHS = ("requested", "allocated", "max")
 """The ways to take a job's width from its requested and allocated processors."""
@@ -24,37 +25,96 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 """What a table must have, and what may stand in for it."""
 
 
+Note = tuple[str, str, str, NDArray[np.bool_]]
+"""A rule, an action and what it is about, for each job whether it is touched."""
+
+INSTANTS = ("submit", "start", "end")
+"""Columns of a table that may hold dates; wait and runtime are told by the last two."""
+
+_CHOSEN = ("job", "submit", "interarrival", "start", "end")
+
+
+class Choice(NamedTuple):
+    """Which columns of a table are which of ours.
+
+    Parameters
+    ----------
+    columns : our name (or ``interarrival``, ``start``, ``end``) -> the table's.
+    mapped : those of ours that the caller named.
+    unused : the table's own columns that are left aside.
+    """
+
+    columns: dict[str, str]
+    mapped: frozenset[str]
+    unused: tuple[str, ...]
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether the caller named all that is needed."""
+        return _lacking(self.mapped) is None
+
+    @property
+    def told(self) -> list[str]:
+        """What was taken from a column of another name without being asked to."""
+        return [
+            f"{ours} from {theirs}"
+            for ours, theirs in self.columns.items()
+            if ours != theirs and ours not in self.mapped
+        ]
+
+
 def choose(
     available: Sequence[str],
     mapping: Mapping[str, str] | None,
     table: str,
     error: Callable[[str], InputError] = OptionError,
-) -> dict[str, str]:
+) -> Choice:
     """Return which column of a table is which of ours.
+
+    Columns that are called as ours, or as others call them, are taken by themselves, unless
+    `mapping` names all that is needed: then it alone counts.
 
     Parameters
     ----------
     available : the table's own column names.
-    mapping : our name -> the table's; None takes equal names and leaves the others aside.
+    mapping : our name -> the table's.
     table : what to call the table in a message.
     error : makes the error for what the table lacks, from its message.
     """
-    valid = [*SCHEMA, "interarrival"]
-    if mapping is None:
-        chosen = {name: name for name in valid if name in available}
-    else:
-        check_names(mapping, valid)
-        for ours, theirs in mapping.items():
-            if theirs not in available:
-                near = did_you_mean(theirs, available) or f"; it has: {_list(available)}"
-                raise error(f"{table} has no column '{theirs}' (for '{ours}'){near}")
-        chosen = dict(mapping)
+    valid = [*_CHOSEN, *(name for name in SCHEMA if name not in _CHOSEN)]
+    chosen = dict(mapping or {})
+    check_names(chosen, valid)
+    for ours, theirs in chosen.items():
+        if theirs not in available:
+            near = did_you_mean(theirs, available) or f"; it has: {_list(available)}"
+            raise error(f"{table} has no column '{theirs}' (for '{ours}'){near}")
+    for ours in valid:
+        if _lacking(mapping or {}) is None:
+            break
+        left = [name for name in available if name not in chosen.values()]
+        if ours not in chosen and (like := synonym_of(ours, left)) is not None:
+            chosen[ours] = like
+    for theirs in chosen.values():
+        if list(available).count(theirs) > 1:
+            raise error(f"{table} has several columns called '{theirs}'; keep one of them")
+    lacking = _lacking(chosen)
+    if lacking is not None:
+        left = [name for name in available if name not in chosen.values()]
+        near = did_you_mean(lacking, left) or f"; it has: {_list(available)}"
+        raise error(f"{table} has no column '{lacking}'; map one to it{near}")
+    ordered = {ours: chosen[ours] for ours in valid if ours in chosen}
+    unused = tuple(name for name in dict.fromkeys(available) if name not in ordered.values())
+    return Choice(ordered, frozenset(mapping or ()), unused)
+
+
+def _lacking(chosen: Collection[str]) -> str | None:
+    """Return what a table must have and does not, by our name."""
     for name, substitutes in NEEDED.items():
         if not any(candidate in chosen for candidate in (name, *substitutes)):
-            near = did_you_mean(name, [a for a in available if a not in chosen.values()])
-            near = near or f"; it has: {_list(available)}"
-            raise error(f"{table} has no column '{name}'; map one to it{near}")
-    return chosen
+            if name == "runtime" and "start" in chosen and "end" in chosen:
+                continue
+            return name
+    return None
 
 
 def submits(gaps: ArrayLike) -> NDArray[np.float64]:
@@ -87,8 +147,12 @@ def _list(names: Iterable[str]) -> str:
     return ", ".join(repr(name) for name in names)
 
 
-def assemble(columns: Mapping[str, ArrayLike]) -> dict[str, Any]:
-    """Return columns for `Jobs`: submit times from interarrivals, procs from either width."""
+def assemble(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
+    """Return columns for `Jobs`, with nan for what is not known, and what there is to say of them.
+
+    Submit times come from interarrivals, procs from either width, and wait and runtime from start
+    and end where no column of their own tells them.
+    """
     made: dict[str, Any] = dict(columns)
     gaps = made.pop("interarrival", None)
     if "submit" not in made:
@@ -96,4 +160,31 @@ def assemble(columns: Mapping[str, ArrayLike]) -> dict[str, Any]:
     if "procs" not in made:
         known = [np.asarray(made[name]) for name in ("requested", "allocated") if name in made]
         made["procs"] = widths(known[0], known[-1])
-    return made
+    count = len(made["submit"])
+    nothing = np.full(count, np.nan)
+    if "start" not in made and "end" not in made:
+        return made, []
+    has_both = "start" in made and "end" in made
+    start, end = made.pop("start", nothing), made.pop("end", nothing)
+    never = np.isnan(start) & ~np.isnan(end) & has_both
+    waited = np.where(never, end, start) - made["submit"]
+    ran = end - start
+    disordered = (waited < 0) | (ran < 0)
+    made["wait"] = _filled(made.get("wait", nothing), waited)
+    if "runtime" in made or "work" not in made:
+        made["runtime"] = _filled(made.get("runtime", nothing), ran)
+    return made, [
+        ("never-started", "keep", "an end but no start: no runtime, the wait is until then", never),
+        ("unfinished", "keep", "no end: still waiting or running", np.isnan(end) & has_both),
+        (
+            "disordered-times",
+            "repair",
+            "starts before its submit or ends before its start: wait or runtime unknown",
+            disordered,
+        ),
+    ]
+
+
+def _filled(given: Any, other: Any) -> Any:
+    """Return times, where they are not known those of another source, if these are known."""
+    return np.where(given >= 0, given, np.where(other >= 0, other, np.nan))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from ..errors import OptionError
-from ._columns import submits
 from .clean import clean as apply_rules
-from .csv import read_table
+from .csv import read_csv
 from .jobs import Jobs, did_you_mean
 
 __all__ = ["HPCWLD_RULES", "read_hpcwld"]
@@ -42,10 +41,9 @@ def read_hpcwld(
             f"cores '{cores}' is unknown{did_you_mean(cores, _CORES)}; use one of"
             f" {', '.join(_CORES)}"
         )
-    table = read_table(
+    jobs = read_csv(
         path,
         {"interarrival": "interarrival", "runtime": "service", "wait": "delays", "procs": cores},
+        sep=",",
     )
-    table["submit"] = submits(table.pop("interarrival"))
-    jobs = Jobs(table, source=str(path))
     return apply_rules(jobs, rules=HPCWLD_RULES) if clean else jobs

@@ -29,6 +29,9 @@ SIMULATED = (
 )
 """What a run and its summary look at; the other columns of a log only cost memory."""
 
+_ZONED = ("csv", "parquet", "sacct", "jobcomp", "pbs")
+"""Formats with dates that may name no time zone."""
+
 
 def kind_of(path: str | os.PathLike[str], format: str | None = None) -> str:
     """Return the format that is asked for, else the one that the file tells."""
@@ -45,6 +48,7 @@ def read_jobs(
     columns: Mapping[str, str] | Sequence[str] | None = None,
     strict: bool = False,
     width: str | None = None,
+    timezone: str | None = None,
 ) -> Jobs:
     """Read a log of any format, with those of the options that its reader has."""
     options: dict[str, Any] = {}
@@ -53,6 +57,8 @@ def read_jobs(
         options["mapping" if kind == "parquet" else "columns"] = columns
     if width is not None:
         options["width"] = width
+    if timezone is not None and kind in _ZONED:
+        options["timezone"] = timezone
     if strict and kind in ("swf", "sacct", "jobcomp", "pbs"):
         options["strict"] = True
     return read_log(path, format=format, **options)

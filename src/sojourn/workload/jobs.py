@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._html import html_table
 from ..errors import JobError, OptionError
+from ._arrays import for_kernels, plain
 from ._report import CleaningReport
 from .header import Header
 
@@ -110,14 +111,7 @@ def _integers(array: Column) -> Column | None:
 
 def _column(name: str, values: ArrayLike, ids: Column | None) -> Column:
     """Return one column in its own type, checked: one dimension, numbers, finite."""
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise OptionError(f"column '{name}' has {array.ndim} dimensions; give one value per job")
-    if array.dtype.kind not in "iubf":
-        try:
-            array = array.astype(_FLOAT)
-        except (TypeError, ValueError):
-            raise OptionError(f"column '{name}' holds values that are not numbers") from None
+    array = plain(name, values, MISSING)
     if array.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(array))
         if bad.size:
@@ -125,16 +119,11 @@ def _column(name: str, values: ArrayLike, ids: Column | None) -> Column:
             job = row + 1 if ids is None or row >= ids.size else int(ids[row])
             raise JobError(job, name, f"{array[row]} is not a finite number; use -1 for unknown")
     if SCHEMA[name] == _FLOAT:
-        return _for_kernels(array.astype(_FLOAT, copy=False))
+        return for_kernels(array.astype(_FLOAT, copy=False))
     integers = _integers(array)
     if integers is None:
         raise OptionError(f"column '{name}' must hold whole numbers that fit in 64 bits")
-    return _for_kernels(integers)
-
-
-def _for_kernels(array: Column) -> Column:
-    """Return an array as kernels take it: without gaps, and writable; itself if it is so."""
-    return np.require(array, requirements=["C", "A", "W"])
+    return for_kernels(integers)
 
 
 def _distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -404,19 +393,24 @@ class Jobs:
         return pd.DataFrame(self._columns)
 
     @classmethod
-    def from_pandas(cls, frame: pd.DataFrame, mapping: Mapping[str, str] | None = None) -> Jobs:
-        """Make jobs of a data frame.
+    def from_pandas(
+        cls,
+        frame: pd.DataFrame,
+        mapping: Mapping[str, str] | None = None,
+        *,
+        timezone: str = "UTC",
+    ) -> Jobs:
+        """Make jobs of a data frame, of pandas or of anything that gives its columns to Arrow.
 
         Parameters
         ----------
-        frame : one row per job.
-        mapping : our column name -> the frame's; by default equal names. ``interarrival`` may
-            stand for ``submit``, and ``requested`` or ``allocated`` for ``procs``.
+        frame : one row per job; columns of any type, and missing values are unknown.
+        mapping : our column name -> the frame's, as `columns` of `read_csv`.
+        timezone : of dates that name none, such as ``Europe/Moscow``.
         """
-        from ._columns import assemble, choose
+        from ._frames import jobs_of
 
-        chosen = choose([str(name) for name in frame.columns], mapping, "the frame")
-        return cls(assemble({ours: frame[theirs].to_numpy() for ours, theirs in chosen.items()}))
+        return jobs_of(frame, mapping, timezone)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the stored columns, header and source to a Parquet file."""
@@ -426,9 +420,13 @@ class Jobs:
 
     @classmethod
     def from_parquet(
-        cls, path: str | os.PathLike[str], mapping: Mapping[str, str] | None = None
+        cls,
+        path: str | os.PathLike[str],
+        mapping: Mapping[str, str] | None = None,
+        *,
+        timezone: str = "UTC",
     ) -> Jobs:
-        """Read a Parquet file; `mapping` as in `from_pandas`."""
+        """Read a Parquet file; `mapping` and `timezone` as in `from_pandas`."""
         from .parquet import read_parquet
 
-        return read_parquet(path, mapping)
+        return read_parquet(path, mapping, timezone=timezone)

@@ -6,10 +6,14 @@ import io
 import json
 import os
 from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
-from ..errors import InputError, LogError
-from ._columns import assemble, choose
+from ..errors import LogError
+from ._arrow import cells_of
+from ._columns import choose
 from ._files import atomic_path, read_bytes
+from ._sheet import Sheet, Unreadable, finished
 from .jobs import Jobs
 
 __all__ = ["read_parquet", "write_parquet"]
@@ -29,13 +33,23 @@ def write_parquet(jobs: Jobs, path: str | os.PathLike[str]) -> None:
         pq.write_table(table.replace_schema_metadata({_KEY: note.encode()}), file)
 
 
-def read_parquet(path: str | os.PathLike[str], mapping: Mapping[str, str] | None = None) -> Jobs:
+def read_parquet(
+    path: str | os.PathLike[str],
+    mapping: Mapping[str, str] | None = None,
+    *,
+    timezone: str = "UTC",
+) -> Jobs:
     """Read jobs from a Parquet file.
 
     Parameters
     ----------
     path : the file.
-    mapping : our column name -> the file's; by default equal names, others are left aside.
+    mapping : our column name -> the file's, as `columns` of `read_csv`.
+    timezone : of dates that name none, such as ``Europe/Moscow``.
+
+    Notes
+    -----
+    Dates, lengths of time and names are read as by `read_csv`, whichever type they have.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -47,17 +61,29 @@ def read_parquet(path: str | os.PathLike[str], mapping: Mapping[str, str] | None
     except (pa.ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0]
         raise LogError(path, f"is not a Parquet file ({reason}); check its format") from None
-    chosen = choose(names, mapping, "the file", lambda message: LogError(path, message))
+    choice = choose(names, mapping, "the file", lambda message: LogError(path, message))
     try:
-        table = file.read(columns=list(chosen.values()))
-        columns = {ours: table[theirs].to_numpy() for ours, theirs in chosen.items()}
-        note = json.loads((file.schema_arrow.metadata or {}).get(_KEY, b"{}"))
+        table = file.read(columns=list(choice.columns.values()))
+        note = _note(file.schema_arrow.metadata or {})
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise LogError(path, f"is damaged ({reason}); fetch the file again") from None
+    sheet = Sheet(choice, timezone)
     try:
-        return Jobs(
-            assemble(columns), header=note.get("header", ()), source=note.get("source") or str(path)
-        )
-    except InputError as error:
-        raise LogError(path, str(error)) from None
+        for ours, theirs in choice.columns.items():
+            sheet.add_from(ours, partial(cells_of, table[theirs]))
+    except Unreadable as error:
+        row = "" if error.row is None else f"row {error.row + 1}: "
+        raise LogError(path, row + error.problem, field=error.field) from None
+    return finished(sheet, path, source=note["source"] or str(path), header=note["header"])
+
+
+def _note(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
+    """Return the header and source that `write_parquet` left, or empty ones."""
+    note = json.loads(metadata.get(_KEY, b"{}"))
+    if not isinstance(note, dict):
+        raise ValueError("a note of sojourn that is none")
+    header, source = note.get("header") or [], note.get("source") or ""
+    if not (isinstance(header, list) and all(isinstance(line, str) for line in header)):
+        raise ValueError("a header that is no list of lines")
+    return {"header": header, "source": str(source)}

@@ -1,0 +1,353 @@
+"""Somebody's table on its way to jobs: the chosen columns, read by what they mean."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from datetime import tzinfo
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, LogError
+from . import _values as values
+from ._accounting import found
+from ._arrays import seconds, unix
+from ._columns import INSTANTS, Choice, assemble
+from ._names import numbered
+from ._report import CleaningReport, Finding
+from ._slurm_fields import kilobytes, zone_of
+from .jobs import MISSING, NAMED, SCHEMA, Jobs
+
+__all__ = ["Sheet", "Unreadable", "finished"]
+
+Floats = NDArray[np.float64]
+Raw = Sequence[str] | NDArray[Any]
+
+_SIZES = ("memory", "used_memory")
+_WORDS = (*NAMED, "status", *_SIZES)
+# Others keep lists of names, or names, in columns called like these.
+_MAY_BE_TEXT = ("job", "nodes", "gpus", "executable", "preceding")
+# A job without it has no place in the stream.
+_ALWAYS = ("submit", "interarrival")
+_SIZE = re.compile(r"\d{1,18}(\.\d{0,18})?\s?[kmgtp]i?b?[nc]?", re.IGNORECASE | re.ASCII)
+_A_SIZE = "an amount of memory such as 4G"
+_LISTED = 20
+_STEPS = (".batch", ".extern", ".interactive")
+
+
+class Unreadable(Exception):
+    """A value that its column cannot hold.
+
+    Parameters
+    ----------
+    row : its place among the values that were given, or None if the column as a whole is wrong.
+    field : our name of the column.
+    problem : what is wrong, and what to do.
+    """
+
+    def __init__(self, row: int | None, field: str, problem: str) -> None:
+        self.row, self.field, self.problem = row, field, problem
+        super().__init__(problem)
+
+
+class Sheet:
+    """The columns of a table, taken up part by part.
+
+    Parameters
+    ----------
+    choice : which column is which.
+    timezone : of dates that name none.
+    """
+
+    def __init__(self, choice: Choice, timezone: str = "UTC") -> None:
+        self.choice = choice
+        self._zone = zone_of(timezone)
+        self._parts: dict[str, list[NDArray[Any]]] = {ours: [] for ours in choice.columns}
+        self._dated: dict[str, bool] = {}
+        self._words: dict[str, dict[str, int]] = {}
+        self._seen: dict[str, dict[str, int]] = {}
+        self._aside: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return max((sum(map(len, parts)) for parts in self._parts.values()), default=0)
+
+    def add(self, ours: str, cells: Raw, zone: tzinfo | None = None) -> None:
+        """Take up the next values of one column: texts, or an array of NumPy.
+
+        Parameters
+        ----------
+        ours : the column, by our name.
+        cells : its values.
+        zone : on whose clock dates of NumPy are, if they tell it themselves.
+
+        Raises
+        ------
+        Unreadable
+            At the first value that the column cannot hold.
+        """
+        self.add_from(ours, lambda field: (cells, zone))
+
+    def add_from(self, ours: str, get: Callable[[str], tuple[Raw, tzinfo | None]]) -> None:
+        """Take up the next values of one column as `add` does, from a function of its name."""
+        if ours in self._aside:
+            return
+        cells: Raw = ()
+        try:
+            cells, zone = get(ours)
+            read = self._read(ours, cells, zone or self._zone)
+            if ours in _ALWAYS and (gaps := np.flatnonzero(np.isnan(read))).size:
+                _refuse(int(gaps[0]), ours, "nothing", values.DATE)
+            self._parts[ours].append(read)
+        except Unreadable as error:
+            if ours not in _MAY_BE_TEXT or ours in self.choice.mapped:
+                raise
+            if ours == "job" and not isinstance(cells, np.ndarray):
+                _refuse_steps(cells)
+            self._aside[ours] = error.problem
+
+    def _read(self, ours: str, cells: Raw, zone: tzinfo) -> NDArray[Any]:
+        if isinstance(cells, np.ndarray):
+            if cells.dtype.kind in "Mm":
+                return self._times(ours, cells, zone)
+            if cells.dtype.kind in "iufb":
+                return self._numbers(ours, cells)
+            cells = ["" if cell is None else str(cell) for cell in cells.tolist()]
+        if ours in _WORDS:
+            return self._coded(ours, cells)
+        if ours in INSTANTS:
+            return self._instants(ours, cells)
+        if not _is_real(ours):
+            return _parsed(ours, cells, values.whole, values.WHOLE)
+        return _parsed(ours, cells, values.span, values.SPAN)
+
+    def _numbers(self, ours: str, cells: NDArray[Any]) -> NDArray[Any]:
+        if ours in INSTANTS:
+            self._is_dated(ours, False)
+        if ours in _WORDS:
+            _finite(ours, cells)
+            unique, places = np.unique(cells, return_inverse=True)
+            return self._coded(ours, [_word(cell) for cell in unique.tolist()])[places]
+        if _is_real(ours):
+            return _finite(ours, cells)
+        if cells.dtype.kind == "f":
+            cells = np.where(np.isnan(cells), MISSING, _finite(ours, cells))
+            bad = np.flatnonzero((cells != np.trunc(cells)) | (np.abs(cells) >= 2.0**63))
+        else:
+            bad = np.flatnonzero(cells > np.iinfo(np.int64).max)
+        if bad.size:
+            _refuse(int(bad[0]), ours, str(cells[bad[0]]), values.WHOLE)
+        return cells.astype(np.int64)
+
+    def _times(self, ours: str, cells: NDArray[Any], zone: tzinfo) -> Floats:
+        dates = cells.dtype.kind == "M"
+        if not (ours in INSTANTS or (not dates and _is_real(ours))):
+            what = "dates" if dates else "lengths of time"
+            raise Unreadable(None, ours, f"holds {what}; map another column to it")
+        if ours in INSTANTS:
+            self._is_dated(ours, dates)
+        try:
+            return unix(cells, zone) if dates else seconds(cells)
+        except (ValueError, OverflowError) as error:
+            problem = f"holds times that no calendar has ({error}); correct them"
+            raise Unreadable(None, ours, problem) from None
+
+    def _coded(self, ours: str, words: Sequence[str]) -> NDArray[np.int64]:
+        codes = self._words.setdefault(ours, {})
+        seen = self._seen.setdefault(ours, {})
+        for row, word in enumerate(words):
+            if word in seen:
+                continue
+            # A name must fit into the line of a header that tells it.
+            plain = " ".join(word.split())
+            if ours in _SIZES and not (_SIZE.fullmatch(plain) or _is_number(plain)):
+                _refuse(row, ours, repr(word[:40]), _A_SIZE)
+            seen[word] = codes.setdefault(plain, len(codes))
+        return np.array([seen[word] for word in words], np.int64)
+
+    def _instants(self, ours: str, cells: Sequence[str]) -> Floats:
+        try:
+            read = np.array([values.number(cell) for cell in cells], np.float64)
+            dated = False
+        except ValueError:
+            read = self._dates(ours, cells)
+            dated = True
+        if not np.isnan(read).all():
+            self._is_dated(ours, dated)
+        return read
+
+    def _dates(self, ours: str, cells: Sequence[str]) -> Floats:
+        date = values.date(self._zone)
+        try:
+            return np.array([date(cell) for cell in cells], np.float64)
+        except (ValueError, OverflowError):
+            neither = [not _is_number(cell) and not _reads(date, cell) for cell in cells]
+        row = neither.index(True) if True in neither else [*map(_is_number, cells)].index(True)
+        _refuse(row, ours, repr(cells[row][:40]), values.DATE)
+
+    def _is_dated(self, ours: str, dated: bool) -> None:
+        if self._dated.setdefault(ours, dated) is not dated:
+            raise Unreadable(0, ours, "dates and numbers in one column; write all as dates")
+
+    def jobs(self, *, source: str = "", header: Sequence[str] = ()) -> Jobs:
+        """Return the jobs of all that was taken up."""
+        columns: dict[str, Any] = {
+            ours: np.concatenate(parts)
+            for ours, parts in self._parts.items()
+            if ours not in self._aside
+        }
+        lines = self._from_first_submit(columns)
+        findings = self._said()
+        columns, notes = assemble(columns)
+        for name in NAMED:
+            if name in columns:
+                numbers, told = _names(name, list(self._words[name]))
+                lines.extend(told)
+                columns[name] = numbers[columns[name]]
+        if "status" in columns:
+            states = np.array([values.status(word) for word in self._words["status"]])
+            columns["status"] = states[columns["status"]]
+        for name in _SIZES:
+            if name in columns:
+                columns[name] = self._sizes(name, columns)
+        for name, column in columns.items():
+            if SCHEMA[name].kind == "f":
+                columns[name] = np.where(np.isnan(column), float(MISSING), column)
+        jobs = Jobs(columns, header=[*header, *lines], source=source)
+        for rule, action, what, hit in notes:
+            findings += found(rule, action, what, jobs.job[hit])
+        return jobs.replace(report=CleaningReport(source, len(jobs), len(jobs), tuple(findings)))
+
+    def _from_first_submit(self, columns: dict[str, Any]) -> list[str]:
+        """Let dates count from the first submit; return the line of a header that tells it."""
+        kinds = {name: self._dated[name] for name in INSTANTS if name in self._dated}
+        for name, dated in kinds.items():
+            if dated is not kinds.get("submit", dated):
+                what = "dates" if dated else "numbers"
+                problem = f"holds {what}, and 'submit' does not; write both in the same way"
+                raise Unreadable(None, name, problem)
+        if not kinds.get("submit"):
+            for name in ("start", "end"):
+                if name in columns:  # -1 is unknown here, as everywhere.
+                    columns[name] = np.where(columns[name] < 0, np.nan, columns[name])
+            return []
+        origin = np.floor(columns["submit"].min())
+        for name in kinds:
+            columns[name] = columns[name] - origin
+        return [f"UnixStartTime: {int(origin)}"]
+
+    def _sizes(self, name: str, columns: dict[str, Any]) -> Floats:
+        """Return memory in KB per processor."""
+        theirs = self.choice.columns[name]
+        # Only a column called as ours is surely in our unit.
+        in_ours = theirs == name or name in self.choice.mapped
+        count = len(self._words[name])
+        plain, held = np.full(count, np.nan), np.full(count, np.nan)
+        per_node, per_proc = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+        for k, word in enumerate(self._words[name]):
+            if not _SIZE.fullmatch(word):
+                plain[k] = values.number(word) if in_ours else np.nan
+                continue
+            size = re.sub(r"[\si]", "", word.lower())
+            held[k] = kilobytes(size)
+            per_node[k], per_proc[k] = size.endswith("n"), size.endswith("c") or name != "memory"
+        code = columns[name]
+        nodes = columns.get("nodes", np.full(len(code), MISSING))
+        procs = np.where(columns["procs"] > 0, columns["procs"], np.nan)
+        shares = np.where(per_node[code], np.where(nodes > 0, nodes, np.nan), 1.0) / procs
+        known: Floats = held[code] * np.where(per_proc[code], 1.0, shares)
+        return np.where(np.isnan(held[code]), plain[code], known)
+
+    def _said(self) -> list[Finding]:
+        """What was taken from which column, where nobody named all of them, and what was not."""
+        choice = self.choice
+        taken = [part for part in choice.told if part.split(" from ")[0] not in self._aside]
+        unused = [choice.columns[name] for name in self._aside]
+        if not choice.is_mapped:
+            unused += choice.unused
+        parts = [", ".join(taken)] if taken else []
+        if unused:
+            more = f" and {len(unused) - _LISTED} more" if len(unused) > _LISTED else ""
+            shown = (" ".join(name.split())[:40] or "''" for name in unused[:_LISTED])
+            parts.append(f"not used: {', '.join(shown)}{more}")
+        if not parts:
+            return []
+        count = len(choice.columns) - len(self._aside)
+        return [Finding("columns", "keep", "; ".join(parts), count, unit="column")]
+
+
+def finished(sheet: Sheet, path: str | os.PathLike[str], **said: Any) -> Jobs:
+    """Return the jobs of a sheet that came from a file; `said` as in `Sheet.jobs`."""
+    try:
+        return sheet.jobs(**said)
+    except Unreadable as error:
+        raise LogError(path, error.problem, field=error.field) from None
+    except InputError as error:
+        raise LogError(path, str(error)) from None
+
+
+def _is_real(ours: str) -> bool:
+    """Whether a column holds real numbers; those that `SCHEMA` does not have are times."""
+    return ours not in SCHEMA or (SCHEMA[ours].kind == "f" and ours not in _SIZES)
+
+
+def _is_number(word: str) -> bool:
+    return _reads(values.number, word)
+
+
+def _reads(parse: Callable[[str], float], word: str) -> bool:
+    try:
+        parse(word)
+    except (ValueError, OverflowError):
+        return False
+    return True
+
+
+def _word(cell: float) -> str:
+    """Return a number as a table of text would have it."""
+    if cell != cell:
+        return ""
+    return str(int(cell) if cell == int(cell) else cell)
+
+
+def _finite(ours: str, cells: NDArray[Any]) -> Floats:
+    read: Floats = cells.astype(np.float64)
+    bad = np.flatnonzero(np.isinf(read))
+    if bad.size:
+        _refuse(int(bad[0]), ours, str(read[bad[0]]), values.NUMBER)
+    return read
+
+
+def _parsed(
+    ours: str, cells: Sequence[str], parse: Callable[[str], float], kind: str
+) -> NDArray[Any]:
+    dtype = np.int64 if parse is values.whole else np.float64
+    try:
+        return np.array([parse(cell) for cell in cells], dtype)
+    except (ValueError, OverflowError):
+        for row, cell in enumerate(cells):
+            try:
+                np.array(parse(cell), dtype)
+            except (ValueError, OverflowError):
+                _refuse(row, ours, repr(cell[:40]), kind)
+        raise
+
+
+def _refuse(row: int, ours: str, shown: str, kind: str) -> NoReturn:
+    raise Unreadable(row, ours, f"{shown} is not {kind}; correct it (-1 for unknown)")
+
+
+def _refuse_steps(cells: Sequence[str]) -> None:
+    for row, cell in enumerate(cells):
+        if cell.strip().endswith(_STEPS):
+            problem = f"{cell[:40]!r} is a step of a job; read the file in the format sacct"
+            raise Unreadable(row, "job", problem)
+
+
+def _names(column: str, words: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
+    try:
+        return np.array([values.whole(word) for word in words], np.int64), []
+    except (ValueError, OverflowError):
+        return numbered(column, ["" if values.is_unknown(word) else word for word in words])

@@ -1,0 +1,413 @@
+"""Tables of others: their names for columns, dates, lengths of time, states and amounts."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sojourn
+from sojourn.errors import InputError, LogError, OptionError
+from sojourn.workload import SCHEMA, Jobs, read_csv, read_log, read_parquet
+from sojourn.workload._synonyms import SYNONYMS, synonym_of
+from sojourn.workload.intake import read_jobs
+
+CENTRE = """\
+job_id,user,account,partition,qos,wallclock_req,nodes_req,processors_req,gpus_req,mem_req,\
+submit_time,start_time,end_time,run_time,state,name
+101,anna,phys,short,normal,1-00:00:00,1,36,0,90G,2021-03-01 10:00:00,2021-03-01 10:00:30,\
+2021-03-01 11:00:30,3600,COMPLETED,a job
+102,bo,chem,short,high,04:00:00,2,72,4,1000Mc,2021-03-01 10:00:10.5,2021-03-01 10:10:10.5,\
+2021-03-01 10:20:10.5,600,FAILED,"b, c"
+103,anna,phys,long,normal,UNLIMITED,1,1,,,2021-03-01 10:00:20,,2021-03-01 10:05:20,,\
+CANCELLED by 1001,
+"""
+
+
+def written(tmp_path, text: str, name: str = "t.csv"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def test_the_table_of_a_centre_is_read_without_an_option(tmp_path) -> None:
+    jobs = read_log(written(tmp_path, CENTRE))
+    assert jobs.job.tolist() == [101, 102, 103]
+    assert jobs.submit.tolist() == [0.0, 10.5, 20.0]
+    assert jobs.header.get("UnixStartTime") == "1614592800"
+    assert jobs.wait.tolist() == [30.0, 600.0, 300.0]
+    assert jobs.runtime.tolist() == [3600.0, 600.0, -1.0]
+    assert jobs.estimate.tolist() == [86400.0, 14400.0, -1.0]
+    assert jobs.procs.tolist() == jobs.requested.tolist() == [36, 72, 1]
+    assert jobs.nodes.tolist() == [1, 2, 1]
+    assert jobs.gpus.tolist() == [0, 4, -1]
+    assert jobs.memory.tolist() == [90 * 1024**2 / 36, 1000 * 1024, -1.0]
+    assert jobs.status.tolist() == [1, 0, 5]
+    for column, names in {
+        "user": ["anna", "bo", "anna"],
+        "account": ["phys", "chem", "phys"],
+        "partition": ["short", "short", "long"],
+        "qos": ["normal", "high", "normal"],
+    }.items():
+        assert jobs.labels(column).tolist() == names
+    said, never = jobs.report.findings
+    assert said.rule == "columns"
+    assert "submit from submit_time, start from start_time" in said.what
+    assert said.what.endswith("; not used: name")
+    assert (never.rule, never.count, never.first) == ("never-started", 1, (103,))
+    assert len(sojourn.simulate(jobs, 72).jobs) == 2
+
+
+def test_dates_in_a_time_zone_and_with_one(tmp_path) -> None:
+    text = "submit,start,end,procs\n{0},{0},2021-03-01T12:00:00Z,1\n"
+    local = written(tmp_path, text.format("2021-03-01T12:00:00"))
+    assert read_csv(local).runtime.tolist() == [0.0]
+    berlin = read_csv(local, timezone="Europe/Berlin")
+    assert berlin.runtime.tolist() == [3600.0]
+    assert berlin.header.get("UnixStartTime") == "1614596400"
+    moscow = read_csv(written(tmp_path, text.format("2021-03-01T12:00:00+03:00")))
+    assert moscow.runtime.tolist() == [3 * 3600.0]
+    with pytest.raises(OptionError, match="timezone 'Berlin' is unknown"):
+        read_csv(local, timezone="Berlin")
+    frame = pd.DataFrame({"submit": [dt.datetime(2021, 3, 1, 12)], "runtime": 5, "procs": 1})
+    assert Jobs.from_pandas(frame, timezone="Europe/Berlin").header == berlin.header
+    frame.to_parquet(tmp_path / "z.parquet")
+    zoned = read_log(tmp_path / "z.parquet", timezone="Europe/Berlin")
+    assert zoned.header == berlin.header
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "UTC"])
+def test_dates_of_numpy_are_those_of_text_over_a_year(tmp_path, zone: str) -> None:
+    stamps = pd.date_range("2021-01-01", "2022-01-01", freq="37min").to_numpy()
+    table = pd.DataFrame({"submit": stamps, "runtime": 1, "procs": 1})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    by_text = read_csv(tmp_path / "t.csv", timezone=zone)
+    by_type = Jobs.from_pandas(table, timezone=zone)
+    assert by_text.header == by_type.header
+    assert by_text.submit.tolist() == by_type.submit.tolist()
+
+
+@pytest.mark.parametrize(
+    ("written_as", "seconds"),
+    [
+        ("90", 90),
+        ("90.5", 90.5),
+        ("1-02:03:04", 93784),
+        ("02:03:04", 7384),
+        ("100:00:00", 360000),
+        ("1 day, 2:03:04", 93784),
+        ("0 days 01:02:03.500000", 3723.5),
+        ("01:07.402", 67.402),
+        ("90 min", 5400),
+        ("1.5h", 5400),
+        ("2 days", 172800),
+        ("", -1),
+        ("NaN", -1),
+        ("Unknown", -1),
+        ("-1", -1),
+    ],
+)
+def test_lengths_of_time(tmp_path, written_as: str, seconds: float) -> None:
+    path = written(tmp_path, f'submit,runtime,procs,estimate\n0,"{written_as}",1,UNLIMITED\n')
+    jobs = read_csv(path)
+    assert (jobs.runtime.tolist(), jobs.estimate.tolist()) == ([seconds], [-1])
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("runtime", "12:34", "'12:34' is not a number of seconds or a length of time such as"),
+        ("runtime", "90 parsecs", "'90 parsecs' is not"),
+        ("runtime", "1,024", "'1,024' is not a number"),
+        ("submit", "02/11/2021 10:00", "or a date such as 2021-02-11T22:36:19"),
+        ("submit", "2021-13-01", "'2021-13-01' is not"),
+        ("submit", "9" * 5000, "is not a number"),
+        ("runtime", "9" * 5000, "is not a number"),
+        ("procs", "9" * 5000, "is not a whole number"),
+        ("procs", "4 cores", "'4 cores' is not a whole number"),
+        ("memory", "1,024", "'1,024' is not an amount of memory such as 4G"),
+    ],
+)
+def test_values_that_are_none_are_one_clear_line(tmp_path, field, value, words) -> None:
+    good = {"submit": "0", "runtime": "1", "procs": "1", "memory": "4G"}
+    rows = [good, {**good, field: value}]
+    lines = ["submit,runtime,procs,memory"]
+    lines += [",".join(f'"{cell}"' for cell in row.values()) for row in rows]
+    with pytest.raises(LogError, match=words) as caught:
+        read_csv(written(tmp_path, "\n".join(lines)))
+    assert (caught.value.line, caught.value.field) == (3, field)
+    assert len(str(caught.value)) < 300
+
+
+def test_dates_and_numbers_do_not_mix(tmp_path) -> None:
+    mixed = "submit,runtime,procs\n2021-01-01,1,1\n5,1,1\n"
+    with pytest.raises(LogError, match="line 3, field 'submit': '5' is not"):
+        read_csv(written(tmp_path, mixed))
+    apart = "submit,start,end,procs\n2021-01-01,5,6,1\n"
+    with pytest.raises(LogError, match="'start': holds numbers, and 'submit' does not"):
+        read_csv(written(tmp_path, apart))
+
+
+def test_start_and_end_as_numbers(tmp_path) -> None:
+    text = "submit,start,end,cores\n10,15,40,2\n20,-1,30,2\n30,25,20,1\n40,,,1\n"
+    jobs = read_csv(written(tmp_path, text))
+    assert jobs.submit.tolist() == [10, 20, 30, 40]
+    assert jobs.wait.tolist() == [5, 10, -1, -1]
+    assert jobs.runtime.tolist() == [25, -1, -1, -1]
+    rules = {finding.rule: finding.first for finding in jobs.report.findings}
+    assert rules["never-started"] == (2,)
+    assert rules["disordered-times"] == (3,)
+    assert rules["unfinished"] == (4,)
+
+
+def test_wait_and_runtime_of_their_own_come_first(tmp_path) -> None:
+    text = "submit,start,end,wait,runtime,procs\n0,5,9,6,7,1\n0,5,9,,,1\n"
+    jobs = read_csv(written(tmp_path, text))
+    assert (jobs.wait.tolist(), jobs.runtime.tolist()) == ([6, 5], [7, 4])
+
+
+def test_a_mapping_that_is_not_complete_is_completed(tmp_path) -> None:
+    path = written(tmp_path, "Submit,Elapsed (s),width,User\n0,5,3,anna\n1,6,4,bo\n")
+    with pytest.raises(LogError, match="no column 'procs'; map one to it"):
+        read_csv(path)
+    jobs = read_csv(path, {"procs": "width"})
+    assert jobs.runtime.tolist() == [5, 6]
+    assert jobs.labels("user").tolist() == ["anna", "bo"]
+    whole = read_csv(path, {"procs": "width", "submit": "Submit", "runtime": "Elapsed (s)"})
+    assert "user" not in whole.names
+    assert whole.report.findings == ()
+
+
+def test_other_separators_are_seen(tmp_path) -> None:
+    for sep in ";\t|":
+        text = "submit,runtime,procs\n0,1,2\n".replace(",", sep)
+        assert read_csv(written(tmp_path, text)).procs.tolist() == [2]
+
+
+def test_text_where_others_keep_lists_does_not_refuse_a_table(tmp_path) -> None:
+    text = "job,submit,runtime,procs,nodes,executable,queue\n1_2,0,1,2,n[1-3],a.out,-1\n"
+    jobs = read_csv(written(tmp_path, text))
+    assert jobs.job.tolist() == [1]
+    assert jobs.names == ("job", "submit", "runtime", "queue", "procs")
+    assert "not used: job, executable, nodes" in jobs.report.lines()[1]
+    with pytest.raises(LogError, match="field 'nodes'"):
+        read_csv(tmp_path / "t.csv", {"nodes": "nodes"})
+
+
+def test_steps_are_sent_to_their_own_reader(tmp_path) -> None:
+    text = "JobID,Submit,Start,End,ReqCPUS\n7,{0},{0},{0},1\n7.batch,{0},{0},{0},1\n"
+    path = written(tmp_path, text.format("2021-03-01T12:00:00"))
+    with pytest.raises(LogError, match=r"line 3, field 'job': '7.batch' is a step"):
+        read_csv(path)
+
+
+def test_memory_without_a_unit_is_taken_in_ours_only(tmp_path) -> None:
+    text = "submit,runtime,procs,{}\n0,1,2,2048\n0,1,2,2M\n"
+    assert read_csv(written(tmp_path, text.format("memory"))).memory.tolist() == [2048, 1024]
+    assert read_csv(written(tmp_path, text.format("mem_req"))).memory.tolist() == [-1, 1024]
+
+
+def test_numbers_of_users_stay_and_names_are_numbered(tmp_path) -> None:
+    text = "submit,runtime,procs,user\n0,1,1,7\n0,1,1,-1\n0,1,1,{}\n"
+    assert read_csv(written(tmp_path, text.format("3.0"))).user.tolist() == [7, -1, 3]
+    named = read_csv(written(tmp_path, text.format('"an\nna"')))
+    assert named.user.tolist() == [1, -1, 2]
+    assert named.labels("user").tolist() == ["7", "", "an na"]
+
+
+def test_every_synonym_stands_for_one_column() -> None:
+    names = [name for group in SYNONYMS.values() for name in group]
+    assert len(names) == len(set(names))
+    ours = {name.replace("_", "") for name in (*SCHEMA, "start", "end", "interarrival")}
+    assert not ours & set(names)
+    assert set(SYNONYMS) <= {*SCHEMA, "start", "end"}
+    for name, group in SYNONYMS.items():
+        for other in group:
+            assert synonym_of(name, ["x", other.upper()]) == other.upper()
+
+
+UNITS = [
+    ("timestamp[ns]", pa.timestamp("ns"), 10**9),
+    ("timestamp[ms]", pa.timestamp("ms"), 10**3),
+    ("timestamp[s, tz]", pa.timestamp("s", "Europe/Moscow"), 1),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit"), [(k, u) for _, k, u in UNITS], ids=[n for n, *_ in UNITS]
+)
+def test_parquet_dates_and_durations_keep_their_units(tmp_path, kind, unit) -> None:
+    at = [1614592800, 1614592810]
+    table = pa.table(
+        {
+            "submit": pa.array([t * unit for t in at], kind),
+            "start": pa.array([(t + 810) * unit for t in at], kind),
+            "runtime": pa.array([3600 * 10**6, None], pa.duration("us")),
+            "procs": pa.array([4, None], pa.uint8()),
+            "user": pa.array(["anna", "bo"]).dictionary_encode(),
+            "estimate": pa.array([7200, 7200], pa.decimal128(10, 2)),
+        }
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    jobs = read_parquet(tmp_path / "t.parquet")
+    assert jobs.submit.tolist() == [0, 10]
+    assert jobs.wait.tolist() == [810, 810]
+    assert jobs.runtime.tolist() == [3600, -1]
+    assert jobs.procs.tolist() == [4, -1]
+    assert jobs.estimate.tolist() == [7200, 7200]
+    assert jobs.labels("user").tolist() == ["anna", "bo"]
+    assert jobs.header.get("UnixStartTime") == "1614592800"
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "words"),
+    [
+        ("procs", pa.array([dt.date(2021, 1, 1)] * 2), "'procs': holds dates"),
+        ("runtime", pa.array([dt.date(2021, 1, 1)] * 2), "'runtime': holds dates"),
+        ("runtime", pa.array([dt.time(1)] * 2), "'runtime': holds values of the type time"),
+        ("runtime", pa.array([[1], [2]]), "'runtime': holds values of the type list"),
+        ("submit", pa.array([1.0, None]), "'submit': row 2: nothing is not a number"),
+        ("runtime", pa.array([1.0, float("inf")]), "'runtime': row 2: inf is not a number"),
+        ("procs", pa.array([1, 2**64 - 1], pa.uint64()), "'procs': row 2: 18446744073709551615"),
+        ("procs", pa.array([1.5, 2.0]), "'procs': row 1: 1.5 is not a whole number"),
+        ("procs", pa.array(["1", "many"]), "'procs': row 2: 'many' is not a whole number"),
+    ],
+)
+def test_parquet_columns_that_do_not_fit_are_one_clear_line(tmp_path, column, values, words):
+    columns = {"submit": pa.array([0, 1]), "runtime": pa.array([1, 1]), "procs": pa.array([1, 1])}
+    pq.write_table(pa.table({**columns, column: values}), tmp_path / "t.parquet")
+    with pytest.raises(LogError, match=words) as caught:
+        read_parquet(tmp_path / "t.parquet")
+    assert str(caught.value).isprintable()
+
+
+def test_date32_is_a_day(tmp_path) -> None:
+    days = pa.array([dt.date(2021, 1, 1), dt.date(2021, 1, 3)])
+    table = pa.table({"submit": days, "runtime": [1, 1], "procs": [1, 1]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    assert read_parquet(tmp_path / "t.parquet").submit.tolist() == [0, 172800]
+
+
+def frame(**columns: object) -> pd.DataFrame:
+    return pd.DataFrame({"submit": [0, 5], "runtime": [10, 20], "procs": [1, 2], **columns})
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        *("int8", "uint8", "int32", "uint64", "float16", "float32", "float64", "Int64", "UInt8"),
+        *("Float32", "int64[pyarrow]", "double[pyarrow]", "object", "str", "category", "bool"),
+    ],
+)
+def test_any_type_of_number(dtype: str) -> None:
+    values = pd.Series([1, 0] if dtype == "bool" else [3, 4]).astype(dtype)
+    jobs = Jobs.from_pandas(frame(runtime=values, procs=values, user=values))
+    assert jobs.runtime.tolist() == jobs.procs.tolist() == jobs.user.tolist()
+    assert jobs.procs.tolist() == ([1, 0] if dtype == "bool" else [3, 4])
+    assert sojourn.simulate(jobs, 8, clean=()) if dtype != "bool" else True
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "int64[pyarrow]", "float64", "object"])
+def test_missing_values_are_unknown(dtype: str) -> None:
+    gaps = pd.Series([7, None], dtype=dtype)
+    jobs = Jobs.from_pandas(frame(estimate=gaps, requested=gaps, user=gaps))
+    assert jobs.estimate.tolist() == [7, -1]
+    assert jobs.requested.tolist() == [7, -1]
+    assert jobs.user.tolist() == [7, -1]
+
+
+@pytest.mark.parametrize("dtype", ["object", "str", "category", "string[pyarrow]"])
+@pytest.mark.parametrize("column", ["user", "group", "account", "queue", "partition", "qos"])
+def test_names_in_frames(dtype: str, column: str) -> None:
+    names = pd.Series(["anna", None]).astype(dtype)
+    jobs = Jobs.from_pandas(frame(**{column: names}))
+    assert jobs.labels(column).tolist() == ["anna", ""]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("arrow", [False, True])
+def test_times_in_frames(unit: str, arrow: bool) -> None:
+    submit = pd.Series(pd.to_datetime(["2021-03-01 10:00:00", "2021-03-01 10:01:00"]))
+    submit = submit.astype(f"datetime64[{unit}]")
+    runtime = pd.Series([pd.Timedelta("1h"), pd.NaT]).astype(f"timedelta64[{unit}]")
+    if arrow:
+        submit = submit.astype(pd.ArrowDtype(pa.timestamp(unit)))
+        runtime = runtime.astype(pd.ArrowDtype(pa.duration(unit)))
+    for dates in (submit, submit.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")):
+        jobs = Jobs.from_pandas(frame(submit=dates, runtime=runtime))
+        assert jobs.submit.tolist() == [0, 60]
+        assert jobs.runtime.tolist() == [3600, -1]
+        assert jobs.header.get("UnixStartTime") == "1614592800"
+
+
+def test_index_and_names_of_frames() -> None:
+    odd = frame().set_index(pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]))
+    assert Jobs.from_pandas(odd).submit.tolist() == [0, 5]
+    assert Jobs.from_pandas(frame()[::-1]).submit.tolist() == [5, 0]
+    twice = pd.concat([frame(), frame()[["runtime"]]], axis=1)
+    with pytest.raises(OptionError, match="several columns called 'runtime'; keep one"):
+        Jobs.from_pandas(twice)
+    levels = frame()
+    levels.columns = pd.MultiIndex.from_product([["x"], levels.columns])
+    with pytest.raises(OptionError, match="several levels; give it plain ones"):
+        Jobs.from_pandas(levels)
+    with pytest.raises(OptionError, match="a dict is no data frame"):
+        Jobs.from_pandas({"submit": [0]})
+    periods = frame(submit=pd.period_range("2021-01", periods=2, freq="M"))
+    with pytest.raises(OptionError, match="field 'submit': holds values of the type"):
+        Jobs.from_pandas(periods)
+    with pytest.raises(OptionError, match="field 'runtime', row 1: 'x' is not"):
+        Jobs.from_pandas(frame(runtime=[1, "x"]))
+
+
+def test_a_table_of_arrow_is_a_frame() -> None:
+    assert Jobs.from_pandas(pa.Table.from_pandas(frame())).submit.tolist() == [0, 5]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "float32"])
+def test_masked_values_are_unknown(dtype: str) -> None:
+    masked = np.ma.masked_array(np.array([7, 9], dtype), mask=[False, True])
+    jobs = Jobs({"submit": [0, 1], "runtime": masked, "procs": masked, "user": masked})
+    assert jobs.runtime.tolist() == jobs.procs.tolist() == jobs.user.tolist() == [7, -1]
+    jobs = jobs.replace(estimate=np.ma.masked_all(2))
+    assert jobs.estimate.tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (np.array(["2021-01-01"], "M8[s]"), "holds dates; .* use Jobs.from_pandas"),
+        (np.array([1], "m8[M]"), "no fixed length"),
+        (np.array([1j]), "not numbers"),
+        ([[1], [1, 2]], "one value per job"),
+        ([{}], "not numbers"),
+    ],
+)
+def test_columns_of_jobs_that_are_no_numbers(values, words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        Jobs({"submit": [0], "runtime": values, "procs": [1]})
+    assert str(caught.value).isprintable()
+
+
+def test_lengths_of_time_of_numpy_are_seconds() -> None:
+    spans = np.array([1500, 2500, "NaT"], "m8[ms]")
+    assert Jobs({"submit": [0] * 3, "runtime": spans, "procs": [1] * 3}).runtime.tolist() == [
+        1.5,
+        2.5,
+        -1,
+    ]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.swf"])
+def test_the_time_zone_reaches_readers_that_have_one(tmp_path, name: str) -> None:
+    lines = {
+        "t.csv": "submit,runtime,procs\n2021-03-01T12:00:00,1,1\n",
+        "t.swf": "1 0 -1 10 1 -1 -1 1 10 -1 1 1 1 -1 1 -1 -1 -1\n",
+    }
+    jobs = read_jobs(written(tmp_path, lines[name], name), timezone="Europe/Berlin")
+    expected = "1614596400" if name == "t.csv" else None
+    assert jobs.header.get("UnixStartTime") == expected
