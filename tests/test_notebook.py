@@ -92,7 +92,7 @@ def test_pictures_of_a_run(result, name):
 
 def test_a_run_on_one_page(result):
     figure = result.plot()
-    assert figure.get_suptitle() == "easy on 16 processors"
+    assert figure.get_suptitle() == "easy on 16 processors, simulated"
 
 
 def test_queue_is_the_same_recorded_or_not(jobs, result):

@@ -47,7 +47,7 @@ from ._streams import StreamError, drop, own_streams, visible
 __all__ = ["app", "main"]
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
-_OUTPUTS = ("--out", "-o", "--csv", "--save-scenario")
+_OUTPUTS = ("--out", "-o", "--csv", "--plot", "--save-scenario")
 
 app = typer.Typer(
     name="sojourn",

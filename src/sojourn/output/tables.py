@@ -78,6 +78,8 @@ def _write_parquet(path: Path, rows: int, columns: Columns, words: Words) -> Non
     batches = _batches(rows, columns, words, gaps=False)
     first = next(batches)
     reals = [field.name for field in first.schema if pa.types.is_floating(field.type)]
+    spelt = [field.name for field in first.schema if pa.types.is_dictionary(field.type)]
+    numbers = [name for name in first.schema.names if name not in spelt]
     # Arrow opens no file whose name is not text in UTF-8.
     with (
         open(path, "wb") as file,
@@ -85,10 +87,9 @@ def _write_parquet(path: Path, rows: int, columns: Columns, words: Words) -> Non
             file,
             first.schema,
             compression="lz4",
-            use_dictionary=[
-                field.name for field in first.schema if pa.types.is_dictionary(field.type)
-            ]
-            or False,
+            use_dictionary=spelt or False,
+            # Nobody looks for the least of names, and it takes longer than writing them.
+            write_statistics=numbers or False,
             use_byte_stream_split=reals,
         ) as writer,
     ):

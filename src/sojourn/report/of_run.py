@@ -43,15 +43,26 @@ class RunPlots:
         return f"<pictures of a run: plot(), {', '.join(f'plot.{name}()' for name in names)}>"
 
     def __call__(self, title: str = "", *, unix_start: float | None = None) -> Figure:
-        """Draw the run on one page: Gantt chart, busy processors, queue, waits."""
+        """Draw the run on one page: Gantt chart, busy processors, queue, waits.
+
+        Energy is stated only where watts were given, or where something asks for it.
+        """
+        from ..wattage import assumed_watts, states_energy
         from .page import overview
 
         result = self._result
+        jobs, trajectory = result.jobs, result.trajectory if result.options.record else None
+        heading = title or f"{result.policy} on {result.cluster.procs:,} processors, simulated"
+        if not states_energy(result.summary):
+            jobs = jobs.drop(columns="energy")
+            trajectory = None if trajectory is None else trajectory.drop(columns="power")
+        elif assumed_watts(result.summary) and not title:
+            heading = f"{heading}; {assumed_watts(result.summary)}"
         return overview(
-            result.jobs,
-            result.trajectory if result.options.record else None,
+            jobs,
+            trajectory,
             result.cluster.procs,
-            title or f"{result.policy} on {result.cluster.procs:,} processors",
+            heading,
             segments=result.segments if result.policy.preemptive else None,
             on_nodes=(result.allocations, result.nodes) if result.cluster.is_named else None,
             unix_start=unix_start,
