@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
@@ -210,9 +209,8 @@ class Jobs:
     def max_procs(self) -> int:
         """Processors of the machine: MaxProcs, else MaxNodes of the header, else the widest job."""
         for key in ("MaxProcs", "MaxNodes"):
-            digits = re.match(r"[0-9]{1,18}\b", self._header.get(key) or "")
-            if digits and int(digits[0]) > 0:
-                return int(digits[0])
+            if (size := self._header.count(key) or 0) > 0:
+                return size
         return int(self._columns["procs"].max(initial=0))
 
     def labels(self, column: str) -> NDArray[np.str_]:

@@ -12,13 +12,15 @@ from typing import Any
 from ..errors import LogError
 from ._arrow import cells_of
 from ._columns import choose
-from ._files import atomic_path, read_bytes
+from ._files import atomic_path, largest_log, read_bytes
 from ._sheet import Sheet, Unreadable, finished
 from .jobs import Jobs
 
 __all__ = ["read_parquet", "write_parquet"]
 
 _KEY = b"sojourn"
+_CELL = 8
+"""Bytes of a number; a few bytes of a file may stand for any number of equal ones."""
 
 
 def write_parquet(jobs: Jobs, path: str | os.PathLike[str]) -> None:
@@ -61,6 +63,9 @@ def read_parquet(
         reason = str(error).partition("\n")[0]
         raise LogError(path, f"is not a Parquet file ({reason}); check its format") from None
     choice = choose(names, mapping, "the file", lambda message: LogError(path, message))
+    if file.metadata.num_rows * len(choice.columns) * _CELL > largest_log():
+        rows = file.metadata.num_rows
+        raise LogError(path, f"holds {rows} rows, more than fit into memory; give a part of it")
     try:
         table = file.read(columns=list(choice.columns.values()))
         note = _note(file.schema_arrow.metadata or {})
