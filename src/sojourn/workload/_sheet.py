@@ -15,7 +15,7 @@ from ..errors import InputError, LogError
 from . import _values as values
 from ._accounting import found
 from ._arrays import seconds, unix
-from ._columns import INSTANTS, Choice, assemble
+from ._columns import INSTANTS, Choice, assemble, listed
 from ._names import numbered
 from ._report import CleaningReport, Finding
 from ._slurm_fields import kilobytes, zone_of
@@ -34,7 +34,6 @@ _MAY_BE_TEXT = ("job", "nodes", "gpus", "executable", "preceding")
 _ALWAYS = ("submit", "interarrival")
 _SIZE = re.compile(r"\d{1,18}(\.\d{0,18})?\s?[kmgtp]i?b?[nc]?", re.IGNORECASE | re.ASCII)
 _A_SIZE = "an amount of memory such as 4G"
-_LISTED = 20
 _STEPS = (".batch", ".extern", ".interactive")
 
 
@@ -263,15 +262,17 @@ class Sheet:
     def _said(self) -> list[Finding]:
         """What was taken from which column, where nobody named all of them, and what was not."""
         choice = self.choice
-        taken = [part for part in choice.told if part.split(" from ")[0] not in self._aside]
+        taken = [
+            f"{ours} from {_one_line(theirs[:40])}"
+            for ours, theirs in choice.guessed.items()
+            if ours not in self._aside
+        ]
         unused = [choice.columns[name] for name in self._aside]
         if not choice.is_mapped:
             unused += choice.unused
         parts = [", ".join(taken)] if taken else []
         if unused:
-            more = f" and {len(unused) - _LISTED} more" if len(unused) > _LISTED else ""
-            shown = (" ".join(name.split())[:40] or "''" for name in unused[:_LISTED])
-            parts.append(f"not used: {', '.join(shown)}{more}")
+            parts.append(f"not used: {listed(unused, _one_line)}")
         if not parts:
             return []
         count = len(choice.columns) - len(self._aside)
@@ -303,6 +304,11 @@ def _reads(parse: Callable[[str], float], word: str) -> bool:
     except (ValueError, OverflowError):
         return False
     return True
+
+
+def _one_line(name: str) -> str:
+    plain = " ".join(name.split())
+    return plain if plain and plain.isprintable() else repr(name)
 
 
 def _word(cell: float) -> str:

@@ -59,9 +59,10 @@ def read_parquet(
     try:
         file = pq.ParquetFile(io.BytesIO(data))
         names = file.schema_arrow.names
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise LogError(path, f"is not a Parquet file ({reason}); check its format") from None
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise LogError(
+            path, f"is not a Parquet file ({_reason(error)}); check its format"
+        ) from None
     choice = choose(names, mapping, "the file", lambda message: LogError(path, message))
     if file.metadata.num_rows * len(choice.columns) * _CELL > largest_log():
         rows = file.metadata.num_rows
@@ -70,8 +71,7 @@ def read_parquet(
         table = file.read(columns=list(choice.columns.values()))
         note = _note(file.schema_arrow.metadata or {})
     except (pa.ArrowException, OSError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
-        raise LogError(path, f"is damaged ({reason}); fetch the file again") from None
+        raise LogError(path, f"is damaged ({_reason(error)}); fetch the file again") from None
     sheet = Sheet(choice, timezone)
     try:
         for ours, theirs in choice.columns.items():
@@ -79,7 +79,15 @@ def read_parquet(
     except Unreadable as error:
         row = "" if error.row is None else f"row {error.row + 1}: "
         raise LogError(path, row + error.problem, field=error.field) from None
+    except (pa.ArrowException, ValueError) as error:
+        raise LogError(path, f"is damaged ({_reason(error)}); fetch the file again") from None
     return finished(sheet, path, source=note["source"] or str(path), header=note["header"])
+
+
+def _reason(error: Exception) -> str:
+    """Return the first line of a message; bytes of a damaged file in it are not shown."""
+    first = str(error).partition("\n")[0]
+    return "".join(char if char.isprintable() else "?" for char in first)[:200]
 
 
 def _note(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
