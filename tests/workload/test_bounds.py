@@ -43,8 +43,8 @@ def test_the_size_of_the_machine_is_read_as_a_whole(value: str, size: int) -> No
 
 def test_the_first_line_with_a_size_counts() -> None:
     header = Header(["MaxProcs: 1.5e3", "MaxNodes: 1,024"])
-    assert header.count("MaxProcs") is None
-    assert header.count("MaxNodes") == 1024
+    assert header.number("MaxProcs") is None
+    assert header.number("MaxNodes") == 1024
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bytes])

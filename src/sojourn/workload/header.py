@@ -44,12 +44,12 @@ class Header(tuple[str, ...]):
         """Return the value of the first line ``; key: value``."""
         return next(iter(self.get_all(key)), default)
 
-    def count(self, key: str) -> int | None:
+    def number(self, key: str) -> int | None:
         """Return the whole number that the first line ``; key: number`` begins with, if one does.
 
         Examples
         --------
-        >>> Header(["; MaxProcs: 1,024 (of 1,100)"]).count("MaxProcs")
+        >>> Header(["; MaxProcs: 1,024 (of 1,100)"]).number("MaxProcs")
         1024
         """
         match = _COUNT.match(self.get(key) or "")

@@ -209,7 +209,7 @@ class Jobs:
     def max_procs(self) -> int:
         """Processors of the machine: MaxProcs, else MaxNodes of the header, else the widest job."""
         for key in ("MaxProcs", "MaxNodes"):
-            if (size := self._header.count(key) or 0) > 0:
+            if (size := self._header.number(key) or 0) > 0:
                 return size
         return int(self._columns["procs"].max(initial=0))
 
