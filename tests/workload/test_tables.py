@@ -402,12 +402,11 @@ def test_lengths_of_time_of_numpy_are_seconds() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.swf"])
-def test_the_time_zone_reaches_readers_that_have_one(tmp_path, name: str) -> None:
-    lines = {
-        "t.csv": "submit,runtime,procs\n2021-03-01T12:00:00,1,1\n",
-        "t.swf": "1 0 -1 10 1 -1 -1 1 10 -1 1 1 1 -1 1 -1 -1 -1\n",
-    }
-    jobs = read_jobs(written(tmp_path, lines[name], name), timezone="Europe/Berlin")
-    expected = "1614596400" if name == "t.csv" else None
-    assert jobs.header.get("UnixStartTime") == expected
+def test_the_time_zone_reaches_tables(tmp_path) -> None:
+    path = written(tmp_path, "submit,runtime,procs\n2021-03-01T12:00:00,1,1\n")
+    jobs = read_jobs(path, timezone="Europe/Berlin")
+    assert jobs.header.get("UnixStartTime") == "1614596400"
+    assert jobs.header.get("TimeZoneString") == "Europe/Berlin"
+    assert read_jobs(path).header.get("TimeZoneString") is None
+    zoned = written(tmp_path, "submit,runtime,procs\n2021-03-01T12:00:00Z,1,1\n")
+    assert list(read_jobs(zoned).header) == ["; UnixStartTime: 1614600000"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from datetime import tzinfo
+from datetime import UTC, tzinfo
 from typing import Any, NoReturn
 
 import numpy as np
@@ -34,6 +34,7 @@ _MAY_BE_TEXT = ("job", "nodes", "gpus", "executable", "preceding")
 _ALWAYS = ("submit", "interarrival")
 _SIZE = re.compile(r"\d{1,18}(\.\d{0,18})?\s?[kmgtp]i?b?[nc]?", re.IGNORECASE | re.ASCII)
 _A_SIZE = "an amount of memory such as 4G"
+_NO_ZONE = "local time of the log, zone not given"
 _STEPS = (".batch", ".extern", ".interactive")
 
 
@@ -58,12 +59,14 @@ class Sheet:
     Parameters
     ----------
     choice : which column is which.
-    timezone : of dates that name none.
+    timezone : of dates that name none; None: not known, and they are taken as they stand.
     """
 
-    def __init__(self, choice: Choice, timezone: str = "UTC") -> None:
+    def __init__(self, choice: Choice, timezone: str | None = None) -> None:
         self.choice = choice
-        self._zone = zone_of(timezone)
+        self._timezone = timezone
+        self._zone = UTC if timezone is None else zone_of(timezone)
+        self._has_local = False
         self._parts: dict[str, list[NDArray[Any]]] = {ours: [] for ours in choice.columns}
         self._dated: dict[str, bool] = {}
         self._words: dict[str, dict[str, int]] = {}
@@ -96,7 +99,7 @@ class Sheet:
         cells: Raw = ()
         try:
             cells, zone = get(ours)
-            read = self._read(ours, cells, zone or self._zone)
+            read = self._read(ours, cells, zone)
             if ours in _ALWAYS and (gaps := np.flatnonzero(np.isnan(read))).size:
                 _refuse(int(gaps[0]), ours, "nothing", values.DATE)
             self._parts[ours].append(read)
@@ -107,7 +110,7 @@ class Sheet:
                 _refuse_steps(cells)
             self._aside[ours] = error.problem
 
-    def _read(self, ours: str, cells: Raw, zone: tzinfo) -> NDArray[Any]:
+    def _read(self, ours: str, cells: Raw, zone: tzinfo | None) -> NDArray[Any]:
         if isinstance(cells, np.ndarray):
             if cells.dtype.kind in "Mm":
                 return self._times(ours, cells, zone)
@@ -140,7 +143,7 @@ class Sheet:
             _refuse(int(bad[0]), ours, str(cells[bad[0]]), values.WHOLE)
         return cells.astype(np.int64)
 
-    def _times(self, ours: str, cells: NDArray[Any], zone: tzinfo) -> Floats:
+    def _times(self, ours: str, cells: NDArray[Any], zone: tzinfo | None) -> Floats:
         dates = cells.dtype.kind == "M"
         if not (ours in INSTANTS or (not dates and _is_real(ours))):
             what = "dates" if dates else "lengths of time"
@@ -148,7 +151,8 @@ class Sheet:
         if ours in INSTANTS:
             self._is_dated(ours, dates)
         try:
-            return unix(cells, zone) if dates else seconds(cells)
+            self._has_local |= dates and zone is None
+            return unix(cells, zone or self._zone) if dates else seconds(cells)
         except (ValueError, OverflowError) as error:
             problem = f"holds times that no calendar has ({error}); correct them"
             raise Unreadable(None, ours, problem) from None
@@ -179,6 +183,7 @@ class Sheet:
 
     def _dates(self, ours: str, cells: Sequence[str]) -> Floats:
         date = values.date(self._zone)
+        self._has_local |= any(map(values.is_local, cells))
         try:
             return np.array([date(cell) for cell in cells], np.float64)
         except (ValueError, OverflowError):
@@ -235,7 +240,11 @@ class Sheet:
         origin = np.floor(columns["submit"].min())
         for name in kinds:
             columns[name] = columns[name] - origin
-        return [f"UnixStartTime: {int(origin)}"]
+        lines = [f"UnixStartTime: {int(origin)}"]
+        if self._has_local:
+            named = self._timezone is not None
+            lines.append(f"TimeZoneString: {self._timezone}" if named else f"Clock: {_NO_ZONE}")
+        return lines
 
     def _sizes(self, name: str, columns: dict[str, Any]) -> Floats:
         """Return memory in KB per processor."""

@@ -342,7 +342,7 @@ class Jobs:
         frame: pd.DataFrame,
         mapping: Mapping[str, str] | None = None,
         *,
-        timezone: str = "UTC",
+        timezone: str | None = None,
     ) -> Jobs:
         """Make jobs of a data frame, of pandas or of anything that gives its columns to Arrow.
 
@@ -350,7 +350,7 @@ class Jobs:
         ----------
         frame : one row per job; columns of any type, and missing values are unknown.
         mapping : our column name -> the frame's, as `columns` of `read_csv`.
-        timezone : of dates that name none, such as ``Europe/Moscow``.
+        timezone : of dates that name none, such as ``Europe/Moscow``; None: as in UTC.
         """
         from ._frames import jobs_of
 
@@ -368,7 +368,7 @@ class Jobs:
         path: str | os.PathLike[str],
         mapping: Mapping[str, str] | None = None,
         *,
-        timezone: str = "UTC",
+        timezone: str | None = None,
     ) -> Jobs:
         """Read a Parquet file; `mapping` and `timezone` as in `from_pandas`."""
         from .parquet import read_parquet

@@ -38,7 +38,7 @@ def read_parquet(
     path: str | os.PathLike[str],
     mapping: Mapping[str, str] | None = None,
     *,
-    timezone: str = "UTC",
+    timezone: str | None = None,
 ) -> Jobs:
     """Read jobs from a Parquet file.
 
@@ -46,7 +46,7 @@ def read_parquet(
     ----------
     path : the file.
     mapping : our column name -> the file's, as `columns` of `read_csv`.
-    timezone : of dates that name none, such as ``Europe/Moscow``.
+    timezone : of dates that name none, such as ``Europe/Moscow``; None: as they stand, as in UTC.
 
     Notes
     -----
