@@ -13,6 +13,7 @@ import pytest
 
 from sojourn.errors import LogError, OptionError
 from sojourn.workload import Header, Jobs, read_csv, read_log, read_swf
+from sojourn.workload.facts import header_fields
 
 ROW = "1 0 -1 10 4 -1 -1 4 10 -1 1 1 1 -1 1 -1 -1 -1\n"
 
@@ -120,6 +121,23 @@ def test_names_of_thousands_of_digits_are_names(tmp_path) -> None:
     path.write_text(f"job,submit,runtime,procs,user\n{'9' * 5000},0,1,1,{'9' * 5000}\n")
     jobs = read_csv(path)
     assert (jobs.job.tolist(), jobs.user.tolist()) == ([1], [1])
+
+
+def test_long_lines_take_no_long_time(tmp_path) -> None:
+    """Blanks that one pattern looks at again and again would take minutes."""
+    blanks = " " * 120_000
+    began = time.process_time()
+    assert header_fields(Header([f"; Note: a{blanks}b"]))["Note"].endswith("b")
+    path = tmp_path / "a.csv"
+    path.write_text(
+        f"submit,runtime,procs,user,x{blanks}y\n0,1{blanks},1,a{blanks}b,1{blanks}days\n"
+    )
+    jobs = read_csv(path)
+    assert jobs.labels("user").tolist() == ["a b"]
+    path.write_text(f"submit,runtime,procs\n0,1{blanks}dayz,1\n")
+    with pytest.raises(LogError, match="field 'runtime'"):
+        read_csv(path)
+    assert time.process_time() - began < 10
 
 
 def test_reading_a_table_is_linear(tmp_path) -> None:

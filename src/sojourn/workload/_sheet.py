@@ -126,7 +126,7 @@ class Sheet:
         return _parsed(ours, cells, values.span, values.SPAN)
 
     def _numbers(self, ours: str, cells: NDArray[Any]) -> NDArray[Any]:
-        if ours in INSTANTS:
+        if ours in INSTANTS and not np.isnan(cells).all():
             self._is_dated(ours, False)
         if ours in _WORDS:
             _finite(ours, cells)
@@ -148,7 +148,7 @@ class Sheet:
         if not (ours in INSTANTS or (not dates and _is_real(ours))):
             what = "dates" if dates else "lengths of time"
             raise Unreadable(None, ours, f"holds {what}; map another column to it")
-        if ours in INSTANTS:
+        if ours in INSTANTS and not np.isnat(cells).all():
             self._is_dated(ours, dates)
         try:
             self._has_local |= dates and zone is None
@@ -232,7 +232,7 @@ class Sheet:
                 what = "dates" if dated else "numbers"
                 problem = f"holds {what}, and 'submit' does not; write both in the same way"
                 raise Unreadable(None, name, problem)
-        if not kinds.get("submit"):
+        if not kinds.get("submit"):  # Also where there is no job.
             for name in ("start", "end"):
                 if name in columns:  # -1 is unknown here, as everywhere.
                     columns[name] = np.where(columns[name] < 0, np.nan, columns[name])
