@@ -141,7 +141,7 @@ class Sheet:
             bad = np.flatnonzero(cells > np.iinfo(np.int64).max)
         if bad.size:
             _refuse(int(bad[0]), ours, str(cells[bad[0]]), values.WHOLE)
-        return cells.astype(np.int64)
+        return cells.astype(np.int64, copy=False)
 
     def _times(self, ours: str, cells: NDArray[Any], zone: tzinfo | None) -> Floats:
         dates = cells.dtype.kind == "M"
@@ -198,7 +198,7 @@ class Sheet:
     def jobs(self, *, source: str = "", header: Sequence[str] = ()) -> Jobs:
         """Return the jobs of all that was taken up."""
         columns: dict[str, Any] = {
-            ours: np.concatenate(parts)
+            ours: parts[0] if len(parts) == 1 else np.concatenate(parts)
             for ours, parts in self._parts.items()
             if ours not in self._aside
         }
@@ -217,7 +217,7 @@ class Sheet:
             if name in columns:
                 columns[name] = self._sizes(name, columns)
         for name, column in columns.items():
-            if SCHEMA[name].kind == "f":
+            if SCHEMA[name].kind == "f" and np.isnan(column).any():
                 columns[name] = np.where(np.isnan(column), float(MISSING), column)
         jobs = Jobs(columns, header=[*header, *lines], source=source)
         for rule, action, what, hit in notes:
@@ -328,7 +328,7 @@ def _word(cell: float) -> str:
 
 
 def _finite(ours: str, cells: NDArray[Any]) -> Floats:
-    read: Floats = cells.astype(np.float64)
+    read: Floats = cells.astype(np.float64, copy=False)
     bad = np.flatnonzero(np.isinf(read))
     if bad.size:
         _refuse(int(bad[0]), ours, str(read[bad[0]]), values.NUMBER)

@@ -145,8 +145,9 @@ class Jobs:
     Notes
     -----
     Shapes, types and finiteness are checked here; whether a job makes sense is the business of
-    `sojourn.workload.clean`. Arrays are not copied when they already have the right type:
-    treat the columns as read-only.
+    `sojourn.workload.clean`. Lengths of time of NumPy become seconds, and masked values unknown.
+    Arrays are not copied when they already have the right type, lie in one piece and are not
+    read-only, which kernels do not take: treat the columns as read-only all the same.
 
     Examples
     --------
