@@ -402,12 +402,40 @@ def test_lengths_of_time_of_numpy_are_seconds() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.swf"])
-def test_the_time_zone_reaches_readers_that_have_one(tmp_path, name: str) -> None:
-    lines = {
-        "t.csv": "submit,runtime,procs\n2021-03-01T12:00:00,1,1\n",
-        "t.swf": "1 0 -1 10 1 -1 -1 1 10 -1 1 1 1 -1 1 -1 -1 -1\n",
-    }
-    jobs = read_jobs(written(tmp_path, lines[name], name), timezone="Europe/Berlin")
-    expected = "1614596400" if name == "t.csv" else None
-    assert jobs.header.get("UnixStartTime") == expected
+def test_the_time_zone_reaches_tables(tmp_path) -> None:
+    path = written(tmp_path, "submit,runtime,procs\n2021-03-01T12:00:00,1,1\n")
+    jobs = read_jobs(path, timezone="Europe/Berlin")
+    assert jobs.header.get("UnixStartTime") == "1614596400"
+    assert jobs.header.get("TimeZoneString") == "Europe/Berlin"
+    assert read_jobs(path).header.get("TimeZoneString") is None
+    zoned = written(tmp_path, "submit,runtime,procs\n2021-03-01T12:00:00Z,1,1\n")
+    assert list(read_jobs(zoned).header) == ["; UnixStartTime: 1614600000"]
+
+
+def test_a_table_without_rows_has_no_jobs(tmp_path) -> None:
+    none = frame(submit=pd.to_datetime(["2021-01-01"] * 2), user=["a", "b"], state=["DONE"] * 2)[:0]
+    none.to_parquet(tmp_path / "t.parquet")
+    for jobs in (Jobs.from_pandas(none), read_parquet(tmp_path / "t.parquet")):
+        assert len(jobs) == 0
+        assert "user" in jobs.names
+
+
+def test_a_column_of_starts_that_is_empty(tmp_path) -> None:
+    stamps = pd.to_datetime(["2021-01-01", "2021-01-02"])
+    for empty in ([None, None], [np.nan, np.nan], [pd.NaT, pd.NaT]):
+        jobs = Jobs.from_pandas(frame(submit=stamps, start=empty, end=stamps))
+        assert jobs.submit.tolist() == [0, 86400]
+        assert jobs.wait.tolist() == [0, 0]
+        assert jobs.report.count("never-started") == 2
+
+
+def test_what_a_run_wrote_is_read_again(tmp_path) -> None:
+    jobs = Jobs({"submit": [0, 5, 6], "runtime": [10, 20, 30], "procs": [4, 4, 9]})
+    table = sojourn.simulate(jobs, 4).jobs
+    table.to_csv(tmp_path / "jobs.csv", index=False)
+    again = read_csv(tmp_path / "jobs.csv")
+    assert again.job.tolist() == [1, 2, 3]
+    assert again.submit.tolist() == [0, 5, 6]
+    assert again.wait.tolist() == [0, 5, -1]
+    assert again.runtime.tolist()[:2] == [10, 20]
+    assert again.procs.tolist() == [4, 4, 9]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,17 @@ from ..errors import InputError, OptionError
 from ._synonyms import synonym_of
 from .jobs import SCHEMA, check_names, did_you_mean
 
-__all__ = ["INSTANTS", "NEEDED", "WIDTHS", "Choice", "assemble", "choose", "submits", "widths"]
+__all__ = [
+    "INSTANTS",
+    "NEEDED",
+    "WIDTHS",
+    "Choice",
+    "assemble",
+    "choose",
+    "listed",
+    "submits",
+    "widths",
+]
 
 WIDTHS = ("requested", "allocated", "max")
 """The ways to take a job's width from its requested and allocated processors."""
@@ -31,6 +41,7 @@ Note = tuple[str, str, str, NDArray[np.bool_]]
 INSTANTS = ("submit", "start", "end")
 """Columns of a table that may hold dates; wait and runtime are told by the last two."""
 
+_LISTED, _LONGEST = 20, 40
 _CHOSEN = ("job", "submit", "interarrival", "start", "end")
 
 
@@ -54,13 +65,13 @@ class Choice(NamedTuple):
         return _lacking(self.mapped) is None
 
     @property
-    def told(self) -> list[str]:
+    def guessed(self) -> dict[str, str]:
         """What was taken from a column of another name without being asked to."""
-        return [
-            f"{ours} from {theirs}"
+        return {
+            ours: theirs
             for ours, theirs in self.columns.items()
             if ours != theirs and ours not in self.mapped
-        ]
+        }
 
 
 def choose(
@@ -86,7 +97,7 @@ def choose(
     check_names(chosen, valid)
     for ours, theirs in chosen.items():
         if theirs not in available:
-            near = did_you_mean(theirs, available) or f"; it has: {_list(available)}"
+            near = did_you_mean(theirs, available) or f"; it has: {listed(available)}"
             raise error(f"{table} has no column '{theirs}' (for '{ours}'){near}")
     for ours in valid:
         if _lacking(mapping or {}) is None:
@@ -100,7 +111,7 @@ def choose(
     lacking = _lacking(chosen)
     if lacking is not None:
         left = [name for name in available if name not in chosen.values()]
-        near = did_you_mean(lacking, left) or f"; it has: {_list(available)}"
+        near = did_you_mean(lacking, left) or f"; it has: {listed(available)}"
         raise error(f"{table} has no column '{lacking}'; map one to it{near}")
     ordered = {ours: chosen[ours] for ours in valid if ours in chosen}
     unused = tuple(name for name in dict.fromkeys(available) if name not in ordered.values())
@@ -137,14 +148,16 @@ def widths(
         return np.maximum(requested, allocated)
     if width not in WIDTHS:
         raise OptionError(
-            f"width '{width}' is unknown{did_you_mean(width, WIDTHS)}; use one of {_list(WIDTHS)}"
+            f"width '{width}' is unknown{did_you_mean(width, WIDTHS)}; use one of {listed(WIDTHS)}"
         )
     first, second = (requested, allocated) if width == "requested" else (allocated, requested)
     return np.where(first > 0, first, second)
 
 
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(repr(name) for name in names)
+def listed(names: Sequence[str], show: Callable[[str], str] = repr) -> str:
+    """Return names for a message: the first of many, and the beginnings of long ones."""
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(show(name[:_LONGEST]) for name in names[:_LISTED]) + more
 
 
 def assemble(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:

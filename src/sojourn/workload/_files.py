@@ -9,16 +9,40 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Protocol, cast
 
 from .._ledger import note_input
 from ..errors import LogError, OptionError
 from ._staging import staging
 
-__all__ = ["atomic_path", "open_atomic", "read_bytes", "read_text"]
+__all__ = ["atomic_path", "largest_log", "open_atomic", "read_bytes", "read_text"]
 
 _GZIP = b"\x1f\x8b"
 _XZ = b"\xfd7zXZ\x00"
+_CHUNK = 1 << 24
+_GIB = 1 << 30
+_LARGEST = "SOJOURN_LARGEST_LOG"
+_DEFAULT = "2"
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+def largest_log() -> int:
+    """Return how many bytes of a file are read at most, after unpacking.
+
+    Few bytes of an archive may stand for more than there is memory. The environment variable
+    ``SOJOURN_LARGEST_LOG``, in GiB, moves the bound.
+    """
+    text = os.environ.get(_LARGEST, "").strip() or _DEFAULT
+    try:
+        size = float(text) * _GIB
+        if 0 < size < float("inf"):
+            return int(size)
+    except ValueError:
+        pass
+    raise OptionError(f"{_LARGEST}='{text[:40]}': give a number of GiB above 0, such as {_DEFAULT}")
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -27,32 +51,54 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     Raises
     ------
     LogError
-        When the file is missing, unreadable, a directory, or a damaged archive.
+        When the file is missing, unreadable, a directory, a damaged archive, or larger than
+        `largest_log`.
     """
+    most = largest_log()
+    kind = ""
     try:
         with open(path, "rb") as file:
             note_input(path)
-            data = file.read()
+            first = file.peek(len(_XZ))
+            if first.startswith(_GZIP):
+                kind = "gzip"
+                with gzip.GzipFile(fileobj=file) as unpacked:
+                    return _bounded(path, unpacked, most)
+            if first.startswith(_XZ):
+                kind = "xz"
+                with lzma.LZMAFile(file) as plain:
+                    return _bounded(path, plain, most)
+            return _bounded(path, file, most)
     except FileNotFoundError:
         raise LogError(path, "no such file; check the path") from None
     except IsADirectoryError:
         raise LogError(path, "is a directory; name a file inside it") from None
     except PermissionError:
         raise LogError(path, "cannot be read; check the file's permissions") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise LogError(path, f"cannot be read ({reason}); check the path") from None
-    try:
-        if data.startswith(_GZIP):
-            return gzip.decompress(data)
-        if data.startswith(_XZ):
-            return lzma.decompress(data)
-    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-        kind = "gzip" if data.startswith(_GZIP) else "xz"
+    except MemoryError:
+        raise LogError(path, "does not fit into memory; give a part of it") from None
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise LogError(
             path, f"the {kind} archive is cut short or damaged ({error}); fetch the file again"
         ) from None
-    return data
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise LogError(path, f"cannot be read ({reason}); check the path") from None
+
+
+def _bounded(path: str | os.PathLike[str], file: _Readable, most: int) -> bytes:
+    parts: list[bytes] = []
+    left = most
+    while part := file.read(_CHUNK):
+        left -= len(part)
+        if left < 0:
+            raise LogError(
+                path,
+                f"holds more than {most / _GIB:g} GiB; give a part of it, or set {_LARGEST} to as"
+                " many GiB as there is memory for",
+            )
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def read_text(path: str | os.PathLike[str]) -> str:

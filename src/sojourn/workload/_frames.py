@@ -15,7 +15,7 @@ from .jobs import Jobs
 __all__ = ["jobs_of"]
 
 
-def jobs_of(frame: Any, mapping: Mapping[str, str] | None, timezone: str) -> Jobs:
+def jobs_of(frame: Any, mapping: Mapping[str, str] | None, timezone: str | None) -> Jobs:
     """Return the jobs of a data frame; see `Jobs.from_pandas`."""
     names, column = _columns(frame)
     choice = choose(names, mapping, "the frame")

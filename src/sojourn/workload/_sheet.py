@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from datetime import tzinfo
+from datetime import UTC, tzinfo
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..errors import InputError, LogError
 from . import _values as values
 from ._accounting import found
 from ._arrays import seconds, unix
-from ._columns import INSTANTS, Choice, assemble
+from ._columns import INSTANTS, Choice, assemble, listed
 from ._names import numbered
 from ._report import CleaningReport, Finding
 from ._slurm_fields import kilobytes, zone_of
@@ -34,7 +34,7 @@ _MAY_BE_TEXT = ("job", "nodes", "gpus", "executable", "preceding")
 _ALWAYS = ("submit", "interarrival")
 _SIZE = re.compile(r"\d{1,18}(\.\d{0,18})?\s?[kmgtp]i?b?[nc]?", re.IGNORECASE | re.ASCII)
 _A_SIZE = "an amount of memory such as 4G"
-_LISTED = 20
+_NO_ZONE = "local time of the log, zone not given"
 _STEPS = (".batch", ".extern", ".interactive")
 
 
@@ -59,12 +59,14 @@ class Sheet:
     Parameters
     ----------
     choice : which column is which.
-    timezone : of dates that name none.
+    timezone : of dates that name none; None: not known, and they are taken as they stand.
     """
 
-    def __init__(self, choice: Choice, timezone: str = "UTC") -> None:
+    def __init__(self, choice: Choice, timezone: str | None = None) -> None:
         self.choice = choice
-        self._zone = zone_of(timezone)
+        self._timezone = timezone
+        self._zone = UTC if timezone is None else zone_of(timezone)
+        self._has_local = False
         self._parts: dict[str, list[NDArray[Any]]] = {ours: [] for ours in choice.columns}
         self._dated: dict[str, bool] = {}
         self._words: dict[str, dict[str, int]] = {}
@@ -97,7 +99,7 @@ class Sheet:
         cells: Raw = ()
         try:
             cells, zone = get(ours)
-            read = self._read(ours, cells, zone or self._zone)
+            read = self._read(ours, cells, zone)
             if ours in _ALWAYS and (gaps := np.flatnonzero(np.isnan(read))).size:
                 _refuse(int(gaps[0]), ours, "nothing", values.DATE)
             self._parts[ours].append(read)
@@ -108,7 +110,7 @@ class Sheet:
                 _refuse_steps(cells)
             self._aside[ours] = error.problem
 
-    def _read(self, ours: str, cells: Raw, zone: tzinfo) -> NDArray[Any]:
+    def _read(self, ours: str, cells: Raw, zone: tzinfo | None) -> NDArray[Any]:
         if isinstance(cells, np.ndarray):
             if cells.dtype.kind in "Mm":
                 return self._times(ours, cells, zone)
@@ -124,7 +126,7 @@ class Sheet:
         return _parsed(ours, cells, values.span, values.SPAN)
 
     def _numbers(self, ours: str, cells: NDArray[Any]) -> NDArray[Any]:
-        if ours in INSTANTS:
+        if ours in INSTANTS and not np.isnan(cells).all():
             self._is_dated(ours, False)
         if ours in _WORDS:
             _finite(ours, cells)
@@ -139,17 +141,18 @@ class Sheet:
             bad = np.flatnonzero(cells > np.iinfo(np.int64).max)
         if bad.size:
             _refuse(int(bad[0]), ours, str(cells[bad[0]]), values.WHOLE)
-        return cells.astype(np.int64)
+        return cells.astype(np.int64, copy=False)
 
-    def _times(self, ours: str, cells: NDArray[Any], zone: tzinfo) -> Floats:
+    def _times(self, ours: str, cells: NDArray[Any], zone: tzinfo | None) -> Floats:
         dates = cells.dtype.kind == "M"
         if not (ours in INSTANTS or (not dates and _is_real(ours))):
             what = "dates" if dates else "lengths of time"
             raise Unreadable(None, ours, f"holds {what}; map another column to it")
-        if ours in INSTANTS:
+        if ours in INSTANTS and not np.isnat(cells).all():
             self._is_dated(ours, dates)
         try:
-            return unix(cells, zone) if dates else seconds(cells)
+            self._has_local |= dates and zone is None
+            return unix(cells, zone or self._zone) if dates else seconds(cells)
         except (ValueError, OverflowError) as error:
             problem = f"holds times that no calendar has ({error}); correct them"
             raise Unreadable(None, ours, problem) from None
@@ -180,6 +183,7 @@ class Sheet:
 
     def _dates(self, ours: str, cells: Sequence[str]) -> Floats:
         date = values.date(self._zone)
+        self._has_local |= any(map(values.is_local, cells))
         try:
             return np.array([date(cell) for cell in cells], np.float64)
         except (ValueError, OverflowError):
@@ -194,7 +198,7 @@ class Sheet:
     def jobs(self, *, source: str = "", header: Sequence[str] = ()) -> Jobs:
         """Return the jobs of all that was taken up."""
         columns: dict[str, Any] = {
-            ours: np.concatenate(parts)
+            ours: parts[0] if len(parts) == 1 else np.concatenate(parts)
             for ours, parts in self._parts.items()
             if ours not in self._aside
         }
@@ -213,7 +217,7 @@ class Sheet:
             if name in columns:
                 columns[name] = self._sizes(name, columns)
         for name, column in columns.items():
-            if SCHEMA[name].kind == "f":
+            if SCHEMA[name].kind == "f" and np.isnan(column).any():
                 columns[name] = np.where(np.isnan(column), float(MISSING), column)
         jobs = Jobs(columns, header=[*header, *lines], source=source)
         for rule, action, what, hit in notes:
@@ -228,7 +232,7 @@ class Sheet:
                 what = "dates" if dated else "numbers"
                 problem = f"holds {what}, and 'submit' does not; write both in the same way"
                 raise Unreadable(None, name, problem)
-        if not kinds.get("submit"):
+        if not kinds.get("submit"):  # Also where there is no job.
             for name in ("start", "end"):
                 if name in columns:  # -1 is unknown here, as everywhere.
                     columns[name] = np.where(columns[name] < 0, np.nan, columns[name])
@@ -236,7 +240,11 @@ class Sheet:
         origin = np.floor(columns["submit"].min())
         for name in kinds:
             columns[name] = columns[name] - origin
-        return [f"UnixStartTime: {int(origin)}"]
+        lines = [f"UnixStartTime: {int(origin)}"]
+        if self._has_local:
+            named = self._timezone is not None
+            lines.append(f"TimeZoneString: {self._timezone}" if named else f"Clock: {_NO_ZONE}")
+        return lines
 
     def _sizes(self, name: str, columns: dict[str, Any]) -> Floats:
         """Return memory in KB per processor."""
@@ -263,15 +271,17 @@ class Sheet:
     def _said(self) -> list[Finding]:
         """What was taken from which column, where nobody named all of them, and what was not."""
         choice = self.choice
-        taken = [part for part in choice.told if part.split(" from ")[0] not in self._aside]
+        taken = [
+            f"{ours} from {_one_line(theirs[:40])}"
+            for ours, theirs in choice.guessed.items()
+            if ours not in self._aside
+        ]
         unused = [choice.columns[name] for name in self._aside]
         if not choice.is_mapped:
             unused += choice.unused
         parts = [", ".join(taken)] if taken else []
         if unused:
-            more = f" and {len(unused) - _LISTED} more" if len(unused) > _LISTED else ""
-            shown = (" ".join(name.split())[:40] or "''" for name in unused[:_LISTED])
-            parts.append(f"not used: {', '.join(shown)}{more}")
+            parts.append(f"not used: {listed(unused, _one_line)}")
         if not parts:
             return []
         count = len(choice.columns) - len(self._aside)
@@ -305,6 +315,11 @@ def _reads(parse: Callable[[str], float], word: str) -> bool:
     return True
 
 
+def _one_line(name: str) -> str:
+    plain = " ".join(name.split())
+    return plain if plain and plain.isprintable() else repr(name)
+
+
 def _word(cell: float) -> str:
     """Return a number as a table of text would have it."""
     if cell != cell:
@@ -313,7 +328,7 @@ def _word(cell: float) -> str:
 
 
 def _finite(ours: str, cells: NDArray[Any]) -> Floats:
-    read: Floats = cells.astype(np.float64)
+    read: Floats = cells.astype(np.float64, copy=False)
     bad = np.flatnonzero(np.isinf(read))
     if bad.size:
         _refuse(int(bad[0]), ours, str(read[bad[0]]), values.NUMBER)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 
 __all__ = ["SYNONYMS", "synonym_of"]
@@ -65,6 +66,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Small letters and digits alone: ``Submit_Time``, ``submit time`` and ``SubmitTime`` are one."""
 
+_LONGEST = 80
 _SECONDS = re.compile(r"(?i)(_s|_secs?|_seconds|\s*[(\[](s|secs?|seconds)[)\]])$")
 
 
@@ -90,5 +92,8 @@ def synonym_of(ours: str, available: Sequence[str]) -> str | None:
     return next((plain[name] for name in wanted if name in plain), None)
 
 
+@lru_cache(maxsize=1 << 12)
 def _letters(name: str) -> str:
+    if len(name) > _LONGEST:  # No name that anybody gives to a column.
+        return name
     return re.sub(r"[\W_]", "", _SECONDS.sub("", name)).lower()

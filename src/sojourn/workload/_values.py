@@ -39,6 +39,7 @@ _STATES = {**ENDED, "COMPLETE": 1, "DONE": 1, "FINISHED": 1, "SUCCESS": 1, "EXIT
 _CLOCK = re.compile(
     r"(?:(\d{1,9})(?:-|\s+days?,?\s+))?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,2}(?:\.\d{0,18})?)", re.ASCII
 )
+_ZONED = re.compile(r"([zZ]|:\d\d(\.\d+)?[+-]\d\d(:?\d\d)?(:\d\d)?)\s*$", re.ASCII)
 _AMOUNT = re.compile(r"(\d{1,18}(?:\.\d{0,18})?)\s*([a-z]+)", re.ASCII)
 _UNITS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
@@ -126,6 +127,15 @@ def date(zone: tzinfo = UTC) -> Callable[[str], float]:
         return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()
 
     return read
+
+
+def is_local(token: str) -> bool:
+    """Whether a date names no time zone.
+
+    >>> is_local("2021-02-11 22:36"), is_local("2021-02-11T22:36Z"), is_local("Unknown")
+    (True, False, False)
+    """
+    return token.strip()[:4].isdecimal() and not _ZONED.search(token)
 
 
 def status(word: str) -> int:

@@ -27,7 +27,7 @@ def read_csv(
     columns: Mapping[str, str] | None = None,
     *,
     sep: str | None = None,
-    timezone: str = "UTC",
+    timezone: str | None = None,
 ) -> Jobs:
     """Read jobs from a table of comma-separated values.
 
@@ -39,7 +39,7 @@ def read_csv(
         and ``end``, for ``runtime``. What is needed and not named is looked for among columns
         called as ours, or as other tables call them (``submit_time``, ``ReqCPUS``, ...).
     sep : the separator, one character; by default the comma, or what else the first line has.
-    timezone : of dates that name none, such as ``Europe/Moscow``.
+    timezone : of dates that name none, such as ``Europe/Moscow``; None: as they stand, as in UTC.
 
     Returns
     -------

@@ -46,9 +46,9 @@ def header_fields(header: Header) -> dict[str, str]:
     """Return the lines ``; Key: value`` of a header; the first of those with the same key."""
     found: dict[str, str] = {}
     for line in header:
-        match = re.match(r";\s*([A-Za-z][A-Za-z0-9_]*)\s*:\s*(.+?)\s*$", line)
-        if match:
-            found.setdefault(match[1], match[2])
+        match = re.match(r";\s*([A-Za-z][A-Za-z0-9_]*)\s*:(.*)", line)
+        if match and match[2].strip():
+            found.setdefault(match[1], match[2].strip())
     return found
 
 

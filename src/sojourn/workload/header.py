@@ -7,6 +7,9 @@ from collections.abc import Iterable
 
 __all__ = ["Header"]
 
+# A whole number, with or without marks between thousands; nothing of a longer or a broken one.
+_COUNT = re.compile(r"(\d{1,18}|\d{1,3}(?:[,']\d{3}){1,5})(?:\.0*)?(?![,'.]?\w)", re.ASCII)
+
 
 class Header(tuple[str, ...]):
     """The comment lines of a log, in order and as written, each beginning with ``;``.
@@ -40,6 +43,17 @@ class Header(tuple[str, ...]):
     def get(self, key: str, default: str | None = None) -> str | None:
         """Return the value of the first line ``; key: value``."""
         return next(iter(self.get_all(key)), default)
+
+    def number(self, key: str) -> int | None:
+        """Return the whole number that the first line ``; key: number`` begins with, if one does.
+
+        Examples
+        --------
+        >>> Header(["; MaxProcs: 1,024 (of 1,100)"]).number("MaxProcs")
+        1024
+        """
+        match = _COUNT.match(self.get(key) or "")
+        return int(re.sub("[,']", "", match[1])) if match else None
 
     def names(self, key: str) -> dict[int, str]:
         """Return what numbers stand for: the lines ``; key: number name``, as in [swf].

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
@@ -163,8 +162,9 @@ class Jobs:
     Notes
     -----
     Shapes, types and finiteness are checked here; whether a job makes sense is the business of
-    `sojourn.workload.clean`. Arrays are not copied when they already have the right type:
-    treat the columns as read-only.
+    `sojourn.workload.clean`. Lengths of time of NumPy become seconds, and masked values unknown.
+    Arrays are not copied when they already have the right type, lie in one piece and are not
+    read-only, which kernels do not take: treat the columns as read-only all the same.
 
     Examples
     --------
@@ -232,9 +232,8 @@ class Jobs:
     def machine_size(self) -> tuple[int, str]:
         """Processors of the machine, and what tells them: MaxProcs, MaxNodes or ``widest job``."""
         for key in ("MaxProcs", "MaxNodes"):
-            digits = re.match(r"[0-9]{1,18}\b", self._header.get(key) or "")
-            if digits and int(digits[0]) > 0:
-                return int(digits[0]), key
+            if (size := self._header.number(key) or 0) > 0:
+                return size, key
         return int(self._columns["procs"].max(initial=0)), "widest job"
 
     def labels(self, column: str) -> NDArray[np.str_]:
@@ -398,7 +397,7 @@ class Jobs:
         frame: pd.DataFrame,
         mapping: Mapping[str, str] | None = None,
         *,
-        timezone: str = "UTC",
+        timezone: str | None = None,
     ) -> Jobs:
         """Make jobs of a data frame, of pandas or of anything that gives its columns to Arrow.
 
@@ -406,7 +405,7 @@ class Jobs:
         ----------
         frame : one row per job; columns of any type, and missing values are unknown.
         mapping : our column name -> the frame's, as `columns` of `read_csv`.
-        timezone : of dates that name none, such as ``Europe/Moscow``.
+        timezone : of dates that name none, such as ``Europe/Moscow``; None: as in UTC.
         """
         from ._frames import jobs_of
 
@@ -424,7 +423,7 @@ class Jobs:
         path: str | os.PathLike[str],
         mapping: Mapping[str, str] | None = None,
         *,
-        timezone: str = "UTC",
+        timezone: str | None = None,
     ) -> Jobs:
         """Read a Parquet file; `mapping` and `timezone` as in `from_pandas`."""
         from .parquet import read_parquet

@@ -12,13 +12,15 @@ from typing import Any
 from ..errors import LogError
 from ._arrow import cells_of
 from ._columns import choose
-from ._files import atomic_path, read_bytes
+from ._files import atomic_path, largest_log, read_bytes
 from ._sheet import Sheet, Unreadable, finished
 from .jobs import Jobs
 
 __all__ = ["read_parquet", "write_parquet"]
 
 _KEY = b"sojourn"
+_CELL = 8
+"""Bytes of a number; a few bytes of a file may stand for any number of equal ones."""
 
 
 def write_parquet(jobs: Jobs, path: str | os.PathLike[str]) -> None:
@@ -37,7 +39,7 @@ def read_parquet(
     path: str | os.PathLike[str],
     mapping: Mapping[str, str] | None = None,
     *,
-    timezone: str = "UTC",
+    timezone: str | None = None,
 ) -> Jobs:
     """Read jobs from a Parquet file.
 
@@ -45,7 +47,7 @@ def read_parquet(
     ----------
     path : the file.
     mapping : our column name -> the file's, as `columns` of `read_csv`.
-    timezone : of dates that name none, such as ``Europe/Moscow``.
+    timezone : of dates that name none, such as ``Europe/Moscow``; None: as they stand, as in UTC.
 
     Notes
     -----
@@ -58,16 +60,19 @@ def read_parquet(
     try:
         file = pq.ParquetFile(io.BytesIO(data))
         names = file.schema_arrow.names
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise LogError(path, f"is not a Parquet file ({reason}); check its format") from None
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise LogError(
+            path, f"is not a Parquet file ({_reason(error)}); check its format"
+        ) from None
     choice = choose(names, mapping, "the file", lambda message: LogError(path, message))
+    if file.metadata.num_rows * len(choice.columns) * _CELL > largest_log():
+        rows = file.metadata.num_rows
+        raise LogError(path, f"holds {rows} rows, more than fit into memory; give a part of it")
     try:
         table = file.read(columns=list(choice.columns.values()))
         note = _note(file.schema_arrow.metadata or {})
     except (pa.ArrowException, OSError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
-        raise LogError(path, f"is damaged ({reason}); fetch the file again") from None
+        raise LogError(path, f"is damaged ({_reason(error)}); fetch the file again") from None
     sheet = Sheet(choice, timezone)
     try:
         for ours, theirs in choice.columns.items():
@@ -75,7 +80,15 @@ def read_parquet(
     except Unreadable as error:
         row = "" if error.row is None else f"row {error.row + 1}: "
         raise LogError(path, row + error.problem, field=error.field) from None
+    except (pa.ArrowException, ValueError) as error:
+        raise LogError(path, f"is damaged ({_reason(error)}); fetch the file again") from None
     return finished(sheet, path, source=note["source"] or str(path), header=note["header"])
+
+
+def _reason(error: Exception) -> str:
+    """Return the first line of a message; bytes of a damaged file in it are not shown."""
+    first = str(error).partition("\n")[0]
+    return "".join(char if char.isprintable() else "?" for char in first)[:200]
 
 
 def _note(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:

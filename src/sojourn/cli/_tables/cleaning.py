@@ -21,7 +21,8 @@ def show_report(report: dict[str, Any]) -> None:
         count, unit = finding["count"], finding["unit"]
         plural = "" if count == 1 else "s"
         more = ", ..." if count > len(finding["first"]) else ""
-        first = f" (first: {unit} {', '.join(map(str, finding['first']))}{more})"
+        listed = ", ".join(map(str, finding["first"]))
+        first = f" (first: {unit} {listed}{more})" if listed else ""
         line = f"  {finding['action']} {finding['rule']}: {count:,} {unit}{plural}, "
         console.print(Text(line + finding["what"] + first), style="yellow")
     console.print()
