@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from ..policy.slurm import (
     read_slurm_conf,
     schedule,
 )
+from ..policy.slurm.refusals import refusals
 from ..policy.slurm.requests import kind_of
 from ..policy.slurm.scheduling import PARAMETERS, UNMODELLED
 from ..workload._slurm_fields import fold_nodes
@@ -81,6 +82,7 @@ class Replay:
     members : number of these runs.
     calibration : where the controller's pace came from.
     not_modelled : what of the configuration has no effect here, with reasons.
+    refusals : why jobs were refused, with how many each.
     """
 
     requests: Requests
@@ -94,6 +96,7 @@ class Replay:
     members: int
     calibration: Calibration
     not_modelled: tuple[str, ...]
+    refusals: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def near(self) -> float:
@@ -140,6 +143,7 @@ class Replay:
         return {
             "jobs": int(self.requests.submit.size),
             "refused": self.requests.label[self.scheduled.refused].tolist(),
+            "refused_because": dict(self.refusals),
             "never_started": int(np.count_nonzero(~np.isfinite(waits))),
             "wait_mean": float(known.mean()) if known.size else None,
             "by_backfill": int(np.count_nonzero(self.scheduled.by == LOOPS.index("backfill"))),
@@ -163,9 +167,9 @@ def replay(
     calibration: Calibration = CALIBRATED,
     members: int | None = None,
     format: str | None = None,
-    timezone: str = "UTC",
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    **reading: Any,
 ) -> Replay:
     """Send a log or stream through the model of Slurm.
 
@@ -184,9 +188,11 @@ def replay(
     changes : scheduler parameters and lines of the configuration with other values.
     calibration : the controller's pace, from a run that is not judged here.
     members : number of runs with other beginnings; by default 16, fewer for more than 4,000 jobs.
-    format, timezone : of the log.
+    format : of the log.
     seed : of the overheads, where they are random.
     progress : called with (runs of the model done, runs) after each.
+    reading : options of the reader of accounting: ``timezone``, ``columns``, ``delimiter``,
+        ``wait_from``.
 
     Raises
     ------
@@ -201,10 +207,8 @@ def replay(
     if changes:
         site = _changed(site, changes)
     table = node_table(site)
-    asked = read_requests(
-        path, site, table, complement=complement, format=format, timezone=timezone
-    )
-    real = _outcome(path, format, timezone)
+    asked = read_requests(path, site, table, complement=complement, format=format, **reading)
+    real = _outcome(path, format, reading)
     # What accounting calls elapsed has launch and completion in it.
     is_log = kind_of(path, format) in ("sacct", "jobcomp", "swf")
     if members is None:
@@ -217,8 +221,12 @@ def replay(
         runs.append(schedule(site, table, asked, pace=pace, **drawn))
         if progress is not None:
             progress(k + 1, members)
+    because = refusals(site, table, asked, runs[0].refused)
     if runs[0].refused.all():
-        raise LogError(path, "no nodes suit any of its jobs; check the configuration's nodes")
+        first = next(iter(because))
+        raise LogError(
+            path, f"no nodes suit any of its jobs ({first}); check the configuration's nodes"
+        )
     chosen, itself = _typical([run.end - asked.submit for run in runs])
     scheduled = runs[chosen]
     start, end = (
@@ -247,6 +255,7 @@ def replay(
         members=members,
         calibration=calibration,
         not_modelled=site.not_modelled,
+        refusals=because,
     )
 
 
@@ -265,7 +274,9 @@ def _changed(site: SlurmConf, changes: Mapping[str, str]) -> SlurmConf:
     return site.with_parameters(changes)
 
 
-def _outcome(path: str | os.PathLike[str], format: str | None, timezone: str) -> JobStream | None:
+def _outcome(
+    path: str | os.PathLike[str], format: str | None, reading: Mapping[str, Any]
+) -> JobStream | None:
     """What really became of the jobs, where the file tells."""
     name = kind_of(path, format)
     if name == "events":
@@ -276,7 +287,7 @@ def _outcome(path: str | os.PathLike[str], format: str | None, timezone: str) ->
         return read_stream(path, format="csv")
     if name == "swf":
         return read_stream(path, format=name)
-    return read_stream(path, format=name, timezone=timezone)
+    return read_stream(path, format=name, **reading)
 
 
 def _overheads(calibration: Calibration, jobs: int, rng: np.random.Generator) -> dict[str, Floats]:

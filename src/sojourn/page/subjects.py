@@ -116,6 +116,9 @@ class Run:
                 self._option("workload", "format", "log_format"),
                 columns=_columns(self._option("workload", "columns")),
                 width=self._option("workload", "width"),
+                delimiter=self._option("workload", "delimiter"),
+                timezone=self._option("workload", "timezone"),
+                wait_from=self._option("workload", "wait_from"),
             )
         except InputError:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ._slurm_fields import kilobytes
 from .jobs import MISSING
 
-__all__ = ["held", "ordered", "requested_memory"]
+__all__ = ["held", "ordered", "ordered_gpus", "requested_memory"]
 
 
 def requested_memory(told: dict[str, str], procs: int) -> float:
@@ -37,6 +37,29 @@ def ordered(told: dict[str, str]) -> tuple[int, int]:
     if told.get("Resource_List.procs", "").isdecimal():
         procs += int(told["Resource_List.procs"])
     return procs or MISSING, nodes if nodes > 0 else total or MISSING
+
+
+def ordered_gpus(told: dict[str, str]) -> int:
+    """Return the GPUs that a job asked for, in all; -1 where its request is not told.
+
+    >>> ordered_gpus({"Resource_List.select": "2:ncpus=8:ngpus=2+1:ncpus=4"})
+    4
+    >>> ordered_gpus({"Resource_List.nodes": "3:ppn=8:gpus=1"}), ordered_gpus({})
+    (3, -1)
+    """
+    total = told.get("Resource_List.ngpus", "")
+    if total.isdecimal():
+        return int(total)
+    request = told.get("Resource_List.nodes") or told.get("Resource_List.select") or ""
+    found = 0
+    for chunk in filter(None, request.split("+")):
+        first, *rest = chunk.split(":")
+        count = int(first) if first.isdecimal() else 1
+        for option in rest:
+            name, _, value = option.partition("=")
+            if name in ("gpus", "ngpus") and value.isdecimal():
+                found += count * int(value)
+    return found if request else MISSING
 
 
 def held(hosts: str) -> tuple[int, int]:

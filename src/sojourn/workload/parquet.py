@@ -6,11 +6,12 @@ import io
 import json
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from ..errors import InputError, LogError
 from ._columns import assemble, choose
 from ._files import atomic_path, read_bytes
-from .jobs import Jobs
+from .jobs import LABEL, Jobs
 
 __all__ = ["read_parquet", "write_parquet"]
 
@@ -23,7 +24,8 @@ def write_parquet(jobs: Jobs, path: str | os.PathLike[str]) -> None:
     import pyarrow.parquet as pq
 
     note = json.dumps({"header": list(jobs.header), "source": jobs.source})
-    table = pa.table({name: jobs[name] for name in jobs.names})
+    names = (*jobs.names, LABEL) if jobs.has_labels else jobs.names
+    table = pa.table({name: jobs[name] for name in names})
     with atomic_path(path) as temporary:
         pq.write_table(table.replace_schema_metadata({_KEY: note.encode()}), temporary)
 
@@ -50,6 +52,8 @@ def read_parquet(path: str | os.PathLike[str], mapping: Mapping[str, str] | None
     try:
         table = file.read(columns=list(chosen.values()))
         columns = {ours: table[theirs].to_numpy() for ours, theirs in chosen.items()}
+        if mapping is None and LABEL in names and _is_text(file, LABEL):
+            columns[LABEL] = file.read(columns=[LABEL])[LABEL].to_numpy().astype(str)
         note = json.loads((file.schema_arrow.metadata or {}).get(_KEY, b"{}"))
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).partition("\n")[0]
@@ -60,3 +64,11 @@ def read_parquet(path: str | os.PathLike[str], mapping: Mapping[str, str] | None
         )
     except InputError as error:
         raise LogError(path, str(error)) from None
+
+
+def _is_text(file: Any, name: str) -> bool:
+    """Whether a column of a Parquet file holds texts only."""
+    import pyarrow as pa
+
+    field = file.schema_arrow.field(name)
+    return bool(pa.types.is_string(field.type) or pa.types.is_large_string(field.type))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...errors import OptionError
 
-__all__ = ["number_or_text", "pairs"]
+__all__ = ["names", "number_or_text", "pairs"]
 
 
 def pairs(text: str, option: str) -> dict[str, str]:
@@ -16,6 +16,11 @@ def pairs(text: str, option: str) -> dict[str, str]:
             raise OptionError(f"{option} '{text}': write {option} NAME=COLUMN,NAME=COLUMN")
         found[left.strip()] = right.strip()
     return found
+
+
+def names(text: str) -> list[str]:
+    """Return ``a,b,c`` as a list."""
+    return [name.strip() for name in text.split(",")]
 
 
 def number_or_text(text: str) -> float | str:
