@@ -24,8 +24,8 @@ JobID|User|Account|Partition|Submit|Start|End|State|Timelimit|ReqCPUS|NNodes
 3|a|x|p|2024-01-01T00:00:07|2024-01-01T00:00:30|2024-01-01T00:00:40|COMPLETED|00:01:00|9|9
 """
 KEYS = [
-    *("jobs", "refused", "never_started", "wait_mean", "by_backfill", "members", "P_itself"),
-    *("within_60s", "adequacy", "calibration", "not_modelled", "said"),
+    *("jobs", "refused", "refused_because", "never_started", "wait_mean", "by_backfill"),
+    *("members", "P_itself", "within_60s", "adequacy", "calibration", "not_modelled", "said"),
 ]
 
 
