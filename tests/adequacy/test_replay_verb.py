@@ -24,8 +24,17 @@ JobID|User|Account|Partition|Submit|Start|End|State|Timelimit|ReqCPUS|NNodes
 3|a|x|p|2024-01-01T00:00:07|2024-01-01T00:00:30|2024-01-01T00:00:40|COMPLETED|00:01:00|9|9
 """
 KEYS = [
-    *("jobs", "refused", "refused_because", "never_started", "wait_mean", "by_backfill"),
-    *("members", "P_itself", "within_60s", "adequacy", "calibration", "not_modelled", "said"),
+    *(
+        "jobs",
+        "refused",
+        "refused_why",
+        "never_started",
+        "wait_mean",
+        "by_backfill",
+        "members",
+        "P_itself",
+    ),
+    *("within_60s", "adequacy", "calibration", "not_modelled", "said"),
 ]
 
 
@@ -90,7 +99,7 @@ def test_a_log(replay, folder):
     assert (code, said) == (0, [])
     names = ["differences.png", "jobs.csv", "replay.json", "streams.png"]
     assert sorted(path.name for path in (folder / "DIR").iterdir()) == names
-    assert "refused      1 jobs that no nodes suit: 3" in out
+    assert "refused      1 jobs of partition p that ask for more nodes than it has: 3" in out
     assert "over 2 jobs" in out
     assert "Try:" not in out
     told = json.loads((folder / "DIR" / "replay.json").read_text())

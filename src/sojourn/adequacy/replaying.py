@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from ..policy.slurm import (
     read_slurm_conf,
     schedule,
 )
-from ..policy.slurm.refusals import refusals
 from ..policy.slurm.requests import kind_of
 from ..policy.slurm.scheduling import PARAMETERS, UNMODELLED
 from ..workload._slurm_fields import fold_nodes
@@ -82,7 +81,6 @@ class Replay:
     members : number of these runs.
     calibration : where the controller's pace came from.
     not_modelled : what of the configuration has no effect here, with reasons.
-    refusals : why jobs were refused, with how many each.
     """
 
     requests: Requests
@@ -96,7 +94,6 @@ class Replay:
     members: int
     calibration: Calibration
     not_modelled: tuple[str, ...]
-    refusals: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def near(self) -> float:
@@ -104,6 +101,14 @@ class Replay:
         if self.adequacy is None:
             return math.nan
         return float(np.mean(np.abs(self.adequacy.differences) <= _NEAR))
+
+    def refusals(self) -> dict[str, list[str]]:
+        """Return the jobs that were refused, by reason: "jobs ..." goes on with it."""
+        told: dict[str, list[str]] = {}
+        for label, why in zip(self.requests.label.tolist(), self.scheduled.why, strict=True):
+            if why:
+                told.setdefault(why, []).append(label)
+        return told
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per job that was not refused, with the columns `COLUMNS`."""
@@ -143,7 +148,7 @@ class Replay:
         return {
             "jobs": int(self.requests.submit.size),
             "refused": self.requests.label[self.scheduled.refused].tolist(),
-            "refused_because": dict(self.refusals),
+            "refused_why": self.refusals(),
             "never_started": int(np.count_nonzero(~np.isfinite(waits))),
             "wait_mean": float(known.mean()) if known.size else None,
             "by_backfill": int(np.count_nonzero(self.scheduled.by == LOOPS.index("backfill"))),
@@ -190,7 +195,8 @@ def replay(
     members : number of runs with other beginnings; by default 16, fewer for more than 4,000 jobs.
     format : of the log.
     seed : of the overheads, where they are random.
-    progress : called with (runs of the model done, runs) after each.
+    progress : called with (jobs that have left the model, jobs), over all its runs, from time to
+        time.
     reading : options of the reader of accounting: ``timezone``, ``columns``, ``delimiter``,
         ``wait_from``.
 
@@ -218,14 +224,15 @@ def replay(
     for k in range(members):
         drawn = {} if is_log else _overheads(calibration, asked.submit.size, rng)
         pace = _pace(calibration, site, asked, k, is_log)
-        runs.append(schedule(site, table, asked, pace=pace, **drawn))
-        if progress is not None:
-            progress(k + 1, members)
-    because = refusals(site, table, asked, runs[0].refused)
+        report = _in_run(k, members, progress)
+        runs.append(schedule(site, table, asked, pace=pace, progress=report, **drawn))
+        report(asked.submit.size, asked.submit.size)
     if runs[0].refused.all():
-        first = next(iter(because))
+        why = runs[0].why[0]
         raise LogError(
-            path, f"no nodes suit any of its jobs ({first}); check the configuration's nodes"
+            path,
+            f"no nodes suit any of its jobs, of which the first is one of those {why}; check the "
+            "configuration's nodes",
         )
     chosen, itself = _typical([run.end - asked.submit for run in runs])
     scheduled = runs[chosen]
@@ -255,8 +262,19 @@ def replay(
         members=members,
         calibration=calibration,
         not_modelled=site.not_modelled,
-        refusals=because,
     )
+
+
+def _in_run(
+    k: int, runs: int, progress: Callable[[int, int], None] | None
+) -> Callable[[int, int], None]:
+    """What run `k` of several reports to."""
+
+    def report(left: int, jobs: int) -> None:
+        if progress is not None:
+            progress(k * jobs + left, runs * jobs)
+
+    return report
 
 
 def _changed(site: SlurmConf, changes: Mapping[str, str]) -> SlurmConf:
@@ -350,6 +368,6 @@ def _stream(asked: Requests, refused: NDArray[np.bool_], start: Floats, end: Flo
         end[kept] + asked.origin,
         label=asked.label[kept],
         nodes=asked.nodes[kept],
-        limit=60.0 * asked.limit[kept],
+        # Not the limits: they are the file's own, rounded and capped as the manager does.
         source="model of Slurm",
     )

@@ -176,11 +176,9 @@ def _show(done: Replay, told: dict[str, Any]) -> None:
             ("within 60 s", f"{100 * done.near:.1f} % of the jobs"),
             ("median", f"{as_seconds(found.median_abs)} absolute difference"),
         ]  # fmt: skip
-    if told["refused"]:
-        shown = ", ".join(told["refused"][:5])
-        more = "" if len(told["refused"]) <= 5 else ", ..."
-        rows.append(("refused", f"{len(told['refused']):,} jobs that no nodes suit: {shown}{more}"))
-        rows += [("", f"{count:,}: {why}") for why, count in told["refused_because"].items()]
+    for why, labels in told["refused_why"].items():
+        shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
+        rows.append(("refused", f"{len(labels):,} jobs {why}: {shown}"))
     console.print(facts_table(rows))
     for head, lines in (("not modelled", done.not_modelled), ("the log", done.requests.said)):
         if lines:

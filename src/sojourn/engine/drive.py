@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RunError
+from .pacing import asked_to_pause
 from .profile import make_profile
 from .state import (
     ARRIVED,
@@ -17,7 +18,10 @@ from .state import (
     EASY,
     EPOCHS,
     FIRST_FIT,
+    INSTANTS,
     NONE,
+    NOW,
+    PAUSE,
     PREEMPT,
     RECORDED,
     REMAINING,
@@ -38,6 +42,12 @@ from .types import JobView
 __all__ = ["Laws", "Run", "backfill_code", "load_kernel"]
 
 DONE, PAUSED, FULL, DECIDE = range(4)
+
+_FIRST_STEPS = 200_000
+"""That a kernel takes before anybody asks it to pause: short runs need no second thread."""
+
+_MOST_AT_ONCE = 8
+"""Instants at one time, per job or event: each comes, starts, ends and is struck there once."""
 
 _CODES = {
     "none": NONE,
@@ -131,9 +141,13 @@ class Run:
             self.state = self.state._replace(profile=make_profile(room, rules.servers))
         self.recording: Recording = make_recording(len(jobs.submit), rules)
         self._kernel = load_kernel(rules, outside is not None)
+        self._moved = (-np.inf, 0)
 
-    def advance(self, instants: int = 2**62) -> int:
-        """Run on for at most so many instants; rows are enlarged as needed."""
+    def advance(self, budget: int = 2**62) -> int:
+        """Run on for so many steps; rows are enlarged as needed.
+
+        A step is an instant, or a waiting job that a pass may have looked at there.
+        """
         laws = self.laws
         scores = (laws.order, laws.order_theta, laws.backfill, laws.backfill_theta)
         controls = (laws.control, laws.wake, laws.control_theta)
@@ -143,19 +157,34 @@ class Run:
             nodes = (self.nodes,) if named else ()
             outside = () if self.outside is None else (self.outside,)
             things = (self.state, *nodes, *outside, self.recording, self.jobs, self.rules)
-            status = int(self._kernel(*things, *scores, *controls, *placement, instants))
+            status = int(self._kernel(*things, *scores, *controls, *placement, budget))
             if status != FULL:
                 return status
             self._enlarge()
 
     def to_the_end(self, progress: Callable[[int, int], None] | None = None) -> None:
-        """Run to the end, reporting (jobs arrived, jobs) from time to time."""
+        """Run to the end, reporting (jobs arrived, jobs) from time to time.
+
+        The kernel comes back several times a second, so that an interrupt is heard.
+        """
         total = len(self.jobs.submit)
-        step = 2**62 if progress is None else max(50_000, total // 50)
-        while self.advance(step) == PAUSED:
-            if progress is not None:
-                progress(int(self.state.count[ARRIVED]), total)
+        first = _FIRST_STEPS // (1 if self.nodes is None else self.nodes.i.shape[1])
+        if self.advance(max(first, 1)) == PAUSED:
+            with asked_to_pause(self.state.count, PAUSE):
+                while self.advance() == PAUSED:
+                    self._must_move()
+                    if progress is not None:
+                        progress(int(self.state.count[ARRIVED]), total)
         self.check()
+
+    def _must_move(self) -> None:
+        """Raise if time stands still for more instants than jobs and events can bring about."""
+        now, instants = float(self.state.clock[NOW]), int(self.state.count[INSTANTS])
+        if now != self._moved[0]:
+            self._moved = (now, instants)
+        events = 0 if self.outside is None else len(self.outside.time)
+        if instants - self._moved[1] > _MOST_AT_ONCE * (len(self.jobs.submit) + events + 1000):
+            raise RunError(f"the run stands still at {now:g} s; please report this as a bug")
 
     def check(self) -> None:
         """Every accepted job has ended once, and nothing is left.

@@ -30,27 +30,34 @@ def asked_in_accounting(
     options : of its reader.
     """
     told = read_accounting(path, format, **options)
-    jobs, unended, unknown, disordered = [], 0, 0, 0
+    jobs, cancelled, unended, unknown, disordered = [], 0, 0, 0, 0
     for k in range(len(told)):
         job = _accounted(told, k)
         if job.nodes <= 0 and job.cpus <= 0:
             unknown += 1
-        elif math.isnan(job.run) and math.isinf(job.cancel):
-            unended += 1
-        elif job.run < 0 or job.cancel < job.submit:
+            continue
+        if job.run < 0 or job.cancel < job.submit:
             disordered += 1
-        else:
-            jobs.append(job)
+            continue
+        jobs.append(job)
+        if math.isnan(job.run):
+            cancelled += math.isfinite(job.cancel)
+            unended += math.isinf(job.cancel)
     said = [
         *(str(note) for note in told.report.findings if note.action in ("skip", "repair")),
         *_counted(
             _held(told, options), "were held for a while: taken as waiting from their submit"
         ),
-        *_counted(unended, "have not ended: left out"),
+        *_counted(
+            cancelled,
+            "were cancelled before they started: taken to wait until then, and if the model starts "
+            "one, to run until then or to its limit",
+        ),
+        *_counted(unended, "have not ended in the log: taken to run to their limits"),
         *_counted(unknown, "whose width is not told: left out"),
         *_counted(disordered, "that end before they start or are submitted: left out"),
     ]
-    if not jobs:
+    if not any(math.isfinite(job.run) for job in jobs):
         raise LogError(path, "holds no job that has ended; check that the log is complete")
     return jobs, said
 
@@ -89,7 +96,7 @@ def _accounted(told: Accounting, k: int) -> Asked:
         partition=str(told["queue"][k]).partition(",")[0],
         user=str(told["user"][k]),
         account=str(told["account"][k]),
-        cancel=end if math.isnan(start) else math.inf,
+        cancel=end if math.isnan(start) and not math.isnan(end) else math.inf,
     )
 
 

@@ -173,11 +173,13 @@ class _Filling:
         users, user = _numbered([job.user for job in self.jobs])
         accounts, account = _numbered([job.account for job in self.jobs])
         whole = {name: np.array(columns[name], np.int64) for name in _WHOLE}
+        run = np.array([job.run for job in self.jobs])
         told = [f"{count} jobs: {what}" for what, count in self.counts.items()]
         return Requests(
             label=np.array([job.label for job in self.jobs], np.str_),
             submit=np.array([job.submit for job in self.jobs]) - self.origin,
-            run=np.array([job.run for job in self.jobs]),
+            # A job whose run is not known may need all of its limit, and no more than that.
+            run=np.where(np.isnan(run), 60.0 * whole["limit"], run),
             cancel=np.array([job.cancel for job in self.jobs]) - self.origin,
             whole=np.array(columns["whole"], np.bool_),
             user=user,
