@@ -45,7 +45,8 @@ def _moment(text: str, zone: tzinfo) -> Moment:
     told = datetime.fromisoformat(word)
     if told.tzinfo is not None:
         return Moment(told.timestamp())
-    first, second = (told.replace(tzinfo=zone, fold=k).timestamp() for k in (0, 1))
+    first = told.replace(tzinfo=zone).timestamp()
+    second = first if zone is UTC else told.replace(tzinfo=zone, fold=1).timestamp()
     return Moment(first, math.nan if first == second else second, True)
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "memory",
     "tasks",
     "trackable",
+    "whole",
     "zone_of",
 ]
 
@@ -39,6 +40,8 @@ UNKNOWN = frozenset({"", "unknown", "none", "n/a", "(null)", "invalid", "partiti
 
 _ENDLESS = frozenset({"unlimited", "infinite"})
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+_LARGEST = 1e15
+_DIGITS = 20
 _MOST = 1 << 20
 """Names or tasks that one bracket may stand for."""
 
@@ -171,7 +174,18 @@ def count(text: str) -> int:
     (48, 1500)
     """
     size = {"K": 1e3, "M": 1e6, "G": 1e9}.get(text[-1:].upper())
-    return round(float(text[:-1]) * size if size else float(text))
+    value = float(text[:-1]) * size if size else float(text)
+    if not abs(value) <= _LARGEST:
+        raise ValueError(text)
+    return round(value)
+
+
+def whole(text: str) -> int:
+    """Return a whole number; ValueError for one that is none, or too large to be true."""
+    value = int(text) if len(text) <= _DIGITS else _LARGEST + 1
+    if not abs(value) <= _LARGEST:
+        raise ValueError(text)
+    return int(value)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -201,7 +215,7 @@ def gpus_in(text: str) -> int:
     for part in re.sub(r"\([^)]*\)?|gres[/:]|PER_NODE:", "", text).split(","):
         words = part.strip().split(":")
         if words[0] == "gpu":
-            total += int(words[-1]) if words[-1].isdecimal() else 1
+            total += whole(words[-1]) if words[-1].isdecimal() else 1
     return total
 
 

@@ -11,7 +11,7 @@ from ._accounting import ENDED, Accounting, Record, check_width, found
 from ._clock import Clock
 from ._lines import parse_lines
 from ._runs import account, check_waits
-from ._slurm_fields import expand_nodes, gpus_among, gpus_in, limit
+from ._slurm_fields import expand_nodes, gpus_among, gpus_in, limit, whole
 from .jobs import MISSING, Jobs
 from .sacct import LACKS as SACCT_LACKS
 
@@ -86,7 +86,7 @@ def _record(path: str | os.PathLike[str], text: str, line: int, clock: Clock) ->
     told = {mark[1]: text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=False)}
     field = "JobId"
     try:
-        job = int(told[field])
+        job = whole(told[field])
         moments = []
         for field in ("SubmitTime", "EligibleTime", "StartTime", "EndTime"):
             word = told.get(field, "") if field == "EligibleTime" else told[field]
@@ -97,9 +97,9 @@ def _record(path: str | os.PathLike[str], text: str, line: int, clock: Clock) ->
         field = "NodeList"
         names = expand_nodes(told.get(field, ""))
         field = "NodeCnt"
-        nodes = int(told.get(field) or len(names) or MISSING)
+        nodes = whole(told.get(field) or str(len(names) or MISSING))
         field = "ProcCnt"
-        procs = int(told.get(field) or MISSING)
+        procs = whole(told.get(field) or str(MISSING))
         field = "Tres"
         gpus = _gpus(told, nodes)
     except KeyError:

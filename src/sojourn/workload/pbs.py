@@ -15,7 +15,7 @@ from ._accounting import Accounting, Record, check_width, found
 from ._lines import parse_lines
 from ._pbs_fields import held, ordered, ordered_gpus, requested_memory
 from ._runs import account, check_waits
-from ._slurm_fields import duration, zone_of
+from ._slurm_fields import duration, whole, zone_of
 from .jobs import MISSING, Jobs
 
 __all__ = ["LACKS", "PbsRecord", "pbs_accounting", "pbs_records", "read_pbs"]
@@ -32,6 +32,7 @@ _OF_JOBS = "QSEDAR"
 _TERMINATED = {256 + 9, 256 + 15, 128 + 9, 128 + 15, -9, -15}
 """Exit statuses of a job that a signal ended."""
 
+_LATEST = 1e11  # s since 1970
 _QUARTER = 900.0
 """Time zones differ by whole quarters of an hour (s)."""
 
@@ -138,12 +139,12 @@ def _parsed(path: str | os.PathLike[str], text: str, line: int, zone: tzinfo) ->
 def _check(path: str | os.PathLike[str], record: PbsRecord) -> None:
     """Raise LogError for a value that cannot be read."""
     readers: dict[str, Callable[[str], object]] = {
-        **dict.fromkeys(("ctime", "qtime", "etime", "start", "end"), float),
+        **dict.fromkeys(("ctime", "qtime", "etime", "start", "end"), _unix_time),
         **dict.fromkeys(("Resource_List.walltime", "resources_used.walltime"), duration),
         "resources_used.cput": duration,
-        **dict.fromkeys(("Resource_List.ncpus", "Resource_List.nodect", "Exit_status"), int),
+        **dict.fromkeys(("Resource_List.ncpus", "Resource_List.nodect", "Exit_status"), whole),
     }
-    if not re.match(r"\d+", record.job):
+    if not re.match(r"\d{1,18}(?!\d)", record.job):
         raise LogError(
             path, f"'{record.job[:40]}' is no job; correct it", line=record.line, field="job"
         )
@@ -157,6 +158,14 @@ def _check(path: str | os.PathLike[str], record: PbsRecord) -> None:
                 line=record.line,
                 field=key,
             ) from None
+
+
+def _unix_time(text: str) -> float:
+    """Return a moment (s); ValueError for one that no clock shows."""
+    value = float(text)
+    if not 0 <= value < _LATEST:
+        raise ValueError(text)
+    return value
 
 
 def _apart(record: PbsRecord) -> float | None:

@@ -322,8 +322,8 @@ class _Reading:
         """Return the GPUs that a job asked for, in all; -1 if that is not told."""
         asked, had = (self._value(row, name, gpus_among) for name in ("reqtres", "alloctres"))
         if asked < 0 and had < 0:
-            per_node = self._text(row, "reqgres")
-            return gpus_in(per_node) * max(nodes, 1) if "reqgres" in self.places else MISSING
+            per_node = self._value(row, "reqgres", gpus_in)
+            return per_node * max(nodes, 1) if "reqgres" in self.places else MISSING
         return asked if asked > 0 else max(asked, had)
 
     def _never_started(self, row: Row, state: str, start: float, end: float) -> bool:
