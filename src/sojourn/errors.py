@@ -36,6 +36,10 @@ class InputError(SojournError):
     """The input is wrong; the message says what to change."""
 
 
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
+
+
 class _FileError(InputError):
     """A file that cannot be read as what it claims to be.
 
@@ -55,9 +59,10 @@ class _FileError(InputError):
         line: int | None = None,
         field: str | None = None,
     ) -> None:
-        # Names quoted from a file may have line ends in them; a message is one line.
-        problem = " ".join(problem.split())
-        field = None if field is None else " ".join(field.split())
+        # What is quoted from a file may have line ends and control characters in it; a message is
+        # one line that a terminal can show.
+        problem = _printable(problem)
+        field = None if field is None else _printable(field)
         self.path = str(path)
         self.line = line
         self.field = field

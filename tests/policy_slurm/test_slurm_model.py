@@ -472,8 +472,8 @@ def test_partitions_refuse_jobs_too(model):
     told = model(jobs, f"{FIFO}{PARTITIONS}", more="partition")
     assert told.refused.tolist() == [True, True, False]
     assert told.why == (
-        "whose partition is not up",
-        "that ask for more nodes than their partition allows",
+        "of partition off, which is not up",
+        "of partition low that ask for more nodes than it allows",
         "",
     )
 

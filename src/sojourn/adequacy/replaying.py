@@ -173,9 +173,9 @@ def replay(
     calibration: Calibration = CALIBRATED,
     members: int | None = None,
     format: str | None = None,
-    timezone: str = "UTC",
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    **reading: Any,
 ) -> Replay:
     """Send a log or stream through the model of Slurm.
 
@@ -194,10 +194,12 @@ def replay(
     changes : scheduler parameters and lines of the configuration with other values.
     calibration : the controller's pace, from a run that is not judged here.
     members : number of runs with other beginnings; by default 16, fewer for more than 4,000 jobs.
-    format, timezone : of the log.
+    format : of the log.
     seed : of the overheads, where they are random.
     progress : called with (jobs that have left the model, jobs), over all its runs, from time to
         time.
+    reading : options of the reader of accounting: ``timezone``, ``columns``, ``delimiter``,
+        ``wait_from``.
 
     Raises
     ------
@@ -212,10 +214,8 @@ def replay(
     if changes:
         site = _changed(site, changes)
     table = node_table(site)
-    asked = read_requests(
-        path, site, table, complement=complement, format=format, timezone=timezone
-    )
-    real = _outcome(path, format, timezone)
+    asked = read_requests(path, site, table, complement=complement, format=format, **reading)
+    real = _outcome(path, format, reading)
     # What accounting calls elapsed has launch and completion in it.
     is_log = kind_of(path, format) in ("sacct", "jobcomp", "swf")
     if members is None:
@@ -229,7 +229,12 @@ def replay(
         runs.append(schedule(site, table, asked, pace=pace, progress=report, **drawn))
         report(asked.submit.size, asked.submit.size)
     if runs[0].refused.all():
-        raise LogError(path, "no nodes suit any of its jobs; check the configuration's nodes")
+        why = runs[0].why[0]
+        raise LogError(
+            path,
+            f"no nodes suit any of its jobs, of which the first is one of those {why}; check the "
+            "configuration's nodes",
+        )
     chosen, itself = _typical([run.end - asked.submit for run in runs])
     scheduled = runs[chosen]
     start, end = (
@@ -290,7 +295,9 @@ def _changed(site: SlurmConf, changes: Mapping[str, str]) -> SlurmConf:
     return site.with_parameters(changes)
 
 
-def _outcome(path: str | os.PathLike[str], format: str | None, timezone: str) -> JobStream | None:
+def _outcome(
+    path: str | os.PathLike[str], format: str | None, reading: Mapping[str, Any]
+) -> JobStream | None:
     """What really became of the jobs, where the file tells."""
     name = kind_of(path, format)
     if name == "events":
@@ -301,7 +308,7 @@ def _outcome(path: str | os.PathLike[str], format: str | None, timezone: str) ->
         return read_stream(path, format="csv")
     if name == "swf":
         return read_stream(path, format=name)
-    return read_stream(path, format=name, timezone=timezone)
+    return read_stream(path, format=name, **reading)
 
 
 def _overheads(calibration: Calibration, jobs: int, rng: np.random.Generator) -> dict[str, Floats]:

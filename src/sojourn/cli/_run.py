@@ -82,7 +82,7 @@ def carry_out(plan: Plan) -> dict[str, Any]:
     )
     clock = [time.perf_counter()]
     jobs = plan.reading.read(plan.log)
-    jobs, events = plan.running.take_events(jobs)
+    jobs, events = plan.running.take_events(jobs, **plan.reading.clock())
     machine.cost.check(jobs)
     cluster = machine.for_jobs(jobs)
     jobs = plan.reading.clean(jobs, cluster.procs)

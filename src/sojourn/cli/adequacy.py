@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError
-from ._options import AsJson, pairs
+from ._options import AsJson, Delimiter, Timezone, WaitFrom, names, pairs
 
 if TYPE_CHECKING:
     from ..adequacy import Adequacy, Reference, Verdict
@@ -126,10 +126,14 @@ def adequacy(
         str | None,
         typer.Option(
             metavar="OURS=THEIRS,...",
-            help="Columns of CSV and Parquet tables, such as start=start_ms,end=end_ms.",
+            help="Columns of CSV and Parquet tables, such as start=start_ms,end=end_ms; names of "
+            "the columns of sacct -n.",
             rich_help_panel="Files",
         ),
     ] = None,
+    delimiter: Delimiter = None,
+    timezone: Timezone = None,
+    wait_from: WaitFrom = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder for pictures and numbers.",
@@ -146,15 +150,24 @@ def adequacy(
     """
     from ..adequacy import compare_streams, judge, read_stream, reference_value
     from ..output import as_json, check_folder
+    from ..workload._sniff import TOLD as ACCOUNTING
+    from ..workload._sniff import format_of
 
     if out is not None:
         check_folder(out)
-    mapping = None if columns is None else pairs(columns, "--columns")
     if match not in ("auto", "id", "order"):
         raise OptionError(f"--match {match}: choose auto, id or order")
 
+    given = {"delimiter": delimiter, "timezone": timezone, "wait_from": wait_from}
+
     def read(path: Path, format: str | None) -> Any:
-        return read_stream(path, format=format, columns=mapping)
+        is_accounting = (format or format_of(path)) in ACCOUNTING
+        return read_stream(
+            path,
+            format=format,
+            columns=_columns(columns),
+            **given if is_accounting else {},
+        )
 
     truth = read(real, real_format)
     options: dict[str, Any] = {
@@ -206,6 +219,12 @@ def show_waits(console: Any, waits: dict[str, Any], jobs: int) -> None:
     for label, key in (("real: they waited", "real"), ("model: they would wait", "model")):
         table.add_row(label, *(as_number(waits[key][name]) for name in ("mean", "median", "p95")))
     console.print(table)
+
+
+def _columns(text: str | None) -> dict[str, str] | list[str] | None:
+    if text is None:
+        return None
+    return pairs(text, "--columns") if "=" in text else names(text)
 
 
 def _write(found: Adequacy, verdict: Verdict, told: dict[str, Any], out: Path) -> None:

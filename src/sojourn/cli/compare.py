@@ -95,7 +95,7 @@ def compare(
         placements=map(str.strip, placements.split(",")),
     )
     digests = {name: Digest(path) for name, path in files.items()}
-    jobs, events = running.take_events(reading.read(log))
+    jobs, events = running.take_events(reading.read(log), **reading.clock())
     options |= events
     cost.check(jobs)
     system = machine.for_jobs(jobs)

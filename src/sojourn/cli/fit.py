@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class FittedLog:
+class FittedLog(o.ReadOptions):
     """How a log is read for a fit, and where its picture goes."""
 
     procs: Annotated[
@@ -41,10 +41,6 @@ class FittedLog:
             rich_help_panel="Jobs",
         ),
     ] = 0.0
-    strict: o.Strict = False
-    width: o.Width = None
-    log_format: o.LogFormat = None
-    columns: o.Columns = None
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the picture there.")] = None
 
     def read(self, log: Path) -> Jobs:
@@ -55,9 +51,7 @@ class FittedLog:
 
         if self.out is not None:
             check_folder(self.out)
-        jobs = o.read_jobs(
-            log, self.log_format, columns=self.columns, strict=self.strict, width=self.width
-        )
+        jobs = self.jobs(log)
         rules = FITTED if self.procs is None else (*FITTED, "too-wide")
         return cleaned(jobs, self.procs or 0, rules, strict=self.strict)
 

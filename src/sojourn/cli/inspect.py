@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from . import _options as o
+from ._groups import grouped
 
 
 def register(app: typer.Typer) -> None:
@@ -12,14 +13,13 @@ def register(app: typer.Typer) -> None:
     app.command(name="inspect")(inspect)
 
 
+@grouped
 def inspect(
     log: o.Log,
+    *,
     procs: o.Procs = None,
     json: o.AsJson = False,
-    strict: o.Strict = False,
-    width: o.Width = None,
-    log_format: o.LogFormat = None,
-    columns: o.Columns = None,
+    reading: o.ReadOptions,
 ) -> None:
     """Describe a log: header, span, load, distributions, users, estimates, waits, day.
 
@@ -33,9 +33,9 @@ def inspect(
     from ..workload.facts import facts
     from ..workload.intake import cleaned
 
-    jobs = o.read_jobs(log, log_format, columns=columns, strict=strict, width=width)
+    jobs = reading.jobs(log)
     found = facts(jobs, procs)
-    left = cleaned(jobs, found["procs"], STANDARD, strict=strict)
+    left = cleaned(jobs, found["procs"], STANDARD, strict=reading.strict)
     told = {**found, "cleaning": left.report.as_dict()}
     if json:
         print(as_json(told))

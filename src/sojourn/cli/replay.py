@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError
-from ._options import AsJson
+from ._options import AsJson, Delimiter, Timezone, WaitFrom, names
 from .adequacy import P_IN_WORDS, show_waits, waits_of
 
 if TYPE_CHECKING:
@@ -78,15 +78,20 @@ def replay(
         str | None,
         typer.Option(metavar="NAME", help="stream, events, sacct, jobcomp or swf."),
     ] = None,
-    timezone: Annotated[
-        str, typer.Option(metavar="ZONE", help="Of instants in the log that tell none.")
-    ] = "UTC",
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="Names of the columns of sacct -n.",
+                     rich_help_panel="Jobs"),
+    ] = None,
+    delimiter: Delimiter = None,
+    timezone: Timezone = None,
+    wait_from: WaitFrom = None,
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Of random overheads.")] = 0,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for jobs, numbers and pictures.")
     ] = None,
     json: AsJson = False,
-) -> None:
+) -> None:  # fmt: skip
     """Model what Slurm would do with the jobs of a log, and tell how near that comes.
 
     Example: sojourn replay sacct.txt --slurm-conf /etc/slurm/slurm.conf --out DIR
@@ -115,9 +120,12 @@ def replay(
             calibration=CALIBRATED if calibrate is None else measure(calibrate),
             members=members,
             format=format,
-            timezone=timezone,
             seed=seed,
             progress=report,
+            columns=None if columns is None else names(columns),
+            delimiter=delimiter,
+            timezone=timezone,
+            wait_from=wait_from,
         )
     told = done.as_dict()
     if done.adequacy is not None:

@@ -17,8 +17,8 @@ from .. import measures
 from ..cost.clock import timestamp
 from ..errors import InputError
 from ..wattage import assumed_watts_of_study, study_asks
-from ..workload.classes import UNKNOWN
 from ..workload._toml import load_toml
+from ..workload.classes import UNKNOWN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,6 +119,9 @@ class Run:
                 self._option("workload", "format", "log_format"),
                 columns=_columns(self._option("workload", "columns")),
                 width=self._option("workload", "width"),
+                delimiter=self._option("workload", "delimiter"),
+                timezone=self._option("workload", "timezone"),
+                wait_from=self._option("workload", "wait_from"),
             )
         except InputError:
             return None

@@ -87,7 +87,9 @@ def read_rows(
 ) -> Rows:
     """Read a table of ``sacct``; parameters as in `read_sacct`."""
     lines = read_text(path).split("\n")
-    first = next(k for k, line in enumerate(lines) if line.strip())
+    first = next((k for k, line in enumerate(lines) if line.strip()), None)
+    if first is None:
+        raise LogError(path, "is empty; give a log with at least one job")
     head = lines[first]
     assumed = ""
     if delimiter == "":
@@ -116,10 +118,11 @@ def read_rows(
         names = [name.strip().lower().partition("%")[0] for name in head.split(split)]
         begin = first + 1
     rows = Rows(names, *_Assembly(names, split, head if named else "").run(lines, begin), assumed)
-    # Names in a wrong place may fit two rows taken for one, with a text that goes over lines.
-    alone = sum(not any("\n" in field for field in row.fields) for row in rows.good)
-    if columns is not None and 2 * alone < len(rows.good) + len(rows.bad):
-        raise _of_misfit(path, rows, alone, lines, split)
+    if columns is not None:
+        # Names in a wrong place may fit two rows taken for one, with a text that goes over lines.
+        alone = sum(not any("\n" in field for field in row.fields) for row in rows.good)
+        if 2 * alone < len(rows.good) + len(rows.bad):
+            raise _of_misfit(path, rows, alone, lines, split)
     return rows
 
 

@@ -91,6 +91,10 @@ def local_clock(header: Header) -> tuple[float, str]:
 
 def _utc_offset(header: Header, instant: int) -> tuple[float, str]:
     """Return seconds to add to UTC, and the name of the clock."""
+    clock = header.get("Clock")
+    if clock:
+        # Local times taken as they stand: nothing is to be added.
+        return 0.0, clock
     name = header.get("TimeZoneString")
     if name:
         from zoneinfo import ZoneInfo

@@ -15,6 +15,7 @@ from .log import FORMATS, read_log
 
 __all__ = [
     "SIMULATED",
+    "accounting_options",
     "chosen_rules",
     "cleaned",
     "kind_of",
@@ -25,12 +26,17 @@ __all__ = [
 
 SIMULATED = (
     *("job", "submit", "wait", "runtime", "work", "procs", "estimate"),
-    *("user", "group", "account", "queue", "partition", "qos", "memory", "gpus"),
+    *("user", "group", "account", "queue", "partition", "qos", "memory", "gpus", "label"),
 )
 """What a run and its summary look at; the other columns of a log only cost memory."""
 
-_ZONED = ("csv", "parquet", "sacct", "jobcomp", "pbs")
-"""Formats with dates that may name no time zone."""
+_TAKEN_BY = {
+    "timezone": ("sacct", "jobcomp", "pbs", "csv", "parquet"),
+    "wait_from": ("sacct", "jobcomp", "pbs"),
+    "columns": ("sacct",),
+    "delimiter": ("sacct",),
+}
+"""Options of dates and columns, and the formats whose readers take them."""
 
 
 def kind_of(path: str | os.PathLike[str], format: str | None = None) -> str:
@@ -48,20 +54,47 @@ def read_jobs(
     columns: Mapping[str, str] | Sequence[str] | None = None,
     strict: bool = False,
     width: str | None = None,
-    timezone: str | None = None,
+    **accounting: Any,
 ) -> Jobs:
-    """Read a log of any format, with those of the options that its reader has."""
+    """Read a log of any format, with those of the options that its reader has.
+
+    Parameters
+    ----------
+    path, format : the log.
+    columns : of a table, ours by theirs; names of the columns of ``sacct -n``.
+    strict : fail at the first bad line.
+    width : where processors come from.
+    accounting : ``timezone``, ``delimiter`` and ``wait_from``, as the readers of accounting take
+        them; None for their defaults.
+    """
     options: dict[str, Any] = {}
     kind = kind_of(path, format)
     if columns is not None:
         options["mapping" if kind == "parquet" else "columns"] = columns
     if width is not None:
         options["width"] = width
-    if timezone is not None and kind in _ZONED:
-        options["timezone"] = timezone
     if strict and kind in ("swf", "sacct", "jobcomp", "pbs"):
         options["strict"] = True
+    options |= accounting_options(kind, **accounting)
     return read_log(path, format=format, **options)
+
+
+def accounting_options(kind: str, **given: Any) -> dict[str, Any]:
+    """Return the options of accounting that are given; an error where the format has none such.
+
+    Parameters
+    ----------
+    kind : format of the log.
+    given : ``timezone``, ``columns``, ``delimiter``, ``wait_from``.
+    """
+    chosen = {name: value for name, value in given.items() if value is not None}
+    for name in chosen:
+        formats = _TAKEN_BY.get(name, (kind,))
+        if kind not in formats:
+            known = ", ".join(formats)
+            option = name.replace("_", "-")
+            raise OptionError(f"{option}: only for logs of {known}, not {kind}; leave it out")
+    return chosen
 
 
 def chosen_rules(rules: Iterable[str] | None, *, keep_zero: bool) -> tuple[str, ...]:

@@ -20,7 +20,16 @@ from .header import Header
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MISSING", "NAMED", "SCHEMA", "SWF_FIELDS", "Jobs", "check_names", "did_you_mean"]
+__all__ = [
+    "LABEL",
+    "MISSING",
+    "NAMED",
+    "SCHEMA",
+    "SWF_FIELDS",
+    "Jobs",
+    "check_names",
+    "did_you_mean",
+]
 
 MISSING = -1
 """The value of a field that is not known, in every column [swf]."""
@@ -80,6 +89,11 @@ NAMED: Mapping[str, str] = MappingProxyType(
 _SHOWN = ("job", "submit", "wait", "runtime", "procs", "estimate", *NAMED)
 _ROWS_SHOWN = 5
 
+LABEL = "label"
+"""The one column of texts: jobs as their manager names them, such as ``12_3``."""
+
+_STORED = (*SCHEMA, LABEL)
+
 Column = NDArray[Any]
 
 
@@ -110,6 +124,11 @@ def _integers(array: Column) -> Column | None:
 
 def _column(name: str, values: ArrayLike, ids: Column | None) -> Column:
     """Return one column in its own type, checked: one dimension, numbers, finite."""
+    if name == LABEL:
+        texts = np.asarray(values).astype(np.str_)
+        if texts.ndim != 1:
+            raise OptionError(f"column '{name}': give one text per job")
+        return texts
     array = plain(name, values, MISSING)
     if array.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(array))
@@ -149,7 +168,9 @@ class Jobs:
     (job id), ``think_time`` (s). Beyond that format: ``account``, ``qos``, ``nodes`` and ``gpus``
     (requested, in all). And two that a simulation reads: ``procs``, the width it uses, and
     ``work``, the job amount in seconds at the reference rate. The numbers of ``user``, ``group``,
-    ``account``, ``queue``, ``partition`` and ``qos`` may stand for names: see `labels`.
+    ``account``, ``queue``, ``partition`` and ``qos`` may stand for names: see `labels`. The only
+    column of texts is ``label``: the job as its manager names it, such as ``12_3`` of an array;
+    where that is not stored, its number.
 
     Parameters
     ----------
@@ -181,14 +202,14 @@ class Jobs:
         source: str = "",
         report: CleaningReport | None = None,
     ) -> None:
-        check_names(columns)
+        check_names(columns, _STORED)
         for needed in ("submit", "procs"):
             if needed not in columns:
                 raise OptionError(f"jobs need a column '{needed}'; give it")
         if "runtime" not in columns and "work" not in columns:
             raise OptionError("jobs need a column 'runtime' or 'work'; give one")
         ids = _column("job", columns["job"], None) if "job" in columns else None
-        ordered = {name: columns[name] for name in SCHEMA if name in columns and name != "job"}
+        ordered = {name: columns[name] for name in _STORED if name in columns and name != "job"}
         arrays = {name: _column(name, values, ids) for name, values in ordered.items()}
         count = arrays["submit"].size
         arrays = {"job": np.arange(1, count + 1) if ids is None else ids, **arrays}
@@ -220,8 +241,19 @@ class Jobs:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Columns that are stored, in schema order; all others are derived or unknown."""
-        return tuple(self._columns)
+        """Columns of numbers that are stored, in schema order; others are derived or unknown."""
+        return tuple(name for name in self._columns if name != LABEL)
+
+    @property
+    def label(self) -> NDArray[np.str_]:
+        """The jobs as their manager names them; their numbers where it has no other names."""
+        stored = self._columns.get(LABEL)
+        return self._columns["job"].astype(np.str_) if stored is None else stored
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the manager's names of the jobs are stored: some of them are no numbers."""
+        return LABEL in self._columns
 
     @property
     def max_procs(self) -> int:
@@ -322,6 +354,8 @@ class Jobs:
     def __getitem__(self, key: Any) -> Any:
         """Return a column (by name), or some of the jobs (by slice, mask or indices)."""
         if isinstance(key, str):
+            if key == LABEL:
+                return self.label
             check_names([key])
             return self._read(key)
         if isinstance(key, slice):
@@ -343,7 +377,7 @@ class Jobs:
     def only(self, names: Iterable[str]) -> Jobs:
         """Return jobs with copies of some columns alone, so that the memory of the rest can go."""
         wanted = set(names)
-        check_names(wanted)
+        check_names(wanted, _STORED)
         return self._with({n: c.copy() for n, c in self._columns.items() if n in wanted})
 
     def replace(
@@ -355,7 +389,7 @@ class Jobs:
         **columns: ArrayLike,
     ) -> Jobs:
         """Return jobs with some columns (or header, source, report) replaced or added."""
-        check_names(columns)
+        check_names(columns, _STORED)
         ids = self._columns["job"]
         new = {name: _column(name, values, ids) for name, values in columns.items()}
         for name, array in new.items():
@@ -365,7 +399,9 @@ class Jobs:
                     " give one value per job"
                 )
         merged = {**self._columns, **new}
-        twin = self._with({name: merged[name] for name in SCHEMA if name in merged})
+        if "job" in columns and LABEL not in columns:
+            merged.pop(LABEL, None)
+        twin = self._with({name: merged[name] for name in _STORED if name in merged})
         if header is not None:
             twin._header = Header(header)
         if source is not None:

@@ -7,7 +7,7 @@ import re
 
 from ...errors import OptionError
 
-__all__ = ["number_or_text", "pairs", "seconds"]
+__all__ = ["names", "number_or_text", "pairs", "seconds"]
 
 _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 
@@ -29,6 +29,11 @@ def seconds(text: str, option: str) -> float:
     if match is None or not math.isfinite(float(match[1])):
         raise OptionError(f"{option} '{text}': write a length of time such as 90s, 30m, 1.5h or 2d")
     return float(match[1]) * _UNITS[match[2]]
+
+
+def names(text: str) -> list[str]:
+    """Return ``a,b,c`` as a list."""
+    return [name.strip() for name in text.split(",")]
 
 
 def number_or_text(text: str) -> float | str:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...engine.pacing import asked_to_pause
 from ...errors import OptionError, RunError
 from .nodes import NodeTable
+from .objections import objections
 from .priority import associations, fixed_priority, rule_of
 from .requests import Requests
 from .site import SlurmConf
@@ -108,7 +109,7 @@ def schedule(
         nodes.cpus, nodes.memory, nodes.gpus, nodes.features, nodes.partitions,
         _leaves(nodes.leaf), nodes.tier,
     )  # fmt: skip
-    why = _objections(conf, nodes, requests)
+    why = objections(conf, nodes, requests)
     refused = np.array([text != "" for text in why], np.bool_)
     tree, association = associations(requests)
     count = requests.submit.size
@@ -200,29 +201,6 @@ def _leaves(leaf: NDArray[np.int64]) -> NDArray[np.int64]:
         return leaf
     alone = leaf.max() + 1 + np.arange(leaf.size)
     return np.unique(np.where(leaf < 0, alone, leaf), return_inverse=True)[1]
-
-
-def _objections(conf: SlurmConf, nodes: NodeTable, requests: Requests) -> tuple[str, ...]:
-    """Why jobs would wait for ever, were the machine empty; most sites turn them away."""
-    return tuple(_objection(conf, nodes, requests, j) for j in range(requests.submit.size))
-
-
-def _objection(conf: SlurmConf, nodes: NodeTable, requests: Requests, j: int) -> str:
-    part = requests.partition[j]
-    if not conf.partitions[part].is_up:
-        return "whose partition is not up"
-    if requests.features[j] < 0:
-        return "that ask for features that no node has"
-    if requests.nodes[j] > conf.partitions[part].most_nodes:
-        return "that ask for more nodes than their partition allows"
-    suited = (
-        ((nodes.partitions >> part) & 1 == 1)
-        & (nodes.features & requests.features[j] == requests.features[j])
-        & (nodes.cpus >= requests.cpus[j])
-        & (nodes.memory >= requests.memory[j])
-        & (nodes.gpus >= requests.gpus[j])
-    )
-    return "" if np.count_nonzero(suited) >= requests.nodes[j] else "that no nodes suit"
 
 
 def loops_of(conf: SlurmConf) -> Loops:
