@@ -44,6 +44,8 @@ class Options:
     node_failure : ``"kill"`` the jobs of processors that go down, or ``"requeue"`` them.
     warmup : how many jobs at the beginning, as they were submitted, the measures over jobs leave
         out, because the machine was empty before them.
+    check_policy : try out orders and placements of the user's own before the run, and check their
+        indices in it.
     """
 
     estimates: str | float = "user"
@@ -63,6 +65,7 @@ class Options:
     events: Any = None
     node_failure: str = "kill"
     warmup: int = 0
+    check_policy: bool = True
 
     def __post_init__(self) -> None:
         if self.over_limit not in ("kill", "run"):

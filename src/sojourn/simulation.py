@@ -15,7 +15,7 @@ from .engine.state import CONSERVATIVE, EASY, RESERVE, Orders, Rules
 from .engine.types import JobView, empty_jobs
 from .errors import JobError, OptionError, PolicyError
 from .external import before_cleaning, load_events, take_events
-from .machine import Machine, build_machine
+from .machine import Machine, build_machine, empty_nodes
 from .options import Options, Prepared
 from .policy import (
     Control,
@@ -25,12 +25,13 @@ from .policy import (
     parse_placement,
     parse_policy,
 )
+from .policy.checking import Scene, Watch
 from .policy.orders import ORDERS
 from .result import Result
 from .workload import Jobs
 from .workload import clean as clean_jobs
 
-__all__ = ["Options", "preload", "prepare", "simulate"]
+__all__ = ["Options", "finish", "preload", "prepare", "simulate", "watch"]
 
 Floats = NDArray[np.float64]
 
@@ -57,7 +58,7 @@ def simulate(
     progress : called with (jobs arrived, jobs) from time to time.
     **options : see `Options`: estimates, over_limit, passes, reference_rate, record, seed, clean;
         placement, constraints, decisions on a cluster of named nodes; events, node_failure;
-        warmup.
+        warmup; check_policy.
 
     Examples
     --------
@@ -68,8 +69,42 @@ def simulate(
     100
     """
     run, prepared = prepare(jobs, cluster, policy, rate=rate, **options)
-    run.to_the_end(progress)
+    finish(run, prepared, progress)
     return Result(prepared, run)
+
+
+def finish(
+    run: Run, prepared: Prepared, progress: Callable[[int, int], None] | None = None
+) -> None:
+    """Run to the end; PolicyError where a function of the user's makes a mistake on the way."""
+    watch(run, prepared).around(run.to_the_end, progress)
+
+
+def watch(run: Run, prepared: Prepared) -> Watch:
+    """Return the user's own functions in a run, to see what they do."""
+    policy, control, laws = prepared.policy, prepared.control, run.laws
+    orders = (
+        (policy.score, laws.order_theta),
+        (policy.backfill_score or policy.score, laws.backfill_theta),
+    )
+    watched: list[Any] = [
+        (score, theta) for score, theta in orders if score.depends_on_time and not score.house
+    ]
+    placement = parse_placement(prepared.options.placement)
+    if placement.rule == "scored" and laws.placement_theta is not None:
+        watched.append((placement.score, laws.placement_theta))
+    if not control.house:
+        watched.append((control, laws.control_theta))
+    return Watch(
+        _scene(run.jobs, prepared.jobs, prepared.accepted, prepared.cluster), tuple(watched)
+    )
+
+
+def _scene(view: JobView, jobs: Jobs, accepted: NDArray[np.bool_], cluster: Cluster) -> Scene:
+    if not cluster.is_named:
+        return Scene(view, jobs.job[accepted])
+    names = tuple(node.name for node in cluster.nodes)
+    return Scene(view, jobs.job[accepted], empty_nodes(cluster), names)
 
 
 def prepare(
@@ -113,6 +148,9 @@ def prepare(
             "give less"
         )
     view, killed = _view(taken, chosen)
+    scene = _scene(view, jobs, accepted, machine)
+    if chosen.check_policy:
+        _try_out(scene, scheduling, named)
     rules = _rules(view, machine, scheduling, control, chosen, stop_at_decisions)
     outside = None
     if external is not None:
@@ -132,8 +170,13 @@ def prepare(
     run = Run(
         view,
         rules,
-        _orders(view, scheduling),
-        _laws(scheduling, control, chosen.placement if machine.is_named else None),
+        _orders(scene, scheduling, chosen.check_policy),
+        _laws(
+            scheduling,
+            control,
+            chosen.placement if machine.is_named else None,
+            checked=chosen.check_policy,
+        ),
         control.initial,
         _coins(control, chosen.seed, len(view.submit)),
         nodes,
@@ -305,25 +348,40 @@ def _around(rules: Rules, policy: Policy, jobs: int) -> Rules:
     return rules._replace(backfill=RESERVE, reservations=int(min(most, max(jobs, 1))), exact=False)
 
 
-def _keys(score: Score | None, view: JobView) -> Floats | None:
+def _try_out(scene: Scene, policy: Policy, machine: Machine | None) -> None:
+    """Evaluate the user's own formulas here and there before the run; PolicyError if one fails."""
+    if len(scene.numbers) == 0:
+        return
+    for order in (policy.score, policy.backfill_score):
+        if order is not None:
+            scene.try_order(order)
+    if machine is not None and machine.placement.score is not None:
+        scene.try_placement(machine.placement.score)
+
+
+def _keys(score: Score | None, scene: Scene, checked: bool) -> Floats | None:
     """Scores of all jobs, once, where they do not depend on the time."""
     if score is None or score.depends_on_time:
         return None
+    view = scene.jobs
     if score is ORDERS["fcfs"]:
         return np.arange(len(view.submit), dtype=np.float64)
     from .engine.scores import score_all
 
-    keys: Floats = score_all(view, score.pointer, score.parameters)
-    if np.isnan(keys).any():
-        raise JobError(int(np.argmax(np.isnan(keys))), score.name, "the score is not a number")
-    return keys
+    theta = score.parameters
+    made: list[Floats] = []
+    own = () if score.house else ((score, theta),)
+    pointer = score.compiled(checked=checked)
+    Watch(scene, own).around(lambda _: made.append(score_all(view, pointer, theta)), None)
+    return made[0]
 
 
-def _orders(view: JobView, policy: Policy) -> Orders:
-    return Orders(_keys(policy.score, view), _keys(policy.backfill_score, view))
+def _orders(scene: Scene, policy: Policy, checked: bool) -> Orders:
+    own = policy.backfill_score
+    return Orders(_keys(policy.score, scene, checked), _keys(own, scene, checked))
 
 
-def _laws(policy: Policy, control: Control, placement: Any = None) -> Laws:
+def _laws(policy: Policy, control: Control, placement: Any = None, *, checked: bool = True) -> Laws:
     order = policy.score
     backfill = policy.backfill_score or order
     unused = ORDERS["fcfs"]
@@ -331,24 +389,24 @@ def _laws(policy: Policy, control: Control, placement: Any = None) -> Laws:
     second = backfill if backfill.depends_on_time else unused
     law, wake = control.pointers
     return Laws(
-        first.pointer,
+        first.compiled(checked=checked),
         first.parameters,
-        second.pointer,
+        second.compiled(checked=checked),
         second.parameters,
         law,
         wake,
         control.parameters,
-        *_placement_law(placement),
+        *_placement_law(placement, checked),
     )
 
 
-def _placement_law(placement: Any) -> tuple[Any, Floats | None]:
+def _placement_law(placement: Any, checked: bool) -> tuple[Any, Floats | None]:
     """The compiled score of a placement; where it has none, one that is never asked."""
     if placement is None:
         return None, None
     chosen = parse_placement(placement)
     if chosen.rule == "scored" and chosen.score is not None:
-        return chosen.score.pointer, chosen.score.parameters
+        return chosen.score.compiled(checked=checked), chosen.score.parameters
     from .engine.scores import no_node_score
 
     return no_node_score, np.zeros(1)

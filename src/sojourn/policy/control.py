@@ -7,8 +7,8 @@ which they want to be asked again. To add one, write its functions and its const
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError, PolicyError
+from ._naming import let_pickle_find
+from ._record import with_record
 
 __all__ = [
     "Control",
@@ -127,40 +129,44 @@ class Control:
 
     @property
     def parameters(self) -> NDArray[np.float64]:
-        """Theta as the kernels take it."""
-        return np.array(self.theta or (0.0,), dtype=np.float64)
+        """Theta as the compiled functions take it, new for each run."""
+        if self.house:
+            return np.array(self.theta or (0.0,), dtype=np.float64)
+        return with_record(self.theta)
 
     @cached_property
     def pointers(self) -> tuple[Any, Any]:
         """The law and its wake-up, compiled, as the kernels take them."""
-        return _pointer(self.law, self.house), _pointer(
-            self.wake, self.wake is _never or self.house
-        )
+        wake = _NEVER if self.wake is _never else (self.wake, self.house, True)
+        return _pointer(self.law, self.house, False), _pointer(*wake)
+
+    def __reduce__(self) -> Any:
+        let_pickle_find(self.law, "law")
+        let_pickle_find(self.wake, "wake")
+        return Control, tuple(getattr(self, part.name) for part in fields(self))
 
     def __str__(self) -> str:
         return self.text or self.law.__name__
 
 
-_POINTERS: dict[Law, Any] = {}
+_NEVER = (_never, True, True)
 
 
-def _pointer(law: Law, house: bool) -> Any:
-    import numba
+@cache
+def _pointer(law: Law, house: bool, wakes: bool) -> Any:
+    if house:
+        from ..engine.types import CONTROL
+        from ..jit import compiled
 
-    from ..engine.types import CONTROL
-    from ..jit import compiled
+        return compiled(CONTROL, pointer=True)(law)
+    from ._complaints import why_not_compiled
+    from ._guard import compile_control
 
-    if law not in _POINTERS:
-        try:
-            _POINTERS[law] = (
-                compiled(CONTROL, pointer=True)(law)
-                if house
-                else numba.njit(CONTROL, error_model="numpy", nogil=True)(law)
-            )
-        except numba.core.errors.NumbaError as error:
-            first = next(line for line in str(error).splitlines() if line.strip())
-            raise PolicyError(f"control '{law.__name__}' does not compile: {first}") from None
-    return _POINTERS[law]
+    try:
+        return compile_control(law, wakes=wakes)
+    except Exception as error:
+        # Whatever the compiler trips over, it is the function that has to change.
+        raise PolicyError(why_not_compiled("control", law, error)) from None
 
 
 def constant(rate: float = 1.0) -> Control:
@@ -232,9 +238,21 @@ def control(
     wake: Law | None = None,
     rates: Sequence[float] = (),
 ) -> Any:
-    """Make a control from a function ``(state, now, theta) -> rate``."""
+    """Make a control from a function ``(state, now, theta) -> rate``.
+
+    Parameters
+    ----------
+    law : asked after each event for the rate from now on; see `Control`.
+    initial : rate before the first event.
+    theta : parameters of the law.
+    wake : ``(state, now, theta) -> level``: ask again when the workload falls to that level.
+    rates : every rate the law may choose, if known.
+    """
 
     def make(law: Law) -> Control:
+        for function in (law, wake):
+            if function is not None:
+                _check_arguments(function)
         return Control(
             law,
             float(initial),
@@ -245,6 +263,15 @@ def control(
         )
 
     return make if law is None else make(law)
+
+
+def _check_arguments(function: Any) -> None:
+    code = getattr(function, "__code__", None)
+    if getattr(code, "co_argcount", -1) != 3:
+        raise PolicyError(
+            f"control '{getattr(function, '__name__', function)}' must be a function of "
+            "(state, now, theta)"
+        )
 
 
 def parse_control(value: Control | float | str | None) -> Control:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...errors import OptionError, PolicyError
+from ...errors import OptionError
 
 if TYPE_CHECKING:
     from ...policy import Policy
 
-__all__ = ["PolicyFile", "PolicyName", "chosen_policies", "chosen_policy"]
+__all__ = ["CheckPolicy", "PolicyFile", "PolicyName", "chosen_policies", "chosen_policy"]
 
 _SCHEDULING = "Scheduling"
 
@@ -32,6 +32,15 @@ PolicyFile = Annotated[
         rich_help_panel=_SCHEDULING,
     ),
 ]
+CheckPolicy = Annotated[
+    bool,
+    typer.Option(
+        "--check-policy/--no-check-policy",
+        help="Try out an order or placement of your own before the run, and check its indices in "
+        "it.",
+        rich_help_panel=_SCHEDULING,
+    ),
+]
 
 
 def chosen_policy(policy: str, policy_file: str | None) -> Policy:
@@ -43,11 +52,7 @@ def chosen_policy(policy: str, policy_file: str | None) -> Policy:
     parsed = parse_policy(policy)
     if policy_file is None:
         return parsed
-    try:
-        score = load_score(policy_file)
-    except SystemExit:
-        raise PolicyError(f"{policy_file}: the file exits when it is loaded") from None
-    return replace(parsed, order=score)
+    return replace(parsed, order=load_score(policy_file))
 
 
 def chosen_policies(policies: str, policy_files: list[str]) -> list[Policy]:
