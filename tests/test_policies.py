@@ -59,6 +59,27 @@ def test_unusable_policies(text, told):
         parse_policy(text)
 
 
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: parse_policy(5), "give a name, a sojourn.Policy"),
+        (lambda: parse_policy(None), "give a name, a sojourn.Policy"),
+        (lambda: parse_policy(lambda jobs, j, now, theta: 0.0), "decorated with @sojourn.score"),
+        (lambda: sojourn.Policy(backfill=None), "unknown backfill 'None'"),
+        (lambda: sojourn.Policy(backfill="easy", reservations="2"), "give a number, or inf"),
+        (lambda: sojourn.Policy(order=None), "an order is a name or a function"),
+        (lambda: parse_control([1.0]), "give a rate, a text or a sojourn.control"),
+        (lambda: sojourn.score(theta="ab")(lambda jobs, j, now, theta: 0.0), "list of numbers"),
+        (lambda: sojourn.score(theta=3.0)(lambda jobs, j, now, theta: 0.0), "list of numbers"),
+        (lambda: sojourn.control(initial="x")(lambda state, now, theta: 1.0), "give a number"),
+        (lambda: sojourn.control(rates=[None])(lambda state, now, theta: 1.0), "list of numbers"),
+    ],
+)
+def test_what_is_no_policy_at_all(make, said):
+    with pytest.raises(InputError, match=said):
+        make()
+
+
 def test_time_dependence_is_seen():
     assert {name for name, s in ORDERS.items() if s.depends_on_time} == {
         "expansion",

@@ -82,6 +82,8 @@ class Options:
             raise OptionError(f"seed {self.seed}: give a whole number from 0 to 2**63 - 1")
         if not (np.isfinite(self.reference_rate) and self.reference_rate > 0):
             raise OptionError(f"reference rate {self.reference_rate}: give a number above 0")
+        if not isinstance(self.constraints, Constraints):
+            raise OptionError(f"constraints {self.constraints!r}: give sojourn.Constraints(...)")
         self.factor  # noqa: B018  (raises on nonsense)
         object.__setattr__(self, "placement", parse_placement(self.placement))
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError, PolicyError
 from ._naming import let_pickle_find
+from ._numbers import numbers
 from ._record import with_record
 
 __all__ = [
@@ -255,14 +256,21 @@ def control(
                 _check_arguments(function)
         return Control(
             law,
-            float(initial),
-            tuple(float(value) for value in theta),
+            _rate(initial),
+            numbers(theta, "theta"),
             wake=wake or _never,
-            rates=tuple(float(rate) for rate in rates),
+            rates=numbers(rates, "rates"),
             draws=True,
         )
 
     return make if law is None else make(law)
+
+
+def _rate(initial: Any) -> float:
+    try:
+        return float(initial)
+    except (TypeError, ValueError):
+        raise OptionError(f"rate control: initial rate {initial!r}; give a number") from None
 
 
 def _check_arguments(function: Any) -> None:
@@ -286,6 +294,8 @@ def parse_control(value: Control | float | str | None) -> Control:
         return value
     if isinstance(value, (int, float)):
         return constant(value)
+    if not isinstance(value, str):
+        raise OptionError(f"rate control: give a rate, a text or a sojourn.control, not {value!r}")
     kind, _, rest = value.partition(":")
     try:
         numbers = [[float(x) for x in part.split(",")] for part in rest.split(":")] if rest else []

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import PolicyError
 from ._naming import let_pickle_find
+from ._numbers import numbers
 from ._reading import Reading
 from ._record import with_record
 
@@ -56,7 +57,7 @@ class Score:
 
     def with_theta(self, *theta: float) -> Score:
         """Return the same formula with other parameters."""
-        return replace(self, theta=tuple(float(value) for value in theta))
+        return replace(self, theta=numbers(theta, "theta"))
 
     @cached_property
     def depends_on_time(self) -> bool:
@@ -215,9 +216,7 @@ def score(
                 f"score '{getattr(formula, '__name__', formula)}' must be a function of "
                 "(jobs, j, now, theta), or of (nodes, n, jobs, j, now, theta) for a placement"
             )
-        made: Score | NodeScore = kind(
-            formula, tuple(float(value) for value in theta), clairvoyant=clairvoyant
-        )
+        made: Score | NodeScore = kind(formula, numbers(theta, "theta"), clairvoyant=clairvoyant)
         return made
 
     return make if formula is None else make(formula)
