@@ -253,7 +253,7 @@ class TestMistakes:
 
         columns = {name: JOBS[name] for name in ("submit", "runtime", "procs")}
         jobs = sojourn.Jobs({"job": np.arange(101, 161), **columns})
-        with pytest.raises(PolicyError, match="of job 108 at 0 s is not a number"):
+        with pytest.raises(PolicyError, match="of job 108 is not a number"):
             sojourn.simulate(jobs, 16, undefined)
 
     def test_infinities_are_numbers(self):
@@ -274,7 +274,7 @@ class TestMistakes:
             return jobs.procs[j + 1] + 0.0 * now
 
         said = complaint(by_time if changing else fixed)
-        assert "of job 60 at " in said
+        assert "of job 60 at " in said if changing else "of job 60 fails" in said
         assert "fails: IndexError" in said
         assert "there are 60 jobs and 0 parameters" in said
 
@@ -283,7 +283,7 @@ class TestMistakes:
         def lets_look(jobs, j, now, theta):
             return at(jobs.procs, j + 1)
 
-        assert "of job 60 at 0 s fails: IndexError" in complaint(lets_look)
+        assert "of job 60 fails: IndexError" in complaint(lets_look)
 
     def test_parameters_that_were_not_given(self):
         @sojourn.score

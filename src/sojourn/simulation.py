@@ -170,7 +170,7 @@ def prepare(
     run = Run(
         view,
         rules,
-        _orders(scene, scheduling, chosen.check_policy),
+        _orders(view, scheduling, scene.numbers, checked=chosen.check_policy),
         _laws(
             scheduling,
             control,
@@ -376,7 +376,15 @@ def _keys(score: Score | None, scene: Scene, checked: bool) -> Floats | None:
     return made[0]
 
 
-def _orders(scene: Scene, policy: Policy, checked: bool) -> Orders:
+def _orders(
+    view: JobView,
+    policy: Policy,
+    numbers: NDArray[np.int64] | None = None,
+    *,
+    checked: bool = True,
+) -> Orders:
+    """Fixed scores; `numbers` are those of the jobs, for what is said of mistakes."""
+    scene = Scene(view, np.arange(len(view.submit)) if numbers is None else numbers)
     own = policy.backfill_score
     return Orders(_keys(policy.score, scene, checked), _keys(own, scene, checked))
 

@@ -69,7 +69,7 @@ def test_compare_knows_its_name(run: Run, queue: Path, tmp_path: Path) -> None:
         (HEAD + "    return 'text'\n", "does not compile"),
         (HEAD + "    return 0.0 / 0.0\n", "not a number"),
         (HEAD + "    return 0.0 / 0.0 if now > 9 else now\n", "score 'f' of job 2 at 10 s is not"),
-        (HEAD + "    return jobs.procs[j + 1]\n", "score 'f' of job 4 at 0 s fails: IndexError"),
+        (HEAD + "    return jobs.procs[j + 1]\n", "score 'f' of job 4 fails: IndexError"),
         (HEAD + "    return jobs.procs[j + 1] + now\n", "score 'f' of job 4 at 3 s fails: Index"),
         (HEAD + "    return theta[0]\n", "there are 4 jobs and 0 parameters"),
         (HEAD + "    return jobs.work[j]\n", "the true runtime, which no scheduler knows"),

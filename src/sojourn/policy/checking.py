@@ -107,7 +107,8 @@ class Scene:
 
     def _at(self, score: Score | NodeScore, j: int, now: float, n: int) -> str:
         node = f"node {self.names[n]} for " if isinstance(score, NodeScore) else ""
-        return f"{node}job {int(self.numbers[j])} at {now:.15g} s"
+        fixed = isinstance(score, Score) and not score.depends_on_time
+        return f"{node}job {int(self.numbers[j])}" + ("" if fixed else f" at {now:.15g} s")
 
     def complaint(
         self, score: Score | NodeScore, mistake: Mistake, error: Exception | None = None
