@@ -233,6 +233,22 @@ class TestAnswers:
         np.testing.assert_array_equal(simulate(wide).start, simulate(twice).start)
 
 
+def test_functions_that_are_compiled_already():
+    @sojourn.score
+    @numba.njit
+    def wide(jobs, j, now, theta):
+        return jobs.procs[j] * 1.0
+
+    @sojourn.control
+    @numba.njit
+    def steady(state, now, theta):
+        return 1.0
+
+    np.testing.assert_array_equal(
+        simulate(wide, rate=steady).start, sojourn.simulate(JOBS, 16, "smallest+easy").start
+    )
+
+
 class TestMistakes:
     def test_not_a_number_later_in_the_run(self):
         """At its submission a job has a score; only waiting makes it undefined."""

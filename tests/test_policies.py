@@ -150,6 +150,18 @@ def test_policy_files(tmp_path):
     ]:
         with pytest.raises(InputError, match=told):
             load_score(where)
+    file.write_text(
+        "from __future__ import annotations\n"
+        "import dataclasses, sojourn\n"
+        "@dataclasses.dataclass\n"
+        "class Weights:\n"
+        "    width: float = 2.0\n"
+        "WIDTH = Weights().width\n"
+        "@sojourn.score\n"
+        "def wide(jobs, j, now, theta):\n"
+        "    return -jobs.procs[j] * WIDTH\n"
+    )
+    assert load_score(f"{file}:wide").name == "wide"
     file.write_text("1/0")
     with pytest.raises(PolicyError, match="ZeroDivisionError"):
         load_score(f"{file}:wide")

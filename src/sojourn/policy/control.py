@@ -251,14 +251,16 @@ def control(
     """
 
     def make(law: Law) -> Control:
-        for function in (law, wake):
+        # One that is compiled already is compiled again, for what it is handed here.
+        law, waking = getattr(law, "py_func", law), getattr(wake, "py_func", wake)
+        for function in (law, waking):
             if function is not None:
                 _check_arguments(function)
         return Control(
             law,
             _rate(initial),
             numbers(theta, "theta"),
-            wake=wake or _never,
+            wake=waking or _never,
             rates=numbers(rates, "rates"),
             draws=True,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
@@ -42,6 +43,8 @@ def _load(where: str, kind: type[_Kind], option: str, form: str) -> _Kind:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    # Data classes look their module up while they are made.
+    sys.modules[called] = module
     try:
         spec.loader.exec_module(module)
     except PolicyError:
@@ -51,6 +54,8 @@ def _load(where: str, kind: type[_Kind], option: str, form: str) -> _Kind:
     except Exception as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise PolicyError(f"{path}: the file fails when it is loaded: {reason}") from None
+    finally:
+        del sys.modules[called]
     found = getattr(module, name, None)
     if not isinstance(found, kind):
         scores = [key for key, value in vars(module).items() if isinstance(value, kind)]

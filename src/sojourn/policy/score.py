@@ -208,6 +208,8 @@ def score(
     """
 
     def make(formula: Formula) -> Score | NodeScore:
+        # One that is compiled already is compiled again, for what it is handed here.
+        formula = getattr(formula, "py_func", formula)
         code = getattr(formula, "__code__", None)
         count = getattr(code, "co_argcount", -1)
         kind = {4: Score, 6: NodeScore}.get(count)
