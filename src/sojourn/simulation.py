@@ -15,7 +15,7 @@ from .engine.state import CONSERVATIVE, EASY, RESERVE, Orders, Rules
 from .engine.types import JobView, empty_jobs
 from .errors import JobError, OptionError, PolicyError
 from .external import before_cleaning, load_events, take_events
-from .machine import Machine, build_machine, empty_nodes
+from .machine import Machine, build_machine
 from .options import Options, Prepared
 from .policy import (
     Control,
@@ -28,10 +28,11 @@ from .policy import (
 from .policy.checking import Scene, Watch
 from .policy.orders import ORDERS
 from .result import Result
+from .watching import finish, scene_of, try_out
 from .workload import Jobs
 from .workload import clean as clean_jobs
 
-__all__ = ["Options", "finish", "preload", "prepare", "simulate", "watch"]
+__all__ = ["Options", "preload", "prepare", "simulate"]
 
 Floats = NDArray[np.float64]
 
@@ -71,40 +72,6 @@ def simulate(
     run, prepared = prepare(jobs, cluster, policy, rate=rate, **options)
     finish(run, prepared, progress)
     return Result(prepared, run)
-
-
-def finish(
-    run: Run, prepared: Prepared, progress: Callable[[int, int], None] | None = None
-) -> None:
-    """Run to the end; PolicyError where a function of the user's makes a mistake on the way."""
-    watch(run, prepared).around(run.to_the_end, progress)
-
-
-def watch(run: Run, prepared: Prepared) -> Watch:
-    """Return the user's own functions in a run, to see what they do."""
-    policy, control, laws = prepared.policy, prepared.control, run.laws
-    orders = (
-        (policy.score, laws.order_theta),
-        (policy.backfill_score or policy.score, laws.backfill_theta),
-    )
-    watched: list[Any] = [
-        (score, theta) for score, theta in orders if score.depends_on_time and not score.house
-    ]
-    placement = parse_placement(prepared.options.placement)
-    if placement.rule == "scored" and laws.placement_theta is not None:
-        watched.append((placement.score, laws.placement_theta))
-    if not control.house:
-        watched.append((control, laws.control_theta))
-    return Watch(
-        _scene(run.jobs, prepared.jobs, prepared.accepted, prepared.cluster), tuple(watched)
-    )
-
-
-def _scene(view: JobView, jobs: Jobs, accepted: NDArray[np.bool_], cluster: Cluster) -> Scene:
-    if not cluster.is_named:
-        return Scene(view, jobs.job[accepted])
-    names = tuple(node.name for node in cluster.nodes)
-    return Scene(view, jobs.job[accepted], empty_nodes(cluster), names)
 
 
 def prepare(
@@ -148,9 +115,9 @@ def prepare(
             "give less"
         )
     view, killed = _view(taken, chosen)
-    scene = _scene(view, jobs, accepted, machine)
+    scene = scene_of(view, jobs.job[accepted], machine)
     if chosen.check_policy:
-        _try_out(scene, scheduling, named)
+        try_out(scene, scheduling, named)
     rules = _rules(view, machine, scheduling, control, chosen, stop_at_decisions)
     outside = None
     if external is not None:
@@ -346,17 +313,6 @@ def _around(rules: Rules, policy: Policy, jobs: int) -> Rules:
     known = {"none": 0.0, "first-fit": 0.0, "conservative": np.inf}
     most = known.get(policy.backfill, policy.reservations)
     return rules._replace(backfill=RESERVE, reservations=int(min(most, max(jobs, 1))), exact=False)
-
-
-def _try_out(scene: Scene, policy: Policy, machine: Machine | None) -> None:
-    """Evaluate the user's own formulas here and there before the run; PolicyError if one fails."""
-    if len(scene.numbers) == 0:
-        return
-    for order in (policy.score, policy.backfill_score):
-        if order is not None:
-            scene.try_order(order)
-    if machine is not None and machine.placement.score is not None:
-        scene.try_placement(machine.placement.score)
 
 
 def _keys(score: Score | None, scene: Scene, checked: bool) -> Floats | None:

@@ -15,7 +15,8 @@ from .errors import OptionError
 from .policy import parse_policy
 from .policy.columns import JobColumns, job_columns
 from .result import Result
-from .simulation import prepare, watch
+from .simulation import prepare
+from .watching import watch
 
 if TYPE_CHECKING:
     from .cluster import Cluster

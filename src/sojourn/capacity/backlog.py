@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError
 from ..policy import Policy, Score, parse_policy
-from ..simulation import finish, prepare
+from ..simulation import prepare
 from ..theory._estimate import Estimate
+from ..watching import finish
 from ..workload import Jobs
 
 __all__ = ["Backlog", "Saturation"]
