@@ -386,6 +386,18 @@ class TestControls:
 
         assert "its wake-up is not a number; return a workload, or -inf" in self.refused(steady)
 
+    def test_a_wake_up_that_never_lets_time_pass(self):
+        def at_once(state, now, theta):
+            return state.workload - 1e-9
+
+        @sojourn.control(initial=1.0, wake=at_once)
+        def restless(state, now, theta):
+            return 1.0
+
+        said = self.refused(restless)
+        assert "control 'restless' at " in said
+        assert "wakes up more than 100,000 times between two arrivals or departures" in said
+
     def test_what_does_not_compile(self):
         @sojourn.control
         def curious(state, now, theta):

@@ -20,8 +20,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ..engine.nodes import NODE_SCORE
-from ..engine.types import CONTROL, SCORE
-from ._record import BAD_VALUE, BAD_WAKE, BEGUN, FINE, LENGTH
+from ..engine.types import CONTROL, SCORE, SWITCH
+from ._record import BAD_VALUE, BAD_WAKE, BEGUN, FINE, LENGTH, MOST_WAKES, RESTLESS
 from .columns import ClairvoyantColumns, JobColumns, job_columns, read_only
 
 __all__ = ["compile_control", "compile_score"]
@@ -174,6 +174,10 @@ def compile_control(law: Callable[..., float], *, wakes: bool) -> Any:
         theta[record] = BEGUN
         theta[record + 1] = math.nan
         theta[record + 2] = now
+        theta[record + 3] = theta[record + 3] + 1.0 if state.event == SWITCH else 0.0
+        if theta[record + 3] > MOST_WAKES:
+            theta[record] = RESTLESS
+            return state.rate
         rate = 1.0 * inner(state, now, without_record(theta))
         if not 0.0 < rate < math.inf:
             theta[record] = BAD_VALUE

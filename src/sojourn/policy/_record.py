@@ -18,6 +18,8 @@ __all__ = [
     "BEGUN",
     "FINE",
     "LENGTH",
+    "MOST_WAKES",
+    "RESTLESS",
     "Mistake",
     "mistake_in",
     "with_record",
@@ -25,7 +27,10 @@ __all__ = [
 
 LENGTH = 4
 # States of a record. BEGUN stays behind where a function is left by an exception.
-FINE, BEGUN, BAD_VALUE, BAD_WAKE = 0.0, 1.0, 2.0, 3.0
+FINE, BEGUN, BAD_VALUE, BAD_WAKE, RESTLESS = 0.0, 1.0, 2.0, 3.0, 4.0
+
+MOST_WAKES = 100_000
+"""How often a control may wake up between two arrivals or departures."""
 
 
 class Mistake(NamedTuple):
@@ -33,10 +38,11 @@ class Mistake(NamedTuple):
 
     Parameters
     ----------
-    kind : BEGUN, BAD_VALUE or BAD_WAKE.
+    kind : BEGUN, BAD_VALUE, BAD_WAKE or RESTLESS.
     subject : position of the job; of a control, the rate that it asked for.
     now : the instant, in seconds.
-    node : of a placement, the number of the node.
+    node : of a placement, the number of the node; of a control, how often it woke up since the
+        last arrival or departure.
     """
 
     kind: float

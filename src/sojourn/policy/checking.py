@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import PolicyError
 from ._reading import Reading
-from ._record import BAD_VALUE, BAD_WAKE, Mistake, mistake_in
+from ._record import BAD_VALUE, BAD_WAKE, MOST_WAKES, RESTLESS, Mistake, mistake_in
 from .columns import job_columns, read_only
 from .control import Control
 from .score import NodeScore, Score
@@ -187,6 +187,11 @@ def _complaint_of_control(
     begin = f"control '{control}' at {mistake.now:.15g} s"
     if mistake.kind == BAD_WAKE:
         return PolicyError(f"{begin}: its wake-up is not a number; return a workload, or -inf")
+    if mistake.kind == RESTLESS:
+        return PolicyError(
+            f"{begin} wakes up more than {MOST_WAKES:,} times between two arrivals or departures; "
+            "let its wake-up return a workload further down, or -inf"
+        )
     if mistake.kind == BAD_VALUE:
         return PolicyError(
             f"{begin} asks for a rate of {mistake.subject:g}; rates must be above 0 and finite"
