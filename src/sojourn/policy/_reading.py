@@ -10,13 +10,13 @@ import dis
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Reading"]
+__all__ = ["Reading", "reading_of"]
 
 _PURE_BUILTINS = frozenset(
     (abs, bool, divmod, enumerate, float, int, len, max, min, pow, range, round, sum, zip)
@@ -110,6 +110,12 @@ class Reading:
         for step, after in zip(self._steps, following, strict=True):
             if name in _words(step):
                 yield after if _loaded(step) == name and _words(step).count(name) == 1 else None
+
+
+@cache
+def reading_of(formula: Callable[..., Any]) -> Reading:
+    """Return a formula as its bytecode shows it, looked at once."""
+    return Reading(formula)
 
 
 def _words(step: dis.Instruction) -> tuple[Any, ...]:

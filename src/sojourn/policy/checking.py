@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PolicyError
-from ._reading import Reading
+from ._reading import reading_of
 from ._record import BAD_VALUE, BAD_WAKE, MOST_WAKES, RESTLESS, Mistake, mistake_in
 from .columns import job_columns, read_only
 from .control import Control
@@ -67,7 +67,7 @@ class Scene:
     def _try(self, score: Score | NodeScore, points: Iterator[Any]) -> None:
         compiled, theta = score.compiled(), score.parameters
         # Helpers would have to be compiled a second time for a call from Python.
-        comparable = Reading(score.formula).helpers == ()
+        comparable = reading_of(score.formula).helpers == ()
         for handed, j, now, n in points:
             error = None
             try:

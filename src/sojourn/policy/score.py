@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import PolicyError
 from ._naming import let_pickle_find
 from ._numbers import numbers
-from ._reading import Reading
+from ._reading import reading_of
 from ._record import with_record
 
 __all__ = ["NodeScore", "Score", "score"]
@@ -62,7 +62,7 @@ class Score:
     @cached_property
     def depends_on_time(self) -> bool:
         """Whether the formula may read `now`; one that does not is evaluated once per job."""
-        reading = Reading(self.formula)
+        reading = reading_of(self.formula)
         return reading.mentions(2) or reading.helpers is None
 
     @property
@@ -115,7 +115,7 @@ class NodeScore:
 
         There is one order of the nodes for all jobs then.
         """
-        reading = Reading(self.formula)
+        reading = reading_of(self.formula)
         looks = reading.mentions(2, 3, 4) or not reading.takes_only(0, _FIXED)
         return not looks and reading.helpers is not None
 
@@ -148,7 +148,7 @@ def _bounds(
     formula: Formula, index_of: dict[int, int], theta: int, length: int
 ) -> tuple[Any, ...] | None:
     """The helpers whose indices are checked with those of a formula; None if none can be wrong."""
-    reading = Reading(formula)
+    reading = reading_of(formula)
     return None if reading.stays_inside(index_of, theta, length) else (reading.helpers or ())
 
 
