@@ -118,6 +118,7 @@ def examples() -> list[Any]:
         sojourn.simulate(jobs(), 16, "easy"),
         sojourn.simulate(jobs(), cluster(), "sjf+easy", placement="lowest-energy"),
         sojourn.simulate(jobs(), 16, widest_first, rate=in_a_hurry),
+        sojourn.compare(jobs(), 16, ["fcfs", "easy"]),
         *(scenario(), swept, *swept.points(), study.Precision("wait_mean", 0.1)),
         study.Grid.of({"control.k": "0:1:0.5"}),
         study.optimise(
@@ -255,8 +256,8 @@ def test_formulas_without_a_name_stay_here() -> None:
     def inside(state, now, theta):
         return 1.0
 
-    for made, name in ((nameless, "<lambda>"), (inside, "inside"), (replaced, "replaced")):
-        with pytest.raises(errors.PolicyError, match=f"{name}' of .*test_pickling cannot be hande"):
+    for made in (nameless, inside, replaced):
+        with pytest.raises((pickle.PicklingError, AttributeError), match="pickle"):
             pickle.dumps(made)
         assert copy.deepcopy(made) is copy.copy(made) is made
 

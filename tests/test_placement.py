@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import numba
 import numpy as np
 import pytest
 from differential.named_harness import WHY, cluster_of, constraints_of, jobs_of, most_processors
@@ -103,6 +106,68 @@ def test_users_score():
     assert allocation(result, 2) == ((2, 2),)
 
 
+@numba.njit
+def free_on(nodes, n):
+    return nodes.free[n]
+
+
+class TestOwnScore:
+    # Three equal nodes of two processors.
+    NODES = (Node(2, 1, flat(2)), Node(2, 1, flat(2)), Node(2, 1, flat(2)))
+
+    def test_a_helper_sees_what_is_free_now(self):
+        @sojourn.score
+        def emptiest(nodes, n, jobs, j, now, theta):
+            return -free_on(nodes, n)
+
+        result = run(self.NODES, [Request(0, 4, 1, 4)] * 3, placement=emptiest)
+        assert [allocation(result, job) for job in (1, 2, 3)] == [((0, 1),), ((1, 1),), ((2, 1),)]
+
+    @pytest.mark.parametrize("check", [True, False])
+    def test_not_a_number_later(self, check):
+        @sojourn.score
+        def undefined(nodes, n, jobs, j, now, theta):
+            return math.sqrt(nodes.free[n] - 2.0)
+
+        said = r"score 'undefined' of node \S+ for job 2 at 0 s is not a number"
+        with pytest.raises(sojourn.PolicyError, match=said):
+            run(self.NODES, [Request(0, 4, 1, 4)] * 3, placement=undefined, check_policy=check)
+
+    def test_not_a_number_in_a_fixed_order(self):
+        @sojourn.score
+        def undefined(nodes, n, jobs, j, now, theta):
+            return math.sqrt(1.0 - n)
+
+        for check in (True, False):
+            with pytest.raises(sojourn.PolicyError, match="is not a number"):
+                run(self.NODES, [Request(0, 4, 1, 4)], placement=undefined, check_policy=check)
+
+    def test_an_index_outside_of_the_nodes(self):
+        @sojourn.score
+        def neighbour(nodes, n, jobs, j, now, theta):
+            return nodes.free[n + 1]
+
+        with pytest.raises(sojourn.PolicyError, match=r"fails: IndexError.*there are 3 nodes"):
+            run(self.NODES, [Request(0, 4, 1, 4)], placement=neighbour)
+
+    def test_nodes_cannot_be_written(self):
+        @sojourn.score
+        def grabs(nodes, n, jobs, j, now, theta):
+            nodes.free[n] = 0
+            return 0.0
+
+        with pytest.raises(sojourn.PolicyError, match="writes into what it is handed"):
+            run(self.NODES, [Request(0, 4, 1, 4)], placement=grabs)
+
+    def test_an_unknown_column(self):
+        @sojourn.score
+        def gaudy(nodes, n, jobs, j, now, theta):
+            return nodes.colour[n]
+
+        with pytest.raises(sojourn.PolicyError, match="nodes has no column 'colour'; it has procs"):
+            run(self.NODES, [Request(0, 4, 1, 4)], placement=gaudy)
+
+
 class TestSpeed:
     # 4 and 1 operations per second and processor.
     CLUSTER = sojourn.Cluster.of(
@@ -178,6 +243,43 @@ class TestConstraintsOfJobs:
         else:
             result = sojourn.simulate(jobs, cluster_of(self.NODES), "fcfs", constraints=constraints)
             assert [allocation(result, job) for job in (1, 2)] == [((1, 1),), ((0, 1),)]
+
+    @pytest.mark.parametrize(
+        ("asked", "said"),
+        [
+            ({"memory_per_node": "abc"}, "memory_per_node 'abc': give a number"),
+            ({"memory_per_node": [1]}, "1 values for 2 jobs"),
+            ({"memory_per_node": ["a", 1]}, "every value must be a number"),
+            ({"memory_per_core": -1}, "a constraint is not negative"),
+            ({"power_budget": 1j}, "power_budget 1j: give a number"),
+            ({"whole_node": "no"}, "whole_node 'no': give true or false"),
+            ({"whole_node": [0, 2]}, "every value must be true or false"),
+            ({"feature": 5}, "feature 5: give a word"),
+            ({"feature": ["gpu", 7]}, "feature 7: give a word"),
+            ({"feature": ["gpu"]}, "1 values for 2 jobs"),
+            ({"feature": {"queue": "gpu"}}, "feature by queue 'gpu': give words by the numbers"),
+            ({"feature": {"queue": {"a": "gpu"}}}, "give words by the numbers"),
+            ({"feature": {"queue": {1: 5}}}, "give words by the numbers"),
+            ({"feature": {"colour": {1: "gpu"}}}, "feature by 'colour'"),
+        ],
+    )
+    def test_nonsense_is_refused(self, asked, said):
+        jobs = jobs_of([Request(0, 4, 1, 4)] * 2)
+        constraints = sojourn.Constraints(**asked)
+        with pytest.raises(sojourn.InputError, match=said):
+            sojourn.simulate(jobs, cluster_of(self.NODES), "fcfs", constraints=constraints)
+
+    def test_constraints_are_no_table(self):
+        jobs = jobs_of([Request(0, 4, 1, 4)])
+        with pytest.raises(sojourn.OptionError, match=r"give sojourn.Constraints"):
+            sojourn.simulate(jobs, cluster_of(self.NODES), constraints={"feature": "gpu"})
+
+    def test_nothing_asked_by_some(self):
+        jobs = jobs_of([Request(0, 4, 1, 4)] * 2)
+        constraints = sojourn.Constraints(whole_node=[True, None], memory_per_node=[None, 0.0])
+        asked = constraints.of(jobs)
+        assert asked.whole_node.tolist() == [True, False]
+        assert asked.memory_per_node.tolist() == [0, 0]
 
     def test_memory_per_core_and_per_node_at_once(self):
         jobs = jobs_of([Request(0, 4, 1, 4)])

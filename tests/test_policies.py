@@ -59,6 +59,27 @@ def test_unusable_policies(text, told):
         parse_policy(text)
 
 
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: parse_policy(5), "give a name, a sojourn.Policy"),
+        (lambda: parse_policy(None), "give a name, a sojourn.Policy"),
+        (lambda: parse_policy(lambda jobs, j, now, theta: 0.0), "decorated with @sojourn.score"),
+        (lambda: sojourn.Policy(backfill=None), "unknown backfill 'None'"),
+        (lambda: sojourn.Policy(backfill="easy", reservations="2"), "give a number, or inf"),
+        (lambda: sojourn.Policy(order=None), "an order is a name or a function"),
+        (lambda: parse_control([1.0]), "give a rate, a text or a sojourn.control"),
+        (lambda: sojourn.score(theta="ab")(lambda jobs, j, now, theta: 0.0), "list of numbers"),
+        (lambda: sojourn.score(theta=3.0)(lambda jobs, j, now, theta: 0.0), "list of numbers"),
+        (lambda: sojourn.control(initial="x")(lambda state, now, theta: 1.0), "give a number"),
+        (lambda: sojourn.control(rates=[None])(lambda state, now, theta: 1.0), "list of numbers"),
+    ],
+)
+def test_what_is_no_policy_at_all(make, said):
+    with pytest.raises(InputError, match=said):
+        make()
+
+
 def test_time_dependence_is_seen():
     assert {name for name, s in ORDERS.items() if s.depends_on_time} == {
         "expansion",
@@ -129,6 +150,18 @@ def test_policy_files(tmp_path):
     ]:
         with pytest.raises(InputError, match=told):
             load_score(where)
+    file.write_text(
+        "from __future__ import annotations\n"
+        "import dataclasses, sojourn\n"
+        "@dataclasses.dataclass\n"
+        "class Weights:\n"
+        "    width: float = 2.0\n"
+        "WIDTH = Weights().width\n"
+        "@sojourn.score\n"
+        "def wide(jobs, j, now, theta):\n"
+        "    return -jobs.procs[j] * WIDTH\n"
+    )
+    assert load_score(f"{file}:wide").name == "wide"
     file.write_text("1/0")
     with pytest.raises(PolicyError, match="ZeroDivisionError"):
         load_score(f"{file}:wide")

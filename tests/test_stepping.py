@@ -110,3 +110,53 @@ def test_jobs_never_started_are_counted():
         pass
     with pytest.raises(OptionError, match="2 jobs never started"):
         _ = run.result
+
+
+def first_decision() -> sojourn.stepping.Decision:
+    jobs = sojourn.Jobs({"submit": [0, 0, 9], "runtime": [5, 5, 5], "procs": [1, 1, 1]})
+    return next(iter(sojourn.Simulation(jobs, 1)))
+
+
+@pytest.mark.parametrize("j", [-1, 2, 3, 10**9])
+def test_jobs_that_do_not_wait(j):
+    with pytest.raises(OptionError, match=f"job at position {j} does not wait"):
+        first_decision().start(j)
+
+
+@pytest.mark.parametrize("j", [0.7, "0", None])
+def test_positions_are_whole_numbers(j):
+    with pytest.raises(OptionError, match="give a whole number"):
+        first_decision().start(j)
+
+
+def test_jobs_that_do_not_run():
+    for j in (0, -1, 3):
+        with pytest.raises(OptionError, match=f"job at position {j} does not run"):
+            first_decision().started(j)
+
+
+def test_a_decision_that_is_over():
+    jobs = sojourn.Jobs({"submit": [0, 0], "runtime": [5, 5], "procs": [1, 1]})
+    run = sojourn.Simulation(jobs, 1)
+    old = run.step()
+    old.start(0)
+    new = run.step()
+    for use in (lambda: old.start(1), lambda: old.waiting, lambda: old.now, lambda: old.free):
+        with pytest.raises(OptionError, match="this decision is over"):
+            use()
+    assert new.waiting.tolist() == [1]
+
+
+def test_columns_are_read_only_and_hide_the_truth():
+    columns = first_decision().jobs
+    assert not hasattr(columns, "work")
+    with pytest.raises(ValueError, match="read-only"):
+        columns.submit[0] = 1.0
+
+
+def test_stepping_on_after_the_end():
+    jobs = sojourn.Jobs({"submit": [0], "runtime": [5], "procs": [1]})
+    run = sojourn.Simulation(jobs, 1)
+    run.step().start(0)
+    assert [run.step(), run.step(), run.step()] == [None, None, None]
+    assert run.result.end.tolist() == [5.0]

@@ -26,6 +26,7 @@ from .policy import (
 )
 from .result import Result
 from .simulation import preload, prepare
+from .watching import finish
 from .workload import STANDARD, Jobs
 from .workload import clean as clean_jobs
 
@@ -256,7 +257,7 @@ def outcomes_of(
             )
             run, prepared = prepare(jobs, machine, policy, **given)
             begun = time.perf_counter()
-            run.to_the_end(progress)
+            finish(run, prepared, progress)
             seconds = time.perf_counter() - begun
             yield Outcome(str(policy), Result(prepared, run), seconds)
 

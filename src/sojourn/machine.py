@@ -29,11 +29,13 @@ from .engine.nodes import (
     Needs,
     NodeView,
 )
+from .engine.types import empty_jobs
 from .errors import JobError, OptionError, PolicyError
 from .policy import Asked, Constraints, Placement
+from .policy._record import mistake_in
 from .workload import Jobs
 
-__all__ = ["REASONS", "Machine", "build_machine"]
+__all__ = ["REASONS", "Machine", "build_machine", "empty_nodes"]
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -209,11 +211,10 @@ def _order(cluster: Cluster, placement: Placement) -> Integers:
     return np.argsort(key, kind="stable").astype(np.int64)
 
 
-def _scores(cluster: Cluster, placement: Placement) -> Floats:
-    """A user's fixed score of every node."""
-    columns, score = cluster.columns, placement.score
-    assert score is not None
-    view = NodeView(
+def empty_nodes(cluster: Cluster) -> NodeView:
+    """Return the columns of the nodes as a placement's score sees them, all processors free."""
+    columns = cluster.columns
+    return NodeView(
         columns.procs,
         columns.procs,
         columns.memory,
@@ -223,15 +224,32 @@ def _scores(cluster: Cluster, placement: Placement) -> Floats:
         columns.watts,
         columns.idle_watts,
     )
-    score.pointer  # noqa: B018  (says what does not compile)
-    found = [
-        float(score.formula(view, n, None, 0, 0.0, score.parameters))
-        for n in range(len(columns.procs))
-    ]
-    if np.isnan(found).any():
-        name = cluster.nodes[int(np.argmax(np.isnan(found)))].name
-        raise PolicyError(f"placement '{placement}': its score of node {name} is not a number")
-    return np.array(found)
+
+
+def _scores(cluster: Cluster, placement: Placement) -> Floats:
+    """A user's fixed score of every node."""
+    score = placement.score
+    assert score is not None
+    nodes, nobody = empty_nodes(cluster), empty_jobs()
+    scores = np.empty(len(nodes.procs))
+    for n in range(len(scores)):
+        name = cluster.nodes[n].name
+        theta = score.parameters
+        try:
+            scores[n] = score.pointer(nodes, n, nobody, 0, 0.0, theta)
+        except PolicyError:
+            raise
+        except Exception as error:
+            raise PolicyError(
+                f"placement '{placement}': its score of node {name} fails: "
+                f"{type(error).__name__}: {error}; mend the formula"
+            ) from None
+        if mistake_in(theta) is not None:
+            raise PolicyError(
+                f"placement '{placement}': its score of node {name} is not a number; return a "
+                "number in every case"
+            )
+    return scores
 
 
 def _runs(slowness: Floats) -> Integers:

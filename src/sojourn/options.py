@@ -44,6 +44,8 @@ class Options:
     node_failure : ``"kill"`` the jobs of processors that go down, or ``"requeue"`` them.
     warmup : how many jobs at the beginning, as they were submitted, the measures over jobs leave
         out, because the machine was empty before them.
+    check_policy : try out orders and placements of the user's own before the run, and check their
+        indices in it.
     """
 
     estimates: str | float = "user"
@@ -63,6 +65,7 @@ class Options:
     events: Any = None
     node_failure: str = "kill"
     warmup: int = 0
+    check_policy: bool = True
 
     def __post_init__(self) -> None:
         for name in ("estimates", "reference_rate", "seed", "warmup"):
@@ -83,6 +86,8 @@ class Options:
             raise OptionError(f"seed {self.seed}: give a whole number from 0 to 2**63 - 1")
         if not (np.isfinite(self.reference_rate) and self.reference_rate > 0):
             raise OptionError(f"reference rate {self.reference_rate}: give a number above 0")
+        if not isinstance(self.constraints, Constraints):
+            raise OptionError(f"constraints {self.constraints!r}: give sojourn.Constraints(...)")
         self.factor  # noqa: B018  (raises on nonsense)
         object.__setattr__(self, "placement", parse_placement(self.placement))
 

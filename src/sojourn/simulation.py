@@ -26,8 +26,10 @@ from .policy import (
     parse_placement,
     parse_policy,
 )
+from .policy.checking import Scene, Watch
 from .policy.orders import ORDERS
 from .result import Result
+from .watching import finish, scene_of, try_out
 from .workload import Jobs
 from .workload import clean as clean_jobs
 
@@ -58,7 +60,7 @@ def simulate(
     progress : called with (jobs arrived, jobs) from time to time.
     **options : see `Options`: estimates, over_limit, passes, reference_rate, record, seed, clean;
         placement, constraints, decisions on a cluster of named nodes; events, node_failure;
-        warmup.
+        warmup; check_policy.
 
     Examples
     --------
@@ -69,7 +71,7 @@ def simulate(
     100
     """
     run, prepared = prepare(jobs, cluster, policy, rate=rate, **options)
-    run.to_the_end(progress)
+    finish(run, prepared, progress)
     return Result(prepared, run)
 
 
@@ -114,6 +116,9 @@ def prepare(
             "give less"
         )
     view, killed = _view(taken, chosen)
+    scene = scene_of(view, jobs.job[accepted], machine)
+    if chosen.check_policy:
+        try_out(scene, scheduling, named)
     rules = _rules(view, machine, scheduling, control, chosen, stop_at_decisions)
     outside = None
     if external is not None:
@@ -133,8 +138,13 @@ def prepare(
     run = Run(
         view,
         rules,
-        _orders(view, scheduling),
-        _laws(scheduling, control, chosen.placement if machine.is_named else None),
+        _orders(view, scheduling, scene.numbers, checked=chosen.check_policy),
+        _laws(
+            scheduling,
+            control,
+            chosen.placement if machine.is_named else None,
+            checked=chosen.check_policy,
+        ),
         control.initial,
         _coins(control, chosen.seed, len(view.submit)),
         nodes,
@@ -321,25 +331,37 @@ def _names_nodes(external: External | None) -> bool:
     return external is not None and len(external.what) > 0
 
 
-def _keys(score: Score | None, view: JobView) -> Floats | None:
+def _keys(score: Score | None, scene: Scene, checked: bool) -> Floats | None:
     """Scores of all jobs, once, where they do not depend on the time."""
     if score is None or score.depends_on_time:
         return None
+    view = scene.jobs
     if score is ORDERS["fcfs"]:
         return np.arange(len(view.submit), dtype=np.float64)
     from .engine.scores import score_all
 
-    keys: Floats = score_all(view, score.pointer, score.parameters)
-    if np.isnan(keys).any():
-        raise JobError(int(np.argmax(np.isnan(keys))), score.name, "the score is not a number")
-    return keys
+    theta = score.parameters
+    made: list[Floats] = []
+    own = () if score.house else ((score, theta),)
+    pointer = score.compiled(checked=checked)
+    Watch(scene, own).around(lambda _: made.append(score_all(view, pointer, theta)), None)
+    return made[0]
 
 
-def _orders(view: JobView, policy: Policy) -> Orders:
-    return Orders(_keys(policy.score, view), _keys(policy.backfill_score, view))
+def _orders(
+    view: JobView,
+    policy: Policy,
+    numbers: NDArray[np.int64] | None = None,
+    *,
+    checked: bool = True,
+) -> Orders:
+    """Fixed scores; `numbers` are those of the jobs, for what is said of mistakes."""
+    scene = Scene(view, np.arange(len(view.submit)) if numbers is None else numbers)
+    own = policy.backfill_score
+    return Orders(_keys(policy.score, scene, checked), _keys(own, scene, checked))
 
 
-def _laws(policy: Policy, control: Control, placement: Any = None) -> Laws:
+def _laws(policy: Policy, control: Control, placement: Any = None, *, checked: bool = True) -> Laws:
     order = policy.score
     backfill = policy.backfill_score or order
     unused = ORDERS["fcfs"]
@@ -347,24 +369,24 @@ def _laws(policy: Policy, control: Control, placement: Any = None) -> Laws:
     second = backfill if backfill.depends_on_time else unused
     law, wake = control.pointers
     return Laws(
-        first.pointer,
+        first.compiled(checked=checked),
         first.parameters,
-        second.pointer,
+        second.compiled(checked=checked),
         second.parameters,
         law,
         wake,
         control.parameters,
-        *_placement_law(placement),
+        *_placement_law(placement, checked),
     )
 
 
-def _placement_law(placement: Any) -> tuple[Any, Floats | None]:
+def _placement_law(placement: Any, checked: bool) -> tuple[Any, Floats | None]:
     """The compiled score of a placement; where it has none, one that is never asked."""
     if placement is None:
         return None, None
     chosen = parse_placement(placement)
     if chosen.rule == "scored" and chosen.score is not None:
-        return chosen.score.pointer, chosen.score.parameters
+        return chosen.score.compiled(checked=checked), chosen.score.parameters
     from .engine.scores import no_node_score
 
     return no_node_score, np.zeros(1)

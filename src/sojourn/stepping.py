@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .engine.drive import DECIDE, DONE
-from .engine.state import CHOSEN, FREE, NOW, PENDING, RUNNING, WAITING, waiting_jobs
-from .engine.types import JobView
+from .engine.state import CHOSEN, FREE, NOW, PENDING, RUNNING, WAITING, State, waiting_jobs
 from .errors import OptionError
 from .policy import parse_policy
+from .policy.columns import JobColumns, job_columns
 from .result import Result
 from .simulation import prepare
+from .watching import watch
 
 if TYPE_CHECKING:
     from .cluster import Cluster
@@ -26,54 +28,76 @@ __all__ = ["Decision", "Simulation"]
 class Decision:
     """The system at an instant at which somebody waits, before anything is started.
 
-    Jobs are named by their position in submission order; `jobs` has their columns.
+    Jobs are named by their position in submission order; `jobs` has their columns. A decision is
+    over when the simulation goes on.
 
     Attributes
     ----------
     now : seconds.
     free : processors that are free.
     waiting, running : positions of the jobs that wait (by submission) and run.
-    jobs : columns submit, estimate, procs, user, group, queue, partition, memory.
+    jobs : columns submit, estimate, procs, user, group, queue, partition, memory; to be read only.
     """
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
 
+    def _state(self) -> State:
+        if self._simulation._decision is not self:
+            raise OptionError(
+                "this decision is over, the simulation has gone on; use the one that the last "
+                "step returned"
+            )
+        return self._simulation._run.state
+
     @property
     def now(self) -> float:
         """The instant, in seconds."""
-        return float(self._simulation._run.state.clock[NOW])
+        return float(self._state().clock[NOW])
 
     @property
     def free(self) -> int:
         """Free processors, less those of the jobs started in this decision."""
-        return int(self._simulation._run.state.count[FREE]) - self._simulation._taken
+        return int(self._state().count[FREE]) - self._simulation._taken
 
     @property
-    def jobs(self) -> JobView:
+    def jobs(self) -> JobColumns:
         """The columns of all jobs."""
-        return self._simulation._run.jobs
+        return self._simulation._columns
 
     @property
     def waiting(self) -> NDArray[np.int64]:
         """Who waits, less the jobs started in this decision."""
-        state = self._simulation._run.state
-        everybody = waiting_jobs(state)
+        everybody = waiting_jobs(self._state())
         return everybody[~np.isin(everybody, self._simulation._chosen)]
 
     @property
     def running(self) -> NDArray[np.int64]:
         """Who runs, less the jobs started in this decision."""
-        state = self._simulation._run.state
+        state = self._state()
         return np.sort(state.finish_job[: state.count[RUNNING]])
 
     def started(self, j: int) -> float:
         """When a running job started, in seconds."""
-        return float(self._simulation._run.state.start[j])
+        place = _position(j)
+        if place not in self.running:
+            raise OptionError(f"job at position {place} does not run; choose from decision.running")
+        return float(self._state().start[place])
 
     def start(self, j: int) -> None:
         """Start a waiting job now."""
-        self._simulation._choose(int(j))
+        self._state()
+        self._simulation._choose(_position(j))
+
+
+def _position(j: object) -> int:
+    """The position of a job as a number; a fraction is not rounded."""
+    try:
+        return operator.index(j)  # type: ignore[arg-type]
+    except TypeError:
+        raise OptionError(
+            f"job at position {j!r}: give a whole number, one of decision.waiting"
+        ) from None
 
 
 class Simulation:
@@ -102,6 +126,9 @@ class Simulation:
         self._run, self._prepared = prepare(
             jobs, cluster, parse_policy("fcfs"), stop_at_decisions=True, **options
         )
+        self._watch = watch(self._run, self._prepared)
+        self._columns: JobColumns = job_columns(self._run.jobs)
+        self._decision: Decision | None = None
         self._chosen: list[int] = []
         self._taken = 0
         self._done = False
@@ -118,12 +145,22 @@ class Simulation:
         state = self._run.state
         state.chosen[: len(self._chosen)] = self._chosen
         state.count[CHOSEN] = len(self._chosen)
-        self._chosen, self._taken = [], 0
-        status = self._run.advance()
+        self._chosen, self._taken, self._decision = [], 0, None
+        status = self._advance()
         if status == DECIDE:
-            return Decision(self)
+            self._decision = Decision(self)
         self._done = status == DONE
-        return None
+        return self._decision
+
+    def _advance(self) -> int:
+        """Go on; PolicyError where a rate control of the user's makes a mistake."""
+        try:
+            status = self._run.advance()
+        except Exception as error:
+            self._watch.look(error)
+            raise
+        self._watch.look()
+        return status
 
     @property
     def result(self) -> Result:

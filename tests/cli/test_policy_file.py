@@ -68,6 +68,15 @@ def test_compare_knows_its_name(run: Run, queue: Path, tmp_path: Path) -> None:
         (HEAD + "    return undefined_name\n", "does not compile"),
         (HEAD + "    return 'text'\n", "does not compile"),
         (HEAD + "    return 0.0 / 0.0\n", "not a number"),
+        (HEAD + "    return 0.0 / 0.0 if now > 9 else now\n", "score 'f' of job 2 at 10 s is not"),
+        (HEAD + "    return jobs.procs[j + 1]\n", "score 'f' of job 4 fails: IndexError"),
+        (HEAD + "    return jobs.procs[j + 1] + now\n", "score 'f' of job 4 at 3 s fails: Index"),
+        (HEAD + "    return theta[0]\n", "there are 4 jobs and 0 parameters"),
+        (HEAD + "    return jobs.work[j]\n", "the true runtime, which no scheduler knows"),
+        (HEAD + "    jobs.submit[j] = 0.0\n    return 0.0\n", "writes into what it is handed"),
+        (HEAD + "    return None\n", "returns nothing; it must return a number"),
+        (HEAD + "    if j == 1:\n        raise ValueError(3)\n    return now\n", "ValueError: 3;"),
+        (HEAD.replace("jobs,", "nodes, n, jobs,") + "    return 0.0\n", "is an order of nodes"),
     ],
 )
 def test_files_that_cannot_be_used(
@@ -78,3 +87,33 @@ def test_files_that_cannot_be_used(
     line = refused("simulate", queue, "--policy-file", f"{file}:f", "--out", tmp_path / "run")
     assert said in line
     assert not (tmp_path / "run").exists()
+
+
+def test_a_placement_from_a_file_that_exits(
+    refused: Callable[..., str], queue: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("import sys; sys.exit(0)\n")
+    asked = ("simulate", queue, "--cluster", "2 x L5420", "--placement", f"{file}:f")
+    assert "the file exits when it is loaded" in refused(*asked)
+
+
+def test_checks_can_be_left_out(run: Run, queue: Path, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(HEAD + "    return jobs.estimate[(j + 0) % len(jobs.estimate)] + 0.0 * now\n")
+    told = {}
+    for flag in ("--check-policy", "--no-check-policy"):
+        out = tmp_path / flag
+        asked = ("simulate", queue, "--policy-file", f"{file}:f", flag, "--out", out)
+        assert run(*asked).code == 0
+        told[flag] = starts(out)
+    assert told["--check-policy"] == told["--no-check-policy"] == [0, 25, 10, 17]
+
+
+def test_compare_stops_at_a_mistake(
+    refused: Callable[..., str], queue: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(HEAD + "    return 0.0 / 0.0 if now > 9 else now\n")
+    asked = ("compare", queue, "--policies", "fcfs,f", "--policy-file", f"{file}:f")
+    assert "score 'f' of job 2 at 10 s is not a number" in refused(*asked)

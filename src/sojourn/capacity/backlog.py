@@ -12,6 +12,7 @@ from ..errors import OptionError
 from ..policy import Policy, Score, parse_policy
 from ..simulation import prepare
 from ..theory._estimate import Estimate
+from ..watching import finish
 from ..workload import Jobs
 
 __all__ = ["Backlog", "Saturation"]
@@ -146,8 +147,8 @@ def _slope(
 def _run(
     batch: Jobs, servers: int, policy: Policy, options: dict[str, Any]
 ) -> tuple[Floats, Floats, Floats]:
-    run, _ = prepare(batch, servers, policy, clean=(), **options)
-    run.to_the_end()
+    run, prepared = prepare(batch, servers, policy, clean=(), **options)
+    finish(run, prepared)
     return run.jobs.work, run.state.start, run.state.end
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -108,11 +109,19 @@ def _short(value: Any) -> str:
 
 def _spread(jobs: Jobs, name: str, value: Any, nothing: Any) -> NDArray[Any]:
     """One value per job; None and nan mean nothing."""
-    column = (
-        np.full(len(jobs), nothing if value is None else value, dtype=type(nothing))
-        if (value is None or np.ndim(value) == 0)
-        else np.array(value, dtype=type(nothing))
-    )
+    kind = type(nothing)
+    try:
+        given = np.asarray(nothing if value is None else value)
+        if given.dtype == object:
+            given = np.array([nothing if item is None else item for item in given.flat])
+        if given.dtype.kind not in "biuf" or (kind is bool and not np.isin(given, (0, 1)).all()):
+            raise TypeError
+        column = np.full(len(jobs), given, dtype=kind) if given.ndim == 0 else given.astype(kind)
+    except (TypeError, ValueError):
+        wanted = "true or false" if kind is bool else "a number"
+        if np.ndim(value) == 0:
+            raise OptionError(f"{name} {value!r}: give {wanted}, or one for each job") from None
+        raise OptionError(f"{name}: every value must be {wanted}; correct them") from None
     if column.shape != (len(jobs),):
         raise OptionError(
             f"{name}: {len(column)} values for {len(jobs)} jobs; give one for all or one for each"
@@ -135,12 +144,38 @@ def _features(jobs: Jobs, feature: Any) -> NDArray[np.object_]:
             if column not in _BY:
                 near = did_you_mean(column, _BY) or f"; choose from {', '.join(_BY)}"
                 raise OptionError(f"feature by '{column}'{near}")
-            for value, word in by_value.items():
-                asked[jobs[column] == int(value)] = word
-    elif isinstance(feature, str) or feature is None:
+            for value, word in _words_by_number(column, by_value).items():
+                asked[jobs[column] == value] = word
+        return asked
+    if isinstance(feature, str) or feature is None:
         asked[:] = feature or ""
-    else:
-        if len(feature) != len(jobs):
-            raise OptionError(f"feature: {len(feature)} values for {len(jobs)} jobs")
-        asked[:] = [word or "" for word in feature]
+        return asked
+    words = list(feature) if np.ndim(feature) == 1 else [feature]
+    wrong = [word for word in words if not (word is None or isinstance(word, str))]
+    if wrong:
+        raise OptionError(
+            f'feature {wrong[0]!r}: give a word, a word for each job, or {{"queue": {{3: "gpu"}}}}'
+        )
+    if len(words) != len(jobs):
+        raise OptionError(
+            f"feature: {len(words)} values for {len(jobs)} jobs; give one for all or one for each"
+        )
+    asked[:] = [word or "" for word in words]
     return asked
+
+
+def _words_by_number(column: str, by_value: Any) -> dict[int, str]:
+    """The words of a table by the numbers of a column."""
+    try:
+        words = {
+            int(value) if isinstance(value, str) else operator.index(value): word
+            for value, word in by_value.items()
+        }
+        if all(isinstance(word, str) for word in words.values()):
+            return words
+    except (AttributeError, TypeError, ValueError):
+        pass
+    raise OptionError(
+        f"feature by {column} {by_value!r}: give words by the numbers of the column, such as "
+        '{3: "gpu"}'
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError, PolicyError
-from ._by_name import function_named, name_of
+from ._naming import portable, restored
+from ._numbers import numbers
+from ._record import with_record
 
 __all__ = [
     "Control",
@@ -119,7 +121,7 @@ class Control:
     def __reduce__(self) -> tuple[Any, ...]:
         others = {each.name: getattr(self, each.name) for each in fields(self)}
         law, wake = others.pop("law"), others.pop("wake")
-        return _restored, (name_of(law), name_of(wake), others)
+        return _restored, (portable(law, "law"), portable(wake, "wake"), others)
 
     def __copy__(self) -> Control:
         return self
@@ -139,45 +141,44 @@ class Control:
 
     @property
     def parameters(self) -> NDArray[np.float64]:
-        """Theta as the kernels take it."""
-        return np.array(self.theta or (0.0,), dtype=np.float64)
+        """Theta as the compiled functions take it, new for each run."""
+        if self.house:
+            return np.array(self.theta or (0.0,), dtype=np.float64)
+        return with_record(self.theta)
 
     @cached_property
     def pointers(self) -> tuple[Any, Any]:
         """The law and its wake-up, compiled, as the kernels take them."""
-        return _pointer(self.law, self.house), _pointer(
-            self.wake, self.wake is _never or self.house
-        )
+        wake = _NEVER if self.wake is _never else (self.wake, self.house, True)
+        return _pointer(self.law, self.house, False), _pointer(*wake)
 
     def __str__(self) -> str:
         return self.text or self.law.__name__
 
 
-def _restored(law: tuple[str, str], wake: tuple[str, str], others: dict[str, Any]) -> Control:
+def _restored(law: Any, wake: Any, others: dict[str, Any]) -> Control:
     """A control that another process, or this one, has pickled; it is compiled anew."""
-    return Control(law=function_named(*law), wake=function_named(*wake), **others)
+    return Control(law=restored(law), wake=restored(wake), **others)
 
 
-_POINTERS: dict[Law, Any] = {}
+_NEVER = (_never, True, True)
 
 
-def _pointer(law: Law, house: bool) -> Any:
-    import numba
+@cache
+def _pointer(law: Law, house: bool, wakes: bool) -> Any:
+    if house:
+        from ..engine.types import CONTROL
+        from ..jit import compiled
 
-    from ..engine.types import CONTROL
-    from ..jit import compiled
+        return compiled(CONTROL, pointer=True)(law)
+    from ._complaints import why_not_compiled
+    from ._guard import compile_control
 
-    if law not in _POINTERS:
-        try:
-            _POINTERS[law] = (
-                compiled(CONTROL, pointer=True)(law)
-                if house
-                else numba.njit(CONTROL, error_model="numpy", nogil=True)(law)
-            )
-        except numba.core.errors.NumbaError as error:
-            first = next(line for line in str(error).splitlines() if line.strip())
-            raise PolicyError(f"control '{law.__name__}' does not compile: {first}") from None
-    return _POINTERS[law]
+    try:
+        return compile_control(law, wakes=wakes)
+    except Exception as error:
+        # Whatever the compiler trips over, it is the function that has to change.
+        raise PolicyError(why_not_compiled("control", law, error)) from None
 
 
 def constant(rate: float = 1.0) -> Control:
@@ -249,19 +250,49 @@ def control(
     wake: Law | None = None,
     rates: Sequence[float] = (),
 ) -> Any:
-    """Make a control from a function ``(state, now, theta) -> rate``."""
+    """Make a control from a function ``(state, now, theta) -> rate``.
+
+    Parameters
+    ----------
+    law : asked after each event for the rate from now on; see `Control`.
+    initial : rate before the first event.
+    theta : parameters of the law.
+    wake : ``(state, now, theta) -> level``: ask again when the workload falls to that level.
+    rates : every rate the law may choose, if known.
+    """
 
     def make(law: Law) -> Control:
+        # One that is compiled already is compiled again, for what it is handed here.
+        law, waking = getattr(law, "py_func", law), getattr(wake, "py_func", wake)
+        for function in (law, waking):
+            if function is not None:
+                _check_arguments(function)
         return Control(
             law,
-            float(initial),
-            tuple(float(value) for value in theta),
-            wake=wake or _never,
-            rates=tuple(float(rate) for rate in rates),
+            _rate(initial),
+            numbers(theta, "theta"),
+            wake=waking or _never,
+            rates=numbers(rates, "rates"),
             draws=True,
         )
 
     return make if law is None else make(law)
+
+
+def _rate(initial: Any) -> float:
+    try:
+        return float(initial)
+    except (TypeError, ValueError):
+        raise OptionError(f"rate control: initial rate {initial!r}; give a number") from None
+
+
+def _check_arguments(function: Any) -> None:
+    code = getattr(function, "__code__", None)
+    if getattr(code, "co_argcount", -1) != 3:
+        raise PolicyError(
+            f"control '{getattr(function, '__name__', function)}' must be a function of "
+            "(state, now, theta)"
+        )
 
 
 def parse_control(value: Control | float | str | None) -> Control:
@@ -276,6 +307,8 @@ def parse_control(value: Control | float | str | None) -> Control:
         return value
     if isinstance(value, (int, float, np.number)):
         return constant(float(value))
+    if not isinstance(value, str):
+        raise OptionError(f"rate control: give a rate, a text or a sojourn.control, not {value!r}")
     kind, _, rest = value.partition(":")
     try:
         numbers = [[float(x) for x in part.split(",")] for part in rest.split(":")] if rest else []

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TypeVar
 
 from ..errors import OptionError, PolicyError
-from ._by_name import POLICY_FILE
+from ._naming import POLICY_FILE
 from .score import NodeScore, Score
 
 __all__ = ["load_node_score", "load_score", "policy_module"]
 
 _Kind = TypeVar("_Kind", Score, NodeScore)
+_OF = {Score: "the queue", NodeScore: "nodes"}
 
 
 def load_score(where: str) -> Score:
@@ -41,10 +43,15 @@ def _load(where: str, kind: type[_Kind], option: str, form: str) -> _Kind:
     found = getattr(module, name, None)
     if not isinstance(found, kind):
         scores = [key for key, value in vars(module).items() if isinstance(value, kind)]
-        told = f"decorate a function of {form} with @sojourn.score"
+        advice = f"decorate a function of {form} with @sojourn.score"
+        if isinstance(found, Score | NodeScore):
+            raise PolicyError(
+                f"{path}: '{name}' is an order of {_OF[type(found)]}; {option} takes a function "
+                f"of {form}"
+            )
         if scores:
-            told = f"it has {', '.join(scores)}"
-        raise PolicyError(f"{path}: no score named '{name}'; {told}")
+            advice = f"it has {', '.join(scores)}"
+        raise PolicyError(f"{path}: no score named '{name}'; {advice}")
     return found
 
 
@@ -57,13 +64,19 @@ def policy_module(path: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    # Data classes look their module up while they are made.
+    sys.modules[called] = module
     try:
         spec.loader.exec_module(module)
     except PolicyError:
         raise
+    except SystemExit:
+        raise PolicyError(f"{path}: the file exits when it is loaded") from None
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise PolicyError(f"{path}: the file fails when it is loaded: {reason}") from None
+    finally:
+        del sys.modules[called]
     return module
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,11 @@ class Placement:
 
     def __str__(self) -> str:
         return self.name
+
+    def __reduce__(self) -> Any:
+        if PLACEMENTS.get(self.name) is self:
+            return parse_placement, (self.name,)
+        return Placement, (self.name, self.says, self.rule, self.key, self.score)
 
 
 def _slowness(slow: Floats, watts: Floats, ops: Floats) -> Floats:

@@ -59,7 +59,9 @@ class Policy:
         if self.backfill_order is not None:
             _as_score(self.backfill_order)
         if self.backfill not in BACKFILLS:
-            raise PolicyError(_unknown("backfill", self.backfill, BACKFILLS))
+            raise PolicyError(_unknown("backfill", str(self.backfill), BACKFILLS))
+        if not isinstance(self.reservations, int | float):
+            raise PolicyError(f"policy: reservations {self.reservations!r}: give a number, or inf")
         if not self.reservations >= 1 or (
             math.isfinite(self.reservations) and self.reservations != int(self.reservations)
         ):
@@ -73,7 +75,8 @@ class Policy:
             raise PolicyError(f"policy: '{self.backfill}' has no backfill order; only easy has one")
         if self.backfill == "preempt" and self.score.depends_on_time:
             raise PolicyError(
-                f"policy: preempt needs an order that is fixed in time, '{self.score.name}' is not"
+                f"policy: preempt needs an order that is fixed in time; '{self.score.name}' reads "
+                "now, or calls what may"
             )
         if self.backfill == "remaining" and self.score.name not in ("sjf", "ljf"):
             raise PolicyError("policy: remaining goes by remaining estimate: use spf or lpf")
@@ -140,6 +143,11 @@ def parse_policy(text: str | Policy | Score) -> Policy:
         return text
     if isinstance(text, Score):
         return Policy(order=text)
+    if not isinstance(text, str):
+        raise PolicyError(
+            "policy: give a name, a sojourn.Policy, or a function of (jobs, j, now, theta) "
+            f"decorated with @sojourn.score, not {text!r}"
+        )
     # An alias may be followed by its number of reservations or backfill order: easy:4@sjf.
     name, rest = re.match(r"([^:@]*)(.*)", text.strip().lower(), re.DOTALL).groups()  # type: ignore[union-attr]
     match = _FORM.fullmatch(POLICIES.get(name, name) + rest)

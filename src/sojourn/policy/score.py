@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -12,11 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PolicyError
-from ._by_name import function_named, name_of
+from ._naming import portable, restored
+from ._numbers import numbers
+from ._reading import reading_of
+from ._record import with_record
 
 __all__ = ["NodeScore", "Score", "score"]
 
 Formula = Callable[..., float]
+
+# What never changes about a node.
+_FIXED = frozenset({"procs", "memory", "ops", "slowness", "watts", "idle_watts"})
 
 
 @dataclass(frozen=True)
@@ -29,14 +34,17 @@ class Score:
         user, group, queue, partition, memory; `now` is in seconds.
     theta : parameters handed to the formula.
     house : one of ours, whose compiled code is kept between processes.
+    clairvoyant : whether `jobs` has the column work too, the true runtime.
     """
 
     formula: Formula
     theta: tuple[float, ...] = ()
     house: bool = field(default=False, repr=False)
+    clairvoyant: bool = field(default=False, kw_only=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (Score, name_of(self.formula), self.theta, self.house)
+        formula = portable(self.formula, "formula")
+        return _remade, (Score, formula, self.theta, self.house, self.clairvoyant)
 
     def __copy__(self) -> Score:
         return self
@@ -55,24 +63,30 @@ class Score:
 
     def with_theta(self, *theta: float) -> Score:
         """Return the same formula with other parameters."""
-        return replace(self, theta=tuple(float(value) for value in theta))
+        return replace(self, theta=numbers(theta, "theta"))
 
     @cached_property
     def depends_on_time(self) -> bool:
-        """Whether the formula reads `now`; one that does not is evaluated once per job."""
-        return bool(_read(self.formula, {2}))
+        """Whether the formula may read `now`; one that does not is evaluated once per job."""
+        reading = reading_of(self.formula)
+        return reading.mentions(2) or reading.helpers is None
 
-    @cached_property
+    @property
     def pointer(self) -> Any:
         """The compiled formula, as the kernels take it."""
-        from ..engine.types import SCORE
+        return self.compiled()
 
-        return _compile(self.formula, SCORE, self.house, "the columns of jobs")
+    def compiled(self, *, checked: bool = True) -> Any:
+        """Return the formula as the kernels take it; `checked` if its indices are to be checked."""
+        if self.house:
+            return _compile_ours(self.formula)
+        bounds = _bounds(self.formula, {0: 1}, 3, len(self.theta)) if checked else None
+        return _compile(self.formula, False, self.clairvoyant, bounds)
 
     @property
     def parameters(self) -> NDArray[np.float64]:
-        """Theta as the kernels take it."""
-        return np.array(self.theta or (0.0,), dtype=np.float64)
+        """Theta as the compiled formula takes it, new for each run."""
+        return _parameters(self.theta, self.house)
 
 
 @dataclass(frozen=True)
@@ -85,13 +99,16 @@ class NodeScore:
         memory and free_memory (KB), ops, slowness, watts and idle_watts (per processor); `jobs`
         and `now` are as for an order of the queue.
     theta : parameters handed to the formula.
+    clairvoyant : whether `jobs` has the column work too, the true runtime.
     """
 
     formula: Formula
     theta: tuple[float, ...] = ()
+    clairvoyant: bool = field(default=False, kw_only=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (NodeScore, name_of(self.formula), self.theta)
+        formula = portable(self.formula, "formula")
+        return _remade, (NodeScore, formula, self.theta, False, self.clairvoyant)
 
     def __copy__(self) -> NodeScore:
         return self
@@ -106,72 +123,92 @@ class NodeScore:
 
     @cached_property
     def is_fixed(self) -> bool:
-        """Whether it looks at nothing that changes, nor at the job: one order of nodes for all."""
-        names = self.formula.__code__.co_names
-        return not (_read(self.formula, {2, 3, 4}) or {"free", "free_memory"} & set(names))
+        """Whether it is seen to look at nothing that changes, nor at the job.
 
-    @cached_property
+        There is one order of the nodes for all jobs then.
+        """
+        reading = reading_of(self.formula)
+        looks = reading.mentions(2, 3, 4) or not reading.takes_only(0, _FIXED)
+        return not looks and reading.helpers is not None
+
+    @property
     def pointer(self) -> Any:
         """The compiled formula, as the kernels take it."""
-        from ..engine.nodes import NODE_SCORE
+        return self.compiled()
 
-        return _compile(self.formula, NODE_SCORE, False, "the columns of nodes and jobs")
+    def compiled(self, *, checked: bool = True) -> Any:
+        """Return the formula as the kernels take it; `checked` if its indices are to be checked."""
+        bounds = _bounds(self.formula, {0: 1, 2: 3}, 5, len(self.theta)) if checked else None
+        return _compile(self.formula, True, self.clairvoyant, bounds)
 
     @property
     def parameters(self) -> NDArray[np.float64]:
-        """Theta as the kernels take it."""
-        return np.array(self.theta or (0.0,), dtype=np.float64)
+        """Theta as the compiled formula takes it, new for each run."""
+        return _parameters(self.theta, False)
 
 
-def _restored(kind: type[Score | NodeScore], name: tuple[str, str], *rest: Any) -> Any:
+def _remade(kind: Any, formula: Any, theta: Any, house: bool, clairvoyant: bool) -> Any:
     """A score that another process, or this one, has pickled; it is compiled anew."""
-    return kind(function_named(*name), *rest)
+    more = {"house": house} if house else {}
+    return kind(restored(formula), theta, clairvoyant=clairvoyant, **more)
 
 
-def _read(formula: Formula, places: set[int]) -> set[str]:
-    """Which of the arguments at these places a formula reads."""
-    code = formula.__code__
-    wanted = {code.co_varnames[place] for place in places}
-    found: set[str] = set()
-    for step in dis.get_instructions(code):
-        values = step.argval if isinstance(step.argval, tuple) else (step.argval,)
-        found |= wanted & {value for value in values if isinstance(value, str)}
-    return found
+def _parameters(theta: tuple[float, ...], house: bool) -> NDArray[np.float64]:
+    return np.array(theta or (0.0,), dtype=np.float64) if house else with_record(theta)
+
+
+def _bounds(
+    formula: Formula, index_of: dict[int, int], theta: int, length: int
+) -> tuple[Any, ...] | None:
+    """The helpers whose indices are checked with those of a formula; None if none can be wrong."""
+    reading = reading_of(formula)
+    return None if reading.stays_inside(index_of, theta, length) else (reading.helpers or ())
 
 
 @cache
-def _compile(formula: Formula, signature: Any, house: bool, columns: str) -> Any:
-    import numba
-
+def _compile_ours(formula: Formula) -> Any:
+    from ..engine.types import SCORE
     from ..jit import compiled
 
+    return compiled(SCORE, pointer=True)(formula)
+
+
+@cache
+def _compile(
+    formula: Formula, of_nodes: bool, clairvoyant: bool, bounds: tuple[Any, ...] | None
+) -> Any:
+    from ._complaints import why_not_compiled
+    from ._guard import compile_score
+
     try:
-        if house:
-            return compiled(signature, pointer=True)(formula)
-        return numba.njit(signature, error_model="numpy", nogil=True)(formula)
-    except numba.core.errors.NumbaError as error:
+        return compile_score(formula, of_nodes=of_nodes, clairvoyant=clairvoyant, checked=bounds)
+    except Exception as error:
+        # Whatever the compiler trips over, it is the formula that has to change.
         raise PolicyError(
-            f"score '{formula.__name__}' does not compile: {_first_line(error)}; use numbers, "
-            f"arithmetic, the math module and {columns} only, or step the "
-            "simulation from Python with sojourn.Simulation"
+            why_not_compiled("score", formula, error, clairvoyant=clairvoyant)
         ) from None
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith(("Failed in", "During:", "File "))]
-    return (told or lines or ["unknown reason"])[0][:200]
 
 
 @overload
 def score(formula: Formula) -> Any: ...
 @overload
-def score(*, theta: Sequence[float] = ()) -> Callable[[Formula], Any]: ...
-def score(formula: Formula | None = None, *, theta: Sequence[float] = ()) -> Any:
+def score(
+    *, theta: Sequence[float] = (), clairvoyant: bool = False
+) -> Callable[[Formula], Any]: ...
+def score(
+    formula: Formula | None = None, *, theta: Sequence[float] = (), clairvoyant: bool = False
+) -> Any:
     """Make an order from a formula; the smallest value comes first.
 
     Of the queue: ``(jobs, j, now, theta) -> float``, a `Score`. Of the nodes, for a placement:
     ``(nodes, n, jobs, j, now, theta) -> float``, a `NodeScore`.
+
+    Parameters
+    ----------
+    formula : the function; it can read what it is handed, not write it.
+    theta : parameters handed to the formula.
+    clairvoyant : offer it the column ``jobs.work`` too, the true runtimes (s), which no scheduler
+        knows: for a bound on what any order could reach.
 
     Examples
     --------
@@ -184,6 +221,8 @@ def score(formula: Formula | None = None, *, theta: Sequence[float] = ()) -> Any
     """
 
     def make(formula: Formula) -> Score | NodeScore:
+        # One that is compiled already is compiled again, for what it is handed here.
+        formula = getattr(formula, "py_func", formula)
         code = getattr(formula, "__code__", None)
         count = getattr(code, "co_argcount", -1)
         kind = {4: Score, 6: NodeScore}.get(count)
@@ -192,7 +231,7 @@ def score(formula: Formula | None = None, *, theta: Sequence[float] = ()) -> Any
                 f"score '{getattr(formula, '__name__', formula)}' must be a function of "
                 "(jobs, j, now, theta), or of (nodes, n, jobs, j, now, theta) for a placement"
             )
-        made: Score | NodeScore = kind(formula, tuple(float(value) for value in theta))
+        made: Score | NodeScore = kind(formula, numbers(theta, "theta"), clairvoyant=clairvoyant)
         return made
 
     return make if formula is None else make(formula)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...errors import OptionError, PolicyError
+from ...errors import OptionError
 from .. import _completion
 
 if TYPE_CHECKING:
     from ...policy import Policy
 
-__all__ = ["PolicyFile", "PolicyName", "chosen_policies", "chosen_policy"]
+__all__ = ["CheckPolicy", "PolicyFile", "PolicyName", "chosen_policies", "chosen_policy"]
 
 _SCHEDULING = "Scheduling"
 
@@ -34,6 +34,15 @@ PolicyFile = Annotated[
         rich_help_panel=_SCHEDULING,
     ),
 ]
+CheckPolicy = Annotated[
+    bool,
+    typer.Option(
+        "--check-policy/--no-check-policy",
+        help="Try out an order or placement of your own before the run, and check its indices in "
+        "it.",
+        rich_help_panel=_SCHEDULING,
+    ),
+]
 
 
 def chosen_policy(policy: str, policy_file: str | None) -> Policy:
@@ -45,11 +54,7 @@ def chosen_policy(policy: str, policy_file: str | None) -> Policy:
     parsed = parse_policy(policy)
     if policy_file is None:
         return parsed
-    try:
-        score = load_score(policy_file)
-    except SystemExit:
-        raise PolicyError(f"{policy_file}: the file exits when it is loaded") from None
-    return replace(parsed, order=score)
+    return replace(parsed, order=load_score(policy_file))
 
 
 def chosen_policies(policies: str, policy_files: list[str]) -> list[Policy]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...errors import OptionError
+from .policy import CheckPolicy
 from .text import number_or_text
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class RunOptions:
     events: _Events = None
     node_failure: _NodeFailure = "kill"
     warmup: _Warmup = 0
+    check_policy: CheckPolicy = True
 
     def take_events(self, jobs: Jobs, **clock: Any) -> tuple[Jobs, dict[str, Any]]:
         """Read the external events, if any; the jobs as these leave them, and the option.
@@ -136,4 +138,5 @@ class RunOptions:
             "seed": self.seed,
             "node_failure": self.node_failure,
             "warmup": self.warmup,
+            "check_policy": self.check_policy,
         }
