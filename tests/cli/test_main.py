@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -118,12 +119,14 @@ def test_whatever_happens_is_one_line(
     assert said in refused("simulate", small, code=code)
 
 
-def test_a_closed_pipe_is_quiet(small: Path) -> None:
+@pytest.mark.parametrize("verb", ["inspect", "simulate", "compare", "--version"])
+def test_a_closed_pipe_is_quiet(small: Path, verb: str) -> None:
     reading, writing = os.pipe()
     os.close(reading)
+    log = () if verb == "--version" else (small,)
     try:
         done = subprocess.run(
-            command("inspect", small),
+            [sys.executable, "-m", "sojourn", verb, *log],
             stdout=writing,
             stderr=subprocess.PIPE,
             text=True,
@@ -133,6 +136,68 @@ def test_a_closed_pipe_is_quiet(small: Path) -> None:
         os.close(writing)
     assert without_notices(done.stderr) == ""
     assert done.returncode == 1
+
+
+FULL = "standard output: cannot be written (No space left on device)"
+
+
+@pytest.mark.parametrize(
+    ("streams", "log", "code", "said"),
+    [
+        (">&-", "log.swf", 0, ""),
+        ("2>&-", "log.swf", 0, ""),
+        (">&- 2>&-", "log.swf", 0, ""),
+        (">&-", "none.swf", 2, "no such file"),
+        ("2>&-", "none.swf", 2, ""),
+        ("<&- >&- 2>&-", "none.swf", 2, ""),
+        (">/dev/full", "log.swf", 1, FULL),
+        ("2>/dev/full", "none.swf", 2, ""),
+        (">/dev/full 2>/dev/full", "log.swf", 1, ""),
+    ],
+)
+def test_closed_and_full_streams(small: Path, streams: str, log: str, code: int, said: str) -> None:
+    words = f'exec {sys.executable} -m sojourn inspect "$1" {streams}'
+    done = subprocess.run(
+        ["sh", "-c", words, "sh", small.with_name(log)], capture_output=True, text=True, check=False
+    )
+    err = without_notices(done.stderr)
+    assert done.returncode == code
+    assert said in err
+    assert len(err.splitlines()) == bool(said)
+    assert ("jobs" in done.stdout) == (streams == "2>&-" and code == 0)
+
+
+def test_results_are_whole_without_streams(small: Path, tmp_path: Path) -> None:
+    # Descriptors that are free would be those of the first files that are opened.
+    words = f'exec {sys.executable} -m sojourn simulate "$1" --out "$2" <&- >&- 2>&-'
+    done = subprocess.run(["sh", "-c", words, "sh", small, tmp_path / "out"], check=False)
+    assert done.returncode == 0
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(
+        summary["provenance"]["files"]
+    )
+
+
+HOMELESS = """
+import os, pwd, sys
+for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR"):
+    os.environ.pop(name, None)
+def nobody(*_):
+    raise KeyError("uid not found")
+pwd.getpwuid = nobody
+from sojourn.cli import main
+sys.exit(main())
+"""
+
+
+def test_a_user_without_a_home(small: Path, tmp_path: Path) -> None:
+    from sojourn._kept import cache_folder
+
+    words = [sys.executable, "-c", HOMELESS, "simulate", small, "--plots", "--out", tmp_path / "o"]
+    environment = {**os.environ, "SOJOURN_CACHE_DIR": str(cache_folder().parent)}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, without_notices(done.stderr)) == (0, "")
+    assert (tmp_path / "o" / "overview.png").is_file()
 
 
 def test_the_installed_command_answers() -> None:

@@ -113,10 +113,7 @@ def test_comparisons_are_kept_whole_or_not_at_all(
 ) -> None:
     options = ("compare", "jobs.swf", "--out", "out", "--policies")
     assert run(*options, "fcfs,easy").code == 0
-    before, kept, calls = files(here), {}, []
-
-    def draw(rows, *_: object) -> None:
-        calls.append(rows)
+    before, kept = files(here), {}
 
     def interrupt(result, *arguments: object, **options: object) -> object:
         if kept:
@@ -143,9 +140,22 @@ def test_an_interrupt_says_what_is_there(run, here: Path, monkeypatch: pytest.Mo
     told = run("simulate", "jobs.swf", "--out", "out")
     assert (told.code, told.err) == (
         130,
-        "sojourn: error: interrupted; what it had finished is in out\n",
+        "sojourn: error: interrupted; what was finished is in out\n",
     )
     assert run("simulate", "jobs.swf").err.endswith("interrupted; no results were written\n")
+
+
+def test_an_interrupt_names_folders_once_and_only_those_that_are_there(here: Path) -> None:
+    from sojourn._ledger import Ledger
+    from sojourn.cli import _written
+
+    (here / "study" / "runs").mkdir(parents=True)
+    paths = [here / "study" / "study.json", here / "study" / "runs" / "part.parquet"]
+    for path in paths:
+        path.write_text("")
+    outputs = [*paths, here / "gone" / "study.json"]
+    assert _written(Ledger(outputs=outputs)) == f"what was finished is in {here / 'study'}"
+    assert _written(Ledger(outputs=outputs[-1:])) == "no results were written"
 
 
 KILLED = """

@@ -6,13 +6,17 @@ said in one line on standard error. Nothing heavy is imported before a verb need
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
+import shutil
 import sys
+import tempfile
 import warnings
 from collections.abc import Sequence
 from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import Path
 
 import typer
 
@@ -136,6 +140,13 @@ def _hurry() -> None:
     gc.set_threshold(100_000)
     # NumPy asks for huge pages, and the kernel may stop to make some: up to 15 % of a long run.
     os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
+    try:
+        Path.home()
+    except RuntimeError:
+        # Neither HOME nor an entry for this user, and pictures need a folder for their fonts.
+        folder = tempfile.mkdtemp(prefix="sojourn-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        os.environ.setdefault("MPLCONFIGDIR", folder)
 
 
 def _tell(error: BaseException, ledger: Ledger) -> int:
@@ -159,11 +170,10 @@ def _tell(error: BaseException, ledger: Ledger) -> int:
 
 def _written(ledger: Ledger) -> str:
     """What an interrupted command has left."""
-    folders = list(dict.fromkeys(str(path.parent) for path in ledger.outputs))
-    if not folders:
-        return "no results were written"
-    more = f" and {len(folders) - 1} more folders" if len(folders) > 1 else ""
-    return f"what it had finished is in {folders[0]}{more}"
+    # A study that has no run yet takes away again what it has written.
+    folders = dict.fromkeys(path.parent for path in ledger.outputs if path.exists())
+    tops = [str(each) for each in folders if not folders.keys() & set(each.parents)]
+    return f"what was finished is in {', '.join(tops)}" if tops else "no results were written"
 
 
 def _complain_of_usage(error: BaseException) -> int:
