@@ -25,7 +25,7 @@ from .policy import (
     parse_policy,
 )
 from .result import Result
-from .simulation import preload, prepare
+from .simulation import prepare
 from .watching import finish
 from .workload import STANDARD, Jobs
 from .workload import clean as clean_jobs
@@ -248,13 +248,7 @@ def outcomes_of(
     for place in places or [options.get("placement", "first-fit")]:
         given = {**options, "placement": place, "rate": rate, "clean": ()}
         for policy in chosen:
-            preload(
-                policy,
-                rate,
-                named=machine.is_named,
-                decisions=bool(options.get("decisions")),
-                events=options.get("events") is not None,
-            )
+            # Whatever has to be loaded or compiled is, before the clock starts.
             run, prepared = prepare(jobs, machine, policy, **given)
             begun = time.perf_counter()
             finish(run, prepared, progress)

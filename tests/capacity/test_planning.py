@@ -251,3 +251,25 @@ def test_few_wide_jobs_make_waits_likelier() -> None:
     )
     assert mean == pytest.approx(alike)
     assert mean > 3 * as_many
+
+
+def test_recorded_waits_stand_beside_those_of_the_machine_today(log: Jobs) -> None:
+    known = log.replace(wait=np.full(len(log), 7200.0))
+    found = plan(known, growth=1.2, target="p95=1h", procs=96)
+    alone = sojourn.simulate(known, 96, "easy").summary["recorded"]
+    assert found.recorded == found.as_dict()["recorded"] == alone
+    assert alone["wait"]["mean"] == 7200.0
+    # A machine that cannot keep up tells nothing, nor does a log without waits.
+    assert plan(log, target="p95=1h").recorded is None
+
+
+def test_an_interrupted_comparison_with_the_log_leaves_the_answer(
+    log: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sojourn.capacity.planning.simulate", interrupted)
+    found = plan(log.replace(wait=np.zeros(len(log))), target="p95=1h")
+    assert (found.recorded, found.interrupted) == (None, False)
+    assert found.procs is not None

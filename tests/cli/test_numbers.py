@@ -108,25 +108,28 @@ def test_a_sweep_shows_no_invented_energy(run: Run, log: Path, tmp_path: Path) -
 
 def test_the_time_of_a_comparison_is_that_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     import sojourn
+    from sojourn.engine import drive
 
     clock = [0.0]
     monkeypatch.setattr(comparing.time, "perf_counter", lambda: clock[0])
-    preload, prepare = comparing.preload, comparing.prepare
+    load_kernel, begun = drive.load_kernel, []
 
-    def slow_preload(*given, **options):
+    def slow_load(*given, **options):
         clock[0] += 9.7  # a kernel is compiled
-        return preload(*given, **options)
+        return load_kernel(*given, **options)
 
-    def slow_prepare(*given, **options):
-        clock[0] += 3.0  # orders are compiled
-        return prepare(*given, **options)
+    def run_to_the_end(self, progress=None):
+        begun.append(clock[0])
+        clock[0] += 0.5
+        to_the_end(self, progress)
 
-    monkeypatch.setattr(comparing, "preload", slow_preload)
-    monkeypatch.setattr(comparing, "prepare", slow_prepare)
+    to_the_end = drive.Run.to_the_end
+    monkeypatch.setattr(drive, "load_kernel", slow_load)
+    monkeypatch.setattr(drive.Run, "to_the_end", run_to_the_end)
     jobs = sojourn.Jobs({"submit": [0, 5], "runtime": [10, 10], "procs": [3, 2]})
     runs = list(comparing.compare(jobs, 4, ["fcfs", "easy"]))
-    assert [run.seconds for run in runs] == [0.0, 0.0]
-    assert clock[0] == pytest.approx(2 * 12.7)
+    assert [run.seconds for run in runs] == pytest.approx([0.5, 0.5])
+    assert begun == pytest.approx([9.7, 2 * 9.7 + 0.5])
 
 
 @pytest.mark.parametrize("verb", ["simulate", "compare", "plan", "stability"])

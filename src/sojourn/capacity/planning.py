@@ -222,14 +222,14 @@ def _recorded(
     jobs: Jobs, today: int, policy: Policy, options: dict[str, Any]
 ) -> dict[str, Any] | None:
     """Recorded waits of the log beside those that the machine of today would give."""
-    if (
-        not (jobs.wait >= 0).any()
-        or today <= demand_of(jobs, options.get("over_limit", "kill")).busy
-    ):
+    busy = demand_of(jobs, options.get("over_limit", "kill")).busy
+    if not (jobs.wait >= 0).any() or today <= busy:
         return None
-    found: dict[str, Any] | None = simulate(jobs, today, policy, clean=(), **options).summary.get(
-        "recorded"
-    )
+    try:
+        summary = simulate(jobs, today, policy, clean=(), **options).summary
+    except KeyboardInterrupt:  # The answer is known, and is worth more than this.
+        return None
+    found: dict[str, Any] | None = summary.get("recorded")
     return found
 
 
