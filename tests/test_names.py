@@ -56,6 +56,16 @@ def test_numbers_far_apart_and_a_name_of_two_numbers():
     assert (codes.tolist(), names) == ([1, 0, 0], ["bo", str(10**15)])
 
 
+def test_job_table_has_the_managers_names_of_jobs(jobs, tmp_path):
+    named = jobs.replace(label=np.array(["12_1", "12_[2,3]", "13"]))
+    result = sojourn.simulate(named, 4, "easy")
+    assert result.jobs["label"].tolist() == ["12_1", "12_[2,3]", "13"]
+    write_run(result, tmp_path / "run", format="csv", trajectory=False)
+    with open(tmp_path / "run" / "jobs.csv", newline="", encoding="utf-8") as file:
+        assert [row["label"] for row in csv.DictReader(file)] == ["12_1", "12_[2,3]", "13"]
+    assert "label" not in sojourn.simulate(jobs, 4, "easy").jobs
+
+
 def test_job_table_has_names(jobs):
     table = sojourn.simulate(jobs, 4, "easy").jobs
     assert [n for n in table.columns if n in ("user", "account", "partition", "queue", "qos")] == [

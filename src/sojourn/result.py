@@ -202,7 +202,7 @@ class Result:
             "reason": self._prepared.reason[first:last],
             **{name: codes[first:last] for name, (codes, _) in self._who.items()},
         }
-        if getattr(log, "has_labels", False):
+        if log.has_labels:
             columns["label"] = log.label[first:last]
         if schedule.after is not None:
             columns["restarts"] = spread(schedule.after.restarts[at].astype(np.float64))

@@ -12,6 +12,7 @@ import sojourn
 from sojourn.cli import main
 from sojourn.errors import LogError, OptionError
 from sojourn.workload import Jobs
+from sojourn.workload.facts import facts
 from sojourn.workload.waits import COLUMNS, bottleneck, known_classes, waits
 
 HEADER = ["MaxProcs: 8", "Partition: 1 cpu", "Partition: 2 gpu", "User: 1 anna"]
@@ -55,6 +56,13 @@ def test_the_table_is_what_a_loop_finds(jobs):
         assert row["processor_hours"] == pytest.approx(hours)
     assert table["wait_share"].sum() == pytest.approx(1.0)
     assert table["share"].sum() == pytest.approx(1.0)
+
+
+def test_a_job_that_never_started_has_not_waited_for_its_start(jobs):
+    cancelled = jobs.replace(runtime=np.where(jobs.partition == 2, -1, jobs.runtime))
+    assert waits(cancelled, "partition").index.tolist() == ["cpu"]
+    told = facts(cancelled)
+    assert told["waits_known"] == int(((jobs.wait >= 0) & (jobs.partition == 1)).sum())
 
 
 def test_order_of_the_rows(jobs):

@@ -87,6 +87,7 @@ def waits(
     jobs = reading.clean(jobs, jobs.max_procs)
 
     from ..output import as_json
+    from ..workload.occupancy import has_recorded_wait
     from ..workload.waits import bottleneck, known_classes
     from ..workload.waits import waits as measure
 
@@ -105,10 +106,10 @@ def waits(
         from ..output import write_rows
 
         write_rows(out, [{"by": name, **row} for name, part in rows.items() for row in part])
-    unknown = int((jobs.wait < 0).sum())
+    counted = int(has_recorded_wait(jobs).sum())
     told = {
-        "jobs": len(jobs) - unknown,
-        "without_wait": unknown,
+        "jobs": counted,
+        "without_wait": len(jobs) - counted,
         "target": limit,
         "tables": rows,
         "bottleneck": words,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .header import Header
 from .jobs import Jobs
-from .occupancy import recorded_occupancy
+from .occupancy import has_recorded_wait, recorded_occupancy
 
 __all__ = [
     "daily_counts",
@@ -186,6 +186,7 @@ def facts(jobs: Jobs, procs: int | None = None) -> dict[str, Any]:
     count = max(len(jobs), 1)
     status, times = np.unique(jobs["status"], return_counts=True)
     per_hour, clock = daily_counts(jobs)
+    waited = has_recorded_wait(jobs)
     return {
         "jobs": len(jobs),
         "procs": size,
@@ -202,9 +203,9 @@ def facts(jobs: Jobs, procs: int | None = None) -> dict[str, Any]:
             "runtime": _spread(jobs.runtime[jobs.runtime >= 0]),
             "estimate": _spread(jobs.estimate[jobs.estimate > 0]),
             "interarrival": _spread(np.diff(submit)),
-            "recorded_wait": _spread(jobs.wait[jobs.wait >= 0]),
+            "recorded_wait": _spread(jobs.wait[waited]),
         },
-        "waits_known": int(np.count_nonzero(jobs.wait >= 0)),
+        "waits_known": int(np.count_nonzero(waited)),
         "serial_share": float(np.count_nonzero(width == 1) / count),
         "power_of_two_share": float(np.count_nonzero(width & (width - 1) == 0) / count),
         "estimates": _estimates(jobs),

@@ -1,4 +1,4 @@
-"""Processors in use over time, as a log has recorded it."""
+"""What a log has recorded of its machine: waits, and processors in use over time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .jobs import Jobs
 
-__all__ = ["held_processors", "recorded_occupancy"]
+__all__ = ["has_recorded_wait", "held_processors", "recorded_occupancy"]
 
 Floats = NDArray[np.float64]
 
@@ -17,6 +17,11 @@ Floats = NDArray[np.float64]
 def held_processors(jobs: Jobs) -> NDArray[np.int64]:
     """Return the processors that each job held: the allocated ones, else its width; 0: unknown."""
     return np.maximum(np.where(jobs.allocated > 0, jobs.allocated, jobs.procs), 0)
+
+
+def has_recorded_wait(jobs: Jobs) -> NDArray[np.bool_]:
+    """Whether the wait of each job is recorded; that of a job that never started is none."""
+    return np.asarray((jobs.wait >= 0) & (jobs.runtime >= 0))
 
 
 def recorded_occupancy(jobs: Jobs, procs: int) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..errors import LogError, OptionError
 from .classes import CLASSES, UNKNOWN, check_class, classed
 from .jobs import Jobs, did_you_mean
-from .occupancy import held_processors
+from .occupancy import has_recorded_wait, held_processors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ def waits(
 
     Parameters
     ----------
-    jobs : the log. Only jobs whose wait is recorded are counted.
+    jobs : the log. Only jobs that started, and whose wait is recorded, are counted.
     by : ``user``, ``group``, ``account``, ``queue``, ``partition``, ``qos`` or ``width`` (by powers
         of two).
     target : the longest wait (s) that is good enough.
@@ -113,7 +113,7 @@ def bottleneck(table: pd.DataFrame) -> str:
 
 
 def _recorded(jobs: Jobs) -> Jobs:
-    known = jobs.wait >= 0
+    known = has_recorded_wait(jobs)
     if not known.any():
         raise LogError(
             jobs.source or "the log",
