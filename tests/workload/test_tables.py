@@ -439,3 +439,14 @@ def test_what_a_run_wrote_is_read_again(tmp_path) -> None:
     assert again.wait.tolist() == [0, 5, -1]
     assert again.runtime.tolist()[:2] == [10, 20]
     assert again.procs.tolist() == [4, 4, 9]
+
+
+@pytest.mark.parametrize("column", ["user", "memory", "status", "nodes", "cpu_time"])
+@pytest.mark.parametrize("values", [[[1], [2]], [b"a", b"b"], [{"a": 1}, {"a": 2}]])
+def test_types_that_hold_neither_numbers_nor_texts_are_left_aside(tmp_path, column, values) -> None:
+    pq.write_table(pa.table({**frame(), column: pa.array(values)}), tmp_path / "t.parquet")
+    jobs = read_parquet(tmp_path / "t.parquet")
+    assert column not in jobs.names
+    assert f"not used: {column}" in str(jobs.report)
+    with pytest.raises(LogError, match=f"field '{column}': holds values of the type"):
+        read_parquet(tmp_path / "t.parquet", {column: column})

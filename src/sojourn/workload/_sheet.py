@@ -30,6 +30,11 @@ _SIZES = ("memory", "used_memory")
 _WORDS = (*NAMED, "status", *_SIZES)
 # Others keep lists of names, or names, in columns called like these.
 _MAY_BE_TEXT = ("job", "nodes", "gpus", "executable", "preceding")
+# What decides about a schedule is never left aside.
+_ESSENTIAL = (
+    *("submit", "interarrival", "start", "end", "wait", "runtime", "work", "estimate"),
+    *("procs", "requested", "allocated"),
+)
 # A job without it has no place in the stream.
 _ALWAYS = ("submit", "interarrival")
 _SIZE = re.compile(r"\d{1,18}(\.\d{0,18})?\s?[kmgtp]i?b?[nc]?", re.IGNORECASE | re.ASCII)
@@ -104,7 +109,8 @@ class Sheet:
                 _refuse(int(gaps[0]), ours, "nothing", values.DATE)
             self._parts[ours].append(read)
         except Unreadable as error:
-            if ours not in _MAY_BE_TEXT or ours in self.choice.mapped:
+            is_type = error.row is None and ours not in _ESSENTIAL
+            if not (is_type or ours in _MAY_BE_TEXT) or ours in self.choice.mapped:
                 raise
             if ours == "job" and not isinstance(cells, np.ndarray):
                 _refuse_steps(cells)
@@ -207,8 +213,8 @@ class Sheet:
         columns, notes = assemble(columns)
         for name in NAMED:
             if name in columns:
-                numbers, told = _names(name, list(self._words[name]))
-                lines.extend(told)
+                numbers, said = _names(name, list(self._words[name]))
+                lines.extend(said)
                 columns[name] = numbers[columns[name]]
         if "status" in columns:
             states = np.array([values.status(word) for word in self._words["status"]])
