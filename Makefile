@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 # Skip pip's check for a newer pip, and say only what matters.
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CORES := $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)))" 2>/dev/null || echo 2)
-EXAMPLES ?= 2000
+# Generated workloads for each row of the comparison with the oracle; `test-nightly` takes more.
+EXAMPLES ?= 200
 
 .PHONY: demo test test-browser test-slurm test-nightly check bench docs clean
 .DEFAULT_GOAL := demo
@@ -57,7 +58,7 @@ test-browser: $(VENV)/with-test,docs
 	$(BIN)/python -m pytest tests/page/browser
 
 test-nightly: kernels
-	SOJOURN_PROFILE=nightly SOJOURN_EXAMPLES=100000 $(BIN)/python -m pytest -n $(CORES) --dist worksteal \
+	SOJOURN_EXAMPLES=10000 $(BIN)/python -m pytest -n $(CORES) --dist worksteal \
 		$(APART)
 
 check: $(VENV)/with-test,check,docs

@@ -1,91 +1,381 @@
-"""Where compiled code is kept, and that another process finds it there."""
+"""Where compiled code is kept, who may put it there, and that other processes find it."""
 
 from __future__ import annotations
 
+import errno
+import hashlib
+import importlib.util
 import os
+import pickle
+import pwd
+import resource
+import shutil
+import stat
 import subprocess
 import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
 
 from sojourn import _kept, jit
 
-_CODE = """
-import sys, sojourn
-from sojourn.engine.ordered import run_ordered
-assert run_ordered.stats.cache_path.startswith(sys.argv[1]), run_ordered.stats.cache_path
-print(sum(run_ordered.stats.cache_hits.values()), sum(run_ordered.stats.cache_misses.values()))
+NOBODY = 65534
+BEFORE = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+
+if numba.config.DISABLE_JIT:
+    pytest.skip("nothing is compiled", allow_module_level=True)
+
+KERNEL = """
+from sojourn.jit import compiled
+
+@compiled("float64(float64)", slow="a kernel")
+def half(x):
+    return x / 2
 """
 
 
-def _load(folder) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", _CODE, str(folder)],
-        env={**os.environ, "SOJOURN_CACHE_DIR": str(folder)},
-        capture_output=True,
-        text=True,
-        check=True,
+def forget() -> None:
+    _kept._source_digest.cache_clear()
+    _kept.cache_folder.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for kernels that is empty, and one for what is temporary."""
+    monkeypatch.setenv("SOJOURN_CACHE_DIR", str(tmp_path / "chosen"))
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(jit, "_announced", set())
+    forget()
+    yield tmp_path / "chosen"
+    forget()
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Callable[[], str]:
+    """Load a module with a kernel as a fresh process does; say whether it was kept."""
+    source = tmp_path / "tiny.py"
+    source.write_text(KERNEL)
+
+    def load() -> str:
+        spec = importlib.util.spec_from_file_location("tiny", source)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        assert module.half(3.0) == 1.5
+        return "kept" if module.half.stats.cache_hits else "compiled"
+
+    return load
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_kernel_is_compiled_once(
+    chosen: Path, load: Callable[[], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert load() == "compiled"
+    assert capsys.readouterr().err == (
+        "sojourn: compiling a kernel; this may take a minute or two, and happens once ...\n"
     )
+    assert load() == "kept"
+    assert capsys.readouterr().err == ""
+    (file,) = files(chosen)
+    assert file.parent == jit.cache_folder()
+    for path in (file, file.parent, chosen):
+        assert not stat.S_IMODE(path.stat().st_mode) & 0o077
 
 
-@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
-def test_a_second_process_finds_the_compiled_kernel(tmp_path):
-    first = _load(tmp_path)
-    assert first.stdout.split() == ["0", "1"]
-    assert first.stderr.count("compiling the engine") == 1
-    second = _load(tmp_path)
-    assert second.stdout.split() == ["1", "0"]
-    assert second.stderr == ""
+def truncate(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-1])
 
 
-@pytest.mark.skipif(os.name != "posix", reason="about file permissions")
-def test_a_folder_that_cannot_be_made_is_replaced(tmp_path):
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    code = "from sojourn.jit import cache_folder; print(cache_folder())"
-    told = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "SOJOURN_CACHE_DIR": str(blocked / "x"), "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert told.stdout.startswith(str(tmp_path / "sojourn-"))
+def damage(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
 
 
-def test_an_edited_part_moves_the_cache_of_its_kernel(tmp_path, monkeypatch):
+def replace(file: Path) -> None:
+    """Another object, as a whole."""
+    data = pickle.dumps("nonsense")
+    file.write_bytes(hashlib.sha256(data).digest() + data)
+
+
+def block(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def lock(file: Path) -> None:
+    file.chmod(0)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [truncate, damage, replace, block, lock, Path.unlink, lambda file: os.truncate(file, 0)],
+)
+def test_a_file_that_cannot_be_used_is_a_missing_one(
+    spoil: Callable[[Path], None], chosen: Path, load: Callable[[], str]
+) -> None:
+    load()
+    (file,) = files(chosen)
+    spoil(file)
+    may_read_all = spoil is lock and os.geteuid() == 0
+    assert load() == ("kept" if may_read_all else "compiled")
+    assert load() == ("compiled" if spoil is block else "kept")
+
+
+def test_a_folder_that_vanishes_is_made_again(chosen: Path, load: Callable[[], str]) -> None:
+    load()
+    shutil.rmtree(chosen)
+    assert load() == "compiled"
+    assert load() == "kept"
+    assert not stat.S_IMODE(jit.cache_folder().stat().st_mode) & 0o077
+
+
+def test_a_full_disk_costs_the_file_alone(
+    chosen: Path, load: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        assert load() == "compiled"
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert files(chosen) == []
+
+    def full(*arguments: Any, **options: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(tempfile, "mkstemp", full)
+    assert load() == "compiled"
+    assert files(chosen) == []
+
+
+class Plant:
+    """Makes a file where it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.mark,)
+
+
+@pytest.fixture
+def planted(tmp_path: Path, chosen: Path, load: Callable[[], str]) -> tuple[Path, Path]:
+    """A folder as the one of kernels, with code in it that others wrote; where that would show."""
+    load()
+    mark = tmp_path / "mark"
+    data = pickle.dumps(Plant(mark))
+    for file in files(chosen):
+        file.write_bytes(hashlib.sha256(data).digest() + data)
+    load()
+    assert mark.exists()  # It would work.
+    mark.unlink()
+    (file,) = files(chosen)
+    file.write_bytes(hashlib.sha256(data).digest() + data)
+    forget()
+    return chosen, mark
+
+
+def given_away(folder: Path) -> None:
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+
+
+def open_to_all(folder: Path) -> None:
+    folder.chmod(0o777)
+
+
+def open_inside(folder: Path) -> None:
+    next(folder.iterdir()).chmod(0o777)
+
+
+def linked(folder: Path) -> None:
+    folder.rename(folder.with_name("elsewhere"))
+    folder.symlink_to("elsewhere")
+
+
+def foreign_file(folder: Path) -> None:
+    """As if the folder had been exchanged after it was looked at."""
+    for file in files(folder):
+        os.chown(file, NOBODY, NOBODY)
+
+
+CHANGES = [given_away, open_to_all, open_inside, foreign_file]
+
+
+@pytest.mark.parametrize(
+    ("place", "change"),
+    [*product(("chosen", "temporary"), CHANGES), ("temporary", linked)],
+)
+def test_what_others_may_have_written_is_not_loaded(
+    place: str,
+    change: Callable[[Path], None],
+    planted: tuple[Path, Path],
+    load: Callable[[], str],
+    tmp_path: Path,
+) -> None:
+    if change in (given_away, foreign_file) and os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    folder, mark = planted
+    if place == "temporary":
+        target = tmp_path / "temporary" / f"sojourn-{os.geteuid()}"
+        folder.rename(target)
+        folder.write_text("no folder")
+        folder = target
+    change(folder)
+    before = stat.S_IMODE(folder.stat().st_mode)
+    assert load() == "compiled"
+    assert not mark.exists()
+    assert stat.S_IMODE(folder.stat().st_mode) == before
+    if change is not foreign_file:
+        assert folder not in jit.cache_folder().parents
+
+
+def test_a_chosen_folder_may_be_a_link(
+    chosen: Path, load: Callable[[], str], tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    chosen.symlink_to("elsewhere")
+    assert [load(), load()] == ["compiled", "kept"]
+    assert jit.cache_folder().parent == tmp_path / "elsewhere"
+
+
+def test_a_folder_of_the_user_keeps_its_mode(chosen: Path, load: Callable[[], str]) -> None:
+    chosen.mkdir()
+    chosen.chmod(0o755)
+    assert load() == "compiled"
+    assert stat.S_IMODE(chosen.stat().st_mode) == 0o755
+    assert load() == "kept"
+
+
+def test_without_a_home(
+    load: Callable[[], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("SOJOURN_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def unknown(user: int) -> Any:
+        raise KeyError(user)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    assert load() == "compiled"
+    assert jit.cache_folder().parent == tmp_path / "temporary" / f"sojourn-{os.geteuid()}"
+    assert load() == "kept"
+
+
+def test_where_nothing_can_be_written(
+    chosen: Path, load: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*arguments: Any, **options: Any) -> Any:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+
+    chosen.write_text("no folder")
+    monkeypatch.setattr(tempfile, "gettempdir", none)
+    monkeypatch.setattr(tempfile, "mkdtemp", none)
+    assert load() == "compiled"
+    assert load() == "compiled"
+
+
+def test_readers_never_see_half_a_file(tmp_path: Path) -> None:
+    kept, content = _kept._Files(tmp_path, "some"), os.urandom(1 << 16)
+    kept.save("key", content)
+    stopped = threading.Event()
+
+    def write() -> None:
+        while not stopped.is_set():
+            kept.save("key", content)
+
+    writers = [threading.Thread(target=write) for _ in range(2)]
+    for each in writers:
+        each.start()
+    try:
+        assert all(kept.load("key") == content for _ in range(50))
+    finally:
+        stopped.set()
+        for each in writers:
+            each.join()
+    assert len(list(tmp_path.glob("some.*"))) == 1
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_processes_at_the_same_time_and_one_after_them(tmp_path: Path, chosen: Path) -> None:
+    (tmp_path / "tiny.py").write_text(KERNEL)
+    paths = os.pathsep.join([str(tmp_path), *map(os.path.abspath, sys.path)])
+
+    def start() -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                "import tiny; print(tiny.half(3.0), tiny.half.stats.cache_hits)",
+            ],
+            env={**os.environ, "PYTHONPATH": paths},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    for each in [start(), start()]:
+        out, _ = each.communicate(timeout=240)
+        assert (each.returncode, out[:4]) == (0, "1.5 ")
+    assert len(files(chosen)) == 1
+    out, err = start().communicate(timeout=240)
+    assert (out, err) == ("1.5 Counter({'float64(float64)': 1})\n", "")
+
+
+ENGINE = """
+from sojourn.engine.ordered import run_ordered
+print(sum(run_ordered.stats.cache_hits.values()))
+"""
+
+
+def test_the_engine_is_found_by_another_process() -> None:
+    """In the folder of the whole suite: it is compiled at most once."""
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", ENGINE], env=BEFORE, capture_output=True, text=True, check=True
+        ).stdout
+        for _ in range(2)
+    ]
+    assert told[1] == "1\n"
+
+
+def test_an_edited_part_moves_the_cache_of_its_kernel(tmp_path: Path, chosen: Path) -> None:
     """Numba looks at the kernel's own file only: a part beside it must change the folder."""
-    monkeypatch.setenv("SOJOURN_CACHE_DIR", str(tmp_path / "cache"))
     sources = tmp_path / "sources"
     sources.mkdir()
     (sources / "kernel.py").write_text("from .part import f\n")
     part = sources / "part.py"
 
-    def folder(text):
+    def folder(text: str) -> Path:
         part.write_text(text)
-        _kept._source_digest.cache_clear()
-        _kept.cache_folder.cache_clear()
+        forget()
         return jit.cache_folder(sources)
 
-    try:
-        first, edited, again = (folder(text) for text in ("f = 1\n", "f = 2\n", "f = 1\n"))
-        assert first == again != edited
-        assert first != jit.cache_folder()
-        assert {first.parent, edited.parent} == {tmp_path / "cache"}
-    finally:
-        _kept._source_digest.cache_clear()
-        _kept.cache_folder.cache_clear()
+    first, edited, again = (folder(text) for text in ("f = 1\n", "f = 2\n", "f = 1\n"))
+    assert first == again != edited
+    assert first != jit.cache_folder()
+    assert {first.parent, edited.parent} == {chosen}
 
 
-@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
-def test_a_kernel_outside_the_engine_is_kept_by_its_own_folder():
-    from sojourn.policy.slurm import loops
+def test_a_kernel_outside_the_engine_is_kept_by_its_own_folder() -> None:
+    """Its file is among the sources that the name of the folder is a digest of."""
+    slurm = Path(_kept.__file__).parent / "policy" / "slurm"
+    locator = _kept._Locator(forget, str(slurm / "loops.py"))
+    assert Path(locator.get_cache_path()) == jit.cache_folder(slurm) != jit.cache_folder()
 
-    kept = Path(loops.run_loops.stats.cache_path)
-    assert jit.cache_folder(Path(loops.__file__).resolve().parent) in (kept, *kept.parents)
 
-
-def test_other_peoples_functions_are_cached_where_they_want():
+def test_other_peoples_functions_are_cached_where_they_want() -> None:
     assert str(jit.cache_folder()) != numba.config.CACHE_DIR

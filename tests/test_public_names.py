@@ -30,6 +30,24 @@ def test_importing_a_submodule_does_not_hide_a_function():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_the_module_of_comparisons_can_be_called_like_the_function():
+    code = (
+        "import sojourn.compare, sojourn;"
+        "from sojourn.compare import compare, outcomes_of;"
+        "jobs = sojourn.Jobs({'submit': [0], 'runtime': [5], 'procs': [1]});"
+        "assert [o.policy for o in sojourn.compare(jobs, 2, ['fcfs', 'easy'])] == ['fcfs', 'easy'];"
+        "assert len(compare(jobs, 2, ['fcfs'])) == 1"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_functions_of_packages_are_at_the_top():
+    assert sojourn.sweep is sojourn.study.sweep
+    assert sojourn.replay is sojourn.adequacy.replay
+    assert callable(sojourn.compare)
+    assert callable(sojourn.waits)
+
+
 def test_import_is_light():
     code = (
         "import sys, sojourn, sojourn.cli, sojourn.errors;"

@@ -19,6 +19,7 @@ from ._lazy import attach
 
 if TYPE_CHECKING:
     from . import adequacy, capacity, study, theory
+    from .adequacy import replay
     from .cluster import (
         XEON_5430,
         Cluster,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         read_specpower,
         write_cluster,
     )
+    from .compare import Comparison, compare
     from .cost import Carbon, Tariff, parse_carbon, parse_tariff, read_carbon
     from .errors import (
         ClusterError,
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from .result import Result
     from .simulation import simulate
     from .stepping import Simulation
+    from .study import sweep
     from .workload import (
         Jobs,
         clean,
@@ -80,6 +83,7 @@ if TYPE_CHECKING:
     from .workload.estimates import apply_estimates
     from .workload.generate import generate
     from .workload.lublin import lublin
+    from .workload.waits import waits
 
 # Where each public name lives: nothing heavy is imported before it is asked for.
 _HOME: dict[str, list[str]] = {
@@ -98,6 +102,7 @@ _HOME: dict[str, list[str]] = {
         "read_specpower",
         "write_cluster",
     ],
+    "compare": ["Comparison", "compare"],
     "cost": ["Carbon", "Tariff", "parse_carbon", "parse_tariff", "read_carbon"],
     "errors": [
         "ClusterError",
@@ -126,11 +131,13 @@ _HOME: dict[str, list[str]] = {
         "workload_hysteresis",
     ],
     "adequacy": [],
+    "adequacy.replaying": ["replay"],
     "capacity": [],
     "result": ["Result"],
     "simulation": ["simulate"],
     "stepping": ["Simulation"],
     "study": [],
+    "study.sweeping": ["sweep"],
     "theory": [],
     "workload": [
         "Jobs",
@@ -148,6 +155,7 @@ _HOME: dict[str, list[str]] = {
     "workload.estimates": ["apply_estimates"],
     "workload.generate": ["generate"],
     "workload.lublin": ["lublin"],
+    "workload.waits": ["waits"],
 }
 __all__ = [
     "PLACEMENTS",
@@ -156,6 +164,7 @@ __all__ = [
     "Cluster",
     "ClusterError",
     "ClusterReport",
+    "Comparison",
     "ConstantPower",
     "Constraints",
     "Control",
@@ -183,6 +192,7 @@ __all__ = [
     "apply_estimates",
     "capacity",
     "clean",
+    "compare",
     "constant",
     "control",
     "count_hysteresis",
@@ -201,11 +211,14 @@ __all__ = [
     "read_parquet",
     "read_specpower",
     "read_swf",
+    "replay",
     "score",
     "simulate",
     "study",
+    "sweep",
     "theory",
     "threshold",
+    "waits",
     "workload_hysteresis",
     "write_cluster",
     "write_csv",

@@ -48,15 +48,17 @@ def _source_digest(folder: Path) -> str:
 
 
 def _roots() -> Iterator[Path]:
-    """Where kernels may be kept, best first."""
+    """Where kernels may be kept, best first; what users choose themselves may be a link."""
     chosen = os.environ.get("SOJOURN_CACHE_DIR")
-    if chosen:
-        yield Path(chosen)
-    else:
-        # There may be neither HOME nor an entry for this user.
-        with contextlib.suppress(RuntimeError):
-            yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sojourn"
-    yield Path(tempfile.gettempdir()) / f"sojourn-{_user()}"
+    # There may be neither HOME nor an entry for this user, nor a folder for what is temporary.
+    with contextlib.suppress(RuntimeError, OSError):
+        if chosen:
+            yield Path(chosen).resolve()
+        else:
+            above = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+            yield Path(above, "sojourn").resolve()
+    with contextlib.suppress(OSError):
+        yield Path(tempfile.gettempdir()) / f"sojourn-{_user()}"
 
 
 def _user() -> int:
@@ -80,8 +82,6 @@ def _made(root: Path, name: str) -> Path | None:
     """A folder `name` below `root`, made if need be; None if it is not ours alone to write."""
     try:
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not root.is_symlink() and os.lstat(root).st_uid == _user():
-            os.chmod(root, 0o700)
         folder = root / name
         folder.mkdir(exist_ok=True, mode=0o700)
         usable = _is_private(root) and _is_private(folder) and os.access(folder, os.W_OK)
@@ -95,7 +95,8 @@ def cache_folder(sources: Path = _ENGINE) -> Path:
     """Where compiled kernels are kept: ``SOJOURN_CACHE_DIR``, else the user's cache folder.
 
     Where that cannot be written, or others may write to it, a folder of this user's among the
-    temporary files; where not even that can be trusted, a fresh one for this process.
+    temporary files; where not even that can be trusted, a fresh one for this process. Where
+    nothing can be written it is a folder that cannot exist, and nothing is kept.
 
     Parameters
     ----------
@@ -106,7 +107,10 @@ def cache_folder(sources: Path = _ENGINE) -> Path:
         folder = _made(root, name)
         if folder is not None:
             return folder
-    fresh = Path(tempfile.mkdtemp(prefix="sojourn-"))
+    try:
+        fresh = Path(tempfile.mkdtemp(prefix="sojourn-"))
+    except OSError:
+        return Path(os.devnull) / name
     atexit.register(shutil.rmtree, fresh, ignore_errors=True)
     return fresh
 
@@ -126,6 +130,9 @@ class _Locator(_CacheLocator):  # type: ignore[misc]
 
     def get_cache_path(self) -> str:
         return str(self._folder)
+
+    def ensure_cache_path(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def get_source_stamp(self) -> str:
         return self._folder.name
@@ -149,7 +156,11 @@ class _Files:
         return self.folder / f"{self.base}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}"
 
     def load(self, key: Any) -> Any:
-        content = self._path(key).read_bytes()
+        with open(self._path(key), "rb") as file:
+            # The folder was looked at once; others may have exchanged it since.
+            if os.fstat(file.fileno()).st_uid != _user():
+                raise PermissionError("the file belongs to somebody else")
+            content = file.read()
         digest, data = content[:32], content[32:]
         if hashlib.sha256(data).digest() != digest:
             raise ValueError("the file is damaged")

@@ -2,43 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .errors import OptionError
 from .workload import Jobs
+from .workload.classes import CLASSES as OF_LOGS
+from .workload.classes import check_class, classed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CLASSES", "measure_classes"]
+__all__ = ["CLASSES", "measure_classes", "measure_groups"]
 
-CLASSES = ("user", "group", "queue", "partition", "width", "status")
-"""What jobs can be classed by."""
-
-
-def _labels(table: pd.DataFrame, log: Jobs, what: str) -> pd.Series:
-    import pandas as pd
-
-    if what == "status":
-        return table["status"].astype(str)
-    if what != "width":
-        return pd.Series(log[what], index=table.index)
-    top = 2 ** np.ceil(np.log2(np.maximum(log.procs, 1))).astype(np.int64)
-    names = {int(w): str(w) if w <= 2 else f"{w // 2 + 1}-{w}" for w in np.unique(top)}
-    return pd.Series(
-        pd.Categorical([names[int(w)] for w in top], categories=list(names.values())),
-        index=table.index,
-    )
+CLASSES = (*OF_LOGS, "status")
+"""What the jobs of a run can be classed by."""
 
 
 def measure_classes(table: pd.DataFrame, log: Jobs, what: str) -> pd.DataFrame:
     """One row per class of `what`; see `Result.by`."""
-    if what not in CLASSES:
-        raise OptionError(f"class '{what}': choose from {', '.join(CLASSES)}")
+    check_class(what, CLASSES)
+    if what == "status":
+        names, codes = np.unique(table["status"].astype(str), return_inverse=True)
+        return measure_groups(table, codes, names.tolist(), what)
+    return measure_groups(table, *classed(log, what), what)
+
+
+def measure_groups(
+    table: pd.DataFrame, codes: NDArray[np.integer], names: Sequence[str], what: str
+) -> pd.DataFrame:
+    """One row per group of jobs that has any, in the order of the names.
+
+    Parameters
+    ----------
+    table : the job table.
+    codes : the group of each job, as a place in the names.
+    names : of the groups.
+    what : the groups are, such as ``user``.
+    """
+    import pandas as pd
+
+    groups = pd.Categorical.from_codes(codes, categories=pd.Index(names))
     area = table["procs"] * table["service"]
-    grouped = table.assign(area=area).groupby(_labels(table, log, what), observed=True)
+    keys = pd.Series(groups, index=table.index)
+    grouped = table.assign(area=area).groupby(keys, observed=True)
     wait = grouped["wait"]
     measured = {
         "jobs": grouped.size(),
@@ -49,6 +58,5 @@ def measure_classes(table: pd.DataFrame, log: Jobs, what: str) -> pd.DataFrame:
         "mean_bounded_slowdown": grouped["bounded_slowdown"].mean(),
         "energy": grouped["energy"].sum(),
     }
-    import pandas as pd
-
-    return pd.DataFrame(measured).rename_axis(what)
+    found = pd.DataFrame(measured).rename_axis(what)
+    return found.set_axis(pd.Index(found.index.astype(object), name=what))

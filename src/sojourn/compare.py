@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, overload
 
 from .__about__ import __version__
+from ._html import html_table
 from .cluster import Cluster
 from .errors import OptionError
 from .external import before_cleaning, load_events
@@ -17,15 +20,30 @@ from .policy import (
     Placement,
     Policy,
     Score,
+    parse_control,
     parse_placement,
     parse_policy,
 )
 from .result import Result
-from .simulation import simulate
+from .simulation import preload, prepare
 from .workload import STANDARD, Jobs
 from .workload import clean as clean_jobs
 
-__all__ = ["MEASURES", "Measure", "Outcome", "best", "change", "compare", "measures_of", "report"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "MEASURES",
+    "Comparison",
+    "Measure",
+    "Outcome",
+    "best",
+    "change",
+    "compare",
+    "measures_of",
+    "outcomes_of",
+    "report",
+]
 
 
 @dataclass(frozen=True)
@@ -63,13 +81,32 @@ MEASURES = (
     Measure("energy_kwh", ("energy", "total_kwh"), "kWh"),
     Measure("killed", ("killed",), "", None),
 )
-"""The columns of a comparison."""
+"""The columns of a comparison; that of energy only where it is stated."""
+
+PEAK = Measure("power_peak", ("energy", "power_peak"), "W")
+"""The most power that a machine draws."""
 
 
 def measures_of(cluster: Cluster | int, options: Mapping[str, Any]) -> tuple[Measure, ...]:
-    """Return the columns of a comparison on a cluster, with these options of `simulate`."""
-    more = []
-    if isinstance(cluster, Cluster) and cluster.is_named:
+    """Return the columns of a comparison on a cluster, with these options of `simulate`.
+
+    Energy is among them where watts were given, or where a price, a carbon intensity or a rate
+    control asks for it.
+    """
+    machine = cluster if isinstance(cluster, Cluster) else Cluster.homogeneous(cluster)
+    stated = (
+        machine.power_model is None
+        or any(options.get(name) is not None for name in ("price", "carbon"))
+        or not parse_control(options.get("rate")).is_constant
+    )
+    every = _known_measures(machine, options)
+    return tuple(each for each in every if stated or each.path[0] != "energy")
+
+
+def _known_measures(cluster: Cluster, options: Mapping[str, Any]) -> tuple[Measure, ...]:
+    """Everything that a run on a cluster has, be it stated or not."""
+    more = [PEAK]
+    if cluster.is_named:
         # Nodes differ in speed, so that a wait says only half of what a job met.
         more.append(Measure("sojourn_mean", ("sojourn", "mean"), "s"))
         more.append(Measure("peas_kwh", ("energy", "peas_kwh"), "kWh"))
@@ -91,7 +128,7 @@ class Outcome:
     ----------
     policy : its name.
     result : the run.
-    seconds : time the simulation took.
+    seconds : time the simulation took, without that of loading or compiling it.
     """
 
     policy: str
@@ -99,15 +136,83 @@ class Outcome:
     seconds: float
 
     def row(self) -> dict[str, Any]:
-        """Return the measures as plain numbers."""
+        """Return the measures as plain numbers, and what watts their energies rest on."""
         summary, cluster = self.result.summary, self.result.cluster
         options = vars(self.result.options)
         named = {"placement": str(options["placement"])} if cluster.is_named else {}
-        numbers = {each.name: each.of(summary) for each in measures_of(cluster, options)}
-        return {"policy": self.policy, **named, **numbers, "seconds": self.seconds}
+        numbers = {each.name: each.of(summary) for each in _known_measures(cluster, options)}
+        about = {"power_model": cluster.power_model, "seconds": self.seconds}
+        return {"policy": self.policy, **named, **numbers, **about}
+
+
+class Comparison(Sequence[Outcome]):
+    """The outcomes of several policies, in the order in which they were given.
+
+    Attributes
+    ----------
+    outcomes : one `Outcome` per policy, and on named nodes per placement.
+    """
+
+    def __init__(self, outcomes: Iterable[Outcome]) -> None:
+        self.outcomes = tuple(outcomes)
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    @overload
+    def __getitem__(self, key: int) -> Outcome: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Outcome, ...]: ...
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.outcomes[key]
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {', '.join(outcome.policy for outcome in self)}>"
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The measures, one row per policy; see `Outcome.row`."""
+        import pandas as pd
+
+        return pd.DataFrame([outcome.row() for outcome in self]).set_index("policy")
+
+    def _repr_html_(self) -> str:
+        rows = [outcome.row() for outcome in self]
+        run = self[0].result
+        shown = measures_of(run.cluster, vars(run.options))
+        heads = [f"{m.name.replace('_', ' ')}{f' ({m.unit})' if m.unit else ''}" for m in shown]
+        keys = [key for key in ("policy", "placement") if key in rows[0]]
+        cells = [[*(row[key] for key in keys), *(row[m.name] for m in shown)] for row in rows]
+        title = f"{len(run):,} jobs on {run.cluster.procs:,} processors"
+        return html_table(title, [*keys, *heads], cells)
 
 
 def compare(
+    jobs: Jobs,
+    cluster: Cluster | int,
+    policies: Sequence[str | Policy | Score],
+    **options: Any,
+) -> Comparison:
+    """Run the same jobs under several policies, and with several placements.
+
+    Parameters
+    ----------
+    jobs, cluster, policies, **options : as for `outcomes_of`, which hands out the runs one by one
+        instead of keeping them all.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> jobs = sojourn.lublin(100, 16, load=0.8, seed=3)
+    >>> sojourn.compare(jobs, 16, ["fcfs", "easy"]).table.index.tolist()
+    ['fcfs', 'easy']
+    """
+    return Comparison(outcomes_of(jobs, cluster, policies, **options))
+
+
+def outcomes_of(
     jobs: Jobs,
     cluster: Cluster | int,
     policies: Sequence[str | Policy | Score],
@@ -142,9 +247,18 @@ def compare(
     for place in places or [options.get("placement", "first-fit")]:
         given = {**options, "placement": place, "rate": rate, "clean": ()}
         for policy in chosen:
+            preload(
+                policy,
+                rate,
+                named=machine.is_named,
+                decisions=bool(options.get("decisions")),
+                events=options.get("events") is not None,
+            )
+            run, prepared = prepare(jobs, machine, policy, **given)
             begun = time.perf_counter()
-            result = simulate(jobs, machine, policy, progress=progress, **given)
-            yield Outcome(str(policy), result, time.perf_counter() - begun)
+            run.to_the_end(progress)
+            seconds = time.perf_counter() - begun
+            yield Outcome(str(policy), Result(prepared, run), seconds)
 
 
 def best(rows: Sequence[dict[str, Any]], measure: Measure) -> set[int]:
@@ -179,26 +293,44 @@ def report(rows: Sequence[dict[str, Any]], title: str, pictures: dict[str, str])
     pictures : caption -> file name, relative to the page.
     """
     first = MEASURES[0]
+    stated = not rows[0].get("power_model")
+    measures = [each for each in (*MEASURES, PEAK) if stated or each.path[0] != "energy"]
     winners = sorted(best(rows, first))
     lines = [f"# {title}", ""]
     if winners:
         top = rows[winners[0]]
         gain = change(top, rows[0], first)
         lines += [
-            f"Shortest mean wait: **{top['policy']}**, {top[first.name]:,.0f} s"
+            f"Shortest mean wait: **{top['policy']}**, under which jobs would wait "
+            f"{top[first.name]:,.0f} s"
             + (f" ({100 * gain:+.1f} % against {rows[0]['policy']})." if winners[0] else "."),
             "",
         ]
-    names = [f"{m.name.replace('_', ' ')}{f' ({m.unit})' if m.unit else ''}" for m in MEASURES]
+    names = [f"{m.name.replace('_', ' ')}{f' ({m.unit})' if m.unit else ''}" for m in measures]
     lines += ["| policy | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
     for place, row in enumerate(rows):
         cells = (
             f"**{_plain(row[m.name])}**" if place in best(rows, m) else _plain(row[m.name])
-            for m in MEASURES
+            for m in measures
         )
         lines.append(f"| {row['policy']} | " + " | ".join(cells) + " |")
-    lines += ["", "Bold: best of its column. Energy is busy and idle servers together.", ""]
+    energy = " Energy is that of busy and idle servers together." if PEAK in measures else ""
+    lines += ["", f"Bold: best of its column. All of it is simulated.{energy}", ""]
     for caption, file in pictures.items():
         lines += [f"## {caption}", "", f"![{caption}]({file})", ""]
     lines += [f"Made by sojourn {__version__}; each run's folder says with which options."]
     return "\n".join(lines) + "\n"
+
+
+class _CallableModule(ModuleType):
+    """This module, which can be called as the function of its name.
+
+    `sojourn.compare` is that function, until somebody imports this module: Python then puts the
+    module in its place.
+    """
+
+    def __call__(self, *args: Any, **options: Any) -> Comparison:
+        return compare(*args, **options)
+
+
+sys.modules[__name__].__class__ = _CallableModule

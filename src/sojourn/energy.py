@@ -236,6 +236,22 @@ class Energy:
             gone=((), ()) if self._absence is None else self._absence.steps(),
         )
 
+    @cached_property
+    def peak(self) -> float:
+        """The most watts that the whole cluster draws."""
+        cluster, rates = self._cluster, self._rates
+        if not cluster.is_named and self._absence is None and len(rates) == 1:
+            power = cluster.power
+            busy, idle = float(power.busy(rates)[0]), float(power.idle(rates)[0])
+            if busy >= idle:
+                # One rate, and all servers there: the most power is that of the most busy servers.
+                job, start, stop = self._stretches
+                most = billing.most_busy(start, stop, self._run.jobs.procs[job])
+                return cluster.procs * idle + most * (busy - idle)
+        time, watts = self.steps
+        # What lasts no time, as from the last instant on, is not billed.
+        return float(watts[:-1][np.diff(time) > 0].max(initial=0.0))
+
     def bill(self, span: float) -> dict[str, Any]:
         """The bill of a run of `span` seconds; its price and its carbon, where these are given."""
         busy, idle = float(self.jobs.sum()), self.idle
@@ -246,7 +262,9 @@ class Energy:
             "total_joules": total,
             "total_kwh": total / _JOULES_PER_KWH,
             "mean_watts": total / span if span > 0 else float("nan"),
+            "power_peak": self.peak,
             "energy_delay": float(measures.energy_delay_product(total, span)),
+            "power_model": self._cluster.power_model,
         }
         if self._cluster.is_named:
             told["peas_kwh"] = float(self.peas.sum()) / _JOULES_PER_KWH

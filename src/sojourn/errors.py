@@ -17,14 +17,27 @@ Every message is one line: where, what is wrong, what to do.
 from __future__ import annotations
 
 from os import PathLike
+from typing import Any
 
 
 class SojournError(Exception):
     """Base of all errors raised on purpose."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are made anew from their message alone, which is not how these are made.
+        return _restored, (type(self), self.args), self.__dict__
+
+
+def _restored(kind: type[SojournError], arguments: tuple[Any, ...]) -> SojournError:
+    return kind.__new__(kind, *arguments)
+
 
 class InputError(SojournError):
     """The input is wrong; the message says what to change."""
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
 
 
 class _FileError(InputError):
@@ -46,9 +59,10 @@ class _FileError(InputError):
         line: int | None = None,
         field: str | None = None,
     ) -> None:
-        # Names quoted from a file may have line ends in them; a message is one line.
-        problem = " ".join(problem.split())
-        field = None if field is None else " ".join(field.split())
+        # What is quoted from a file may have line ends and control characters in it; a message is
+        # one line that a terminal can show.
+        problem = _printable(problem)
+        field = None if field is None else _printable(field)
         self.path = str(path)
         self.line = line
         self.field = field

@@ -114,4 +114,8 @@ def notice_if_cold(kernel: Any, what: str) -> None:
     """One line on standard error before a first compilation, instead of silence."""
     if what not in _announced and is_cold(kernel):
         _announced.add(what)
-        print(f"sojourn: compiling {what}; this happens once ...", file=sys.stderr, flush=True)
+        print(
+            f"sojourn: compiling {what}; this may take a minute or two, and happens once ...",
+            file=sys.stderr,
+            flush=True,
+        )

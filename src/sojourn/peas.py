@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import tomllib
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +19,7 @@ from .cost import Clock, parse_tariff
 from .errors import InputError, OptionError
 from .policy import parse_placement, parse_policy
 from .workload._files import read_text
+from .workload._toml import load_toml
 
 __all__ = ["ConstraintKeys", "CostKeys", "PeasConfig", "read_config"]
 
@@ -173,11 +173,9 @@ def read_config(path: str | os.PathLike[str]) -> PeasConfig:
     """
     text = read_text(path)
     try:
-        told = tomllib.loads(text)
+        told = load_toml(text)
     except ValueError as error:
         raise OptionError(_one_line(f"{path}: is not TOML: {error}; correct it")) from None
-    except RecursionError:
-        raise OptionError(f"{path}: is not a configuration; check the file") from None
     try:
         config = PeasConfig.model_validate(told)
     except ValidationError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import measures
+from ._html import html_table
 from .aftermath import STATUS, UNACCEPTED
 from .decisions import Decisions
 from .engine.drive import Run
@@ -22,6 +24,7 @@ from .summary import summarise
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .report.of_run import RunPlots
     from .workload import Jobs
 
 __all__ = ["Result"]
@@ -29,7 +32,10 @@ __all__ = ["Result"]
 Floats = NDArray[np.float64]
 
 CATEGORIES = {"status": STATUS, "reason": REASONS}
-"""Words that columns of the job table stand for."""
+"""Words that columns of every job table stand for."""
+
+WHO = ("user", "account", "partition", "queue", "qos")
+"""Columns of names, which a job table has where its log knows them."""
 
 
 class Result:
@@ -61,6 +67,27 @@ class Result:
             f"<Result of {len(self._prepared.jobs)} jobs on {self.cluster.procs} processors, "
             f"{self.policy}>"
         )
+
+    def _repr_html_(self) -> str:
+        summary = self.summary
+        wait, slowdown = summary["wait"], summary["bounded_slowdown"]
+        rows: list[tuple[str, object]] = [
+            ("jobs", len(self)),
+            ("mean wait (s)", wait.get("mean", np.nan)),
+            ("median wait (s)", wait.get("median", np.nan)),
+            ("95 % wait (s)", wait.get("p95", np.nan)),
+            ("mean bounded slowdown", slowdown.get("mean", np.nan)),
+            ("utilisation (%)", 100 * summary["utilisation"]),
+            ("makespan (s)", summary["makespan"]),
+        ]
+        return html_table(f"{self.policy} on {self.cluster.procs:,} processors", (), rows)
+
+    @property
+    def plot(self) -> RunPlots:
+        """Pictures of the run: ``plot()``, ``plot.gantt()``, ``plot.queue()`` and so on."""
+        from .report.of_run import RunPlots
+
+        return RunPlots(self)
 
     def __len__(self) -> int:
         """Return the number of jobs, accepted or not."""
@@ -137,7 +164,7 @@ class Result:
     def job_columns(self, first: int = 0, last: int | None = None) -> dict[str, NDArray[Any]]:
         """Columns of the job table for the rows `first` to `last`.
 
-        Status and reason are places in `CATEGORIES`.
+        Columns that are in `categories` are places there; -1 is what is not known.
 
         Made anew on each call, so that a long table can be written piece by piece.
         """
@@ -173,7 +200,10 @@ class Result:
             "energy": spread(schedule.energy.jobs[at]),
             "status": status,
             "reason": self._prepared.reason[first:last],
+            **{name: codes[first:last] for name, (codes, _) in self._who.items()},
         }
+        if getattr(log, "has_labels", False):
+            columns["label"] = log.label[first:last]
         if schedule.after is not None:
             columns["restarts"] = spread(schedule.after.restarts[at].astype(np.float64))
         if self.cluster.is_named:
@@ -183,12 +213,24 @@ class Result:
         return columns
 
     @cached_property
+    def _who(self) -> dict[str, tuple[NDArray[np.int32], list[str]]]:
+        """The columns of names that the log knows: places, and the names."""
+        log = self._prepared.jobs
+        found = {name: log.coded(name) for name in WHO if name in log.names}
+        return {name: (codes, names) for name, (codes, names) in found.items() if names}
+
+    @property
+    def categories(self) -> dict[str, Sequence[str]]:
+        """Words that the numbers of `job_columns` stand for, by column."""
+        return {**CATEGORIES, **{name: names for name, (_, names) in self._who.items()}}
+
+    @cached_property
     def jobs(self) -> pd.DataFrame:
         """The job table (see `docs/reference/jobs`)."""
         import pandas as pd
 
         columns: dict[str, Any] = self.job_columns()
-        for name, words in CATEGORIES.items():
+        for name, words in self.categories.items():
             columns[name] = pd.Categorical.from_codes(columns[name], categories=pd.Index(words))
         return pd.DataFrame(columns, copy=False)
 
@@ -253,10 +295,15 @@ class Result:
         return Result(replace(self._prepared, options=options), self._run)
 
     def by(self, what: str) -> pd.DataFrame:
-        """Measures per class of jobs: user, group, queue, partition, width or status.
+        """Measures per class of jobs.
 
-        One row per class: jobs, share of the processor time, mean, median and p95 wait (s), mean
-        bounded slowdown, energy (J). Widths are grouped by powers of two.
+        One row per class, by its name: jobs, share of the processor time, mean, median and p95
+        wait (s), mean bounded slowdown, energy (J).
+
+        Parameters
+        ----------
+        what : ``user``, ``group``, ``account``, ``queue``, ``partition``, ``qos``, ``width`` (by
+            powers of two) or ``status``.
         """
         from .classes import measure_classes
 

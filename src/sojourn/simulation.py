@@ -15,7 +15,7 @@ from .engine.nodes import make_nodes
 from .engine.state import CONSERVATIVE, EASY, RESERVE, Orders, Rules
 from .engine.types import JobView, empty_jobs
 from .errors import JobError, OptionError, PolicyError
-from .external import before_cleaning, load_events, take_events
+from .external import External, before_cleaning, load_events, take_events
 from .machine import Machine, build_machine
 from .options import Options, Prepared
 from .policy import (
@@ -89,7 +89,7 @@ def prepare(
     control = parse_control(rate)
     events = None
     if chosen.events is not None:
-        _check_events(scheduling, chosen, stop_at_decisions)
+        _check_events(scheduling, chosen, machine, stop_at_decisions)
         events = load_events(chosen.events)
         jobs = before_cleaning(jobs, events)
     given = jobs
@@ -127,7 +127,7 @@ def prepare(
     if named is not None:
         limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
         facts = named.facts(
-            accepted, chosen.seed, chosen.foresight == "log", by_node=external is not None
+            accepted, chosen.seed, chosen.foresight == "log", by_node=_names_nodes(external)
         )
         nodes = make_nodes(facts, named.needs(accepted, limit), len(view.submit))
     run = Run(
@@ -145,12 +145,20 @@ def prepare(
     )
 
 
-def _check_events(policy: Policy, options: Options, stop_at_decisions: bool) -> None:
+def _check_events(
+    policy: Policy, options: Options, cluster: Cluster, stop_at_decisions: bool
+) -> None:
     """Refuse what external events are not defined for."""
     if policy.preemptive:
         raise PolicyError(
             f"policy '{policy}' stops and resumes jobs, for which external events are not defined; "
             "choose another or leave the events out"
+        )
+    if policy.backfill == "conservative" and cluster.is_named and options.foresight != "log":
+        raise PolicyError(
+            f"policy '{policy}' promises every job its nodes, and what becomes of such promises "
+            "when nodes fail is not defined; choose easy:inf, which promises anew at each instant, "
+            "count processors, or leave the events out"
         )
     if stop_at_decisions:
         raise OptionError("a simulation is stepped without external events; leave the events out")
@@ -301,9 +309,16 @@ def _rules(
 
 def _around(rules: Rules, policy: Policy, jobs: int) -> Rules:
     """The rules of a run with external events: every discipline plans around what is known."""
+    if rules.backfill == CONSERVATIVE:
+        return rules._replace(exact=False)
     known = {"none": 0.0, "first-fit": 0.0, "conservative": np.inf}
     most = known.get(policy.backfill, policy.reservations)
     return rules._replace(backfill=RESERVE, reservations=int(min(most, max(jobs, 1))), exact=False)
+
+
+def _names_nodes(external: External | None) -> bool:
+    """Whether promises must name their nodes because some of these will be reserved."""
+    return external is not None and len(external.what) > 0
 
 
 def _keys(score: Score | None, view: JobView) -> Floats | None:

@@ -21,7 +21,9 @@ from .engine.state import (
 )
 from .machine import REASONS
 from .options import Prepared
+from .recorded import recorded_beside
 from .schedule import Schedule
+from .unmodelled import not_acted_on
 
 __all__ = ["summarise"]
 
@@ -62,6 +64,9 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
         ),
         **_system(schedule),
     }
+    recorded = _recorded(prepared, ran, wait, service)
+    if recorded is not None:
+        told["recorded"] = recorded
     if options.warmup:
         told["warmup"] = options.warmup
     if cluster.is_named:
@@ -77,8 +82,20 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
         }
     if schedule.after is not None:
         told["events"] = _events(schedule, schedule.after)
+    told["not_modelled"] = not_acted_on(log, prepared.policy, options.constraints)
     told["cleaning"] = log.report.as_dict()
     return told
+
+
+def _recorded(
+    prepared: Prepared, ran: slice | NDArray[np.bool_], wait: Any, service: Any
+) -> dict[str, Any] | None:
+    """Recorded beside simulated waits of the jobs that count; None where the log knows none."""
+    log, accepted = prepared.jobs, prepared.accepted
+    if "wait" not in log.names:
+        return None
+    real, runtime = (column[accepted][ran] for column in (log.wait, log.runtime))
+    return recorded_beside(real, runtime, wait, service)
 
 
 def _counted(schedule: Schedule) -> slice | NDArray[np.bool_]:

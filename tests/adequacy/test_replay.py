@@ -40,6 +40,52 @@ def files(tmp_path):
     return paths
 
 
+ONE_NODE = "SelectType=select/cons_tres\nNodeName=n1 CPUs=32\nPartitionName=cpu Nodes=ALL\n"
+UNSTARTED = """\
+JobID|User|Partition|Submit|Start|End|State|Timelimit|ReqCPUS|NNodes
+1|a|cpu|2025-03-04T10:00:00|None|{cancelled}|CANCELLED by 7|01:00:00|32|1
+2|a|cpu|2025-03-04T10:01:00|2025-03-04T10:01:05|2025-03-04T11:00:00|COMPLETED|01:00:00|32|1
+3|a|cpu|2025-03-04T10:02:00|Unknown|Unknown|PENDING|00:30:00|32|1
+"""
+
+
+@pytest.mark.parametrize(("cancelled", "end"), [("12:00:00", 3600), ("10:20:00", 1200)])
+@pytest.mark.parametrize("enforced", ["", "UNLIMITED"])
+def test_jobs_that_never_started_run_to_their_limit_or_cancellation(
+    tmp_path, cancelled, end, enforced
+):
+    (tmp_path / "slurm.conf").write_text(ONE_NODE)
+    log = tmp_path / "log"
+    log.write_text(UNSTARTED.format(cancelled=f"2025-03-04T{cancelled}"))
+    changes = {"OverTimeLimit": enforced} if enforced else None
+    done = replay(log, tmp_path / "slurm.conf", members=1, changes=changes)
+    assert done.end[0] == pytest.approx(end, abs=2.0)
+    assert [row["state"] for row in done.rows()] == [
+        "COMPLETED" if end == 3600 else "CANCELLED", "COMPLETED", "COMPLETED",
+    ]  # fmt: skip
+    # The pending one waits for the second, and then has half an hour.
+    assert done.end[2] - done.start[2] == pytest.approx(1800.0)
+    assert done.start[2] > done.end[1]
+    assert done.adequacy is not None
+    assert done.adequacy.n == 1
+    said = "\n".join(done.requests.said)
+    assert "1 jobs were cancelled before they started" in said
+    assert "1 jobs have not ended in the log" in said
+
+
+def test_progress_is_reported_within_a_run(files, monkeypatch):
+    monkeypatch.setattr("sojourn.policy.slurm.model._FIRST_STEPS", 40)
+    monkeypatch.setattr("sojourn.engine.pacing._BREATH", 1e-4)
+    # The last job runs for months, so that there is something to report.
+    files["s.csv"].write_text(f"{STREAM}10,3,1,9000000,200000\n")
+    told = []
+    replay(files["s.csv"], files["slurm.conf"], members=2, progress=lambda *now: told.append(now))
+    assert told == sorted(told)
+    assert told[-1] == (8, 8)
+    # Within a run: before its last job has left.
+    assert {(3, 8), (7, 8)} <= set(told)
+
+
 def test_times_are_means_over_the_runs_that_agree():
     runs = [np.array(run) for run in ([10, 20, np.nan, 1], [11, 50, 3, np.nan], [12, 20.5, 3, 2.4])]
     assert _agreed(runs, 0) == pytest.approx([10.5, 20.25, np.nan, 1.7], nan_ok=True)

@@ -24,7 +24,16 @@ JobID|User|Account|Partition|Submit|Start|End|State|Timelimit|ReqCPUS|NNodes
 3|a|x|p|2024-01-01T00:00:07|2024-01-01T00:00:30|2024-01-01T00:00:40|COMPLETED|00:01:00|9|9
 """
 KEYS = [
-    *("jobs", "refused", "never_started", "wait_mean", "by_backfill", "members", "P_itself"),
+    *(
+        "jobs",
+        "refused",
+        "refused_why",
+        "never_started",
+        "wait_mean",
+        "by_backfill",
+        "members",
+        "P_itself",
+    ),
     *("within_60s", "adequacy", "calibration", "not_modelled", "said"),
 ]
 
@@ -90,12 +99,19 @@ def test_a_log(replay, folder):
     assert (code, said) == (0, [])
     names = ["differences.png", "jobs.csv", "replay.json", "streams.png"]
     assert sorted(path.name for path in (folder / "DIR").iterdir()) == names
-    assert "refused      1 jobs that no nodes suit: 3" in out
+    assert "refused      1 jobs of partition p that ask for more nodes than it has: 3" in out
     assert "over 2 jobs" in out
     assert "Try:" not in out
     told = json.loads((folder / "DIR" / "replay.json").read_text())
-    assert list(told) == KEYS
+    assert list(told) == [*KEYS, "waits"]
     assert told["adequacy"]["n"] == 2
+    # Both jobs of the log waited 1 and 97 s.
+    assert told["waits"]["real"]["mean"] == 49.0
+    shown = " ".join(out.split())
+    assert "waits of the same 2 jobs" in shown
+    assert "real: they waited 49 1 97" in shown
+    assert "model: they would wait" in shown
+    assert "P: the root mean square difference of times in the system" in shown
     assert told["within_60s"] == 1.0
 
 

@@ -144,14 +144,18 @@ def test_the_table_for_people(run: Run, small: Path, cluster: Path, tmp_path: Pa
     options = ["--price", "720 EUR", "--carbon", "1e6", "--whole-nodes", "--out", tmp_path / "run"]
     out = run("peas", small, cluster, "--policy", "fcfs", "--where", "cores == 4", *options).out
     lines = [" ".join(line.split()) for line in out.splitlines()]
-    assert lines[0] == "fcfs, first-fit on 2 nodes (8 cores)"
+    assert lines[0] == "fcfs, first-fit on 2 nodes (8 cores), simulated"
     assert "estimates user, foresight nodes; whole_node=True" in lines
     # Jobs 1 and 2 have a node each; job 3 waits from 2 to 7.5 for the fast one.
-    assert "AWT (3) 1.833 s (0.0005 h), average waiting time" in lines
-    assert "ART (4) 8.833 s (0.0025 h), average response time" in lines
+    assert "AWT 1.833 s (0.0005 h), the average time that jobs would wait" in lines
+    response = "their average response time, from submit to end"
+    assert f"ART 8.833 s (0.0025 h), {response}" in lines
     energy = json.loads((tmp_path / "run/summary.json").read_text())["energy"]
-    assert any(line.startswith("energy (5) 0.0") for line in lines)
+    assert any(line.startswith("energy of jobs 0.0") for line in lines)
     assert any(line.startswith("full bill 0.0") and "idle 0.0" in line for line in lines)
+    (peak,) = [line.split() for line in lines if line.startswith("peak power")]
+    assert float(peak[2]) == pytest.approx(energy["power_peak"] / 1e3, rel=1e-3)
+    assert "assumed" not in out
     (cost,) = [line.split() for line in lines if line.startswith("cost")]
     assert cost[2] == "EUR"
     assert float(cost[1]) == pytest.approx(720 * energy["total_kwh"], abs=1e-3)
@@ -562,7 +566,7 @@ def test_simulate_on_a_cluster_is_the_same_run(
     assert (one.code, two.code) == (0, 0)
     for name in FILES - {"summary.json"}:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    for said in ("fcfs, fastest on 2 nodes (8 cores)", "energy (5)", "full bill", "cost"):
+    for said in ("fcfs, fastest on 2 nodes (8 cores)", "energy of jobs", "full bill", "cost"):
         assert said in two.out
 
 
@@ -625,7 +629,7 @@ def test_compare_placements(run: Run, small: Path, cluster: Path, tmp_path: Path
             each for each in lines if each.startswith(f"{row['policy']}, {row['placement']}")
         ]
         assert "…" not in line
-    assert {"energy", "cost", "CO2", "(5)"} <= set(" ".join(lines[:2]).split())
+    assert {"energy", "cost", "CO2", "jobs'", "peak"} <= set(" ".join(lines[:2]).split())
     assert "* best; change against fcfs, first-fit" in lines
 
 

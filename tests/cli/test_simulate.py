@@ -47,7 +47,7 @@ def test_the_files_and_their_columns(run: Run, small: Path, tmp_path: Path) -> N
     assert (told.code, told.err) == (0, "")
     assert names(out) == {"jobs.parquet", "trajectory.parquet", "summary.json"}
     jobs = pd.read_parquet(out / "jobs.parquet")
-    assert list(jobs.columns) == COLUMNS
+    assert list(jobs.columns) == [*COLUMNS, "user", "queue"]
     assert jobs["job"].tolist() == [1, 2, 3]
     assert jobs["start"].tolist() == [0, 10, 15]
     assert jobs["end"].tolist() == [10, 15, 23]
@@ -113,9 +113,10 @@ def test_csv_has_the_same_numbers(run: Run, small: Path, tmp_path: Path) -> None
     assert names(tmp_path / "b") == {"jobs.csv", "trajectory.csv", "summary.json"}
     for name in ("jobs", "trajectory"):
         expected = pd.read_parquet(tmp_path / f"a/{name}.parquet")
-        found = pd.read_csv(tmp_path / f"b/{name}.csv")
+        found = pd.read_csv(tmp_path / f"b/{name}.csv", dtype={"user": str, "queue": str})
         if name == "jobs":
-            expected["status"] = expected["status"].astype(found["status"].dtype)
+            for column in ("status", "user", "queue"):
+                expected[column] = expected[column].astype(found[column].dtype)
             # A job that is accepted has no reason: an empty field.
             assert expected["reason"].tolist() == ["", "processors", ""]
             expected["reason"] = expected["reason"].astype(found["reason"].dtype).replace("", None)

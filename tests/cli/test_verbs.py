@@ -60,13 +60,15 @@ def test_inspect_knows_the_log(run: Run, write_log) -> None:
     header = "; Computer: toy\n; MaxProcs: 4\n; UnixStartTime: 7200\n"
     log = write_log((1, 0, 10, 2, 20), (2, 3600, 30, 4, 30), (3, 7200, 0, 1, 5), header=header)
     told = json.loads(run("inspect", log, "--json").out)
-    assert (told["jobs"], told["procs"], told["span"]) == (2, 4, 3600.0)
-    assert told["load"] == (2 * 10 + 4 * 30) / (4 * 3600)
-    assert told["distributions"]["runtime"]["mean"] == 20.0
+    assert (told["jobs"], told["procs"], told["span"]) == (3, 4, 7200.0)
+    assert (told["cleaning"]["read"], told["cleaning"]["kept"]) == (3, 2)
+    assert told["load"] == (2 * 10 + 4 * 30) / (4 * 7200)
+    assert told["distributions"]["runtime"]["mean"] == 40 / 3
     assert told["distributions"]["procs"]["max"] == 4.0
-    assert told["estimates"]["accuracy"]["min"] == 0.5
+    assert told["estimates"]["accuracy"]["median"] == 0.5
     assert told["header"]["Computer"] == "toy"
-    assert [hour for hour, n in enumerate(told["submits_by_hour"]["counts"]) if n] == [2, 3]
+    assert [hour for hour, n in enumerate(told["submits_by_hour"]["counts"]) if n] == [2, 3, 4]
+    assert told["submits_by_hour"]["clock"] == "clock of the log"
     assert told["cleaning"]["findings"][0]["rule"] == "zero-runtime"
     assert told["power_of_two_share"] == 1.0
     wide = json.loads(run("inspect", log, "--procs", 3, "--json").out)
@@ -79,7 +81,11 @@ def test_inspect_knows_the_log(run: Run, write_log) -> None:
 def test_inspect_a_real_log(run: Run, data_dir: Path) -> None:
     log = data_dir / "swf" / "KTH-SP2-1996-2.swf.gz"
     told = json.loads(run("inspect", log, "--json").out)
-    assert (told["jobs"], told["procs"]) == (28_481, 100)
+    assert (told["jobs"], told["procs"], told["cleaning"]["kept"]) == (28_489, 100, 28_481)
+    # The log's own jobs need more than the machine has, at one time.
+    assert (told["occupancy"]["peak"], told["occupancy"]["overlap"]) == (104, True)
+    assert told["estimates"]["over_limit"] == 475
+    assert told["estimates"]["accuracy"]["max"] == pytest.approx(65.75)
     assert told["submits_by_hour"]["clock"] == "Europe/Stockholm"
     by_hour = told["submits_by_hour"]["counts"]
     assert sum(by_hour[9:18]) > 4 * sum(by_hour[0:9])

@@ -22,6 +22,10 @@ from sojourn.policy.slurm.state import (
     make_state,
 )
 
+PIECE = 7
+# A step is a second or less; the streams take hours.
+MOST_PIECES = 100_000
+
 Drawn = tuple[list[dict[str, Any]], list[dict[str, Any]], oracle.Conf, oracle.Pace]
 
 
@@ -141,5 +145,9 @@ def run_kernel(drawn: Drawn) -> State:
     times = Pace(**vars(pace))
     state = make_state(wants, machine, loops, times)
     rule, tree = priority.unchanging(), priority.no_associations()
-    compiled.run_loops(state, wants, machine, loops, times, rule, tree)
-    return state
+    given = (state, wants, machine, loops, times, rule, tree)
+    # In pieces, as `schedule` runs it.
+    for _ in range(MOST_PIECES):
+        if compiled.run_loops(*given, PIECE):
+            return state
+    raise AssertionError(f"{MOST_PIECES} pieces of {PIECE} steps and no end: {drawn}")

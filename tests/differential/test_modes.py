@@ -28,7 +28,7 @@ def compare_with(**environment: str) -> None:
 
 def test_without_compilation():
     """The kernels are Python, and mean the same."""
-    compare_with(NUMBA_DISABLE_JIT="1", SOJOURN_EXAMPLES="25")
+    compare_with(NUMBA_DISABLE_JIT="1", SOJOURN_EXAMPLES="10")
 
 
 @pytest.mark.nightly

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -51,7 +52,7 @@ PAIRS = {
         ),
         NamedPair("sjf+easy", parse_policy("sjf+easy"), Scheduling(orders.sjf, "easy")),
         NamedPair(
-            "conservative", parse_policy("conservative"), Scheduling(backfill="conservative")
+            "easy:inf", parse_policy("fcfs+easy:inf"), Scheduling(orders.fcfs, "easy", math.inf)
         ),
         NamedPair("aging+easy", Policy(aging, "easy"), Scheduling(aging_exactly, "easy")),
     )
@@ -79,7 +80,8 @@ def run_engine(
     taken = [drawn.jobs[i] for i in accepted]
     view = view_of(taken)
     limits = np.array([np.inf if job.limit is None else float(job.limit) for job in taken])
-    facts = machine.facts(good, choice.seed, blind, by_node=True)
+    by_node = bool(troubled.reservations)
+    facts = machine.facts(good, choice.seed, blind, by_node=by_node)
     law, wake = control.pointers
     run = Run(
         view,

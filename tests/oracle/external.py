@@ -7,12 +7,11 @@ for all of its plan.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .disciplines import _end_if_started, _sorted
+from .disciplines import _end_if_started, _next_promise, _sorted
 from .model import Control, Discipline, Exact, Instant, Job, Outcome, State, exact
 from .orders import Score
 from .profile import Hold, earliest_start, fits, later, running_holds
@@ -71,6 +70,8 @@ class Around(State):
 
     stopped: bool = False
     reservations: Sequence[Reservation] = field(default_factory=list)
+    spoilt: bool = False  # what was promised no longer holds
+    passed: tuple[Exact, Exact] | None = None  # time and rate at the last pass
 
     def work_at(self, time: Exact) -> Exact:
         """The work clock at a time to come, at the present rate."""
@@ -91,8 +92,10 @@ def around(
     reservations: float = 1,
     backfill_score: Score | None = None,
 ) -> Discipline:
-    """As `disciplines.ordered`; conservative promises are made anew in each pass."""
-    most = {"none": 0, "first-fit": 0, "conservative": math.inf}.get(backfill, reservations)
+    """As `disciplines.ordered`, planning around what is known."""
+    if backfill == "conservative":
+        return _conservative(score)
+    most = {"none": 0, "first-fit": 0}.get(backfill, reservations)
 
     def select(state: State) -> list[int]:
         assert isinstance(state, Around)
@@ -104,6 +107,64 @@ def around(
         return state.running + starts
 
     return Discipline(select)
+
+
+def _conservative(score: Score) -> Discipline:
+    def select(state: State) -> list[int]:
+        assert isinstance(state, Around)
+        if state.stopped:
+            return list(state.running)
+        return state.running + _keep_promises(state, _sorted(state, state.waiting, score))
+
+    def next_promise(state: State) -> Exact | None:
+        assert isinstance(state, Around)
+        return None if state.stopped else _next_promise(state)
+
+    return Discipline(select, next_promise)
+
+
+def _keep_promises(state: Around, order: list[int]) -> list[int]:
+    """Promises last from pass to pass, until the outside spoils them."""
+    now = (state.clock, 0)
+    fixed = running_holds(state) + [Hold(*kept) for kept in state.kept()]
+    promises = state.promises
+
+    def promise(j: int) -> None:
+        job = state.jobs[j]
+        if job.procs > state.servers:
+            return
+        others = [
+            Hold(begin, later(begin, state.jobs[i].plan), state.jobs[i].procs)
+            for i, begin in promises.items()
+        ]
+        promises[j] = earliest_start(now, job.plan, job.procs, state.servers, fixed + others)
+
+    if state.overdue or state.was_overdue or state.spoilt or _is_news(state):
+        promises.clear()
+    elif state.ended_early:
+        for j in [j for j in order if j in promises]:
+            del promises[j]
+            promise(j)
+    state.was_overdue, state.spoilt = state.overdue, False
+    state.passed = (state.now, state.rate)
+    for j in [j for j in order if j not in promises]:
+        promise(j)
+    starts: list[int] = []
+    for j in order:
+        free = state.servers - state.busy - sum(state.jobs[i].procs for i in starts)
+        if j in promises and promises[j] <= now and state.jobs[j].procs <= free:
+            starts.append(j)
+            del promises[j]
+    return starts
+
+
+def _is_news(state: Around) -> bool:
+    """Whether a reservation has become known, or lies elsewhere on the work clock."""
+    known = [r for r in state.reservations if r.announced <= state.now < r.end]
+    if state.passed is None:
+        return bool(known)
+    time, rate = state.passed
+    return any(r.announced > time or state.rate != rate for r in known)
 
 
 def _plan_around(state: Around, order: list[int], second: list[int], most: float) -> list[int]:
@@ -234,9 +295,12 @@ class ExternalRun(_Run):
             for j in self.victims(self, happening):
                 self._fail(j)
             state.servers -= self.width(about)
+            state.spoilt = True
         elif kind == "up":
             state.servers += self.width(about)
+            state.spoilt = True
         elif kind in ("stop", "resume"):
+            state.spoilt |= state.stopped and kind == "resume"
             state.stopped = kind == "stop"
 
     def _withdraw(self, j: int) -> None:
@@ -248,12 +312,14 @@ class ExternalRun(_Run):
         elif j in state.present:
             before = len(state.present)
             state.present.remove(j)
+            state.ended_early |= state.promises.pop(j, None) is not None
             self.fates[j] = Fate("cancelled", state.now, self.fates[j].restarts)
             self._tell("D", before, next(self.coins, None))
 
     def _kill(self, j: int) -> None:
         state = self.state
         before = len(state.present)
+        state.ended_early |= state.clock < state.started[j] + state.jobs[j].plan
         state.present.remove(j)
         self._stop(j)
         self.end[j] = state.now
@@ -270,6 +336,7 @@ class ExternalRun(_Run):
         state.jobs[j] = self.original[j]
         state.remaining[j] = state.jobs[j].work
         self.fates[j].restarts += 1
+        state.spoilt = True
         self._tell("S", len(state.present), None)
 
     def _stop(self, j: int) -> None:

@@ -149,7 +149,7 @@ class _Dispatcher:
 
     def _begin(self, j: int, pools: Allocation) -> None:
         state, machine = self.state, self.machine
-        taken = [0] * len(machine.nodes)
+        taken = self._missing()
         for i in state.running + self.starts:
             for k, procs in self.nodes[i]:
                 taken[k] += procs
@@ -161,6 +161,10 @@ class _Dispatcher:
         state.remaining[j] = job.work * slowness
         self.starts.append(j)
         self.holds.append(Hold(self.now, _end_if_started(state, j), held))
+
+    def _missing(self) -> list[int]:
+        """Processors of each node that are not there."""
+        return [0] * len(self.machine.nodes)
 
     def _start_naturally(self, j: int) -> bool:
         pools = self.machine.natural(self._asked(j), self.now, self._future())

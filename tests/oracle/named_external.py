@@ -50,7 +50,11 @@ class _AroundDispatcher(_Dispatcher):
             ),
             *(Hold(begin, end, {k: Room(nodes[k].procs, 0)}) for begin, end, k in state.kept()),
             *(
-                Hold(self.now, (math.inf, 0), {k: Room(nodes[k].procs, nodes[k].memory)})
+                Hold(
+                    self.now,
+                    (math.inf, 0),
+                    {self.machine.pool_of(k): Room(nodes[k].procs, nodes[k].memory)},
+                )
                 for k in self.down
             ),
         ]
@@ -58,6 +62,9 @@ class _AroundDispatcher(_Dispatcher):
         second = [] if backfill == "none" else _sorted(state, order, backfill_score or score)
         self._plan_around(order, second, most)
         return state.running + self.starts
+
+    def _missing(self) -> list[int]:
+        return [n.procs if k in self.down else 0 for k, n in enumerate(self.machine.nodes)]
 
     def _plan_around(self, order: list[int], second: list[int], most: float) -> None:
         blocked: list[int] = []
@@ -121,7 +128,9 @@ def simulate_around_nodes(
     accepted = [i for i, job in enumerate(jobs) if why_never(job, nodes, placement) is None]
     asked = [jobs[i] for i in accepted]
     counted = [Job(job.submit, job.work, job.procs, job.plan) for job in asked]
-    machine = Machine(nodes, placement or first_fit, asked, scheduling.blind, pinned=True)
+    # Promises name nodes where nodes are reserved; else any will do, as without events.
+    pinned = bool(reservations)
+    machine = Machine(nodes, placement or first_fit, asked, scheduling.blind, pinned)
     dispatcher = _AroundDispatcher(machine, scheduling)
 
     def on_node(run: ExternalRun, happening: Happening) -> list[int]:

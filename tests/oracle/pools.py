@@ -101,6 +101,11 @@ class Machine:
             nodes[pool[0]]._replace(procs=sum(nodes[k].procs for k in pool)) for pool in self.pools
         ]
 
+    def pool_of(self, node: int) -> int:
+        """The pool that a node belongs to."""
+        assert self.pools is not None
+        return next(q for q, pool in enumerate(self.pools) if node in pool)
+
     def future(self, holds: Sequence[Hold]) -> Future:
         """What is left beside these."""
         return Future(self.whole, holds)

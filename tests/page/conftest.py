@@ -37,12 +37,14 @@ def made_jobs(count: int, procs: int, load: float = 0.8, seed: int = 5, users: i
 
 
 def write_simulated(folder: Path, jobs: Jobs, machine: object, policy: str, **more: object) -> Path:
-    """Write a run as the command does, its log beside it."""
+    """Write a run as the command does, its log beside it; counted processors draw 41 and 18 W."""
     import hashlib
 
     log = folder.parent / f"{folder.name}.swf"
     log.parent.mkdir(parents=True, exist_ok=True)
     write_swf(jobs, log)
+    if isinstance(machine, int):
+        machine = sojourn.Cluster.homogeneous(machine, power=sojourn.ConstantPower(41, 18))
     result = sojourn.simulate(jobs, machine, policy, record=True, clean=(), **more)
     origin = provenance("simulate", {"policy": policy, "log": str(log)}, 0)
     digest = hashlib.sha256(log.read_bytes()).hexdigest()

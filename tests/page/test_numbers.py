@@ -194,7 +194,9 @@ def test_the_best_is_told_with_its_rivals(tmp_path):
     assert points.rivals("wait_mean", best) == (by_hand, True)
     assert by_hand == [3 - best]
     sentences = page_of(read_folder(folder), Packer()).answer.sentences
-    assert sentences[0].endswith(f"%). {points.names[by_hand[0]]} cannot be told from it.")
+    assert sentences[0].endswith(
+        f"%, all comparisons together). {points.names[by_hand[0]]} cannot be told from it."
+    )
     # A gap that would be told from chance alone, but not as one of three.
     gap = stats.zscore(noise[0], ddof=1) / np.sqrt(8)
     twice = values.copy()

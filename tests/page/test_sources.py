@@ -76,7 +76,7 @@ def test_a_run_of_a_scenario_knows_its_users(tmp_path):
     )
     run_scenario(read_scenario(tmp_path / "s.toml"), tmp_path / "run")
     run = read_folder(tmp_path / "run")
-    np.testing.assert_array_equal(run.users, jobs.user)
+    assert run.who("user").tolist() == jobs.user.astype(str).tolist()
     assert run.unix_start == datetime(2011, 5, 1, tzinfo=UTC).timestamp()
     page = make_report(tmp_path / "run")
     clock = facts_of(page)["charts"]["timeline"]["clock"]
@@ -84,11 +84,10 @@ def test_a_run_of_a_scenario_knows_its_users(tmp_path):
 
 
 def test_why_users_are_not_known(tmp_path):
-    write_swf(made_jobs(200, 16), tmp_path / "log.swf")
     write_swf(made_jobs(200, 16).replace(user=np.full(200, -1)), tmp_path / "nobody.swf")
     for name, workload, told in (
         ("model", 'model = "lublin"\njobs = 60\n', "those of a model, which has none."),
-        ("draw", 'log = "log.swf"\nresample = "jobs"\n', "the jobs was drawn from anew."),
+        ("draw", 'log = "nobody.swf"\nresample = "jobs"\n', "the jobs was drawn from anew."),
         ("nobody", 'log = "nobody.swf"\n', "does not tell whose they are."),
     ):
         (tmp_path / f"{name}.toml").write_text(f"[workload]\n{workload}[cluster]\nprocs = 16\n")

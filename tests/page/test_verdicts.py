@@ -18,6 +18,7 @@ from sojourn.page.points import Points, in_words
 from sojourn.page.sections import page_of
 from sojourn.page.tables import table_of_points
 from sojourn.page.words import between, confidence, measure
+from sojourn.report.style import number
 from sojourn.study.intervals import Interval
 
 from .conftest import made_jobs, study_rows, write_simulated, write_study
@@ -48,7 +49,8 @@ def test_little_knowledge_does_not_tell_points_apart():
     assert points.rivals("wait_mean", 0) == ([2], True)
     (told,) = _best_sentences(points)
     # Both are told by the difference: with p2 as the baseline, and as a rival.
-    assert "which cannot be told from that of p2 (97.5 % interval of the difference " in told
+    assert "which cannot be told from that of p2 (95 % interval of the difference " in told
+    assert ", all comparisons together)" in told
     assert "best of all" not in told
 
 
@@ -70,7 +72,9 @@ def test_a_change_is_as_sure_as_the_choice_of_the_best():
         certain = "cannot be told from that of" not in told
         claims += certain
         assert not (certain and "None of the other" in told)
-        assert "99.74 % interval" in told
+        assert "(95 % interval" in told
+        assert ", all comparisons together)" in told
+        assert "99.74" not in told
     # Twenty policies that are all the same: 5 % of studies may claim a change.
     assert claims <= stats.binom.ppf(0.999, 150, 0.05)
 
@@ -83,7 +87,14 @@ def test_the_level_of_a_change_counts_the_comparisons():
     found = points.difference("wait_mean", 2, 0, level=points.together)
     half = stats.t.ppf(1 - 0.05 / 4 / 2, 7) * gap.std(ddof=1) / np.sqrt(8)
     assert (found.estimate, found.half_width) == pytest.approx((gap.mean(), half))
-    assert "(98.8 % interval " in _best_sentences(points)[0]
+    (told,) = _best_sentences(points)
+    shown = points.change("wait_mean", 2, 0, level=points.together)
+    ends = sorted(abs(100 * end) for end in (shown.low, shown.high))
+    text = f"(95 % interval {number(ends[0])} to {number(ends[1])} %, all comparisons together)"
+    assert text in told
+    # One level stands in a sentence; of a single comparison there is nothing to add.
+    assert set(re.findall(r"([\d.]+) % interval", told)) == {"95"}
+    assert "together" not in _best_sentences(points_of("wait_mean", table[:2]))[0]
     # Best and worst of a front are both chosen: all pairs count.
     front = points_of("wait_mean", table, front=dict.fromkeys(range(5), 1.0))
     assert front.together == pytest.approx(1 - 0.05 / 10)
@@ -118,9 +129,11 @@ def test_draws_are_known_by_the_key_that_was_varied(tmp_path):
 
 def test_nothing_falls_by_more_than_all_of_it():
     above, below = np.array([0.0, 10.0, 260.0, 40.0]), np.array([90.0, 120.0, 100.0, 105.0])
-    for name, least in (("wait_mean", -1.0), ("cost", None)):
-        found = points_of(name, [below, above]).change(name, 1, 0)
-        assert (found.low == least) if least else (found.low < -1)
+    for name in ("wait_mean", "cost"):
+        assert points_of(name, [below, above]).change(name, 1, 0).low == -1
+    # Who is paid for taking electricity may save more than all of what it cost.
+    paid = points_of("cost", [below, above - 50.0])
+    assert paid.change("cost", 1, 0).low < -1
 
 
 def test_numbers_of_a_run_have_their_intervals(run_folder):

@@ -471,6 +471,16 @@ def test_partitions_refuse_jobs_too(model):
     jobs = ["0.5,1,5,1,off", "0.5,3,5,1,low", "0.5,3,5,1,high"]
     told = model(jobs, f"{FIFO}{PARTITIONS}", more="partition")
     assert told.refused.tolist() == [True, True, False]
+    assert told.why == (
+        "of partition off, which is not up",
+        "of partition low that ask for more nodes than it allows",
+        "",
+    )
+
+
+def test_a_run_that_is_not_a_number_is_refused_by_name(model):
+    with pytest.raises(OptionError, match="job 1: how long it runs"):
+        model(["0.5,1,5,1", "0.6,1,9,1"], FIFO, nodes=1, change={"run": np.array([5.0, math.nan])})
 
 
 def test_jobs_that_are_taken_back(model):

@@ -37,6 +37,7 @@ SACCT = (
     "|4|2|50Mn\n"
     "3|job_3|b|y|q|2024-01-01T00:00:06|Unknown|2024-01-01T00:00:30|CANCELLED|UNLIMITED|4|1|50Mn\n"
     "4|job_4|b|y|q|2024-01-01T00:00:07|2024-01-01T00:00:10|Unknown|RUNNING|00:02:00|4|1|50Mn\n"
+    "5|job_5|b|y|q|2024-01-01T00:00:08|Unknown|Unknown|PENDING|00:03:00|4|1|50Mn\n"
 )
 
 
@@ -78,21 +79,28 @@ def test_a_log_says_what_it_lacks_and_is_completed(site, write):
     path = write("log", SACCT)
     found = read_requests(path, *site)
     assert found.origin == 1704067200.0
-    assert found.run[:2].tolist() == [50.0, 120.0]
-    assert found.cancel.tolist() == [math.inf, math.inf, 30.0]
-    assert found.limit.tolist() == [8, 2, 525600]
-    assert found.memory.tolist() == [60, 50, 50]
-    assert found.least_nodes.tolist() == [2, 2, 1]
+    # What never started, or has not ended, may need all of its limit.
+    assert found.run.tolist() == [50.0, 120.0, 60 * 525600.0, 120.0, 180.0]
+    assert found.cancel.tolist() == [math.inf, math.inf, 30.0, math.inf, math.inf]
+    assert found.limit.tolist() == [8, 2, 525600, 2, 3]
+    assert found.memory.tolist() == [60, 50, 50, 50, 50]
+    assert found.least_nodes.tolist() == [2, 2, 1, 1, 1]
     said = "\n".join(found.said)
-    for word in ("1 jobs have not ended", "3 jobs: features are not told", "GPUs are not told",
+    for word in ("1 jobs were cancelled before they started", "2 jobs have not ended in the log",
+                 "5 jobs: features are not told", "GPUs are not told",
                  "2 jobs: whether nodes or tasks"):  # fmt: skip
         assert word in said
     both = read_requests(path, *site, complement=write("jobs.events", EVENTS))
-    assert both.features.tolist() == [3, 0, 0]
-    assert both.gpus.tolist() == [1, 0, 0]
-    assert both.least_nodes.tolist() == [1, 2, 1]
+    assert both.features.tolist() == [3, 0, 0, 0, 0]
+    assert both.gpus.tolist() == [1, 0, 0, 0, 0]
+    assert both.least_nodes.tolist() == [1, 2, 1, 1, 1]
     assert both.run[:2].tolist() == [50.0, 120.0]
-    assert any(word.startswith("2 of 3 jobs completed") for word in both.said)
+    assert any(word.startswith("2 of 5 jobs completed") for word in both.said)
+
+
+def test_a_complement_tells_how_long_a_cancelled_job_would_have_run(site, write):
+    stream = write("s.csv", "id,submit,nodes,run,limit_min\n3,6,1,77,9\n")
+    assert read_requests(write("log", SACCT), *site, complement=stream).run[2] == 77.0
 
 
 def test_a_stream_asks_for_whole_nodes(write):

@@ -153,6 +153,7 @@ def test_overview_of_named_nodes(run):
     shown = text_of(figure)
     for word in ("A run", "jobs on 3 nodes", "X5670", "L5420-2", "mean slowness", "energy in all"):
         assert word in shown
+    assert "peak power" in shown
     assert energy(run.summary["energy"]["total_joules"]) in shown
     # Without a trajectory idle power is not known.
     bare = text_of(plots.overview(run.jobs, None, procs, on_nodes=on_nodes))

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sojourn.study import Scenario, sweep
+from sojourn.study import Scenario, runners, sweep
+from sojourn.study.processes import Processes
 
 GRID = {"policy.name": ["fcfs", "easy", "sjf+easy"], "control.k": "0:3e5:1e5"}
 REPLICATIONS = 10
@@ -52,10 +53,8 @@ def killed(child: Callable[[], object], after: float) -> bool:
 
 def kill_drivers(folder: Path) -> int:
     """Kill ten drivers of one study at random moments; return how many were at work."""
-    from sojourn.study import runners
-
     runners._TOGETHER = 0.01  # Many small parts: many moments at which one is half written.
-    whole_study(None, workers=1)  # Compiled and imported before anybody forks.
+    short_study(None)  # Compiled and imported before anybody forks.
     begun = time.perf_counter()
     whole_study(None, workers=1)
     lasts = time.perf_counter() - begun
@@ -71,8 +70,6 @@ def kill_at_each_step(folder: Path) -> int:
 
     Returns how many of them died.
     """
-    from sojourn.study import runners
-
     runners._TOGETHER = -1.0  # Each run is a part, so that each driver has the same steps.
     names: list[str] = []
     _watch_changes(names.append, lambda name: None)
@@ -90,9 +87,9 @@ def kill_at_each_step(folder: Path) -> int:
     return died
 
 
-def short_study(folder: Path) -> None:
-    """6 runs."""
-    sweep(small_scenario(), {"policy.name": ["fcfs", "easy"]}, 3, out=folder, workers=1)
+def short_study(folder: Path | None) -> None:
+    """3 runs."""
+    sweep(small_scenario(), {"policy.name": ["easy"]}, 3, out=folder, workers=1)
 
 
 def _die_at(step: int) -> None:
@@ -126,87 +123,32 @@ def _watch_changes(before: Callable[[str], None], after: Callable[[str], None]) 
     os.unlink = watched(os.unlink)
 
 
-def kill_workers(folder: Path, count: int) -> int:
-    """Kill some of two workers in the middle of a study; return how many died."""
-    from sojourn.study.dask_runner import local_client
+class Awaited(Processes):
+    """Processes that the driver waits for, so that even a short study goes on in them."""
 
-    died = 0
-    with local_client(2) as client:
-        alive = list(client.run(os.getpid).values())[:count]
+    latest: Awaited
 
-        def kill(tally: Any) -> None:
-            nonlocal died
-            while alive and tally.done < tally.total:
-                os.kill(alive.pop(), signal.SIGKILL)
-                died += 1
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        Awaited.latest = self
 
-        whole_study(folder, client=client, progress=kill)
-    return died
-
-
-def kill_one_worker(folder: Path) -> int:
-    """The other one has what runs have in common."""
-    return kill_workers(folder, 1)
-
-
-def kill_both_workers(folder: Path) -> int:
-    """What runs have in common must be sent again."""
-    return kill_workers(folder, 2)
-
-
-DEADLY = """
-import os, signal
-
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def kill_by_run(folder: Path) -> int:
-    """Have a run that kills each worker which begins it; return how many rows there are."""
-    import dask
-
-    from sojourn.study.dask_runner import local_client
-
-    folder.mkdir()
-    (folder / "deadly.py").write_text(DEADLY)
-    grid = {"policy.order": ["fcfs", "sjf", f"{folder / 'deadly.py'}:score", "ljf"]}
-    with dask.config.set({"distributed.scheduler.allowed-failures": 0}), local_client(2) as client:
-        study = sweep(small_scenario(), grid, 2, out=folder / "study", client=client)
-    return len(study.table)
-
-
-def grow(folder: Path) -> int:
-    """Begin in this process and go on in two; return how many runs this one had done by then."""
-    from sojourn.study import runners
-
-    runners._TOGETHER, runners._WORTH_IT = -1.0, -1.0
-    runners.usable_processors = lambda: 2
-    counts: list[int] = []
-    whole_study(folder, progress=lambda tally: counts.append(tally.new))
-    return counts[0]
+    def is_ready(self) -> bool:
+        """As soon as all of them can begin."""
+        while not super().is_ready() or not all(worker.is_ready for worker in self._workers):
+            time.sleep(0.01)
+        return True
 
 
 def kill_itself(folder: Path) -> None:
     """Die as soon as two processes of its own have done some runs; tell theirs before."""
-    from sojourn.study import dask_runner, execute, runners
+    runners.Processes, runners._WORTH_IT = Awaited, -1.0  # type: ignore[misc]
 
-    class Slow(execute.Worker):
-        """Leaves the runs to the others; those made of small batches."""
-
-        def run(self, run: Any) -> Any:
-            time.sleep(0.2)
-            return super().run(run)
-
-    whole = dask_runner.DaskRunner.run
-
-    def run(self: Any, *arguments: Any) -> Any:
-        for rows in whole(self, *arguments):
-            yield rows
-            print(*self._client.run(os.getpid).values(), flush=True)
+    def die(tally: Any) -> None:
+        if tally.done > 2:
+            print(*Awaited.latest.process_ids, flush=True)
             os.kill(os.getpid(), signal.SIGKILL)
 
-    runners.Worker, dask_runner.DaskRunner.run = Slow, run
-    whole_study(folder, workers=2)
+    whole_study(folder, workers=2, progress=die)
 
 
 if __name__ == "__main__":

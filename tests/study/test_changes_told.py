@@ -14,8 +14,10 @@ from sojourn.cli._study import as_change
 from sojourn.study import Scenario, sweep
 from sojourn.study.intervals import Interval
 from sojourn.study.outcome import replicated_change
+from sojourn.study.paired import relative_change
 from sojourn.study.pareto import redrawn
 from sojourn.study.plan import draws_log
+from sojourn.study.ratios import ratio_interval
 
 
 def told(estimate: float, low: float, high: float) -> str:
@@ -38,6 +40,34 @@ def told(estimate: float, low: float, high: float) -> str:
 )
 def test_a_table_tells_ends_where_they_are_not_even(interval, text) -> None:
     assert told(*interval) == text
+
+
+@pytest.mark.parametrize("resampled", [False, True])
+def test_no_change_takes_away_more_than_all(resampled: bool) -> None:
+    """What is never below 0 falls by 100 % at the most, however few replications there are."""
+    values, baseline = np.array([0.0, 10.0, 260.0, 40.0]), np.array([90.0, 120.0, 100.0, 105.0])
+    found = replicated_change(values, baseline, resampled)
+    assert found.low == -1.0 < found.estimate < found.high
+    assert as_change(found).startswith(f"{100 * found.estimate:+.0f}"[:3])
+    assert "(-100 to" in as_change(found).replace(".0", "")
+    # Numbers that may be below 0, such as a cost, may change by more than all of it.
+    assert replicated_change(values - 50.0, baseline, resampled).low < -1
+
+
+@pytest.mark.parametrize("method", ["fieller", "delta", "jackknife"])
+def test_what_is_cut_off_never_held_the_true_change(method: str) -> None:
+    rng = np.random.default_rng(8)
+    covered = wide = 0
+    for _ in range(200):
+        luck = rng.exponential(100.0, 5)
+        values = 0.05 * luck * rng.exponential(1.0, 5)
+        found = relative_change(values, luck, method=method)
+        whole = ratio_interval(values, luck, method=method)
+        wide += whole.low < 0
+        assert found.low == max(whole.low - 1, -1.0)
+        covered += (-0.95 in found) == (0.05 in whole)
+    assert wide > 0
+    assert covered == 200
 
 
 def test_the_same_in_each_pair_is_no_change_at_all() -> None:

@@ -9,16 +9,18 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
-from studies import GRID, REPLICATIONS, small_scenario, whole_study
+from distributed import Client, KilledWorker
+from studies import GRID, REPLICATIONS, Awaited, small_scenario, whole_study
 
 from sojourn.errors import RunError
-from sojourn.study import read_runs, runners, sweep
-from sojourn.study.dask_runner import local_client
+from sojourn.study import read_runs, runners, sweep, work_left
+from sojourn.study.outcome import Tally
 
 SCRIPT = Path(__file__).with_name("studies.py")
 
@@ -59,44 +61,57 @@ def test_drivers_killed_at_random(tmp_path: Path, undisturbed: pd.DataFrame) -> 
 def test_driver_killed_at_each_step(tmp_path: Path) -> None:
     died = case("kill_at_each_step", tmp_path)
     folders = sorted(tmp_path.iterdir())
-    assert died == len(folders) - 1 > 20
+    assert died == len(folders) - 1 > 10
     alone = rows_of(tmp_path / "0")
     for folder in folders:
         pd.testing.assert_frame_equal(rows_of(folder), alone, check_exact=True)
 
 
-def test_the_same_rows_from_several_processes(tmp_path: Path, undisturbed: pd.DataFrame) -> None:
-    assert case("grow", tmp_path / "study") == 1
-    pd.testing.assert_frame_equal(rows_of(tmp_path / "study"), undisturbed, check_exact=True)
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> type[Awaited]:
+    """Studies begin here, and go on in two processes after their second run."""
+    monkeypatch.setattr(runners, "Processes", Awaited)
+    monkeypatch.setattr(runners, "_WORTH_IT", -1.0)
+    monkeypatch.setattr(runners, "usable_processors", lambda: 2)
+    return Awaited
 
 
 UNGUARDED = """
-import time
-from sojourn.study import Scenario, execute, runners, sweep
+import sys
 
-class Slow(execute.Worker):
-    def run(self, run):
-        time.sleep(0.5)
-        return super().run(run)
+print("imported")
+from sojourn.study import runners, sweep
+from studies import Awaited, whole_study
 
-runners._WORTH_IT, runners.Worker = 0, Slow
-scenario = Scenario.from_mapping(
-    {"workload": {"model": "lublin", "jobs": 20, "load": 0.7}, "cluster": {"procs": 64}}
-)
-sweep(scenario, {"policy.name": ["easy"]}, 100, workers=2)
+runners._WORTH_IT, runners.Processes = -1.0, Awaited
+assert whole_study(None, workers=2).failed == 0
+assert Awaited.latest.process_ids == []
+assert not {"dask", "distributed"} & set(sys.modules)
 """
+PLANTED = "from pathlib import Path; Path(__file__).with_suffix('.seen').touch()\n"
 
 
-def test_a_script_that_starts_over_when_imported(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
+def test_a_script_needs_no_guard_and_processes_import_nothing_of_the_folder(tmp_path: Path) -> None:
+    script = tmp_path / "scripts" / "script.py"
+    script.parent.mkdir()
     script.write_text(UNGUARDED)
+    here = tmp_path / "here"
+    here.mkdir()
+    for name in ("json", "numba", "sojourn", "sitecustomize"):
+        (here / f"{name}.py").write_text(PLANTED)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+    # Without a standard input, whose handle would be the first that is free.
     done = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, timeout=240, check=False
+        ["sh", "-c", 'exec "$0" "$1" <&-', sys.executable, script],
+        cwd=here,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
     )
-    assert done.returncode == 1
-    assert "processes cannot be started (Nanny failed to start.); a script of yours must keep" in (
-        done.stderr
-    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "imported\n", "")
+    assert list(here.glob("*.seen")) == []
 
 
 def test_where_processes_cannot_be_started_runs_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,9 +128,27 @@ def test_where_processes_cannot_be_started_runs_go_on(monkeypatch: pytest.Monkey
         sweep(small_scenario(), GRID, 3, workers=2)
 
 
-@pytest.mark.parametrize(("name", "died"), [("kill_one_worker", 1), ("kill_both_workers", 2)])
-def test_workers_killed(name: str, died: int, tmp_path: Path, undisturbed: pd.DataFrame) -> None:
-    assert case(name, tmp_path / "study") == died
+def test_workers_killed_together_and_alone(
+    processes: type[Awaited],
+    tmp_path: Path,
+    undisturbed: pd.DataFrame,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Single runs: most are still to be sent, and done by workers that are started for others.
+    monkeypatch.setattr(work_left, "_BATCH", 0.0)
+    monkeypatch.setattr(work_left, "_HANDLING", 0.0)
+    killed: list[int] = []
+
+    def kill(tally: Tally) -> None:
+        if tally.done > 2 and len(killed) < 3:
+            alive = [each for each in processes.latest.process_ids if each not in killed]
+            for process in alive[: 2 if not killed else 1]:
+                os.kill(process, signal.SIGKILL)
+                killed.append(process)
+
+    study = whole_study(tmp_path / "study", progress=kill)
+    assert len(killed) == 3
+    assert study.failed == 0
     pd.testing.assert_frame_equal(rows_of(tmp_path / "study"), undisturbed, check_exact=True)
 
 
@@ -138,7 +171,7 @@ def test_a_driver_killed_with_workers_of_its_own(tmp_path: Path, undisturbed: pd
         assert time.monotonic() < deadline, f"processes {left} live on"
         time.sleep(0.05)
     assert 0 < read_runs(folder).num_rows < len(undisturbed)
-    last = whole_study(folder, workers=2)
+    last = whole_study(folder, workers=1)
     assert last.done == len(undisturbed) > last.new > 0
     pd.testing.assert_frame_equal(rows_of(folder), undisturbed, check_exact=True)
 
@@ -155,15 +188,76 @@ def session(leader: int) -> list[int]:
     return found
 
 
-def test_a_run_that_kills_its_worker_fails_alone(tmp_path: Path) -> None:
-    assert case("kill_by_run", tmp_path / "case") == 8
-    table = rows_of(tmp_path / "case" / "study")
+DEADLY = """
+import os, signal
+
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+DIED = "its worker died each time; it may need more memory than there is"
+
+
+def deadly_grid(folder: Path) -> dict[str, list[str]]:
+    """Of four orders, one kills each process that reads it."""
+    (folder / "deadly.py").write_text(DEADLY)
+    return {"policy.order": ["fcfs", "sjf", f"{folder / 'deadly.py'}:score", "ljf"]}
+
+
+def check_deadly(table: pd.DataFrame, runs: int) -> None:
     deadly = table["policy.order"].str.endswith("deadly.py:score")
-    assert set(table.loc[deadly, "status"]) == {"failed"}
-    assert set(table.loc[deadly, "error"]) == {
-        "its worker died each time; it may need more memory than there is"
-    }
+    assert (len(table), deadly.sum()) == (4 * runs, runs)
+    assert set(table.loc[deadly, "error"]) == {DIED}
     assert set(table.loc[~deadly, "status"]) == {"done"}
+
+
+def test_a_run_that_kills_its_worker_fails_alone(processes: type[Awaited], tmp_path: Path) -> None:
+    study = sweep(small_scenario(), deadly_grid(tmp_path), 1)
+    check_deadly(study.table, 1)
+
+
+class Cluster(Client):  # type: ignore[misc]
+    """A Dask cluster without one: what is sent is done at once, and the deadly run kills."""
+
+    status = "running"
+
+    def __init__(self) -> None:
+        self.sent: list[int] = []
+
+    def __del__(self) -> None:
+        pass
+
+    def nthreads(self) -> dict[str, int]:
+        return {"worker": 2}
+
+    def scatter(self, data: Any, **options: Any) -> Any:
+        return data
+
+    def cancel(self, futures: Any, **options: Any) -> None:
+        assert futures == []
+
+    def submit(self, function: Any, bundle: Any, batch: Any, **options: Any) -> Any:
+        self.sent.append(len(batch))
+        return Answer(function, bundle, batch)
+
+
+class Answer:
+    def __init__(self, function: Any, bundle: Any, batch: Any) -> None:
+        self.key, self._work, self._batch = f"{id(self)}", (function, bundle, batch), batch
+
+    def add_done_callback(self, call: Any) -> None:
+        call(self)
+
+    def result(self, timeout: float) -> Any:
+        if any("deadly.py" in run.values[0] for run in self._batch):
+            raise KilledWorker("run", None, 3)
+        function, *arguments = self._work
+        return function(*arguments)
+
+
+def test_a_run_that_kills_workers_of_a_cluster_fails_alone(tmp_path: Path) -> None:
+    client = Cluster()
+    check_deadly(sweep(small_scenario(), deadly_grid(tmp_path), 8, client=client).table, 8)
+    assert max(client.sent) > 1
+    assert client.sent[-8:] == [1] * 8
 
 
 def free_port() -> int:
@@ -196,7 +290,7 @@ def scheduler(port: int) -> contextlib.AbstractContextManager[subprocess.Popen[b
 
 
 def workers(address: str) -> contextlib.AbstractContextManager[subprocess.Popen[bytes]]:
-    options = ("--nworkers", "3", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")
+    options = ("--no-nanny", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")
     return dask("worker", address, *options)
 
 
@@ -210,8 +304,6 @@ def test_scheduler_of_its_own_and_its_restart(tmp_path: Path, undisturbed: pd.Da
     with contextlib.ExitStack() as cluster:
         first = cluster.enter_context(scheduler(port))
         second = cluster.enter_context(workers(address))
-        done = subprocess.run([*command, "--out", tmp_path / "whole"], check=False, timeout=240)
-        assert done.returncode == 0
         driver = subprocess.Popen([*command, "--out", folder], stderr=subprocess.PIPE)
         wait_for_parts(folder / "runs")
         os.killpg(first.pid, signal.SIGKILL)
@@ -223,8 +315,7 @@ def test_scheduler_of_its_own_and_its_restart(tmp_path: Path, undisturbed: pd.Da
         # The driver takes up the new scheduler, which knows nothing of the study.
         _, told = driver.communicate(timeout=240)
         assert driver.returncode == 0, told
-    for study in (tmp_path / "whole", folder):
-        pd.testing.assert_frame_equal(rows_of(study), undisturbed, check_exact=True)
+    pd.testing.assert_frame_equal(rows_of(folder), undisturbed, check_exact=True)
 
 
 def sweep_command(scenario: Path, replications: int) -> list[str]:
@@ -274,40 +365,89 @@ def test_interrupted_at_the_terminal(tmp_path: Path) -> None:
     assert 0 < done < 12_000
 
 
-def test_a_local_cluster_keeps_to_itself(recwarn: pytest.WarningsRecorder) -> None:
-    """No port that others may have, nor an address at which others could reach it."""
-    with socket.socket() as taken:
-        with contextlib.suppress(OSError):
-            taken.bind(("", 8787))
-            taken.listen()
-        with local_client(1) as client:
-            served = client.cluster.scheduler.http_server
-            addresses = {each.getsockname() for each in served._sockets.values()}
-            assert sweep(small_scenario(), GRID, 1, client=client).failed == 0
-    assert {host for host, _ in addresses} == {"127.0.0.1"}
-    assert [str(each.message) for each in recwarn] == []
+def listening(processes: Sequence[int]) -> list[str]:
+    """Sockets of processes to which others can connect, as Linux lists them."""
+    waiting = {}
+    for name, column, state in (("tcp", 3, "0A"), ("tcp6", 3, "0A"), ("unix", 3, "00010000")):
+        for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]:
+            cells = line.split()
+            if cells[column] == state:
+                inode = cells[6] if name == "unix" else cells[9]
+                waiting[f"socket:[{inode}]"] = f"{name} {line.strip()}"
+    handles = [handle for each in processes for handle in Path(f"/proc/{each}/fd").iterdir()]
+    return [waiting[target] for target in map(target_of, handles) if target in waiting]
 
 
-def test_a_second_driver_is_told_of_the_first(tmp_path: Path) -> None:
-    told = []
+def target_of(handle: Path) -> str:
+    with contextlib.suppress(OSError):
+        return os.readlink(handle)
+    return ""
 
-    def try_as_well(tally: object) -> None:
-        done = subprocess.run(
-            [sys.executable, SCRIPT, "whole_study", tmp_path / "study"],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        told.append(done.stderr.splitlines()[-1])
 
-    sweep(
-        small_scenario(),
-        {"policy.name": ["fcfs"]},
-        out=tmp_path / "study",
-        workers=1,
-        progress=try_as_well,
+def test_listening_sockets_are_found(tmp_path: Path) -> None:
+    with socket.socket() as port, socket.socket(socket.AF_UNIX) as file:
+        port.bind(("127.0.0.1", 0))
+        file.bind(str(tmp_path / "file"))
+        assert not any(str(tmp_path) in each for each in listening([os.getpid()]))
+        before = len(listening([os.getpid()]))
+        port.listen()
+        file.listen()
+        assert len(listening([os.getpid()])) == before + 2
+
+
+INTRUDE = "kill -0 $0; ls /proc/$0/fd; cat /proc/$0/environ; cat < /proc/$0/mem"
+
+
+def intruder(process: int) -> tuple[str, int]:
+    """What another user hears from a process, and how often that is refused; only root can ask."""
+    tried = subprocess.run(
+        ["sh", "-c", INTRUDE, str(process)],
+        user=65534,
+        group=65534,
+        extra_groups=[],
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert f"process {os.getpid()} on" in told[0]
-    assert "is writing to this study; wait until it ends, or name another folder" in told[0]
+    return tried.stdout, tried.stderr.count("ermi")
+
+
+def test_nobody_else_can_connect_to_the_processes_of_a_study(
+    processes: type[Awaited], tmp_path: Path, undisturbed: pd.DataFrame
+) -> None:
+    secret = tmp_path / "secret"
+    looked = []
+
+    def look(tally: Tally) -> None:
+        if tally.done > 2 and not looked:
+            workers = processes.latest.process_ids
+            assert len(set(workers)) == 2
+            looked.append(listening([os.getpid(), *workers]))
+            for process in workers:
+                opened = [target_of(each) for each in Path(f"/proc/{process}/fd").iterdir()]
+                assert str(secret) not in opened
+                assert sum(each.startswith("socket:") for each in opened) == 1
+                if os.geteuid() == 0:
+                    assert intruder(process) == ("", 4)
+
+    with open(secret, "w") as file:
+        os.set_inheritable(file.fileno(), True)
+        whole_study(tmp_path / "study", workers=2, progress=look)
+    assert looked == [[]]
+    pd.testing.assert_frame_equal(rows_of(tmp_path / "study"), undisturbed, check_exact=True)
+
+
+def test_a_second_driver_hears_of_the_first(tmp_path: Path) -> None:
+    grid = {"policy.name": ["fcfs"]}
+    reasons = []
+
+    def try_as_well(tally: Tally) -> None:
+        with pytest.raises(RunError) as refused:
+            sweep(small_scenario(), grid, out=tmp_path / "study", workers=1)
+        reasons.append(str(refused.value))
+
+    sweep(small_scenario(), grid, out=tmp_path / "study", workers=1, progress=try_as_well)
+    (reason,) = reasons
+    assert f"process {os.getpid()} on" in reason
+    assert "is writing to this study; wait until it ends, or name another folder" in reason
     assert len(rows_of(tmp_path / "study")) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 from studies import small_scenario
 
 from sojourn.cli import main
-from sojourn.errors import RunError
+from sojourn.errors import OptionError, RunError
+from sojourn.output import staged
 from sojourn.study import execute as execution
 from sojourn.study import optimise, read_runs, sweep
 from sojourn.study import store as storing
@@ -219,3 +221,54 @@ def test_progress_of_a_search_counts_all_failures(
     table = read_runs(tmp_path / "study").to_pandas()
     assert told[-1].failed == (table["status"] == "failed").sum() > 0
     assert told[-1].done == front.runs == front.done == len(table)
+
+
+def test_a_folder_of_compiled_code_that_is_gone_holds_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sojourn.jit.cache_folder", lambda: tmp_path / "gone")
+    worker = execution.Worker(execution.Bundle.of(small_scenario(), ()), shared=True)
+    worker.get_ready()
+
+
+def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    """In a folder that others may write to, one of them could have put it there."""
+    precious, out = tmp_path / "precious", tmp_path / "study"
+    precious.write_text("precious")
+    out.mkdir()
+    (out / ".lock").symlink_to(precious)
+    with pytest.raises(OptionError, match=r"study: cannot be written \(.lock is a link\)"):
+        sweep(small_scenario(), {"control.k": [0]}, out=out, workers=1)
+    assert precious.read_text() == "precious"
+
+
+def test_the_holder_of_a_lock_is_quoted_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    with open(tmp_path / ".lock", "w") as lock:
+        lock.write("process 1 on\n\x1b[31mhost\n" + 500 * "x")
+        lock.flush()
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(RunError) as refused:
+            sweep(small_scenario(), {"control.k": [0]}, out=tmp_path, workers=1)
+    message = str(refused.value)
+    assert message.isprintable()
+    assert "process 1 on [31mhost xxx" in message
+    assert len(message) < 400
+
+
+def test_a_lock_is_not_for_everybody(tmp_path: Path) -> None:
+    sweep(small_scenario(), {"control.k": [0]}, out=tmp_path / "study", workers=1)
+    assert not (tmp_path / "study" / ".lock").stat().st_mode & 0o007
+
+
+def test_temporary_files_are_new_and_cannot_be_guessed(tmp_path: Path) -> None:
+    names = set()
+    for _ in range(2):
+        with staged(tmp_path) as place:
+            path = place("table.csv")
+            names.add(path.name)
+            assert path.stat().st_size == 0  # Made here, or another file would have been an error.
+            path.write_text("a\n")
+    assert len(names) == 2
+    assert (tmp_path / "table.csv").read_text() == "a\n"
+    assert list(tmp_path.glob(".*")) == []

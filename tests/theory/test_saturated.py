@@ -177,7 +177,8 @@ def test_many_widths_take_no_longer():
     p = np.zeros(20_000)
     p[10_000:] = 1 / 10_000
     walked = saturated_system(p)
-    assert walked.throughput == 1.0
+    # The order in which NumPy adds 10,000 shares depends on the processor.
+    assert walked.throughput == pytest.approx(1.0, abs=1e-12)
     # One job at a time: a Poisson stream.
     assert walked.dispersion == pytest.approx(1.0, abs=1e-12)
 

@@ -57,6 +57,7 @@ _LINES = (
 """Lines of a configuration that the model reads, besides those with few values."""
 
 _MEMBERS, _MANY = 16, 4_000
+_DIGITS, _LONGEST = 10, 1_000  # of a number, which has 32 bits in Slurm; of any value
 # Powers of the root of x^4 = x + 1: their multiples fill three dimensions evenly.
 _STEPS = (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)
 _JITTER = 0.3  # s by which one start of a controller is later than another
@@ -102,6 +103,14 @@ class Replay:
             return math.nan
         return float(np.mean(np.abs(self.adequacy.differences) <= _NEAR))
 
+    def refusals(self) -> dict[str, list[str]]:
+        """Return the jobs that were refused, by reason: "jobs ..." goes on with it."""
+        told: dict[str, list[str]] = {}
+        for label, why in zip(self.requests.label.tolist(), self.scheduled.why, strict=True):
+            if why:
+                told.setdefault(why, []).append(label)
+        return told
+
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per job that was not refused, with the columns `COLUMNS`."""
         told = self.scheduled
@@ -140,6 +149,7 @@ class Replay:
         return {
             "jobs": int(self.requests.submit.size),
             "refused": self.requests.label[self.scheduled.refused].tolist(),
+            "refused_why": self.refusals(),
             "never_started": int(np.count_nonzero(~np.isfinite(waits))),
             "wait_mean": float(known.mean()) if known.size else None,
             "by_backfill": int(np.count_nonzero(self.scheduled.by == LOOPS.index("backfill"))),
@@ -163,9 +173,9 @@ def replay(
     calibration: Calibration = CALIBRATED,
     members: int | None = None,
     format: str | None = None,
-    timezone: str = "UTC",
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    **reading: Any,
 ) -> Replay:
     """Send a log or stream through the model of Slurm.
 
@@ -184,9 +194,12 @@ def replay(
     changes : scheduler parameters and lines of the configuration with other values.
     calibration : the controller's pace, from a run that is not judged here.
     members : number of runs with other beginnings; by default 16, fewer for more than 4,000 jobs.
-    format, timezone : of the log.
+    format : of the log.
     seed : of the overheads, where they are random.
-    progress : called with (runs of the model done, runs) after each.
+    progress : called with (jobs that have left the model, jobs), over all its runs, from time to
+        time.
+    reading : options of the reader of accounting: ``timezone``, ``columns``, ``delimiter``,
+        ``wait_from``.
 
     Raises
     ------
@@ -201,10 +214,8 @@ def replay(
     if changes:
         site = _changed(site, changes)
     table = node_table(site)
-    asked = read_requests(
-        path, site, table, complement=complement, format=format, timezone=timezone
-    )
-    real = _outcome(path, format, timezone)
+    asked = read_requests(path, site, table, complement=complement, format=format, **reading)
+    real = _outcome(path, format, reading)
     # What accounting calls elapsed has launch and completion in it.
     is_log = kind_of(path, format) in ("sacct", "jobcomp", "swf")
     if members is None:
@@ -214,11 +225,16 @@ def replay(
     for k in range(members):
         drawn = {} if is_log else _overheads(calibration, asked.submit.size, rng)
         pace = _pace(calibration, site, asked, k, is_log)
-        runs.append(schedule(site, table, asked, pace=pace, **drawn))
-        if progress is not None:
-            progress(k + 1, members)
+        report = _in_run(k, members, progress)
+        runs.append(schedule(site, table, asked, pace=pace, progress=report, **drawn))
+        report(asked.submit.size, asked.submit.size)
     if runs[0].refused.all():
-        raise LogError(path, "no nodes suit any of its jobs; check the configuration's nodes")
+        why = runs[0].why[0]
+        raise LogError(
+            path,
+            f"no nodes suit any of its jobs, of which the first is one of those {why}; check the "
+            "configuration's nodes",
+        )
     chosen, itself = _typical([run.end - asked.submit for run in runs])
     scheduled = runs[chosen]
     start, end = (
@@ -250,6 +266,18 @@ def replay(
     )
 
 
+def _in_run(
+    k: int, runs: int, progress: Callable[[int, int], None] | None
+) -> Callable[[int, int], None]:
+    """What run `k` of several reports to."""
+
+    def report(left: int, jobs: int) -> None:
+        if progress is not None:
+            progress(k * jobs + left, runs * jobs)
+
+    return report
+
+
 def _changed(site: SlurmConf, changes: Mapping[str, str]) -> SlurmConf:
     """The configuration with other values; what would have no effect is an error."""
     names = {name.lower(): name for name in (*PARAMETERS, *UNMODELLED, *_CHOICES, *_LINES)}
@@ -258,14 +286,18 @@ def _changed(site: SlurmConf, changes: Mapping[str, str]) -> SlurmConf:
         if known is None:
             near = did_you_mean(name, names.values())
             raise OptionError(f"'{name}' is nothing that the model reads{near}")
-        if known in PARAMETERS and not value.isdecimal():
-            raise OptionError(f"{known}={value}: give a whole number")
+        if known in PARAMETERS and not (value.isdecimal() and len(value) < _DIGITS):
+            raise OptionError(f"{known}={value[:40]}: give a whole number below 1e{_DIGITS - 1}")
+        if len(value) > _LONGEST:
+            raise OptionError(f"{known}={value[:40]}...: give a shorter value")
         if value.lower() not in _CHOICES.get(known, (value.lower(),)):
             raise OptionError(f"{known}={value}: choose {' or '.join(_CHOICES[known])}")
     return site.with_parameters(changes)
 
 
-def _outcome(path: str | os.PathLike[str], format: str | None, timezone: str) -> JobStream | None:
+def _outcome(
+    path: str | os.PathLike[str], format: str | None, reading: Mapping[str, Any]
+) -> JobStream | None:
     """What really became of the jobs, where the file tells."""
     name = kind_of(path, format)
     if name == "events":
@@ -276,7 +308,7 @@ def _outcome(path: str | os.PathLike[str], format: str | None, timezone: str) ->
         return read_stream(path, format="csv")
     if name == "swf":
         return read_stream(path, format=name)
-    return read_stream(path, format=name, timezone=timezone)
+    return read_stream(path, format=name, **reading)
 
 
 def _overheads(calibration: Calibration, jobs: int, rng: np.random.Generator) -> dict[str, Floats]:
@@ -339,6 +371,6 @@ def _stream(asked: Requests, refused: NDArray[np.bool_], start: Floats, end: Flo
         end[kept] + asked.origin,
         label=asked.label[kept],
         nodes=asked.nodes[kept],
-        limit=60.0 * asked.limit[kept],
+        # Not the limits: they are the file's own, rounded and capped as the manager does.
         source="model of Slurm",
     )

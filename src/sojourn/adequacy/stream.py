@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import OptionError
 from ..workload import Jobs, read_log
 from ..workload._accounting import Accounting
+from ..workload._runs import distinct
 from ..workload._sniff import format_of
 from ..workload.events import read_accounting
+from ..workload.intake import accounting_options
 from ._tables import table_columns
 
 if TYPE_CHECKING:
@@ -106,7 +108,7 @@ class JobStream:
             jobs.submit,
             np.where(never, np.nan, waited),
             np.where(never, waited, np.where(ran, waited + jobs.runtime, np.nan)),
-            label=_distinct(jobs.job.astype(np.str_).tolist()),
+            label=distinct(jobs.job.astype(np.str_).tolist()),
             procs=jobs.procs,
             limit=np.where(jobs.estimate > 0, jobs.estimate, np.nan),
             user=_named(jobs.user),
@@ -118,11 +120,14 @@ class JobStream:
     def of_accounting(cls, told: Accounting) -> JobStream:
         """Make a stream of the accounting of a manager; each run of a requeued job is a job."""
         requested, allocated = told["requested"], told["allocated"]
+        submit, start, end = (told[name] for name in ("submit", "start", "end"))
+        # Clocks that differ, or were set back: what became of such a job is not known.
+        wrong = (start < submit) | (end < start) | (end < submit)
         return cls.of(
-            told["submit"],
-            told["start"],
-            told["end"],
-            label=_distinct(told["label"].tolist()),
+            submit,
+            np.where(wrong, np.nan, start),
+            np.where(wrong, np.nan, end),
+            label=told["run"],
             nodes=told["nodes"],
             procs=np.where(requested > 0, requested, allocated),
             limit=told["limit"],
@@ -139,7 +144,7 @@ class JobStream:
             table["submit"],
             table["start"],
             table["end"],
-            label=_distinct(table["job"].astype(np.str_).tolist()),
+            label=distinct(table["job"].astype(np.str_).tolist()),
             procs=table["procs"],
             limit=np.where(table["estimate"] > 0, table["estimate"], np.nan),
         )
@@ -181,21 +186,11 @@ def _named(numbers: Ints) -> NDArray[Any]:
     return np.where(numbers >= 0, numbers.astype(np.str_), "")
 
 
-def _distinct(labels: Sequence[str]) -> list[str]:
-    """Return labels of which none is there twice: further runs of a job are told by ``#2``."""
-    seen: dict[str, int] = {}
-    made = []
-    for label in labels:
-        seen[label] = seen.get(label, 0) + 1
-        made.append(label if seen[label] == 1 else f"{label}#{seen[label]}")
-    return made
-
-
 def read_stream(
     path: str | os.PathLike[str],
     *,
     format: str | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | Sequence[str] | None = None,
     **options: Any,
 ) -> JobStream:
     """Read a stream of jobs with what became of them.
@@ -209,15 +204,19 @@ def read_stream(
         a job that never started.
     format : ``swf``, ``sacct``, ``jobcomp``, ``pbs``, ``parquet`` or ``csv``; by default told by
         the file's suffix or content.
-    columns : our name -> the table's, for CSV and Parquet.
+    columns : our name -> the table's, for CSV and Parquet; names of the columns of ``sacct -n``.
     options : of the format's reader, such as ``timezone``.
     """
     name = format or format_of(path)
     if name in _ACCOUNTING:
-        return JobStream.of_accounting(read_accounting(path, name, **options))
+        if name == "sacct" and columns is not None and not isinstance(columns, Mapping):
+            options["columns"] = columns
+        return JobStream.of_accounting(
+            read_accounting(path, name, **accounting_options(name, **options))
+        )
     if name in ("csv", "parquet"):
-        told = table_columns(path, name, columns)
+        told = table_columns(path, name, columns if isinstance(columns, Mapping) else None)
         if told is not None:
-            labels = _distinct(told.pop("label"))
+            labels = distinct(told.pop("label"))
             return JobStream.of(**told, label=labels, source=str(path))
     return JobStream.of_jobs(read_log(path, format=name, **options))

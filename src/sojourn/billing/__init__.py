@@ -6,8 +6,16 @@
 
 from __future__ import annotations
 
-from .counted import counted_steps
+from .counted import counted_steps, most_busy
 from .nodes import Bill, bill_nodes, switched_off, watts_by_busy
 from .peas import peas_energy
 
-__all__ = ["Bill", "bill_nodes", "counted_steps", "peas_energy", "switched_off", "watts_by_busy"]
+__all__ = [
+    "Bill",
+    "bill_nodes",
+    "counted_steps",
+    "most_busy",
+    "peas_energy",
+    "switched_off",
+    "watts_by_busy",
+]

@@ -9,7 +9,7 @@ from .. import measures
 from ..errors import RunError
 from ._checks import check, check_epochs, check_stretches, own
 
-__all__ = ["counted_steps"]
+__all__ = ["counted_steps", "most_busy"]
 
 Floats = NDArray[np.float64]
 
@@ -67,3 +67,23 @@ def counted_steps(
         )
     now = np.searchsorted(epoch, time, side="right") - 1
     return time, measures.energy_rate(busy, busy_power[now], idle_power[now], servers - off)
+
+
+def most_busy(start: ArrayLike, stop: ArrayLike, procs: ArrayLike) -> int:
+    """Return how many servers are busy at once at the most.
+
+    Parameters
+    ----------
+    start, stop, procs : stretches of service, s, and the servers of each.
+
+    Examples
+    --------
+    >>> most_busy([0, 5, 10], [10, 12, 11], [3, 1, 2])
+    4
+    """
+    begin, finish, width = np.asarray(start), np.asarray(stop), np.asarray(procs)
+    by_start, by_stop = np.argsort(begin, kind="stable"), np.argsort(finish, kind="stable")
+    left = np.concatenate([[0], np.cumsum(width[by_stop])])
+    # Who stops at an instant has made room for who starts then.
+    gone = left[np.searchsorted(finish[by_stop], begin[by_start], side="right")]
+    return int((np.cumsum(width[by_start]) - gone).max(initial=0))

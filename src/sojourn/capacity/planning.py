@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..policy import Policy, Score, parse_policy
+from ..simulation import simulate
 from ..theory import _checks
 from ..theory._estimate import Estimate
 from ..theory.stability import smallest_stable
@@ -50,6 +51,9 @@ class Plan:
     intervals : of the measures at the answer, by resampling weeks.
     weeks : how the targets held week by week at the answer.
     interrupted : whether the search was cut short.
+    recorded : recorded waits of the log beside those simulated on the machine of today, without
+        growth, as a summary has them; None where the log knows none, or that machine cannot keep
+        up.
     """
 
     procs: int | None
@@ -67,6 +71,7 @@ class Plan:
     intervals: tuple[Estimate, ...] = ()
     weeks: tuple[Week, ...] = ()
     interrupted: bool = False
+    recorded: dict[str, Any] | None = None
 
     @property
     def chosen(self) -> Size | None:
@@ -97,7 +102,10 @@ class Plan:
             return f"interrupted before a size that meets {wanted} was found"
         more = self.procs - self.today
         change = f"{abs(more):,} {'more' if more > 0 else 'fewer'} than" if more else "as many as"
-        answer = f"{self.procs:,} processors meet {wanted} under {self.policy}: {change} today"
+        answer = (
+            f"{self.procs:,} processors would meet {wanted} under {self.policy}, as simulated: "
+            f"{change} today"
+        )
         return f"{answer} (interrupted: fewer might do)" if self.interrupted else answer
 
     def as_dict(self) -> dict[str, Any]:
@@ -124,6 +132,7 @@ class Plan:
             "weeks_met": self.weeks_met,
             "weeks": [asdict(week) for week in self.weeks],
             "interrupted": self.interrupted,
+            "recorded": self.recorded,
             "verdict": self.verdict,
         }
 
@@ -205,7 +214,23 @@ def plan(
         weeks=() if wait is None else by_week(jobs.submit, wait, targets),
         intervals=() if wait is None else resampled(jobs.submit, wait, targets, seed=seed),
         interrupted=cut_short,
+        recorded=None if cut_short else _recorded(jobs, today, scheduling, options),
     )
+
+
+def _recorded(
+    jobs: Jobs, today: int, policy: Policy, options: dict[str, Any]
+) -> dict[str, Any] | None:
+    """Recorded waits of the log beside those that the machine of today would give."""
+    if (
+        not (jobs.wait >= 0).any()
+        or today <= demand_of(jobs, options.get("over_limit", "kill")).busy
+    ):
+        return None
+    found: dict[str, Any] | None = simulate(jobs, today, policy, clean=(), **options).summary.get(
+        "recorded"
+    )
+    return found
 
 
 def grown(jobs: Jobs, growth: float) -> Jobs:

@@ -12,11 +12,13 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib.util import find_spec
+from itertools import pairwise
 
 import typer
 
 from ..__about__ import __version__
-from ..errors import InputError, SojournError
+from .._ledger import Ledger, keeping_ledger
+from ..errors import InputError, OptionError, SojournError
 from . import (
     adequacy,
     cluster,
@@ -38,23 +40,25 @@ from . import (
     stability,
     sweep,
     virtual,
+    waits,
 )
+from ._streams import StreamError, drop, own_streams, visible
 
 __all__ = ["app", "main"]
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+_OUTPUTS = ("--out", "-o", "--csv", "--plot", "--save-scenario")
 
 app = typer.Typer(
     name="sojourn",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 for _verb in (
-    *(demo, simulate, run, peas, compare, inspect, cluster),
+    *(demo, simulate, run, peas, compare, inspect, waits, cluster),
     *(sweep, optimise, report),
     *(stability, plan, fit, limits, adequacy, replay, virtual),
     *(generate, convert, schema),
@@ -86,23 +90,42 @@ _ClickException = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "C
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
-    if arguments is None:
+    is_process = arguments is None
+    if is_process:
         _hurry()
-    if hasattr(sys.stdout, "reconfigure"):
-        # A file name that is not valid text must not end a command.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    with own_streams(is_process=is_process), keeping_ledger() as ledger:
+        try:
+            code = _carry_out(sys.argv[1:] if arguments is None else arguments)
+        except BrokenPipeError:
+            # The reader has gone: nothing more can be said, not even at exit.
+            drop(sys.stdout)
+            return FAILED
+        except BaseException as error:
+            if isinstance(error, StreamError):
+                drop(sys.stdout)
+            return _tell(error, ledger)
+        return code
+
+
+def _carry_out(arguments: Sequence[str]) -> int:
+    _check_paths(arguments)
     try:
         code = app(arguments, standalone_mode=False, prog_name="sojourn")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has gone: nothing more can be said, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
-    except BaseException as error:
-        return _tell(error)
-    if code == INTERRUPTED:
-        return _tell(KeyboardInterrupt())
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else FAILED
+    else:
+        if code == INTERRUPTED:  # Click has caught the interrupt.
+            raise KeyboardInterrupt
+    sys.stdout.flush()
     return code if isinstance(code, int) else DONE
+
+
+def _check_paths(arguments: Sequence[str]) -> None:
+    """Raise OptionError where an output has no name: a path takes that for the folder one is in."""
+    for before, argument in pairwise(["", *arguments]):
+        option, _, value = (before, "", argument) if argument == "" else argument.partition("=")
+        if option in _OUTPUTS and value == "" and argument != option:
+            raise OptionError(f"{option} '': the name is empty; name a file or folder")
 
 
 def _hurry() -> None:
@@ -115,12 +138,10 @@ def _hurry() -> None:
     os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
 
 
-def _tell(error: BaseException) -> int:
+def _tell(error: BaseException, ledger: Ledger) -> int:
     """Say in one line what went wrong, and return the exit code for it."""
-    if isinstance(error, SystemExit):
-        return error.code if isinstance(error.code, int) else FAILED
     if isinstance(error, KeyboardInterrupt | typer.Abort):
-        return _complain("interrupted; no results were written", INTERRUPTED)
+        return _complain(f"interrupted; {_written(ledger)}", INTERRUPTED)
     if isinstance(error, SojournError):
         return _complain(str(error), WRONG if isinstance(error, InputError) else FAILED)
     if isinstance(error, _ClickException):
@@ -136,6 +157,15 @@ def _tell(error: BaseException) -> int:
     return _complain(f"{told} (please report this; SOJOURN_TRACEBACK=1 shows where)", FAILED)
 
 
+def _written(ledger: Ledger) -> str:
+    """What an interrupted command has left."""
+    folders = list(dict.fromkeys(str(path.parent) for path in ledger.outputs))
+    if not folders:
+        return "no results were written"
+    more = f" and {len(folders) - 1} more folders" if len(folders) > 1 else ""
+    return f"what it had finished is in {folders[0]}{more}"
+
+
 def _complain_of_usage(error: BaseException) -> int:
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     context = getattr(error, "ctx", None)
@@ -147,6 +177,6 @@ def _complain_of_usage(error: BaseException) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    line = " ".join(message.split())
+    line = visible(" ".join(message.split()))
     print(f"sojourn: error: {line}", file=sys.stderr, flush=True)
     return code

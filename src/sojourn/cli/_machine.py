@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,16 @@ if TYPE_CHECKING:
     from ..cluster import Cluster, Power
     from ..workload import Jobs
 
-__all__ = ["Machine"]
+__all__ = ["Machine", "say_size"]
+
+
+def say_size(jobs: Jobs, procs: int | None) -> None:
+    """Say on standard error what is taken for the size of the machine where nobody gave it."""
+    from ..workload.intake import size_in_words
+
+    words = size_in_words(jobs, procs)
+    if words:
+        print(f"sojourn: {words}", file=sys.stderr)
 
 
 @dataclass(frozen=True)
@@ -62,9 +72,9 @@ class Machine:
 
         if self.cluster is not None:
             return self.cluster
-        return Cluster.homogeneous(
-            machine_size(jobs, self.counted.procs, "--procs"), power=self.power
-        )
+        size = machine_size(jobs, self.counted.procs, "--procs")
+        say_size(jobs, self.counted.procs)
+        return Cluster.homogeneous(size, power=self.power)
 
     def options(self) -> dict[str, Any]:
         """Return what `simulate` takes besides the placement."""

@@ -16,16 +16,8 @@ def overview_of(result: Result) -> dict[str, Callable[[Path], object]]:
     """Return the name of a run's overview and what draws it, as `write_run` takes them."""
 
     def draw(path: Path) -> None:
-        from ..report import overview, save
+        from ..report import save
 
-        figure = overview(
-            result.jobs,
-            result.trajectory if result.options.record else None,
-            result.cluster.procs,
-            f"{result.policy} on {result.cluster.procs:,} processors",
-            segments=result.segments if result.policy.preemptive else None,
-            on_nodes=(result.allocations, result.nodes) if result.cluster.is_named else None,
-        )
-        save(figure, path)
+        save(result.plot(), path)
 
     return {"overview.png": draw}

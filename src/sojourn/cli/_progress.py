@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ._streams import visible
+
 __all__ = ["Progress", "progress"]
 
 _PATIENCE = 1.0
@@ -34,7 +36,8 @@ class Progress:
             if time.monotonic() - self._begun < _PATIENCE:
                 return
             self._start()
-        self._bar.update(self._task, completed=arrived, total=jobs, description=self.title)
+        title = visible(self.title)
+        self._bar.update(self._task, completed=arrived, total=jobs, description=title)
 
     def _start(self) -> None:
         from rich.console import Console
@@ -42,7 +45,7 @@ class Progress:
         from rich.progress import Progress as Bar
 
         self._bar = Bar(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("jobs"),
@@ -51,7 +54,7 @@ class Progress:
             transient=True,
         )
         self._bar.start()
-        self._task = self._bar.add_task(self.title, total=None)
+        self._task = self._bar.add_task(visible(self.title), total=None)
 
     def close(self) -> None:
         """Take the bar away."""

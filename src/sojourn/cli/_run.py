@@ -82,10 +82,14 @@ def carry_out(plan: Plan) -> dict[str, Any]:
     )
     clock = [time.perf_counter()]
     jobs = plan.reading.read(plan.log)
-    jobs, events = plan.running.take_events(jobs)
+    jobs, events = plan.running.take_events(jobs, **plan.reading.clock())
     machine.cost.check(jobs)
     cluster = machine.for_jobs(jobs)
     jobs = plan.reading.clean(jobs, cluster.procs)
+    if results.out is not None:
+        from ..output import check_run
+
+        check_run(results.out, format=results.format, trajectory=results.trajectory, named=named)
     if results.format != "swf":
         jobs = jobs.only(SIMULATED)
     clock.append(time.perf_counter())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,7 @@ from ._progress import Progress
 if TYPE_CHECKING:
     from ..study.intervals import Interval
     from ..study.outcome import Tally
+    from ..study.scenario import Scenario
 
 __all__ = [
     "DaskAddress",
@@ -28,6 +29,10 @@ __all__ = [
     "as_interval",
     "as_values",
     "end_interrupted",
+    "remarks_of",
+    "show_not_acted_on",
+    "show_watts",
+    "stated",
     "study_progress",
 ]
 
@@ -99,7 +104,7 @@ class StudyProgress(Progress):
             TextColumn("runs"),
             TaskProgressColumn(text_format="", show_speed=True),
             TimeRemainingColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             console=Console(stderr=True),
             transient=True,
         )
@@ -156,6 +161,54 @@ def as_change(found: Interval | None) -> str:
     if found.is_even:
         return f"{change:+.{digits}f} % ± {width:.{digits}f}"
     return f"{change:+.{digits}f} % ({low:+.{digits}f} to {high:+.{digits}f})"
+
+
+def remarks_of(scenario: Scenario, point: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what to know of all runs of a study: assumed watts, and what they do not act on.
+
+    Parameters
+    ----------
+    scenario : of the study.
+    point : values of what it varies, at one of its points.
+    """
+    from ..study.building import make_constraints
+    from ..unmodelled import not_acted_on
+    from ..wattage import assumed_watts_of_study
+
+    there = scenario.with_values(point)
+    jobs = there.log()
+    wishes = None if there.nodes is None else make_constraints(there.keys.policy.constraints)
+    return {
+        "power_model": assumed_watts_of_study(scenario.as_mapping(), list(point)) or None,
+        "not_modelled": [] if jobs is None else not_acted_on(jobs, there.policy, wishes),
+    }
+
+
+def show_not_acted_on(remarks: Mapping[str, Any]) -> None:
+    """Print in a line what the runs of a study take no notice of."""
+    from ._tables import new_console
+    from ._tables import show_not_acted_on as show
+
+    show(new_console(), remarks["not_modelled"])
+
+
+def show_watts(remarks: Mapping[str, Any], measures: Sequence[str]) -> None:
+    """Say on which watts energies rest, where some are shown and nobody gave watts."""
+    from ..wattage import MEASURES
+
+    shown = [name for name in measures if name in MEASURES]
+    if remarks["power_model"] and shown:
+        print(f"{', '.join(shown)}: {remarks['power_model']}")
+
+
+def stated(measures: Sequence[str], scenario: Scenario, varied: Sequence[str]) -> list[str]:
+    """Return measures without energies that rest on watts which nobody gave or asked for."""
+    from ..wattage import MEASURES, assumed_watts_of_study, study_asks
+
+    settings = scenario.as_mapping()
+    if study_asks(settings, varied) or not assumed_watts_of_study(settings, varied):
+        return list(measures)
+    return [name for name in measures if name not in MEASURES]
 
 
 def end_interrupted(done: int, total: int, folder: Path | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError
-from ._options import AsJson, pairs
+from ._options import AsJson, Delimiter, Timezone, WaitFrom, names, pairs
 
 if TYPE_CHECKING:
     from ..adequacy import Adequacy, Reference, Verdict
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _STREAM = "SWF, sacct -P, jobcomp, PBS accounting, jobs.parquet, or CSV with id, submit, start, end"
 _CLASSES_SHOWN = 12
 _WORST_SHOWN = 5
+P_IN_WORDS = "the root mean square difference of times in the system"
 
 
 def register(app: typer.Typer) -> None:
@@ -125,10 +126,14 @@ def adequacy(
         str | None,
         typer.Option(
             metavar="OURS=THEIRS,...",
-            help="Columns of CSV and Parquet tables, such as start=start_ms,end=end_ms.",
+            help="Columns of CSV and Parquet tables, such as start=start_ms,end=end_ms; names of "
+            "the columns of sacct -n.",
             rich_help_panel="Files",
         ),
     ] = None,
+    delimiter: Delimiter = None,
+    timezone: Timezone = None,
+    wait_from: WaitFrom = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder for pictures and numbers.",
@@ -145,15 +150,24 @@ def adequacy(
     """
     from ..adequacy import compare_streams, judge, read_stream, reference_value
     from ..output import as_json, check_folder
+    from ..workload._sniff import TOLD as ACCOUNTING
+    from ..workload._sniff import format_of
 
     if out is not None:
         check_folder(out)
-    mapping = None if columns is None else pairs(columns, "--columns")
     if match not in ("auto", "id", "order"):
         raise OptionError(f"--match {match}: choose auto, id or order")
 
+    given = {"delimiter": delimiter, "timezone": timezone, "wait_from": wait_from}
+
     def read(path: Path, format: str | None) -> Any:
-        return read_stream(path, format=format, columns=mapping)
+        is_accounting = (format or format_of(path)) in ACCOUNTING
+        return read_stream(
+            path,
+            format=format,
+            columns=_columns(columns),
+            **given if is_accounting else {},
+        )
 
     truth = read(real, real_format)
     options: dict[str, Any] = {
@@ -173,6 +187,7 @@ def adequacy(
         **found.as_dict(),
         "reference": None if ideal is None else ideal.as_dict(),
         "verdict": verdict.as_dict(),
+        "waits": waits_of(found),
     }
     if out is not None:
         _write(found, verdict, told, out)
@@ -182,6 +197,34 @@ def adequacy(
     _show(found, ideal, verdict, told)
     if out is not None:
         print(f"\nstreams.png, differences.png, adequacy.json in {out}")
+
+
+def waits_of(found: Adequacy) -> dict[str, Any]:
+    """Return the distributions of real and modelled waits (s) of the same jobs."""
+    from .. import measures
+
+    pair = found.pair
+    return {
+        name: measures.describe(stream.start - stream.submit)
+        for name, stream in (("real", pair.real), ("model", pair.model))
+    }
+
+
+def show_waits(console: Any, waits: dict[str, Any], jobs: int) -> None:
+    """Print real and modelled waits side by side."""
+    from ._tables import as_number, new_table
+
+    names = ("mean", "median", "95 %")
+    table = new_table(f"waits of the same {jobs:,} jobs", *(f"{name} (s)" for name in names))
+    for label, key in (("real: they waited", "real"), ("model: they would wait", "model")):
+        table.add_row(label, *(as_number(waits[key][name]) for name in ("mean", "median", "p95")))
+    console.print(table)
+
+
+def _columns(text: str | None) -> dict[str, str] | list[str] | None:
+    if text is None:
+        return None
+    return pairs(text, "--columns") if "=" in text else names(text)
 
 
 def _write(found: Adequacy, verdict: Verdict, told: dict[str, Any], out: Path) -> None:
@@ -236,16 +279,19 @@ def _show(found: Adequacy, ideal: Reference | None, verdict: Verdict, told: dict
     low, high = found.interval
     share = 100 * found.different / found.n
     rows = [
-        ("P (2)", f"{as_seconds(found.P)}, 95 % interval {as_number(low)} to {as_number(high)}"),
-        ("relative", f"{100 * found.relative:.3g} % of the mean residence time"
+        ("P", f"{as_seconds(found.P)}, {P_IN_WORDS}; 95 % interval {as_number(low)} to "
+         f"{as_number(high)} s"),
+        ("relative", f"{100 * found.relative:.3g} % of the mean time in the system"
          f" {as_seconds(told['mean_residence'])}"),
-        ("median", f"{as_seconds(found.median_abs)} absolute difference of residence times"),
-        ("different", f"{found.different:,} of {found.n:,} jobs ({share:.1f} %) waited another"
-         f" time; {found.half:,} of them make half of P squared"),
+        ("median", f"{as_seconds(found.median_abs)}, of the absolute differences of times in the "
+         "system"),
+        ("different", f"{found.different:,} of {found.n:,} jobs ({share:.1f} %) would wait"
+         f" another time; {found.half:,} of them make half of P squared"),
     ]  # fmt: skip
     if ideal is not None:
         values = ", ".join(f"{value:.4g}" for _, _, value in ideal.pairs)
-        rows.append(("P_ideal", f"{as_seconds(ideal.ideal)} (of pairs: {values} s)"))
+        rows.append(("P_ideal", f"{as_seconds(ideal.ideal)}, P between the real system and its own "
+                     f"repetitions (of pairs: {values} s)"))  # fmt: skip
     if found.pair.matched == "order":
         rows.append(("matched", "in the order of submission: the jobs' names differ"))
     if found.pair.shift:
@@ -256,13 +302,15 @@ def _show(found: Adequacy, ideal: Reference | None, verdict: Verdict, told: dict
         rows.append(("left out", f"{found.pair.alone.size:,} jobs that are in one stream only"))
     console.print(facts_table(rows))
     console.print()
-    table = new_table("number of jobs", "P (s)", "different jobs")
+    show_waits(console, told["waits"], found.n)
+    console.print()
+    table = new_table("the first so many jobs", "P (s)", "different jobs")
     for prefix in found.prefixes:
         table.add_row(f"{prefix.n:,}", as_number(prefix.P), f"{prefix.different:,}")
     console.print(table)
     if found.classes:
         console.print()
-        table = new_table("class", "", "jobs", "P (s)", "different", "mean residence (s)")
+        table = new_table("class", "", "jobs", "P (s)", "different", "mean time in system (s)")
         for each in found.classes[:_CLASSES_SHOWN]:
             table.add_row(each.by, each.name, f"{each.n:,}", as_number(each.P),
                           f"{each.different:,}", as_number(each.residence))  # fmt: skip

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import OptionError
+from . import _completion
 from . import _options as o
 from ._groups import flat, grouped
 from ._machine import Machine
@@ -16,6 +19,7 @@ from ._options import ClusterName, CostOptions, CountedOptions, NodeOptions
 from ._run import input_files
 
 if TYPE_CHECKING:
+    from ..compare import Outcome
     from ..policy import Placement
 
 
@@ -34,6 +38,7 @@ def compare(
         typer.Option(
             metavar="NAME,NAME,...",
             help="Policies as for simulate; changes are told against the first.",
+            autocompletion=_completion.policy_lists,
             rich_help_panel="Scheduling",
         ),
     ] = "fcfs,easy,conservative",
@@ -78,7 +83,7 @@ def compare(
     places = _placements(placements)
     options = {**running.options(), **machine.options(), "record": out is not None}
 
-    from ..output import Digest, as_json, check_folder, provenance, staged, write_rows, write_run
+    from ..output import Digest, as_json, check_file, check_folder, provenance, write_rows
 
     if out is not None:
         check_folder(out)
@@ -90,14 +95,16 @@ def compare(
         placements=map(str.strip, placements.split(",")),
     )
     digests = {name: Digest(path) for name, path in files.items()}
-    jobs, events = running.take_events(reading.read(log))
+    jobs, events = running.take_events(reading.read(log), **reading.clock())
     options |= events
     cost.check(jobs)
     system = machine.for_jobs(jobs)
+    if csv is not None:
+        check_file(csv)
     jobs = reading.clean(jobs, system.procs)
 
-    from ..compare import compare as run
     from ..compare import measures_of
+    from ..compare import outcomes_of as run
     from ._progress import progress
 
     told_options = {
@@ -114,38 +121,66 @@ def compare(
     }
     origin["input"]["jobs"] = jobs.report.read
     rows: list[dict[str, Any]] = []
-    folders: list[str] = []
-    with progress("simulating") as report:
+    recorded: dict[str, Any] = {}
+    left_out: dict[str, None] = {}
+    told: dict[str, Any] = {"procs": system.procs, "jobs": len(jobs), "rows": rows}
+    told |= {"recorded": recorded, "power_model": system.power_model}
+    told["cleaning"] = cleaning = jobs.report.as_dict()
+    with progress("simulating") as report, _keeping(out, told, origin) as keep:
         given = {**options, "placements": places, "clean": ()}
         for each in run(jobs, system, chosen, progress=report, **given):
             rows.append(each.row())
-            if out is not None:
-                folders.append(_folder(rows[-1], folders))
-                write_run(each.result, out / folders[-1], origin=origin)
+            summary = each.result.summary
+            if "recorded" in summary:
+                recorded[_label(rows[-1])] = summary["recorded"]
+            left_out.update(dict.fromkeys(summary["not_modelled"]))
+            keep(each)
+        told["not_modelled"] = list(left_out)
     if csv is not None:
         write_rows(csv, rows)
-    cleaning = jobs.report.as_dict()
-    told: dict[str, Any] = {"procs": system.procs, "jobs": len(jobs), "rows": rows}
-    told["cleaning"] = cleaning
-    if out is not None:
-        with staged(out) as place:
-            kept = as_json({**told, "folders": folders, "provenance": origin})
-            place("compare.json").write_text(kept + "\n", encoding="utf-8")
     if json:
         print(as_json(told))
         return
-    from ._tables import show_comparison, show_report
+    from ._tables import new_console, show_comparison, show_not_acted_on, show_report
 
     show_report(cleaning)
-    show_comparison(rows, measures_of(system, options))
+    show_not_acted_on(new_console(), told["not_modelled"])
+    show_comparison(
+        rows, measures_of(system, options), assumed=system.power_model or "", recorded=recorded
+    )
     if out is not None:
         print(f"\neach run in a folder of {out}, and compare.json")
 
 
+@contextmanager
+def _keeping(
+    out: Path | None, told: dict[str, Any], origin: dict[str, Any]
+) -> Iterator[Callable[[Outcome], None]]:
+    """Yield what keeps a run; all of them get their places at the end, or none."""
+    if out is None:
+        yield lambda run: None
+        return
+    from ..output import as_json, stage_run, staged
+
+    folders: list[str] = []
+    with staged(out) as stage:
+
+        def keep(run: Outcome) -> None:
+            folders.append(_folder(run.row(), folders))
+            stage_run(run.result, stage, folders[-1], origin=origin)
+
+        yield keep
+        text = as_json({**told, "folders": folders, "provenance": origin})
+        stage("compare.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _label(row: dict[str, Any]) -> str:
+    return " ".join(str(row[key]) for key in ("policy", "placement") if key in row)
+
+
 def _folder(row: dict[str, Any], taken: list[str]) -> str:
     """Return a name for the folder of a run, which no other run has."""
-    label = " ".join(str(row[key]) for key in ("policy", "placement") if key in row)
-    name = re.sub(r"[^\w+.:-]+", "-", label).strip("-.") or "run"
+    name = re.sub(r"[^\w+.:-]+", "-", _label(row)).strip("-.") or "run"
     return name if name not in taken else f"{name}-{len(taken) + 1}"
 
 

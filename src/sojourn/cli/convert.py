@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from . import _options as o
+from ._groups import grouped
 
 
 def register(app: typer.Typer) -> None:
@@ -15,20 +16,22 @@ def register(app: typer.Typer) -> None:
     app.command(name="convert")(convert)
 
 
+@grouped
 def convert(
     log: Annotated[
-        Path, typer.Argument(metavar="IN", help="Log to read: .swf, .csv, .parquet [.gz, .xz].")
+        Path,
+        typer.Argument(
+            metavar="IN", help="Log to read: .swf, .csv, .parquet [.gz, .xz], or accounting."
+        ),
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Log to write; the suffix decides.")],
+    *,
     clean: Annotated[
         bool, typer.Option("--clean", help="Apply the standard cleaning rules, or --rules.")
     ] = False,
     rules: o.Rules = None,
     procs: o.Procs = None,
-    strict: o.Strict = False,
-    width: o.Width = None,
-    log_format: o.LogFormat = None,
-    columns: o.Columns = None,
+    reading: o.ReadOptions,
 ) -> None:
     """Read a log and write it in another format, cleaned if wanted.
 
@@ -38,10 +41,10 @@ def convert(
     from ..workload.intake import cleaned
     from ._tables import show_report
 
-    jobs = o.read_jobs(log, log_format, columns=columns, strict=strict, width=width)
+    jobs = reading.jobs(log)
     if clean or rules is not None:
         size = procs if procs is not None else jobs.max_procs
-        jobs = cleaned(jobs, size, o.chosen_rules(rules, False), strict=strict)
+        jobs = cleaned(jobs, size, o.chosen_rules(rules, False), strict=reading.strict)
     write_log(jobs, out)
     show_report(jobs.report.as_dict())
     print(f"{len(jobs):,} jobs written to {out}")

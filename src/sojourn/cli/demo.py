@@ -25,9 +25,9 @@ def demo(
 
     Example: sojourn demo --out demo
     """
-    from ..compare import compare
+    from ..compare import outcomes_of
     from ..compare import report as write_page
-    from ..output import check_folder, provenance, staged, write_run
+    from ..output import check_folder, provenance, stage_run, staged
     from ..report import compare as draw
     from ..report import save
     from ..workload import write_swf
@@ -40,19 +40,19 @@ def demo(
     log = f"{out}/log.swf.gz"
     print(f"{_JOBS:,} jobs of the Lublin-Feitelson model on {_PROCS} processors, load {_LOAD}")
     jobs = lublin(_JOBS, _PROCS, load=_LOAD, seed=_SEED, estimates="tsafrir")
+    rows, runs = [], {}
     with staged(out) as place:
         write_swf(jobs, place("log.swf.gz"))
-    rows, runs = [], {}
-    with progress("simulating") as report:
-        for run in compare(jobs, _PROCS, POLICIES, progress=report, record=True):
-            origin = provenance("demo", {"policy": run.policy, "log": log}, _SEED)
-            write_run(run.result, out / run.policy, extras=overview_of(run.result), origin=origin)
-            rows.append(run.row())
-            runs[run.policy] = run.result.jobs
-    save(draw(runs), out / "comparison.png")
-    pictures = {"All policies": "comparison.png"}
-    pictures |= {policy: f"{policy}/overview.png" for policy in runs}
-    with staged(out) as place:
+        with progress("simulating") as report:
+            for run in outcomes_of(jobs, _PROCS, POLICIES, progress=report, record=True):
+                origin = provenance("demo", {"policy": run.policy, "log": log}, _SEED)
+                extras = overview_of(run.result)
+                stage_run(run.result, place, run.policy, extras=extras, origin=origin)
+                rows.append(run.row())
+                runs[run.policy] = run.result.jobs
+        save(draw(runs), place("comparison.png"))
+        pictures = {"All policies": "comparison.png"}
+        pictures |= {policy: f"{policy}/overview.png" for policy in runs}
         title = f"{_JOBS:,} jobs on {_PROCS} processors, load {_LOAD}"
         place("report.md").write_text(write_page(rows, title, pictures), encoding="utf-8")
     show_comparison(rows)

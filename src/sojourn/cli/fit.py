@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class FittedLog:
+class FittedLog(o.ReadOptions):
     """How a log is read for a fit, and where its picture goes."""
 
     procs: Annotated[
@@ -41,10 +41,6 @@ class FittedLog:
             rich_help_panel="Jobs",
         ),
     ] = 0.0
-    strict: o.Strict = False
-    width: o.Width = None
-    log_format: o.LogFormat = None
-    columns: o.Columns = None
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the picture there.")] = None
 
     def read(self, log: Path) -> Jobs:
@@ -55,9 +51,7 @@ class FittedLog:
 
         if self.out is not None:
             check_folder(self.out)
-        jobs = o.read_jobs(
-            log, self.log_format, columns=self.columns, strict=self.strict, width=self.width
-        )
+        jobs = self.jobs(log)
         rules = FITTED if self.procs is None else (*FITTED, "too-wide")
         return cleaned(jobs, self.procs or 0, rules, strict=self.strict)
 
@@ -196,6 +190,11 @@ def _show(told: dict[str, Any]) -> None:
             f"{test['size']:,}",
         )
     console.print(table)
+    notes = (
+        "+-: one standard error; p: how often a log that follows the model would be as far from it "
+        "(small: it does not follow); of: how many values were tested"
+    )
+    console.print(Text(notes, style="dim"), soft_wrap=True)
     show_warnings(console, told["warnings"])
     if not told["warnings"]:
         console.print(Text("\nnothing in the log speaks against the model", style="green"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from . import _options as o
+from ._groups import grouped
 
 
 def register(app: typer.Typer) -> None:
@@ -12,17 +13,17 @@ def register(app: typer.Typer) -> None:
     app.command(name="inspect")(inspect)
 
 
+@grouped
 def inspect(
     log: o.Log,
+    *,
     procs: o.Procs = None,
     json: o.AsJson = False,
-    strict: o.Strict = False,
-    width: o.Width = None,
-    log_format: o.LogFormat = None,
-    columns: o.Columns = None,
+    reading: o.ReadOptions,
 ) -> None:
-    """Describe a log: header, cleaning, span, load, distributions, users, estimates, day.
+    """Describe a log: header, span, load, distributions, users, estimates, waits, day.
 
+    All of it is of the log as it is; what cleaning would do to it before a run is listed apart.
     The load is that offered to a machine of P processors, or of MaxProcs of the log's header.
 
     Example: sojourn inspect log.swf.gz --procs 128
@@ -32,10 +33,10 @@ def inspect(
     from ..workload.facts import facts
     from ..workload.intake import cleaned
 
-    jobs = o.read_jobs(log, log_format, columns=columns, strict=strict, width=width)
-    size = procs if procs is not None else jobs.max_procs
-    left = cleaned(jobs, size, STANDARD, strict=strict)
-    told = {**facts(left, size), "cleaning": left.report.as_dict()}
+    jobs = reading.jobs(log)
+    found = facts(jobs, procs)
+    left = cleaned(jobs, found["procs"], STANDARD, strict=reading.strict)
+    told = {**found, "cleaning": left.report.as_dict()}
     if json:
         print(as_json(told))
         return

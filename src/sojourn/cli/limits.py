@@ -105,5 +105,10 @@ def _show(told: dict[str, Any]) -> None:
         f"{measured['servers']:,}",
     )
     console.print(table)
-    console.print(Text("limits of the first three are means of random ones", style="dim"))
+    notes = (
+        "reading: what a job and its limit are taken for; finish: share of the jobs that complete "
+        f"before their limit; enough: all jobs find room {enough} of the time\n"
+        "limits of the first three are means of random ones"
+    )
+    console.print(Text(notes, style="dim"), soft_wrap=True)
     show_warnings(console, told["warnings"])

@@ -95,6 +95,7 @@ def optimise(
     """
     from ..output import as_json, provenance
     from ..study import optimise as search
+    from ..study import read_scenario
 
     given = {
         "scenario": str(scenario), "vary": vary, "minimise": minimise, "maximise": maximise,
@@ -120,10 +121,14 @@ def optimise(
             progress=report.tell,
             origin=provenance("optimise", given),
         )
-    if json and front.points:
-        print(as_json(front.as_dict()))
-    elif front.points:
-        _show(front)
+    if front.points:
+        remarks = st.remarks_of(read_scenario(scenario), front.points[0].values)
+        if json:
+            print(as_json({**front.as_dict(), **remarks}))
+        else:
+            st.show_not_acted_on(remarks)
+            _show(front)
+            st.show_watts(remarks, [objective.measure for objective in front.objectives])
     if front.interrupted:
         st.end_interrupted(front.done, front.runs, out)
 
@@ -157,7 +162,8 @@ def _show(front: Front) -> None:
     console.print(
         Text(
             f"\n{each if volume.n > 1 else ''}hypervolume {as_number(volume.estimate)}{ends} "
-            f"up to {corner}\n{front.evaluated:,} points in {front.runs:,} runs"
+            f"up to {corner} (what the front covers, in the product of the units; more is better)\n"
+            f"{front.evaluated:,} points in {front.runs:,} runs"
         ),
         soft_wrap=True,
     )

@@ -10,6 +10,7 @@ import typer
 
 from . import _options as o
 from ._groups import grouped
+from ._machine import say_size
 from .stability import PictureFolder
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def plan(
     """
     from ..capacity.targets import parse_targets
     from ..output import as_json, check_folder
+    from ..unmodelled import not_acted_on
     from ..workload.intake import machine_size
 
     targets = parse_targets(target_wait or "p95=1h")
@@ -82,6 +84,7 @@ def plan(
         check_folder(out)
     jobs = reading.read(log)
     size = machine_size(jobs, procs, "--procs")
+    say_size(jobs, procs)
     jobs = reading.clean(jobs, size)
 
     from ..capacity import plan as find
@@ -99,7 +102,11 @@ def plan(
             estimates=o.number_or_text(estimates),
             over_limit=over_limit,
         )
-    told = {**found.as_dict(), "cleaning": jobs.report.as_dict()}
+    told = {
+        **found.as_dict(),
+        "not_modelled": not_acted_on(jobs, chosen),
+        "cleaning": jobs.report.as_dict(),
+    }
     if out is not None and found.sizes:
         _write(found, told, out)
     if json:
@@ -140,7 +147,15 @@ def _write(found: Plan, told: dict[str, Any], out: Path) -> None:
 def _show(found: Plan, told: dict[str, Any], step: int) -> None:
     from rich.text import Text
 
-    from ._tables import as_number, facts_table, new_console, new_table, show_report
+    from ._tables import (
+        as_number,
+        facts_table,
+        new_console,
+        new_table,
+        show_not_acted_on,
+        show_recorded,
+        show_report,
+    )
 
     def hours(seconds: float) -> str:
         return as_number(seconds / _HOUR)
@@ -148,6 +163,7 @@ def _show(found: Plan, told: dict[str, Any], step: int) -> None:
     show_report(told["cleaning"])
     console = new_console()
     console.print(Text(found.verdict, style="bold"), soft_wrap=True)
+    show_not_acted_on(console, told["not_modelled"])
     console.print()
     demand = found.demand
     dense = "" if found.growth == 1 else f"{found.growth:g} times as dense "
@@ -155,8 +171,8 @@ def _show(found: Plan, told: dict[str, Any], step: int) -> None:
         ("jobs", f"{demand.jobs:,}, arrivals {dense}as in the log"),
         ("busy", f"{as_number(demand.busy)} processors on average; the widest job has "
          f"{demand.widest:,}"),
-        ("keeps up", f"{found.least_exponential:,} processors by theory (fcfs, exponential), "
-         f"{found.least_simulated:,} by saturated simulation of {found.policy}"),
+        ("keeps up", f"{found.least_exponential:,} processors by theory (fcfs, exponential "
+         f"runtimes), {found.least_simulated:,} by simulating {found.policy} with a long queue"),
         ("first guess", f"{found.first_guess:,} processors by the theory of waits"),
     ]  # fmt: skip
     if found.step > step:
@@ -167,7 +183,7 @@ def _show(found: Plan, told: dict[str, Any], step: int) -> None:
         rows.append(("bound", "no smaller machine holds the widest job"))
     if found.also:
         listed = ", ".join(f"{size:,}" for size in found.also)
-        rows.append(("by chance", f"{listed} met the target too, though a larger one did not"))
+        rows.append(("by chance", f"{listed} would meet it too, though a larger one would not"))
     for target, interval in zip(found.targets, found.intervals, strict=False):
         ends = (
             f"95 % interval {hours(interval.low)} to {hours(interval.high)} h by resampling weeks"
@@ -199,3 +215,12 @@ def _show(found: Plan, told: dict[str, Any], step: int) -> None:
             "yes" if size.met else "no",
         )
     console.print(table)
+    notes = (
+        "wait: what jobs would wait, simulated; theory: what it expects of fcfs with exponential "
+        "runtimes"
+    )
+    console.print(Text(notes, style="dim"), soft_wrap=True)
+    if found.recorded is not None:
+        without = "" if found.growth == 1 else " without growth"
+        today = f"{found.policy} on {found.today:,} processors{without}"
+        show_recorded(console, {today: found.recorded})

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError
-from ._options import AsJson
+from ._options import AsJson, Delimiter, Timezone, WaitFrom, names
+from .adequacy import P_IN_WORDS, show_waits, waits_of
 
 if TYPE_CHECKING:
     from ..adequacy import Replay
@@ -77,15 +78,20 @@ def replay(
         str | None,
         typer.Option(metavar="NAME", help="stream, events, sacct, jobcomp or swf."),
     ] = None,
-    timezone: Annotated[
-        str, typer.Option(metavar="ZONE", help="Of instants in the log that tell none.")
-    ] = "UTC",
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="Names of the columns of sacct -n.",
+                     rich_help_panel="Jobs"),
+    ] = None,
+    delimiter: Delimiter = None,
+    timezone: Timezone = None,
+    wait_from: WaitFrom = None,
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Of random overheads.")] = 0,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for jobs, numbers and pictures.")
     ] = None,
     json: AsJson = False,
-) -> None:
+) -> None:  # fmt: skip
     """Model what Slurm would do with the jobs of a log, and tell how near that comes.
 
     Example: sojourn replay sacct.txt --slurm-conf /etc/slurm/slurm.conf --out DIR
@@ -114,11 +120,16 @@ def replay(
             calibration=CALIBRATED if calibrate is None else measure(calibrate),
             members=members,
             format=format,
-            timezone=timezone,
             seed=seed,
             progress=report,
+            columns=None if columns is None else names(columns),
+            delimiter=delimiter,
+            timezone=timezone,
+            wait_from=wait_from,
         )
     told = done.as_dict()
+    if done.adequacy is not None:
+        told["waits"] = waits_of(done.adequacy)
     files = [] if out is None else _write(done, told, out)
     if json:
         print(as_json({**told, "files": files}))
@@ -152,27 +163,36 @@ def _show(done: Replay, told: dict[str, Any]) -> None:
     share = 100 * told["by_backfill"] / max(told["jobs"], 1)
     rows = [
         ("jobs", f"{told['jobs']:,}; {share:.0f} % started by the backfill loop"),
-        ("mean wait", as_seconds(told["wait_mean"]) if told["wait_mean"] is not None else "-"),
+        (
+            "mean wait",
+            f"jobs would wait {as_seconds(told['wait_mean'])}"
+            if told["wait_mean"] is not None
+            else "-",
+        ),
     ]
     if done.members > 1:
         rows.append(
-            ("P, model", f"{as_seconds(done.itself)} between runs whose loops begin at other "
-             f"moments ({done.members} runs, median)")
+            ("P, model", f"{as_seconds(done.itself)} between runs of the model that begin at "
+             f"other moments of its loops ({done.members} runs, median)")
         )  # fmt: skip
     if found is not None:
         low, high = found.interval
         rows += [
-            ("P, log", f"{as_seconds(found.P)}, 95 % interval {as_number(low)} to "
-             f"{as_number(high)}, over {found.n:,} jobs"),
-            ("relative", f"{100 * found.relative:.3g} % of the mean residence time"),
+            ("P, log", f"{as_seconds(found.P)} between model and log; 95 % interval "
+             f"{as_number(low)} to {as_number(high)} s, over {found.n:,} jobs"),
+            ("relative", f"{100 * found.relative:.3g} % of the mean time in the system"),
             ("within 60 s", f"{100 * done.near:.1f} % of the jobs"),
-            ("median", f"{as_seconds(found.median_abs)} absolute difference"),
+            ("median", f"{as_seconds(found.median_abs)}, of the absolute differences"),
         ]  # fmt: skip
-    if told["refused"]:
-        shown = ", ".join(told["refused"][:5])
-        more = "" if len(told["refused"]) <= 5 else ", ..."
-        rows.append(("refused", f"{len(told['refused']):,} jobs that no nodes suit: {shown}{more}"))
+    for why, labels in told["refused_why"].items():
+        shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
+        rows.append(("refused", f"{len(labels):,} jobs {why}: {shown}"))
     console.print(facts_table(rows))
+    if done.members > 1 or found is not None:
+        console.print(f"P: {P_IN_WORDS}", style="dim")
+    if found is not None:
+        console.print()
+        show_waits(console, told["waits"], found.n)
     for head, lines in (("not modelled", done.not_modelled), ("the log", done.requests.said)):
         if lines:
             print(f"\n{head}:")

@@ -9,6 +9,7 @@ import typer
 
 from . import _options as o
 from ._groups import grouped
+from ._machine import say_size
 
 if TYPE_CHECKING:
     from ..capacity import Stability
@@ -60,6 +61,7 @@ def stability(
     """
     from ..output import as_json, check_folder
     from ..policy import parse_policy
+    from ..unmodelled import not_acted_on
     from ..workload.intake import machine_size
 
     chosen = [parse_policy(name) for name in policy or ("fcfs", "easy")]
@@ -67,6 +69,7 @@ def stability(
         check_folder(out)
     jobs = reading.read(log)
     size = machine_size(jobs, procs, "--procs")
+    say_size(jobs, procs)
     jobs = reading.clean(jobs, size)
 
     from ..capacity import stability as examine
@@ -83,7 +86,11 @@ def stability(
             estimates=o.number_or_text(estimates),
             over_limit=over_limit,
         )
-    told = {**found.as_dict(), "cleaning": jobs.report.as_dict()}
+    told = {
+        **found.as_dict(),
+        "not_modelled": list(dict.fromkeys(x for each in chosen for x in not_acted_on(jobs, each))),
+        "cleaning": jobs.report.as_dict(),
+    }
     if out is not None:
         _write(found, told, out)
     if json:
@@ -108,12 +115,21 @@ def _write(found: Stability, told: dict[str, Any], out: Path) -> None:
 def _show(found: Stability, told: dict[str, Any]) -> None:
     from rich.text import Text
 
-    from ._tables import as_number, as_seconds, facts_table, new_console, new_table, show_report
+    from ._tables import (
+        as_number,
+        as_seconds,
+        facts_table,
+        new_console,
+        new_table,
+        show_not_acted_on,
+        show_report,
+    )
 
     show_report(told["cleaning"])
     console = new_console()
     demand = found.demand
     console.print(Text(found.verdict, style="bold"), soft_wrap=True)
+    show_not_acted_on(console, told["not_modelled"])
     console.print()
     rows = [
         ("machine", f"{found.procs:,} processors; the widest job has {demand.widest:,}"),
@@ -121,11 +137,12 @@ def _show(found: Stability, told: dict[str, Any]) -> None:
         ("service", f"mean {as_seconds(demand.mean_service)}, "
          f"{as_number(demand.mean_width)} processors"),
         ("offered", f"{100 * found.offered:.2f} % of the machine"),
-        ("C", f"{found.constant:.6g}: the mean of 1 / (jobs that fit at once)"),
+        ("C", f"{found.constant:.6g}, the stability constant: mean of 1 / (jobs that fit on the "
+         "machine at once)"),
     ]  # fmt: skip
     if abs(demand.dependence - 1) > _NOTABLE:
         way = "longer" if demand.dependence > 1 else "shorter"
-        told_by = f"E[N S] = {demand.dependence:.3g} E[N] E[S]"
+        told_by = f"mean processor time is {demand.dependence:.3g} x mean width x mean service"
         rows.append(("dependence", f"{told_by}: wide jobs run {way}, which C does not know"))
     if found.unaccepted:
         rows.append(("left out", f"{found.unaccepted:,} jobs wider than the machine"))
@@ -154,7 +171,10 @@ def _show(found: Stability, told: dict[str, Any]) -> None:
             f"{bound.smallest:,}",
         )
     console.print(table)
-    notes = ["margin: by how much arrivals could grow; own jobs are drawn from the log at random"]
+    notes = [
+        "rho: work that arrives over what the machine could do; below 1 it keeps up",
+        "margin: by how much arrivals could grow; own jobs are drawn from the log at random",
+    ]
     if any(bound.name != "fcfs" for bound in found.simulated):
         notes.append("policies other than fcfs: the rate at which they clear a long backlog")
     console.print(Text("\n".join(notes), style="dim"))

@@ -20,6 +20,7 @@ _SHOWN = (
 )
 _POINTS_SHOWN = 50
 _TO_BEGIN_WITH = 10
+_DIGITS = 9  # enough for any number of points; Python refuses to read thousands of them
 
 
 def register(app: typer.Typer) -> None:
@@ -126,10 +127,15 @@ def sweep(
         raise RunError(f"all {study.failed:,} runs failed; the first: {study.errors[0]}")
     if study.interrupted:
         st.end_interrupted(study.done + study.failed, len(study.plan), out)
+    base = study.plan.scenario
+    remarks = st.remarks_of(base, next(study.points(())).values)
     if json:
-        print(as_json(study.as_dict(shown, baseline)))
+        print(as_json({**study.as_dict(shown, baseline), **remarks}))
         return
-    _show(study, shown or [name for name in _SHOWN if name in study.measures], baseline, wanted)
+    st.show_not_acted_on(remarks)
+    usual = [name for name in st.stated(_SHOWN, base, study.plan.keys) if name in study.measures]
+    _show(study, shown or usual, baseline, wanted)
+    st.show_watts(remarks, shown or usual)
 
 
 def _grid(axes: list[str], sample: str | None, seed: int) -> Grid:
@@ -142,13 +148,17 @@ def _grid(axes: list[str], sample: str | None, seed: int) -> Grid:
                 raise OptionError(f"--set {axes[place]}: {key} is set twice; give one list")
         return Grid.of(dict(parsed))
     kind, _, count = sample.partition(":")
-    if kind not in ("lhs", "sobol") or not count.isdecimal() or not 0 < int(count) <= 1_000_000:
-        raise OptionError(f"--sample {sample}: write lhs:N or sobol:N, N up to 1,000,000")
+    if kind not in ("lhs", "sobol") or not _is_count(count):
+        raise OptionError(f"--sample {sample[:40]}: write lhs:N or sobol:N, N up to 1,000,000")
     if not axes:
         raise OptionError("--sample needs --set KEY=LOW:HIGH for each key that is varied")
     ranges = [parse_range(text, "--set") for text in axes]
     draw = latin_hypercube if kind == "lhs" else sobol
     return draw(ranges, int(count), seed)
+
+
+def _is_count(text: str) -> bool:
+    return text.isdecimal() and len(text) <= _DIGITS and 0 < int(text) <= 1_000_000
 
 
 def _baseline(text: str | None) -> dict[str, Any]:

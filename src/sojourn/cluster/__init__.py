@@ -9,7 +9,7 @@
 from .cluster import Cluster, NodeColumns
 from .description import parse_cluster, write_cluster
 from .library import find_server, library
-from .power import XEON_5430, ConstantPower, Power, RatePower, ScaledPower
+from .power import XEON_5430, AssumedPower, ConstantPower, Power, RatePower, ScaledPower
 from .query import parse_query
 from .read import find_cluster, read_cluster
 from .report import ClusterReport, Remark
@@ -20,6 +20,7 @@ __all__ = [
     "LEVELS",
     "PROCESSORS",
     "XEON_5430",
+    "AssumedPower",
     "Cluster",
     "ClusterReport",
     "ConstantPower",

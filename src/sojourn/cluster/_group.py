@@ -14,7 +14,10 @@ from .cluster import Cluster
 from .library import find_server
 from .server import LEVELS, Server
 
-__all__ = ["Group", "GroupReader", "is_number"]
+__all__ = ["FORMULA", "Group", "GroupReader", "is_number"]
+
+FORMULA = ("=", "+", "-", "@")
+"""How texts begin that spreadsheets take for formulas."""
 
 
 class Group(NamedTuple):
@@ -44,6 +47,19 @@ class GroupReader:
         if not isinstance(value, str):
             raise self.error(name, f"{value!r} is not text; put it in quotes")
         return value.strip()
+
+    def label(self, name: str) -> str:
+        """Return a name; empty if it is not given.
+
+        Names go to tables in CSV, and a spreadsheet takes some for formulas to be carried out.
+        """
+        text = self.text(name)
+        if text.startswith(FORMULA):
+            problem = f"'{text[:40]}' begins with '{text[0]}', as formulas do; choose another name"
+            raise self.error(name, problem)
+        if not text.isprintable():
+            raise self.error(name, f"{text[:40]!r} has a control character in it; choose another")
+        return text
 
     def number(self, name: str) -> float | None:
         """Return a number, or None if it is not given."""
@@ -127,7 +143,7 @@ class GroupReader:
         for name, value in (("cores", cores), ("ops", ops), ("watts", watts)):
             if value is None and base is None:
                 raise self.error(name, "is missing; give it, or a server to take it from")
-        model = self.text("model") or (base.model if base else self.text("name") or "node")
+        model = self.label("model") or (base.model if base else self.label("name") or "node")
         given = {
             "model": model,
             "cores": cores,

@@ -24,7 +24,7 @@ _FAMILY = re.compile(
 )
 
 _LEGAL = re.compile(
-    r"[\s,]+(inc|incorporated|incoporated|corporation|corp|company|co|ltd|limited|sas|gmbh|ag)"
+    r"(?<![\s,])[\s,]++(inc|incorporated|incoporated|corporation|corp|company|co|ltd|limited|sas|gmbh|ag)"
     r"\.?(?=[\s,]|$)",
     re.IGNORECASE,
 )
@@ -55,8 +55,9 @@ def model_name(processor: str) -> str:
     text = " ".join(_NOISE.sub(" ", text).split())
     text = _SUFFIX.sub(lambda m: _suffix(m[1] or m[2]), text)
     text = re.sub(r"^Xeon-D\b", "D", text, flags=re.IGNORECASE)
-    text = _FAMILY.sub("", text)
-    return text.strip(" -").replace(" ", "-") or "server"
+    text = "".join(sign for sign in _FAMILY.sub("", text) if sign.isprintable())
+    # Nor what a spreadsheet would take for a formula.
+    return text.strip(" -").lstrip("=+-@ ").replace(" ", "-") or "server"
 
 
 def _suffix(text: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
+from .._ledger import note_input
 from ..errors import ClusterError
 
 __all__ = ["LONGEST", "Table", "key", "number", "read_table", "read_text"]
@@ -179,6 +180,7 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         with ExitStack() as stack:
             file: Any = stack.enter_context(open(path, "rb"))
+            note_input(path)
             head = file.peek(len(_XZ))
             if head.startswith(_GZIP):
                 file = stack.enter_context(gzip.GzipFile(fileobj=file))

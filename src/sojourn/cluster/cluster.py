@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._html import html_table
 from ..errors import OptionError
-from .power import ConstantPower, Power
+from .power import AssumedPower, Power
 from .report import ClusterReport
 from .server import PROCESSORS, Node, Server
 
@@ -21,6 +22,7 @@ __all__ = ["Cluster", "NodeColumns"]
 
 _KB_PER_GB = 1024 * 1024
 _MOST = 2**31 - 1
+_KINDS_SHOWN = 10
 
 
 class NodeColumns(NamedTuple):
@@ -44,7 +46,8 @@ class Cluster:
     Parameters
     ----------
     procs : number of servers (processors).
-    power : watts of one server, busy and idle; of no effect where there are nodes.
+    power : watts of one server, busy and idle; of no effect where there are nodes. Default: watts
+        that are assumed, on which no energy is stated unless it is asked for.
     nodes : the machines, in the order in which first fit looks at them; empty if only counted.
     processor : what counts as a processor of a node: ``core``, ``chip`` or ``node``.
     reference_ops : operations per second of the processor on which the runtimes were recorded;
@@ -53,7 +56,7 @@ class Cluster:
     """
 
     procs: int
-    power: Power = field(default_factory=ConstantPower)
+    power: Power = field(default_factory=AssumedPower)
     nodes: tuple[Node, ...] = ()
     processor: str = "core"
     reference_ops: float | None = None
@@ -76,7 +79,7 @@ class Cluster:
     @classmethod
     def homogeneous(cls, procs: int, *, power: Power | None = None) -> Cluster:
         """Return a machine of `procs` equal processors."""
-        return cls(procs, power or ConstantPower())
+        return cls(procs, power or AssumedPower())
 
     @classmethod
     def of(
@@ -109,10 +112,27 @@ class Cluster:
             report=report,
         )
 
+    def _repr_html_(self) -> str:
+        title = f"cluster of {self.procs:,} processors"
+        if not self.is_named:
+            return html_table(title, (), [("power", str(self.power))])
+        kinds = Counter((node.server.model, node.server.cores) for node in self.nodes)
+        most = kinds.most_common(_KINDS_SHOWN)
+        rest = len(kinds) - len(most)
+        rows = [(name, cores, count) for (name, cores), count in most]
+        note = f"and {rest:,} more kinds of nodes" if rest else ""
+        return html_table(title, ("server", "cores", "nodes"), rows, note)
+
     @property
     def is_named(self) -> bool:
         """Whether it has nodes with names, speeds and power curves of their own."""
         return bool(self.nodes)
+
+    @property
+    def power_model(self) -> str | None:
+        """What watts are assumed, in words; None where they were given or are those of nodes."""
+        assumed = not self.is_named and isinstance(self.power, AssumedPower)
+        return str(self.power) if assumed else None
 
     @cached_property
     def average_ops(self) -> float:

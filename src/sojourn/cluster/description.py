@@ -87,17 +87,15 @@ def read_toml(
     read_catalogue: Catalogue | None = None,
 ) -> Cluster:
     """Read a description in TOML; `read_catalogue` reads the file that it names as ``servers``."""
-    import tomllib
+    from ..workload._toml import load_toml
 
     try:
-        told = tomllib.loads(read_text(path))
+        told = load_toml(read_text(path))
     except ValueError as error:
         found = re.search(r"\(at line (\d+)", str(error))
         raise ClusterError(
-            path, f"is not TOML: {error}", line=int(found[1]) if found else None
+            path, f"is not TOML: {error}; correct it", line=int(found[1]) if found else None
         ) from None
-    except RecursionError:
-        raise ClusterError(path, "is not a description; check the file") from None
     for name in told:
         if name not in _TOP:
             raise ClusterError(path, f"unknown key '{name}'; {nearest(name, _TOP)}")
@@ -139,7 +137,7 @@ def _cluster(
         count, server = reader.count(), reader.server()
         if len(nodes) + count > _MOST_NODES:
             raise reader.error("count", f"more than {_MOST_NODES:,} nodes; give fewer")
-        name = reader.text("name")
+        name = reader.label("name")
         if not name:
             nodes += [server] * count
             continue

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError
 
-__all__ = ["XEON_5430", "ConstantPower", "Power", "RatePower", "ScaledPower"]
+__all__ = ["XEON_5430", "AssumedPower", "ConstantPower", "Power", "RatePower", "ScaledPower"]
 
 Floats = NDArray[np.float64]
 
@@ -53,6 +53,17 @@ class ConstantPower:
     def idle(self, rate: Floats) -> Floats:
         """Watts of an idle server."""
         return np.full_like(rate, self.idle_watts)
+
+
+@dataclass(frozen=True)
+class AssumedPower(ConstantPower):
+    """Watts that nobody gave: those of `ConstantPower`, so that a bill can be made at all.
+
+    Energies that rest on it are told apart from those of a machine whose watts are known.
+    """
+
+    def __str__(self) -> str:
+        return f"assumed {self.busy_watts:g}/{self.idle_watts:g} W per processor"
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,8 @@ _NAMES |= {
 _SIGN = re.compile(r"==|!=|<>|<=|>=|!~|=|<|>|~|\b(?:not\s+)?in\b(?=\s*[(\[])", re.IGNORECASE)
 _JOINT = re.compile(r"\b(and|or|not)\b", re.IGNORECASE)
 _QUOTED = re.compile(r'"([^"]*)"|\'([^\']*)\'')
-_BARE = re.compile(r"(?:(?!\s+(?:and|or)\b)[^()\[\],\"'<>=!~])+", re.IGNORECASE)
+# Runs of blanks are taken whole: a long one is looked at once.
+_BARE = re.compile(r"(?:[^()\[\],\"'<>=!~\s]++|\s++(?!(?:and|or)\b))+", re.IGNORECASE)
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 
 _ORDERED: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -85,6 +86,7 @@ _ORDERED: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 _SAME = {"=": "==", "<>": "!="}
 _DEEPEST = 50
+_SHOWN = 60  # characters before and after the place of an error
 
 
 def facts_of(server: Server) -> dict[str, Any]:
@@ -144,7 +146,12 @@ class _Parser:
         return test
 
     def _fail(self, problem: str, at: int) -> NoReturn:
-        shown = f"{self.text[:at]}-->{self.text[at:]}"
+        before, after = self.text[:at], self.text[at:]
+        if len(before) > _SHOWN:
+            before = f"...{before[-_SHOWN:]}"
+        if len(after) > _SHOWN:
+            after = f"{after[:_SHOWN]}..."
+        shown = f"{before}-->{after}"
         raise OptionError(f"query '{shown}', at character {at + 1}: {problem}")
 
     def _blanks(self) -> None:
@@ -225,7 +232,8 @@ class _Parser:
             self._fail("the name of a field must come here", begin)
         field = _NAMES.get(key(plain))
         if field is None:
-            self._fail(f"no field is called '{plain}'; {nearest(plain, FIELDS)}", begin)
+            close = nearest(plain[:_SHOWN], FIELDS)
+            self._fail(f"no field is called '{plain[:_SHOWN]}'; {close}", begin)
         if found is None:
             self._fail(f"'{plain}' is not compared; write for example {_example(field)}", begin)
         self.at = found.start()
@@ -259,12 +267,14 @@ class _Parser:
         if field in _DATES:
             date = _date(text)
             if date is None:
-                self._fail(f"'{text}' is no date; write YYYY, YYYY-MM or YYYY-MM-DD", begin)
+                self._fail(
+                    f"'{text[:_SHOWN]}' is no date; write YYYY, YYYY-MM or YYYY-MM-DD", begin
+                )
             return date
         try:
             return number(text)
         except ValueError:
-            self._fail(f"'{text}' is no number, but '{field}' is", begin)
+            self._fail(f"'{text[:_SHOWN]}' is no number, but '{field}' is", begin)
 
 
 def _example(field: str) -> str:

@@ -13,7 +13,8 @@
 - `outside`, `striking`: external events, and what they do; `eventful`, `named_eventful`: every
   discipline with them
 - `named`, `named_planned`: as `ordered` and `planned`, on named nodes; `decided`: what is logged
-- `drive`: picks the kernel and runs it to the end
+- `drive`: picks the kernel and runs it to the end; `pacing`: how long it runs at a time; `grid`:
+  times with decimals, in whole ticks
 
 Nothing is compiled before it is needed.
 """

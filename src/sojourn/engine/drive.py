@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RunError
+from .grid import events_in_seconds, events_in_ticks, in_ticks, state_in_seconds, ticks_in
+from .pacing import asked_to_pause
 from .profile import make_profile
 from .state import (
     ARRIVED,
@@ -17,7 +19,10 @@ from .state import (
     EASY,
     EPOCHS,
     FIRST_FIT,
+    INSTANTS,
     NONE,
+    NOW,
+    PAUSE,
     PREEMPT,
     RECORDED,
     REMAINING,
@@ -39,6 +44,12 @@ __all__ = ["Laws", "Run", "backfill_code", "load_kernel"]
 
 DONE, PAUSED, FULL, DECIDE = range(4)
 
+_FIRST_STEPS = 200_000
+"""That a kernel takes before anybody asks it to pause: short runs need no second thread."""
+
+_MOST_AT_ONCE = 8
+"""Instants at one time, per job or event: each comes, starts, ends and is struck there once."""
+
 _CODES = {
     "none": NONE,
     "first-fit": FIRST_FIT,
@@ -46,6 +57,18 @@ _CODES = {
     "preempt": PREEMPT,
     "remaining": REMAINING,
 }
+
+
+_TIMES = ("time", "workload", "segment_start", "segment_stop", "epoch_time")
+"""Rows of a recording that are in seconds."""
+
+
+def _is_plain(rules: Rules, rate: float) -> bool:
+    """Whether a run adds and compares times, and does nothing else with them."""
+    scored = rules.dynamic_order or rules.dynamic_backfill
+    return rate == 1.0 and not (
+        rules.controlled or scored or rules.named or rules.stop_at_decisions
+    )
 
 
 def backfill_code(backfill: str, reservations: float) -> int:
@@ -125,15 +148,27 @@ class Run:
         self.initial_rate = rate
         self.nodes = nodes
         self.outside = outside
-        self.state: State = make_state(jobs, rules, orders, rate, coins)
+        self._ticks = 1
+        if _is_plain(rules, rate):
+            self._ticks = ticks_in(jobs, outside)
+        # What the kernel sees of the jobs: their times may be in ticks.
+        self._seen = jobs
+        if self._ticks > 1:
+            self._seen = in_ticks(jobs, self._ticks)
+            self.outside = None if outside is None else events_in_ticks(outside, self._ticks)
+        self.state: State = make_state(self._seen, rules, orders, rate, coins)
         if outside is not None:
             room = len(self.state.profile.at) + 2 * len(outside.what) + 2
             self.state = self.state._replace(profile=make_profile(room, rules.servers))
         self.recording: Recording = make_recording(len(jobs.submit), rules)
         self._kernel = load_kernel(rules, outside is not None)
+        self._moved = (-np.inf, 0)
 
-    def advance(self, instants: int = 2**62) -> int:
-        """Run on for at most so many instants; rows are enlarged as needed."""
+    def advance(self, budget: int = 2**62) -> int:
+        """Run on for so many steps; rows are enlarged as needed.
+
+        A step is an instant, or a waiting job that a pass may have looked at there.
+        """
         laws = self.laws
         scores = (laws.order, laws.order_theta, laws.backfill, laws.backfill_theta)
         controls = (laws.control, laws.wake, laws.control_theta)
@@ -142,20 +177,47 @@ class Run:
         while True:
             nodes = (self.nodes,) if named else ()
             outside = () if self.outside is None else (self.outside,)
-            things = (self.state, *nodes, *outside, self.recording, self.jobs, self.rules)
-            status = int(self._kernel(*things, *scores, *controls, *placement, instants))
+            things = (self.state, *nodes, *outside, self.recording, self._seen, self.rules)
+            status = int(self._kernel(*things, *scores, *controls, *placement, budget))
+            if status == DONE:
+                self._back_to_seconds()
             if status != FULL:
                 return status
             self._enlarge()
 
+    def _back_to_seconds(self) -> None:
+        if self._ticks == 1:
+            return
+        state_in_seconds(self.state, self._ticks)
+        for name in _TIMES:
+            self.rows(name)[:] /= self._ticks
+        if self.outside is not None:
+            self.outside = events_in_seconds(self.outside, self._ticks)
+        self._ticks = 1
+
     def to_the_end(self, progress: Callable[[int, int], None] | None = None) -> None:
-        """Run to the end, reporting (jobs arrived, jobs) from time to time."""
+        """Run to the end, reporting (jobs arrived, jobs) from time to time.
+
+        The kernel comes back several times a second, so that an interrupt is heard.
+        """
         total = len(self.jobs.submit)
-        step = 2**62 if progress is None else max(50_000, total // 50)
-        while self.advance(step) == PAUSED:
-            if progress is not None:
-                progress(int(self.state.count[ARRIVED]), total)
+        first = _FIRST_STEPS // (1 if self.nodes is None else self.nodes.i.shape[1])
+        if self.advance(max(first, 1)) == PAUSED:
+            with asked_to_pause(self.state.count, PAUSE):
+                while self.advance() == PAUSED:
+                    self._must_move()
+                    if progress is not None:
+                        progress(int(self.state.count[ARRIVED]), total)
         self.check()
+
+    def _must_move(self) -> None:
+        """Raise if time stands still for more instants than jobs and events can bring about."""
+        now, instants = float(self.state.clock[NOW]), int(self.state.count[INSTANTS])
+        if now != self._moved[0]:
+            self._moved = (now, instants)
+        events = 0 if self.outside is None else len(self.outside.time)
+        if instants - self._moved[1] > _MOST_AT_ONCE * (len(self.jobs.submit) + events + 1000):
+            raise RunError(f"the run stands still at {now:g} s; please report this as a bug")
 
     def check(self) -> None:
         """Every accepted job has ended once, and nothing is left.

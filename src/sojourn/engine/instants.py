@@ -32,6 +32,7 @@ from .state import (
     LOAD,
     NEW,
     NOW,
+    PAUSE,
     POTENTIAL,
     PREEMPT,
     QUEUE,
@@ -83,7 +84,7 @@ DONE, PAUSED, FULL, DECIDE, READY = range(5)
 _RULES = Rules(1, 0, 1, *(False,) * 13)
 _STATE = make_state(empty_jobs(), _RULES, Orders(np.empty(0), None), 1.0, np.empty(0))
 _THETA = types.float64[::1]
-# state, recording, jobs, rules, order, backfill order, control, its wake-up, budget of instants
+# state, recording, jobs, rules, order, backfill order, control, its wake-up, budget of steps
 KERNEL = types.int64(
     numba.typeof(_STATE),
     numba.typeof(make_recording(0, _RULES)),
@@ -251,7 +252,8 @@ def next_instant(state, recording, jobs, rules, control, theta, budget):
     """Go to the next instant and drain it: READY for a pass, or why not."""
     clock = state.clock
     count = state.count
-    if budget <= 0:
+    if budget <= 0 or count[PAUSE] == 1:
+        count[PAUSE] = 0
         return PAUSED
     ends = np.inf
     if count[RUNNING] > 0:

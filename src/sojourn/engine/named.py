@@ -134,7 +134,7 @@ def run_named(
     state, nodes, recording, jobs, rules, order, order_theta, backfill, backfill_theta,
     control, wake, control_theta, score, score_theta, budget,
 ):  # fmt: skip
-    """Run until done, `budget` instants on, or rows full; the status."""
+    """Run until done, the budget of instants is spent, or rows are full; the status."""
     open_nodes(nodes)
     while True:
         if nodes.number[ROWS] + rules.servers >= nodes.given.shape[1]:

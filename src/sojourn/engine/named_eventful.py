@@ -288,7 +288,10 @@ def run_named_eventful(
     state, nodes, outside, recording, jobs, rules, order, order_theta, backfill, backfill_theta,
     control, wake, control_theta, score, score_theta, budget,
 ):  # fmt: skip
-    """Run until done, `budget` instants on, or rows full; the status."""
+    """Run until done, the budget is spent, or rows are full; the status.
+
+    An instant costs 1, and 1 for each job that waits: a pass may look at all of them.
+    """
     open_nodes(nodes)
     while True:
         if _is_cramped(state, nodes, outside, jobs, rules):
@@ -296,7 +299,7 @@ def run_named_eventful(
         status = next_outside(state, outside, recording, jobs, rules, budget)
         if status != READY:
             return status
-        budget -= 1
+        budget -= 1 + state.count[WAITING]
         _drain(state, nodes, outside, recording, jobs, rules, control, control_theta)
         _eventful_pass(
             state, nodes, outside, jobs, rules, order, order_theta, backfill, backfill_theta, score,

@@ -307,7 +307,10 @@ def run_named_planned(
     state, nodes, recording, jobs, rules, order, order_theta, backfill, backfill_theta,
     control, wake, control_theta, score, score_theta, budget,
 ):  # fmt: skip
-    """Run until done, `budget` instants on, or rows full; the status."""
+    """Run until done, the budget is spent, or rows are full; the status.
+
+    An instant costs 1, and 1 for each job that waits: a pass may look at all of them.
+    """
     open_nodes(nodes)
     while True:
         if _is_cramped(state, nodes, jobs, rules):
@@ -315,7 +318,7 @@ def run_named_planned(
         status = next_instant(state, recording, jobs, rules, control, control_theta, budget)
         if status != READY:
             return status
-        budget -= 1
+        budget -= 1 + state.count[WAITING]
         _listed_pass(
             state, nodes, jobs, rules, order, order_theta, backfill, backfill_theta, score,
             score_theta,

@@ -119,7 +119,7 @@ def run_ordered(
     state, recording, jobs, rules, order, order_theta, backfill, backfill_theta,
     control, wake, control_theta, budget,
 ):  # fmt: skip
-    """Run until done, `budget` instants on, or rows full; the status."""
+    """Run until done, the budget of instants is spent, or rows are full; the status."""
     while True:
         status = next_instant(state, recording, jobs, rules, control, control_theta, budget)
         if status != READY:

@@ -35,7 +35,7 @@ UNDECIDED, COMPLETED, KILLED, CANCELLED = range(4)
 LOST_START, LOST_STOP, LOST_WORK, LOST_SLOWNESS = range(4)
 LOST_JOB, LOST_HELD, LOST_ROW, LOST_ROWS = range(4)
 # Outside.number
-NEXT, GONE, STOPPED, LOSSES, REQUEUE, IN_ORDER = range(6)
+NEXT, GONE, STOPPED, LOSSES, REQUEUE, IN_ORDER, STALE, SEEN = range(8)
 
 
 class Outside(NamedTuple):
@@ -74,7 +74,7 @@ def make_outside(
     requeue : whether a job whose node fails waits again; else it is killed.
     in_order : whether nobody may pass a job that cannot start.
     """
-    number = np.zeros(6, dtype=np.int64)
+    number = np.zeros(8, dtype=np.int64)
     number[REQUEUE], number[IN_ORDER] = requeue, in_order
     return Outside(
         time=time,

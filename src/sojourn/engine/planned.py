@@ -19,6 +19,7 @@ from .promises import (
     make_promises,
     next_due,
     plan_profile,
+    renew_profile,
 )
 from .state import (
     ARRIVED,
@@ -54,7 +55,8 @@ def _promise_and_take(state, jobs, rules, order, theta, new):
     for step in range(2):
         list_concerned(state, jobs, rules, step, everybody, new, order, theta)
         if step == 0:
-            make_promises(state, jobs, rebuild)
+            renew_profile(state, rebuild)
+            make_promises(state, jobs, rebuild, rules.servers)
 
 
 @inlined
@@ -159,12 +161,15 @@ def run_planned(
     state, recording, jobs, rules, order, order_theta, backfill, backfill_theta,
     control, wake, control_theta, budget,
 ):  # fmt: skip
-    """Run until done, `budget` instants on, or rows full; the status."""
+    """Run until done, the budget is spent, or rows are full; the status.
+
+    An instant costs 1, and 1 for each job that waits: a pass may look at all of them.
+    """
     while True:
         status = next_instant(state, recording, jobs, rules, control, control_theta, budget)
         if status != READY:
             return status
-        budget -= 1
+        budget -= 1 + state.count[WAITING]
         _planned_pass(
             state,
             jobs,

@@ -119,11 +119,14 @@ def run_preemptive(
     state, recording, jobs, rules, order, order_theta, backfill, backfill_theta,
     control, wake, control_theta, budget,
 ):  # fmt: skip
-    """Run until done, `budget` instants on, or rows full; the status."""
+    """Run until done, the budget is spent, or rows are full; the status.
+
+    An instant costs 1, and 1 for each job that waits: a pass may look at all of them.
+    """
     while True:
         status = next_instant(state, recording, jobs, rules, control, control_theta, budget)
         if status != READY:
             return status
-        budget -= 1
+        budget -= 1 + state.count[WAITING]
         _preemptive_pass(state, recording, jobs, rules)
         settle(state, recording, rules, wake, control_theta)

@@ -35,6 +35,7 @@ __all__ = [
     "make_promises",
     "next_due",
     "plan_profile",
+    "renew_profile",
     "sweep",
 ]
 
@@ -113,26 +114,35 @@ def _promise(state, jobs, j, held):
 
 
 @inlined
-def make_promises(state, jobs, rebuild):
-    """Bring the promises up to date: `sorted` holds whom it may concern, in order.
-
-    After an overrun all are made anew. After an early end they are moved up, one by one, in
-    order; then the arrivals of this instant get theirs.
-    """
-    count = state.count
+def renew_profile(state, rebuild):
+    """Bring the profile to the present: of the running jobs alone, if all is to be made anew."""
     if rebuild:
         plan_profile(state)
-        count[DUES] = 0
+        state.count[DUES] = 0
     else:
         profile_advance(state.profile, state.clock[WORK])
         for k in range(state.profile.tried.shape[0]):
             state.profile.tried[k, 2] = -np.inf
+
+
+@inlined
+def make_promises(state, jobs, rebuild, servers):
+    """Bring the promises up to date: `sorted` holds whom it may concern, in order.
+
+    After an overrun all are made anew. After an early end they are moved up, one by one, in
+    order; then the arrivals of this instant get theirs. A job that is wider than the `servers`
+    that are there gets none.
+    """
+    count = state.count
     for arrivals in range(2):
         for i in range(count[SORTED]):
             j = state.sorted[i]
             held = np.inf if rebuild else state.promise[j]
             if (rebuild or held < np.inf) == (arrivals == 0):
-                _promise(state, jobs, j, held)
+                if jobs.procs[j] <= servers:
+                    _promise(state, jobs, j, held)
+                else:
+                    state.promise[j] = np.inf
 
 
 @inlined
@@ -162,9 +172,12 @@ def list_concerned(state, jobs, rules, step, everybody, new, order, theta):
         source, first, size = state.waiting, count[FIRST], count[WAITING]
         if not everybody:
             # Only the arrivals of this instant are without a promise.
-            source, first, size = state.chosen, 0, new
-            for i in range(new):
-                state.chosen[i] = count[ARRIVED] - new + i
+            source, first, size = state.chosen, 0, 0
+            for j in range(count[ARRIVED] - new, count[ARRIVED]):
+                # One that was cancelled before it came gets none.
+                if state.promise[j] == np.inf:
+                    state.chosen[size] = j
+                    size += 1
     else:
         take_due(state)
         source, first, size = state.chosen, 0, count[SORTED]

@@ -26,6 +26,9 @@ __all__ = [
 
 BLOCK = 32
 NEVER = np.int64(2**62)
+# Classes of wider jobs follow from those of narrower ones, so that memory does not grow with the
+# machine.
+_WIDEST = 2**16
 
 
 class QueueIndex(NamedTuple):
@@ -40,11 +43,23 @@ class QueueIndex(NamedTuple):
 
 
 def _width_classes(procs_total: int) -> np.ndarray:
-    """Class of each width 0..procs_total: single up to 8, then four to an octave."""
-    widths = np.arange(procs_total + 1)
+    """Class of each width from 0 on: single up to 8, then four to an octave."""
+    widths = np.arange(min(procs_total, _WIDEST) + 1)
     octave = np.floor(np.log2(np.maximum(widths - 1, 8))).astype(np.int64)
     quarter = np.ceil((widths - 2.0**octave) / 2.0 ** (octave - 2)).astype(np.int64) - 1
     return np.where(widths <= 8, np.maximum(widths - 1, 0), 8 + 4 * (octave - 3) + quarter)
+
+
+def _class_of(width_class, width):
+    """Class of a width: each halving takes it down by the four classes of an octave."""
+    octaves = 0
+    while width >= width_class.shape[0]:
+        width = ((width - 1) >> 1) + 1
+        octaves += 1
+    return width_class[width] + 4 * octaves
+
+
+class_of = inlined(_class_of)
 
 
 def make_queue_index(order: np.ndarray, procs_total: int) -> QueueIndex:
@@ -61,7 +76,7 @@ def make_queue_index(order: np.ndarray, procs_total: int) -> QueueIndex:
         by_rank=np.ascontiguousarray(order, dtype=np.int64),
         word=np.zeros(blocks, dtype=np.int64),
         width=np.full(2 * blocks, NEVER, dtype=np.int64),
-        shortest=np.full((2 * blocks, width_class[-1] + 1), np.inf),
+        shortest=np.full((2 * blocks, _class_of(width_class, procs_total) + 1), np.inf),
         width_class=width_class,
     )
 
@@ -72,7 +87,7 @@ def queue_insert(q, job, procs, plan):
     r = q.rank[job]
     block = r >> 5
     q.word[block] |= np.int64(1) << (r & 31)
-    first = q.width_class[procs]
+    first = class_of(q.width_class, procs)
     classes = q.shortest.shape[1]
     node = block + q.word.shape[0]
     while node >= 1:
@@ -112,7 +127,7 @@ def _tighten(q, block, procs, plan):
         word ^= low
         j = q.by_rank[(block << 5) + BIT[low % 37]]
         q.width[node] = min(q.width[node], procs[j])
-        k = q.width_class[procs[j]]
+        k = class_of(q.width_class, procs[j])
         q.shortest[node, k] = min(q.shortest[node, k], plan[j])
     for k in range(1, classes):
         q.shortest[node, k] = min(q.shortest[node, k], q.shortest[node, k - 1])
@@ -144,7 +159,7 @@ def queue_find(q, jobs, at, free, extra, until):
     procs = jobs.procs
     plan = jobs.plan
     blocks = q.word.shape[0]
-    k_free = q.width_class[free]
+    k_free = class_of(q.width_class, free)
     block = at >> 5
     if block >= blocks:
         return -1

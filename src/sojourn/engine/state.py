@@ -15,10 +15,11 @@ __all__ = ["Orders", "Recording", "Rules", "State", "make_recording", "make_stat
 # state.clock
 NOW, WORK, ANCHOR_TIME, ANCHOR_WORK, RATE, LOAD = range(6)
 SWITCH_AT, SWITCH_LEVEL, DUE, DUE_WORK, SHADOW, UNTIL = range(6, 12)
+PASSED, PASSED_RATE = range(12, 14)
 # state.count
 ARRIVED, FREE, RUNNING, WAITING, EVENTS, DEPARTED, NEW, EXTRA = range(8)
 SHADOW_KNOWN, EARLY, WAS_OVERDUE, RECORDED, SEGMENTS, EPOCHS, PENDING, DUES = range(8, 16)
-INSTANTS, HEAD, CURSOR, CHOSEN, SORTED, FIRST = range(16, 22)
+INSTANTS, HEAD, CURSOR, CHOSEN, SORTED, FIRST, PAUSE = range(16, 23)
 # state.total: time integrals of potential load, effective load, waste (eq. 10), workload,
 # the workload's left sum, queue and customers in service
 POTENTIAL, EFFECTIVE, WASTE, WORKLOAD, WORKLOAD_LEFT, QUEUE, IN_SERVICE = range(7)
@@ -160,10 +161,11 @@ def make_state(
     indexed, planned = is_indexed(rules), is_planned(rules)
     preemptive = rules.backfill >= PREEMPT
     promised = rules.backfill == CONSERVATIVE
-    clock = np.zeros(12)
+    clock = np.zeros(14)
     clock[RATE] = rate
+    clock[PASSED] = -np.inf
     clock[SWITCH_AT] = clock[DUE] = clock[DUE_WORK] = np.inf
-    count = np.zeros(22, dtype=np.int64)
+    count = np.zeros(23, dtype=np.int64)
     count[FREE] = rules.servers
     key = np.zeros(0) if indexed else np.zeros(n)
     if not indexed and orders.order is not None:

@@ -44,11 +44,14 @@ from .state import (
     ANCHOR_WORK,
     ARRIVED,
     DEPARTED,
+    DUE,
+    EARLY,
     EPOCHS,
     FREE,
     INSTANTS,
     LOAD,
     NOW,
+    PAUSE,
     RATE,
     RECORDED,
     RUNNING,
@@ -107,7 +110,8 @@ def next_outside(state, outside, recording, jobs, rules, budget):
     """Go to the next instant: READY to be drained, or why not."""
     clock = state.clock
     count = state.count
-    if budget <= 0:
+    if budget <= 0 or count[PAUSE] == 1:
+        count[PAUSE] = 0
         return PAUSED
     arriving = count[ARRIVED] < jobs.submit.shape[0]
     if not arriving and present(count) == 0:
@@ -117,7 +121,7 @@ def next_outside(state, outside, recording, jobs, rules, budget):
         ends = clock[NOW]
         if first_end(state, rules) > clock[WORK]:
             ends = time_of(clock, first_end(state, rules))
-    at = min(ends, clock[SWITCH_AT])
+    at = min(ends, clock[SWITCH_AT], clock[DUE])
     if arriving:
         at = min(at, jobs.submit[count[ARRIVED]])
     if outside.number[NEXT] < outside.time.shape[0]:
@@ -130,6 +134,7 @@ def next_outside(state, outside, recording, jobs, rules, budget):
     advance(state, rules, rules.servers - outside.number[GONE], at, ends)
     count[INSTANTS] += 1
     count[DEPARTED] = 0
+    count[EARLY] = 0
     return READY
 
 

@@ -19,6 +19,8 @@ from ..cluster import Cluster
 from ..engine.outside import LOOK, STRIKE, WITHDRAW, Outside, make_outside
 from ..errors import OptionError
 from ..workload import EventStream, ExternalEvents, Jobs, read_events, read_external
+from ..workload._sniff import TOLD as ACCOUNTING
+from ..workload._sniff import format_of
 from ..workload.external import is_external
 from .absence import Absence, absence_of
 from .rows import Gathered, gather_rows
@@ -129,18 +131,22 @@ def take_events(given: ExternalEvents | EventStream, jobs: Jobs, cluster: Cluste
     )
 
 
-def load_events(given: Any) -> ExternalEvents | EventStream:
+def load_events(given: Any, **clock: str | None) -> ExternalEvents | EventStream:
     """Return events from a file, from rows, or as they are.
 
     Parameters
     ----------
     given : `ExternalEvents`, an `EventStream`, the file of either, or rows as `ExternalEvents.of`
         takes them.
+    clock : ``timezone`` and ``wait_from`` of a log of accounting, as its reader takes them.
     """
     if isinstance(given, ExternalEvents | EventStream):
         return given
     if isinstance(given, str | os.PathLike):
-        return read_external(given) if is_external(given) else read_events(given)
+        if is_external(given):
+            return read_external(given)
+        told = {name: value for name, value in clock.items() if value is not None}
+        return read_events(given, **told if format_of(given) in ACCOUNTING else {})
     if isinstance(given, Iterable):
         rows = list(given)
         if all(isinstance(row, Mapping) for row in rows):

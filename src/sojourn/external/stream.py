@@ -102,15 +102,13 @@ def _rows_of(stream: EventStream, jobs: Jobs) -> tuple[Integers, float]:
         apart = submitted - jobs.submit
         if np.all(np.abs(apart - apart[0]) < _SAME):
             return np.arange(count), float(apart[0])
-    places: dict[int, list[int]] = {}
-    for place, job in enumerate(jobs.job.tolist()):
+    places: dict[str, list[int]] = {}
+    for place, job in enumerate(jobs.label.tolist()):
         places.setdefault(job, []).append(place)
     row = np.full(count, -1)
     shift: float | None = None
     for label, name in enumerate(stream.labels.tolist()):
-        if not str(name).isdecimal():
-            continue
-        for place in places.get(int(name), []):
+        for place in places.get(str(name), []):
             apart_here = float(submitted[label] - jobs.submit[place])
             if np.isnan(apart_here):
                 row[label] = place

@@ -7,17 +7,22 @@
 
 from __future__ import annotations
 
-from .folder import as_json, check_folder, staged, write_rows
+from .folder import as_json, check_file, check_folder, staged, write_rows
 from .provenance import Digest, provenance
-from .run import FORMATS, Write, write_run
+from .run import FORMATS, Write, check_run, stage_run, write_run
+from .tables import as_cell
 
 __all__ = [
     "FORMATS",
     "Digest",
     "Write",
+    "as_cell",
     "as_json",
+    "check_file",
     "check_folder",
+    "check_run",
     "provenance",
+    "stage_run",
     "staged",
     "write_rows",
     "write_run",

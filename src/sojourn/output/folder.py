@@ -1,6 +1,6 @@
 """Files that get their names together, or not at all.
 
-Everything is written to temporary names first and put in place together, so that a folder never
+Everything is written to a hidden folder first and put in place together, so that a folder never
 holds half of what belongs together.
 """
 
@@ -11,13 +11,16 @@ import errno
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .._ledger import check_outputs
 from ..errors import OptionError, RunError
+from ..workload._staging import Stage, staging
+from .tables import as_cell
 
-__all__ = ["as_json", "check_folder", "staged", "write_rows"]
+__all__ = ["as_json", "check_file", "check_folder", "staged", "write_rows"]
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -54,39 +57,39 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
         raise OptionError(f"{folder}: {path} cannot be written to; name another folder")
 
 
-@contextlib.contextmanager
-def staged(folder: str | os.PathLike[str]) -> Iterator[Callable[[str], Path]]:
-    """Yield a function from a file's name to a temporary path of the same suffix.
+def check_file(path: str | os.PathLike[str]) -> None:
+    """Raise OptionError if a file could not be written, or is one that the command reads."""
+    target = Path(path)
+    if target.is_dir():
+        raise OptionError(f"{path}: is a folder; name a file")
+    check_folder(target.parent)
+    check_outputs([target])
 
-    At the end all files get their names; on any error none does, and folders made for them go.
+
+@contextlib.contextmanager
+def staged(folder: str | os.PathLike[str]) -> Iterator[Stage]:
+    """Yield a function from a file's name to a path of the same name where it is to be written.
+
+    At the end all files get their places, the last one last; on any error none does, and folders
+    made for them go.
     """
     target = Path(folder)
     check_folder(target)
-    waiting: dict[str, Path] = {}
     made: list[Path] = []
-
-    def place(name: str) -> Path:
-        stem, dot, suffix = name.rpartition(".")
-        waiting[name] = target / f".{stem}.{os.getpid()}.tmp{dot}{suffix}"
-        return waiting[name]
-
     done = False
     try:
         for part in [*reversed(target.parents), target]:
             if not part.exists():
-                part.mkdir(exist_ok=True)
                 made.append(part)
-        yield place
-        for name, temporary in waiting.items():
-            os.replace(temporary, target / name)
+                part.mkdir(exist_ok=True)
+        with staging(target) as stage:
+            yield stage
         done = True
     except OSError as error:
         reason = error.strerror or error
         kind = RunError if error.errno in _FULL else OptionError
         raise kind(f"{folder}: cannot be written ({reason}); check the folder") from None
     finally:
-        for temporary in waiting.values():
-            temporary.unlink(missing_ok=True)
         if not done:
             for part in reversed(made):
                 with contextlib.suppress(OSError):
@@ -101,4 +104,8 @@ def write_rows(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) 
     with staged(target.parent) as place, open(place(target.name), "w", newline="") as file:
         table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         table.writeheader()
-        table.writerows(rows)
+        table.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    return as_cell(value) if isinstance(value, str) else value

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..__about__ import __version__
+from .._ledger import note_input
 
 __all__ = ["Digest", "provenance"]
 
@@ -24,6 +25,7 @@ class Digest:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        note_input(path)
         self._path = path
         self._digest: str | None = None
         self._thread = threading.Thread(target=self._compute, daemon=True)

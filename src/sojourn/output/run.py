@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..__about__ import __version__
+from .._ledger import check_outputs
 from ..errors import OptionError
-from .folder import as_json, staged
+from ..workload._staging import Stage
+from .folder import as_json, check_folder, staged
 from .provenance import provenance
-from .tables import write_table
+from .tables import as_cell, write_table
 
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["FORMATS", "Write", "write_run"]
+__all__ = ["FORMATS", "Write", "check_run", "stage_run", "write_run"]
 
 FORMATS = ("parquet", "csv", "swf")
 """What the job table can be written as."""
@@ -65,50 +67,110 @@ def write_run(
     dict
         What was written as ``summary.json``.
     """
+    with staged(folder) as stage:
+        return stage_run(
+            result,
+            stage,
+            format=format,
+            trajectory=trajectory,
+            extras=extras,
+            origin=origin,
+        )
+
+
+def stage_run(
+    result: Result,
+    stage: Stage,
+    name: str = "",
+    *,
+    format: str = "parquet",
+    trajectory: bool = True,
+    extras: Mapping[str, Write] | None = None,
+    origin: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Write a run as `write_run` does, to get its place together with other files.
+
+    Parameters
+    ----------
+    stage : of `staged`.
+    name : of the run's folder within that of the stage; empty: that folder itself.
+    """
     if format not in FORMATS:
         raise OptionError(f"format '{format}' is unknown; choose {', '.join(FORMATS)}")
-    former = _files_of_former_run(Path(folder))
+    within = f"{name}/" if name else ""
     tables = _tables(result, format, trajectory)
     later = {**_texts(result), **(extras or {})}
+    files = [*tables, *later, _SUMMARY]
     if result.cluster.is_named:
         # All of them need the energy bill: made once, before they go different ways.
         result.power_steps  # noqa: B018
-    with staged(folder) as place:
-        files = [*tables, *later]
-        # Compression lets go of the interpreter lock: two tables and the summary at a time.
-        with ThreadPoolExecutor(2) as pool:
-            tasks = [pool.submit(write, place(name)) for name, write in tables.items()]
-            told = dict(result.summary)
-            told["provenance"] = {**(origin or provenance("", {})), "files": [*files, _SUMMARY]}
-            for task in tasks:
-                task.result()
-        for name, write in later.items():
-            write(place(name))
-        place(_SUMMARY).write_text(as_json(told) + "\n", encoding="utf-8")
-    for name in former - set(files) - {_SUMMARY}:
-        (Path(folder) / name).unlink(missing_ok=True)
-    return told
+    # Compression lets go of the interpreter lock: two tables and the summary at a time.
+    with ThreadPoolExecutor(2) as pool:
+        tasks = [pool.submit(write, stage(within + file)) for file, write in tables.items()]
+        summary = dict(result.summary)
+        summary["provenance"] = {**(origin or provenance("", {})), "files": files}
+        for task in tasks:
+            task.result()
+    for file, write in later.items():
+        write(stage(within + file))
+    for file in _files_of_former_run(stage.folder / name) - set(files):
+        stage.remove(within + file)
+    # Last: it gets its place when all that it speaks of is there.
+    stage(within + _SUMMARY).write_text(as_json(summary) + "\n", encoding="utf-8")
+    return summary
+
+
+def check_run(
+    folder: str | os.PathLike[str],
+    *,
+    format: str,
+    trajectory: bool,
+    named: bool,
+) -> None:
+    """Raise OptionError, before the work is done, if a run would replace what the command reads.
+
+    Parameters
+    ----------
+    folder, format, trajectory : as for `write_run`.
+    named : whether it is a run on named nodes.
+    """
+    files = {_SUMMARY, *_table_names(format, trajectory, named)}
+    files |= {_NODES} if named else set()
+    check_folder(folder)
+    check_outputs(Path(folder) / file for file in files | _files_of_former_run(Path(folder)))
+
+
+def _table_names(format: str, trajectory: bool, named: bool) -> list[str]:
+    suffix = "csv" if format == "csv" else "parquet"
+    names = [f"jobs.{format}"]
+    names += [f"schedule.{suffix}"] if named else []
+    return names + ([f"trajectory.{suffix}"] if trajectory else [])
 
 
 def _tables(result: Result, format: str, trajectory: bool) -> dict[str, Write]:
     """The large tables of a run by name, and what writes each."""
-    suffix = "csv" if format == "csv" else "parquet"
-    tables: dict[str, Write] = {f"jobs.{format}": lambda path: _write_jobs(result, path, format)}
-    if result.cluster.is_named:
-        tables[f"schedule.{suffix}"] = lambda path: _write_schedule(result, path)
-    if trajectory:
-        tables[f"trajectory.{suffix}"] = lambda path: _write_trajectory(result, path)
-    return tables
+    writers: dict[str, Write] = {
+        "jobs": lambda path: _write_jobs(result, path, format),
+        "schedule": lambda path: _write_schedule(result, path),
+        "trajectory": lambda path: _write_trajectory(result, path),
+    }
+    names = _table_names(format, trajectory, result.cluster.is_named)
+    return {name: writers[name.partition(".")[0]] for name in names}
 
 
 def _texts(result: Result) -> dict[str, Write]:
     """The texts of a run on named nodes by name, and what writes each."""
     texts: dict[str, Write] = {}
     if result.cluster.is_named:
-        texts[_NODES] = lambda path: result.nodes.to_csv(path, index=False, lineterminator="\n")
+        texts[_NODES] = lambda path: _write_nodes(result, path)
     if result.options.decisions:
         texts[_DECISIONS] = lambda path: _write_lines(path, result.decisions.lines())
     return texts
+
+
+def _write_nodes(result: Result, path: Path) -> None:
+    texts = {name: result.nodes[name].map(as_cell) for name in ("node", "model")}
+    result.nodes.assign(**texts).to_csv(path, index=False, lineterminator="\n")
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
@@ -132,9 +194,7 @@ def _write_jobs(result: Result, path: Path, format: str) -> None:
         jobs, note = result.as_log(), f"waits simulated by sojourn {__version__}: {result.policy}"
         write_swf(jobs, path, header=[*jobs.header, f"; Note: {note}"])
         return
-    from ..result import CATEGORIES
-
-    write_table(path, len(result), result.job_columns, CATEGORIES)
+    write_table(path, len(result), result.job_columns, result.categories)
 
 
 def _write_trajectory(result: Result, path: Path) -> None:

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Columns", "Words", "write_table"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Columns", "Words", "as_cell", "write_table"]
 
 Columns = Callable[[int, int], Mapping[str, Any]]
 # Words that the numbers of a column stand for, by column.
 Words = Mapping[str, Sequence[str]]
 
 _ROWS = 1 << 17
+_FORMULA = re.compile(r"[=+\-@\t\r](?!(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$)")
 _SIGNS = set('",\r\n')
+
+
+def as_cell(text: str) -> str:
+    """Return a text as a cell of a table in CSV: one that begins as a formula gets a ``'``.
+
+    Spreadsheets carry formulas out when a table is opened, and names may be chosen by others.
+    Numbers stay what they are.
+
+    >>> as_cell("=1+1"), as_cell("-1.5e3"), as_cell("anna")
+    ("'=1+1", '-1.5e3', 'anna')
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def write_table(path: Path, rows: int, columns: Columns, words: Words) -> None:
@@ -24,7 +41,7 @@ def write_table(path: Path, rows: int, columns: Columns, words: Words) -> None:
     path : where to.
     rows : how many there are.
     columns : returns the columns of the rows from the first number to the second.
-    words : what the numbers of some columns stand for.
+    words : what the numbers of some columns stand for; a negative number is an empty field.
     """
     write = _write_csv if path.suffix == ".csv" else _write_parquet
     write(path, rows, columns, words)
@@ -34,15 +51,24 @@ def _batches(rows: int, columns: Columns, words: Words, *, gaps: bool) -> Iterat
     """Yield a table as Arrow batches; `gaps` leaves nan out, as empty fields."""
     import pyarrow as pa
 
+    known = {name: pa.array(spelt, pa.string()) for name, spelt in words.items()}
     for first in range(0, max(rows, 1), _ROWS):
         piece = columns(first, first + _ROWS)
         arrays = [
-            pa.DictionaryArray.from_arrays(pa.array(values), list(words[name]))
+            pa.DictionaryArray.from_arrays(_places(values), known[name])
             if name in words
             else pa.array(values, from_pandas=gaps)
             for name, values in piece.items()
         ]
         yield pa.record_batch(arrays, names=list(piece))
+
+
+def _places(values: NDArray[np.integer[Any]]) -> Any:
+    """Return places in a list of words as Arrow has them: without the -1 of what is not known."""
+    import pyarrow as pa
+
+    unknown = values < 0
+    return pa.array(values, mask=unknown if unknown.any() else None)
 
 
 def _write_parquet(path: Path, rows: int, columns: Columns, words: Words) -> None:
@@ -52,25 +78,35 @@ def _write_parquet(path: Path, rows: int, columns: Columns, words: Words) -> Non
     batches = _batches(rows, columns, words, gaps=False)
     first = next(batches)
     reals = [field.name for field in first.schema if pa.types.is_floating(field.type)]
-    with pq.ParquetWriter(
-        path,
-        first.schema,
-        compression="lz4",
-        use_dictionary=[field.name for field in first.schema if pa.types.is_dictionary(field.type)]
-        or False,
-        use_byte_stream_split=reals,
-    ) as writer:
+    spelt = [field.name for field in first.schema if pa.types.is_dictionary(field.type)]
+    numbers = [name for name in first.schema.names if name not in spelt]
+    # Arrow opens no file whose name is not text in UTF-8.
+    with (
+        open(path, "wb") as file,
+        pq.ParquetWriter(
+            file,
+            first.schema,
+            compression="lz4",
+            use_dictionary=spelt or False,
+            # Nobody looks for the least of names, and it takes longer than writing them.
+            write_statistics=numbers or False,
+            use_byte_stream_split=reals,
+        ) as writer,
+    ):
         writer.write_batch(first)
         for batch in batches:
             writer.write_batch(batch)
 
 
 def _write_csv(path: Path, rows: int, columns: Columns, words: Words) -> None:
+    import pyarrow as pa
     import pyarrow.csv as pc
 
+    words = {name: [as_cell(word) for word in every] for name, every in words.items()}
     batches = _batches(rows, columns, words, gaps=True)
     first = next(batches)
-    quoted = any(_SIGNS & set(word) for each in words.values() for word in each)
+    texts = any(pa.types.is_string(field.type) for field in first.schema)
+    quoted = texts or any(_SIGNS & set(word) for spelt in words.values() for word in spelt)
     style = "needed" if quoted else "none"
     options = pc.WriteOptions(include_header=False, quoting_style=style)
     with open(path, "wb") as file:

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..recorded import gap_in_words
 from ..report.style import number
+from ..unmodelled import in_a_line
+from ..wattage import MEASURES as RESTS_ON_WATTS
+from ..wattage import assumed_watts, states_energy
 from .points import LEVEL, RUN, Points
 from .subjects import Comparison, Run, Study
 from .words import between, confidence, listed, measure, plural, signed, told
@@ -58,10 +62,13 @@ def answer_run(run: Run, intervals: Mapping[str, Interval]) -> Answer:
     summary = run.summary
     more = []
     if "utilisation" in summary:
-        busy = f"{_valued('utilisation', summary['utilisation'], intervals)} of the machine is busy"
-        bill = summary.get("energy", {}).get("total_kwh") or 0.0
-        power = f", and the energy is {_valued('energy_kwh', bill, intervals)}" if bill else ""
-        more.append(f"{busy}{power}.")
+        share = _valued("utilisation", summary["utilisation"], intervals)
+        busy, power, watts = f"{share} of the machine would be busy", "", ""
+        bill = summary["energy"].get("total_kwh") if states_energy(summary) else None
+        if bill:
+            power = f", and the energy would be {_valued('energy_kwh', bill, intervals)}"
+            watts = f" ({assumed_watts(summary)})" if assumed_watts(summary) else ""
+        more.append(f"{busy}{power}{watts}.")
     lost = [
         f"{plural(int(summary.get(key, 0)), 'job')} {words}"
         for key, words in (("killed", "killed at the limit"), ("unaccepted", "not accepted"))
@@ -74,10 +81,44 @@ def answer_run(run: Run, intervals: Mapping[str, Interval]) -> Answer:
         str(options.get("title") or f"{summary['policy']} on {_machine(run)}"),
         str(
             options.get("question")
-            or f"How does {summary['policy']} serve {_jobs_of(run)} on {_machine(run)}?"
+            or f"How would {summary['policy']} serve {_jobs_of(run)} on {_machine(run)}?"
         ),
-        (_waits(summary["wait"], intervals), *more, _once(intervals)),
+        (
+            _waits(summary["wait"], intervals),
+            *_recorded([run]),
+            *more,
+            *_left_out([run]),
+            _once(intervals),
+        ),
     )
+
+
+def _recorded(runs: Sequence[Run]) -> list[str]:
+    """Say what jobs really waited, as the log has it, and what a large gap means."""
+    known = [run for run in runs if run.summary.get("recorded")]
+    if not known:
+        return []
+    sections = [run.summary["recorded"] for run in known]
+    wait, jobs = sections[0]["wait"], int(sections[0]["jobs"])
+    mean, median, p95 = (measure("wait_mean").text(wait[key]) for key in ("mean", "median", "p95"))
+    who = f"the {plural(jobs, 'job')} whose wait it records"
+    same = [measure("wait_mean").text(each["simulated"]["wait"]["mean"]) for each in sections]
+    names = [f"{value} under {run.name}" for value, run in zip(same, known, strict=True)]
+    would = listed(names) if len(runs) > 1 else same[0]
+    told = (
+        f"In the log {who} waited {mean} on average (median {median}, 95th percentile {p95}); "
+        f"simulated, the same jobs would wait {would}."
+    )
+    gaps = [abs(each["wait"]["mean"] - each["simulated"]["wait"]["mean"]) for each in sections]
+    nearest = int(np.argmin(gaps))
+    gap = gap_in_words(sections[nearest], known[nearest].name if len(runs) > 1 else "")
+    return [f"{told} {gap}".rstrip()]
+
+
+def _left_out(runs: Sequence[Run]) -> list[str]:
+    """Say what the log tells about jobs and the runs do not act on."""
+    found = dict.fromkeys(what for run in runs for what in run.summary.get("not_modelled", ()))
+    return [f"{in_a_line(list(found)).capitalize()}."] if found else []
 
 
 def _once(intervals: Mapping[str, Interval]) -> str:
@@ -93,7 +134,7 @@ def _waits(wait: Mapping[str, Any], intervals: Mapping[str, Interval]) -> str:
         _valued(f"wait_{name}", wait.get(name), intervals) for name in ("mean", "median", "p95")
     )
     half = f"at most {median}" if wait["median"] > 0 else "not at all"
-    return f"Jobs wait {mean} on average: half of them {half}, 95 % of them at most {p95}."
+    return f"Jobs would wait {mean} on average: half of them {half}, 95 % of them at most {p95}."
 
 
 def _valued(name: str, value: Any, intervals: Mapping[str, Interval]) -> str:
@@ -116,12 +157,14 @@ def _change(points: Points, name: str, point: int, base: int) -> tuple[str, bool
     found = points.change(name, point, base, level=points.together)
     if found is not None and not np.isfinite(found.estimate):
         found = None
-    where, level = points.names[base], f"{confidence(points.together)} interval"
+    where, level = points.names[base], f"{confidence(LEVEL)} interval"
+    # Each alone is at a higher level, so that all of them hold at this one.
+    every = ", all comparisons together" if points.together > LEVEL else ""
     if gap is not None and gap.low <= 0 <= gap.high:
         if gap.low == gap.high:
             return f"as at {where}", True
         ends = _doubt(gap, found, name)
-        return f"which cannot be told from that of {where} ({level} of {ends})", False
+        return f"which cannot be told from that of {where} ({level} of {ends}{every})", False
     if found is None:
         return "", True
     if found.estimate == 0:
@@ -133,7 +176,7 @@ def _change(points: Points, name: str, point: int, base: int) -> tuple[str, bool
         return f"{size} (how much is not known: that of {where} may be near 0)", True
     # Which of the two is less is told by the difference.
     sides = sorted(max(np.sign(found.estimate) * end, 0.0) for end in (found.low, found.high))
-    return f"{size} ({level} {' to '.join(map(_digits, sides))} %)", True
+    return f"{size} ({level} {' to '.join(map(_digits, sides))} %{every})", True
 
 
 def _doubt(gap: Interval, change: Interval | None, name: str) -> str:
@@ -244,13 +287,24 @@ def answer_comparison(comparison: Comparison, points: Points) -> Answer:
     sentences = _best_sentences(points)
     return Answer(
         f"{_several(comparison)} on {_machine(first)}",
-        f"Which of {listed(run.name for run in comparison.runs)} serves {_jobs_of(first)} best "
-        f"on {_machine(first)}?",
+        f"Which of {listed(run.name for run in comparison.runs)} would serve {_jobs_of(first)} "
+        f"best on {_machine(first)}?",
         (
             *(sentences or ["All runs are alike."]),
+            *_recorded(comparison.runs),
+            *_watts(comparison.runs, points),
+            *_left_out(comparison.runs),
             "One run each: what has no interval holds for these jobs alone.",
         ),
     )
+
+
+def _watts(runs: Sequence[Run], points: Points) -> list[str]:
+    """Say on which watts energies rest that nobody gave."""
+    words = dict.fromkeys(filter(None, (assumed_watts(run.summary) for run in runs)))
+    if not words or not any(name in points.samples for name in RESTS_ON_WATTS):
+        return []
+    return [f"Energies rest on watts that nobody gave: {listed(words)}."]
 
 
 def _several(comparison: Comparison) -> str:
@@ -269,7 +323,9 @@ def answer_study(study: Study, points: Points) -> Answer:
     question = study.facts.get("question") or study.settings.get("question") or built
     title = study.facts.get("title") or study.settings.get("title") or f"Study of {varied}"
     sentences = _best_sentences(points) if len(points) > 1 else _plain_sentences(points)
-    return Answer(str(title), str(question), (*sentences, *_extent(study, points)))
+    watts = study.assumed_watts if any(name in points.samples for name in RESTS_ON_WATTS) else ""
+    told = [f"Energies rest on watts that nobody gave: {watts}."] if watts else []
+    return Answer(str(title), str(question), (*sentences, *told, *_extent(study, points)))
 
 
 def _plain_sentences(points: Points) -> list[str]:

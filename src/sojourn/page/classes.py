@@ -1,20 +1,21 @@
-"""Who waits for how long: users and widths of a run."""
+"""Who waits for how long: users, partitions and so on, and widths of a run."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes import measure_classes
+from ..classes import measure_classes, measure_groups
 from ..workload import Jobs
 from .subjects import Run
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["by_user", "by_width", "of_user", "of_width"]
+__all__ = ["by_who", "by_width", "of_who", "of_width"]
 
 
 def _table(run: Run) -> pd.DataFrame:
@@ -28,31 +29,33 @@ def _table(run: Run) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _log(run: Run, **more: Any) -> Jobs:
-    size = run.jobs["submit"].size
-    return Jobs({"submit": run.jobs["submit"], "runtime": np.zeros(size),
-                 "procs": run.jobs["procs"], **more})  # fmt: skip
+def by_who(run: Run, column: str) -> pd.DataFrame | None:
+    """One row per user, partition and so on, those with most processor time first.
 
-
-def by_user(run: Run) -> pd.DataFrame | None:
-    """One row per user, those with most processor time first; None where users are not known.
-
-    Columns are those of `Result.by`.
+    None where the run does not know it. Columns are those of `Result.by`.
     """
-    if run.users is None:
+    who = run.who(column)
+    if who is None:
         return None
-    found = measure_classes(_table(run), _log(run, user=run.users), "user")
+    names, codes = np.unique(who, return_inverse=True)
+    found = measure_groups(_table(run), codes, names.tolist(), column)
     return found.sort_values("share", ascending=False, kind="stable")
 
 
 def by_width(run: Run) -> pd.DataFrame:
     """One row per class of widths, from narrow to wide; columns are those of `Result.by`."""
-    return measure_classes(_table(run), _log(run), "width")
+    size = run.jobs["submit"].size
+    widths = {"submit": run.jobs["submit"], "runtime": np.zeros(size), "procs": run.jobs["procs"]}
+    return measure_classes(_table(run), Jobs(widths), "width")
 
 
-def of_user(run: Run, label: Any) -> NDArray[np.bool_]:
-    """Tell which jobs are those of a user."""
-    return np.asarray(run.users == label)
+def of_who(column: str) -> Callable[[Run, Any], NDArray[np.bool_]]:
+    """Return what tells which jobs are those of a user, a partition and so on."""
+
+    def members(run: Run, label: Any) -> NDArray[np.bool_]:
+        return np.asarray(run.who(column) == label)
+
+    return members
 
 
 def of_width(run: Run, label: Any) -> NDArray[np.bool_]:

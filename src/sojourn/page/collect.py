@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
+from ..wattage import MEASURES as RESTS_ON_WATTS
+from ..wattage import states_energy
 from .points import RUN, Points, is_numeric
 from .spread import mean_of_run, mean_over_time, quantile_of_run
 from .subjects import Comparison, Run, Study
@@ -31,6 +33,7 @@ _SUMMARY: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "wait_mean": ("wait", "mean"),
         "energy_kwh": ("energy", "total_kwh"),
+        "power_peak": ("energy", "power_peak"),
         "bounded_slowdown_mean": ("bounded_slowdown", "mean"),
         "utilisation": ("utilisation",),
         "makespan": ("makespan",),
@@ -145,11 +148,17 @@ def _same_point(values: Mapping[str, Any], point: Mapping[str, Any]) -> bool:
 
 def _chosen(done: pd.DataFrame, study: Study) -> list[str]:
     """Measures worth a place on the page: those that differ between runs, the main ones first."""
-    moving = [name for name in study.measures if _moves(done[name].to_numpy(np.float64))]
+    aims = _aims(study)
+    moving = [
+        name
+        for name in study.measures
+        if (study.states_energy or name not in RESTS_ON_WATTS or name in aims)
+        and _moves(done[name].to_numpy(np.float64))
+    ]
     # A measure that never changes says nothing, unless the study is about it.
     main = [name for name in MAIN if name in moving]
     known = [name for name in moving if measure(name).known]
-    ordered = list(dict.fromkeys([*_aims(study), *main, *known, *moving]))
+    ordered = list(dict.fromkeys([*aims, *main, *known, *moving]))
     return ordered[:_MEASURES] or list(study.measures[:1])
 
 
@@ -177,7 +186,12 @@ def points_of_runs(comparison: Comparison) -> Points:
         name: np.array([_number(run.summary, path) for run in comparison.runs])
         for name, path in _SUMMARY.items()
     }
-    kept = {name: values for name, values in columns.items() if np.nansum(np.abs(values)) > 0}
+    stated = any(states_energy(run.summary) for run in comparison.runs)
+    kept = {
+        name: values
+        for name, values in columns.items()
+        if np.nansum(np.abs(values)) > 0 and (stated or _SUMMARY[name][0] != "energy")
+    }
     if not kept:
         raise OptionError(f"{comparison.folder}: no job was served; there is nothing to report")
     objectives = [name for name in MAIN if name in kept and np.ptp(kept[name]) > 0]
@@ -207,6 +221,8 @@ def intervals_of_run(run: Run) -> dict[str, Interval]:
     }
     found = {}
     for name, make in made.items():
+        if _SUMMARY[name][0] == "energy" and not states_energy(run.summary):
+            continue
         value = _number(run.summary, _SUMMARY[name])
         interval = make(value) if np.isfinite(value) and value > 0 else None
         if interval is not None:

@@ -9,19 +9,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import measures
 from ..errors import OptionError
+from ..result import WHO
+from ..workload._staging import interrupted
+from .shape import (
+    COMPARISON,
+    FRONT,
+    STUDY,
+    SUMMARY,
+    Shape,
+    check_document,
+    check_jobs,
+    check_nodes,
+    check_runs,
+    check_schedule,
+    check_trajectory,
+)
 from .subjects import Columns, Comparison, Run, Study
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 __all__ = ["read_folder", "read_run"]
 
 _SUMMARY, _STUDY, _RUNS, _COMPARE = "summary.json", "study.json", "runs", "compare.json"
 _PARTS = "part-*.parquet"
-_NEEDED = ("job", "submit", "start", "end", "wait", "procs", "bounded_slowdown")
 
 
 def read_folder(folder: str | os.PathLike[str]) -> Run | Comparison | Study:
@@ -35,16 +51,19 @@ def read_folder(folder: str | os.PathLike[str]) -> Run | Comparison | Study:
     path = Path(folder)
     if not path.is_dir():
         raise OptionError(f"{folder}: no such folder; give one that sweep, run or compare wrote")
+    _check_whole(path)
     if (path / _STUDY).is_file() or any((path / _RUNS).glob(_PARTS)):
         return _read_study(path)
     if (path / _SUMMARY).is_file():
         return read_run(path)
-    facts = _read_json(path / _COMPARE) if (path / _COMPARE).is_file() else {}
-    names = [str(name) for name in facts.get("folders", [])]
+    facts = _read_json(path / _COMPARE, COMPARISON)
+    names = list(facts.get("folders") or [])
     listed = bool(names)
     if not listed:
         names = sorted(part.parent.name for part in path.glob(f"*/{_SUMMARY}"))
     if not names:
+        if interrupted(path):
+            raise OptionError(f"{folder}: the run for this folder was interrupted; run it again")
         raise OptionError(
             f"{folder}: neither a study nor a run (no {_STUDY}, {_RUNS} or {_SUMMARY}); "
             "give a folder that sweep, run, simulate or compare wrote"
@@ -53,6 +72,15 @@ def read_folder(folder: str | os.PathLike[str]) -> Run | Comparison | Study:
     if not listed:
         _check_alike(path, runs)
     return Comparison(path, runs, facts) if len(runs) > 1 else runs[0]
+
+
+def _check_whole(folder: Path) -> None:
+    """Raise OptionError for a folder of which a killed process has replaced a part."""
+    if interrupted(folder) == "placing":
+        raise OptionError(
+            f"{folder}: was interrupted while results were put in place, and holds only a part of "
+            "them; run it again"
+        )
 
 
 def _check_alike(folder: Path, runs: Sequence[Run]) -> None:
@@ -95,32 +123,32 @@ def _same_submits(one: Run, other: Run) -> bool:
 
 def read_run(folder: Path, name: str | None = None) -> Run:
     """Read one run; its name defaults to its policy."""
-    summary = _read_json(folder / _SUMMARY)
-    for key in ("procs", "policy", "wait"):
-        if key not in summary:
-            raise OptionError(f"{folder / _SUMMARY}, field '{key}': is missing; run it again")
-    jobs = _read_jobs(folder)
-    missing = [column for column in _NEEDED if column not in jobs]
-    if missing:
-        raise OptionError(f"{folder}: the job table has no column '{missing[0]}'; run it again")
-    return Run(
-        name if name is not None else str(summary["policy"]),
-        folder,
-        summary,
-        jobs,
-        _read_table(folder, "trajectory"),
-        _read_table(folder, "schedule"),
-        _read_table(folder, "nodes"),
-    )
-
-
-def _read_jobs(folder: Path) -> Columns:
-    found = _read_table(folder, "jobs")
-    if found is not None:
-        return found
-    log = folder / "jobs.swf"
-    if not log.is_file():
+    _check_whole(folder)
+    if not (folder / _SUMMARY).is_file():
+        raise OptionError(f"{folder / _SUMMARY}: no such file; run it again")
+    summary = _read_json(folder / _SUMMARY, SUMMARY)
+    path = _table_path(folder, "jobs")
+    if path is None and (folder / "jobs.swf").is_file():
+        path = folder / "jobs.swf"
+    if path is None:
         raise OptionError(f"{folder}: no job table (jobs.parquet, .csv or .swf); run it again")
+    jobs = _read_log(path) if path.suffix == ".swf" else _read_table(path)
+    check_jobs(path, jobs, summary)
+    found = {"jobs": jobs}
+    for table in ("trajectory", "nodes", "schedule"):
+        path = _table_path(folder, table)
+        if path is not None:
+            found[table] = columns = _read_table(path)
+            if table == "trajectory":
+                check_trajectory(path, columns)
+            elif table == "nodes":
+                check_nodes(path, columns, int(summary["procs"]))
+            else:
+                check_schedule(path, columns, jobs, found.get("nodes"))
+    return Run(name if name is not None else summary["policy"], folder, summary, **found)
+
+
+def _read_log(log: Path) -> Columns:
     from ..workload import read_swf
 
     jobs = read_swf(log)
@@ -137,32 +165,46 @@ def _read_jobs(folder: Path) -> Columns:
         "slowdown": measures.slowdown(wait + service, service),
         "bounded_slowdown": measures.bounded_slowdown(wait + service, service),
         "procs": jobs.procs,
-        "user": jobs.user,
+        **{name: jobs.labels(name) for name in WHO if name in jobs.names},
     }
 
 
-def _read_table(folder: Path, stem: str) -> Columns | None:
-    """Return the columns of a table of a run; None if it is not there."""
-    for suffix in ("parquet", "csv"):
-        path = folder / f"{stem}.{suffix}"
-        if not path.is_file():
-            continue
-        import pyarrow as pa
+def _table_path(folder: Path, stem: str) -> Path | None:
+    """Return where a table of a run is; None if it is not there."""
+    paths = (folder / f"{stem}.{suffix}" for suffix in ("parquet", "csv"))
+    return next((path for path in paths if path.is_file()), None)
 
-        try:
-            if suffix == "parquet":
-                import pyarrow.parquet as pq
 
-                table = pq.read_table(path)
+def _read_table(path: Path) -> Columns:
+    """Return the columns of a table of a run."""
+    import pyarrow as pa
+    import pyarrow.csv as pc
+    import pyarrow.parquet as pq
+
+    try:
+        with open(path, "rb") as file:
+            if path.suffix == ".parquet":
+                table = pq.ParquetFile(file).read()
             else:
-                import pyarrow.csv as pc
+                # A user may be called 7, or nan.
+                texts = pc.ConvertOptions(column_types=dict.fromkeys(WHO, pa.string()))
+                table = pc.read_csv(file, convert_options=texts)
+        names = table.column_names
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise OptionError(f"{path}, column '{twice}': is there twice; run it again")
+        return {name: _as_array(table[name]) for name in names}
+    except (OSError, ValueError, pa.ArrowException) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise OptionError(f"{path}: cannot be read ({reason}); run it again") from None
 
-                table = pc.read_csv(path)
-        except (OSError, pa.ArrowException) as error:
-            reason = " ".join(str(error).split())
-            raise OptionError(f"{path}: cannot be read ({reason}); run it again") from None
-        return {name: np.asarray(table[name].to_numpy()) for name in table.column_names}
-    return None
+
+def _as_array(column: pa.ChunkedArray) -> NDArray[Any]:
+    import pyarrow as pa
+
+    # Of a column of empty fields a reader cannot know that they are numbers.
+    known = column.cast(pa.float64()) if pa.types.is_null(column.type) else column
+    return np.asarray(known.to_numpy())
 
 
 def _read_study(folder: Path) -> Study:
@@ -171,13 +213,12 @@ def _read_study(folder: Path) -> Study:
     from ..study.rows import ABOUT
     from ..study.store import read_runs
 
-    facts = _read_json(folder / _STUDY) if (folder / _STUDY).is_file() else {}
-    runs: pd.DataFrame = read_runs(folder).to_pandas()
-    missing = [name for name in ("run_id", "replication", "status") if name not in runs]
-    if missing:
-        raise OptionError(f"{folder / _RUNS}: no column '{missing[0]}'; run the study again")
+    facts = _read_json(folder / _STUDY, STUDY)
+    table = read_runs(folder)
+    check_runs(folder / _RUNS, table)
+    runs: pd.DataFrame = table.to_pandas()
     names = [str(name) for name in runs.columns]
-    keys = tuple(str(key) for key in facts.get("keys", ()) if str(key) in names)
+    keys = tuple(key for key in facts.get("keys") or () if key in names)
     if not keys:
         # Without word of them: what stands between the name of a run and its replication.
         keys = tuple(names[names.index("run_id") + 1 : names.index("replication")])
@@ -193,7 +234,7 @@ def _read_study(folder: Path) -> Study:
         measures,
         facts,
         _read_text(folder / "scenario.toml"),
-        _read_json(folder / "front.json") if (folder / "front.json").is_file() else {},
+        _read_json(folder / "front.json", FRONT),
     )
 
 
@@ -204,12 +245,16 @@ def _read_text(path: Path) -> str:
         return ""
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path, shape: Shape) -> dict[str, Any]:
+    """Return a document, which has a shape; an empty one if it is not there."""
+    if not path.is_file():
+        return {}
     try:
         found = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OptionError(f"{path}: cannot be read as JSON ({reason}); run it again") from None
     if not isinstance(found, dict):
         raise OptionError(f"{path}: is not an object of JSON; run it again")
+    check_document(path, found, shape)
     return found

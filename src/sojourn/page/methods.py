@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from ..wattage import states_energy
 from .subjects import Comparison, Run, Study
 
 __all__ = ["REFERENCES", "cited", "methods_of"]
@@ -71,11 +72,11 @@ _ENERGY = (
 _NODES = "Nodes are named and differ in speed and power, as in [gomez2012]."
 _FAIR = "Fairness between users is Jain's index of their mean bounded slowdowns [jain1984]."
 _BATCHES = (
-    "The intervals of one run are from consecutive batches of its jobs, those of utilisation and "
-    "energy from batches of its time: their means and quantiles are nearly independent of each "
-    "other although neighbouring jobs are not [law2015]. Where even ten batches are alike the run "
-    "is too short: the interval is widened by what they have in common, and marked. Makespans and "
-    "extremes have none."
+    "The intervals of one run are from consecutive batches of its jobs, those of means over time "
+    "(such as utilisation) from batches of its time: their means and quantiles are nearly "
+    "independent of each other although neighbouring jobs are not [law2015]. Where even ten "
+    "batches are alike the run is too short: the interval is widened by what they have in common, "
+    "and marked. Makespans and extremes have none."
 )
 _STUDY = (
     "Each point was run with several independent streams of random numbers; replications with the "
@@ -145,13 +146,14 @@ def methods_of(
             more += [_CONFIRMED if confirmed else _UNCONFIRMED] if interval else []
         elif interval:
             more.append(_RIVALS)
-        paragraphs = [_MODEL + policies, f"{_MEASURES} {_ENERGY}", " ".join(more)]
+        known = f"{_MEASURES} {_ENERGY}" if subject.states_energy else _MEASURES
+        paragraphs = [_MODEL + policies, known, " ".join(more)]
     else:
         runs = [subject] if isinstance(subject, Run) else subject.runs
         version = str(runs[0].summary.get("version", ""))
         policies = _policies([str(run.summary["policy"]) for run in runs])
         known = _MEASURES
-        if any(run.summary.get("energy", {}).get("total_kwh") for run in runs):
+        if any(states_energy(run.summary) for run in runs):
             known = f"{known} {_ENERGY}"
         if any(run.nodes is not None for run in runs):
             known = f"{known} {_NODES}"

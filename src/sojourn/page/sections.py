@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..report.style import number
+from ..wattage import assumed_watts, states_energy
 from .aggregate import jain_index
 from .answers import answer_comparison, answer_run, answer_study
 from .charts import describe_distribution, describe_points, describe_users
-from .classes import by_user, by_width, of_user, of_width
+from .classes import by_who, by_width, of_who, of_width
 from .collect import intervals_of_run, points_of_runs, points_of_study
 from .methods import cited, methods_of
 from .pack import Packer
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["page_of"]
 
 _USERS = 15
+_WHERE = {"account": "Accounts", "partition": "Partitions", "queue": "Queues", "qos": "QoS"}
 
 
 def page_of(subject: Run | Comparison | Study, packer: Packer) -> Page:
@@ -160,16 +162,30 @@ def _tiles(run: Run, intervals: Mapping[str, Interval]) -> list[tuple[str, str, 
     summary = run.summary
     served = int(summary.get("completed", 0)) + int(summary.get("killed", 0))
     tiles = [("jobs served", f"{served:,}", [f"on {run.procs:,} processors"])]
-    energy = summary.get("energy", {})
+    energy = summary["energy"] if states_energy(summary) else {}
+    watts = assumed_watts(summary)
+    real = summary.get("recorded") or {"wait": {}, "bounded_slowdown": {}}
+
+    def recorded(name: str, key: str) -> str:
+        value = real[name].get(key)
+        text = measure(f"{name}_mean").text
+        jobs = plural(int(real.get("jobs", 0)), "job")
+        return "" if value is None else f"recorded in the log: {text(float(value))} ({jobs})"
+
     for name, value, note in (
-        ("wait_mean", summary["wait"].get("mean"), ""),
-        ("wait_p95", summary["wait"].get("p95"), ""),
-        ("bounded_slowdown_mean", summary.get("bounded_slowdown", {}).get("mean"), ""),
+        ("wait_mean", summary["wait"].get("mean"), recorded("wait", "mean")),
+        ("wait_p95", summary["wait"].get("p95"), recorded("wait", "p95")),
+        (
+            "bounded_slowdown_mean",
+            summary.get("bounded_slowdown", {}).get("mean"),
+            recorded("bounded_slowdown", "mean"),
+        ),
         ("utilisation", summary.get("utilisation"), ""),
         ("makespan", summary.get("makespan"), "first submit to last end"),
-        ("energy_kwh", energy.get("total_kwh") or None, ""),
-        ("cost", energy.get("cost"), str(energy.get("currency") or "")),
-        ("carbon_kg", energy.get("carbon_kg"), ""),
+        ("energy_kwh", energy.get("total_kwh") or None, watts),
+        ("power_peak", energy.get("power_peak") or None, watts),
+        ("cost", energy.get("cost"), ", ".join(filter(None, (energy.get("currency"), watts)))),
+        ("carbon_kg", energy.get("carbon_kg"), watts),
     ):
         if value is not None:
             what = measure(name)
@@ -205,7 +221,8 @@ def _over_time(runs: Sequence[Run]) -> Section:
         "Drag to zoom, double-click to see everything again. Zoomed out, neighbouring jobs are "
         "averaged; zoomed in, single jobs appear."
     )
-    label = "Who ran on which servers, and over time busy processors, jobs waiting and power"
+    power = " and power" if any(states_energy(run.summary) for run in runs) else ""
+    label = f"Who would run on which servers, and over time busy processors, jobs waiting{power}"
     caption = (
         "Servers without names are numbered after the run: a job takes the lowest gap that holds "
         "it whole, else the lowest free servers in several blocks."
@@ -213,7 +230,7 @@ def _over_time(runs: Sequence[Run]) -> Section:
         else "Each node is as high as it has processors, the first on top."
     )
     figure = Figure("timeline", label, caption, tall=True)
-    return Section("time", "What the machine did", (), (figure,), (), hint)
+    return Section("time", "What the machine would do", (), (figure,), (), hint)
 
 
 def _distribution_charts(runs: Sequence[Run]) -> dict[str, Any]:
@@ -227,11 +244,11 @@ def _distributions(runs: Sequence[Run], tables: Sequence[Table]) -> Section:
         wait = np.asarray(run.jobs["wait"], np.float64)
         at_once = float(np.mean(wait[np.isfinite(wait)] <= 0))
         who = f" under {run.name}" if len(runs) > 1 else ""
-        notes.append(f"{percent(at_once)} of the jobs did not wait{who}")
+        notes.append(f"{percent(at_once)} of the jobs would not wait{who}")
     return Section(
         "distributions",
-        "What jobs met",
-        ("How many jobs waited no longer than what; a curve further left is better.",),
+        "What jobs would meet",
+        ("How many jobs would wait no longer than what; a curve further left is better.",),
         (
             Figure("waits", "Distribution of wait", "; ".join(notes) + "."),
             Figure("slowdowns", "Distribution of bounded slowdown"),
@@ -242,7 +259,7 @@ def _distributions(runs: Sequence[Run], tables: Sequence[Table]) -> Section:
 
 def _users(run: Run, charts: dict[str, Any]) -> Section:
     """Users and widths; the chart of users is added to the charts."""
-    users, widths = by_user(run), by_width(run)
+    users, widths = by_who(run, "user"), by_width(run)
     texts, figures, tables = [], [], []
     if users is None:
         texts.append(_no_users(run))
@@ -260,9 +277,15 @@ def _users(run: Run, charts: dict[str, Any]) -> Section:
             rest = users["share"].iloc[_USERS:].sum()
             note = f"{len(users) - _USERS:,} more users have {percent(float(rest))} of the time."
         most = "Users with most processor time"
-        tables.append(table_of_classes(run, users.head(_USERS), of_user, most, note))
+        tables.append(table_of_classes(run, users.head(_USERS), of_who("user"), most, note))
+    for column, several in _WHERE.items():
+        classes = by_who(run, column)
+        if classes is not None and len(classes) > 1:
+            most = f"{several} with most processor time"
+            shown = classes.head(_USERS)
+            tables.append(table_of_classes(run, shown, of_who(column), most))
     tables.append(table_of_classes(run, widths, of_width, "Jobs by width"))
-    return Section("fairness", "Who waits", texts, figures, tables)
+    return Section("fairness", "Who would wait", texts, figures, tables)
 
 
 def _no_users(run: Run) -> str:

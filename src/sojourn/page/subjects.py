@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +16,9 @@ from numpy.typing import NDArray
 from .. import measures
 from ..cost.clock import timestamp
 from ..errors import InputError
+from ..wattage import assumed_watts_of_study, study_asks
+from ..workload._toml import load_toml
+from ..workload.classes import UNKNOWN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,25 +110,42 @@ class Run:
         from ..workload.intake import read_jobs
 
         given = self._input
-        if not given.get("sha256") or _digest(given["path"]) != given["sha256"]:
+        path, digest = given.get("path"), given.get("sha256")
+        if path is None or digest is None or _digest(path) != digest:
             return None
         try:
             return read_jobs(
-                Path(given["path"]),
+                Path(path),
                 self._option("workload", "format", "log_format"),
                 columns=_columns(self._option("workload", "columns")),
                 width=self._option("workload", "width"),
+                delimiter=self._option("workload", "delimiter"),
+                timezone=self._option("workload", "timezone"),
+                wait_from=self._option("workload", "wait_from"),
             )
         except InputError:
             return None
 
+    def who(self, column: str) -> NDArray[Any] | None:
+        """Return the user, account, partition, queue or QoS of each job by name.
+
+        None where it is known of no job.
+        """
+        if column not in self._who:
+            names = self._names(column)
+            if names is not None and (names == "").all():
+                names = None
+            self._who[column] = None if names is None else np.where(names == "", UNKNOWN, names)
+        return self._who[column]
+
     @cached_property
-    def users(self) -> NDArray[np.int64] | None:
-        """Who submitted each job; None where that is not known."""
-        if "user" in self.jobs:
-            known = np.asarray(self.jobs["user"], dtype=np.int64)
-            return known if (known >= 0).any() else None
-        if self.is_redrawn or self.log is None or not (self.log.user >= 0).any():
+    def _who(self) -> dict[str, NDArray[Any] | None]:
+        return {}
+
+    def _names(self, column: str) -> NDArray[Any] | None:
+        if column in self.jobs:
+            return _as_names(self.jobs[column])
+        if self.is_redrawn or self.log is None or column not in self.log.names:
             return None
         order = np.argsort(self.log.job, kind="stable")
         sorted_jobs = self.log.job[order]
@@ -134,7 +153,7 @@ class Run:
         at = np.minimum(np.searchsorted(sorted_jobs, wanted), sorted_jobs.size - 1)
         if not np.array_equal(sorted_jobs[at], wanted):
             return None
-        return np.asarray(self.log.user[order[at]], dtype=np.int64)
+        return self.log[order[at]].labels(column)
 
     @cached_property
     def unix_start(self) -> float | None:
@@ -149,6 +168,14 @@ class Run:
         except ValueError:
             return None
         return found if found > 0 else None
+
+    @property
+    def clock_name(self) -> str:
+        """Whose clock `unix_start` goes by: UTC, unless the log does not tell its zone."""
+        zones = ("TimeZoneString", "TimeZone")
+        told = self.log is not None and any(self.log.header.get(zone) for zone in zones)
+        given = self._option("power", "starts") is not None
+        return "UTC" if told or given else "clock of the log"
 
 
 @dataclass(frozen=True)
@@ -194,9 +221,19 @@ class Study:
     def settings(self) -> Mapping[str, Any]:
         """What the scenario says; nothing where it cannot be read."""
         try:
-            return tomllib.loads(self.scenario)
-        except tomllib.TOMLDecodeError:
+            return load_toml(self.scenario)
+        except ValueError:
             return {}
+
+    @property
+    def assumed_watts(self) -> str:
+        """What watts its energies rest on if nobody gave any; else nothing."""
+        return assumed_watts_of_study(self.settings, self.keys) if self.scenario else ""
+
+    @property
+    def states_energy(self) -> bool:
+        """Whether its energies are shown without being what it is about."""
+        return not self.assumed_watts or study_asks(self.settings, self.keys)
 
     @property
     def is_resampled(self) -> bool:
@@ -218,6 +255,14 @@ class Study:
             return points * int(self.facts["replications"])
         except (InputError, LookupError, TypeError, ValueError):
             return None
+
+
+def _as_names(values: NDArray[Any]) -> NDArray[Any]:
+    """Return names, or the numbers of a table that has no names, as text; empty if not known."""
+    if values.dtype.kind in "iuf":
+        known = np.isfinite(values) & (values >= 0)
+        return np.where(known, np.where(known, values, 0).astype(np.int64).astype(np.str_), "")
+    return np.array(["" if name is None else str(name) for name in values], dtype=np.str_)
 
 
 def _columns(given: Any) -> Mapping[str, str] | list[str] | None:

@@ -62,7 +62,7 @@ def table_of_classes(
     Parameters
     ----------
     run : whose jobs they are.
-    classes : measures of each class, as `by_user` or `by_width` returns them.
+    classes : measures of each class, as `by_who` or `by_width` returns them.
     members : which jobs are those of a class.
     caption, note : of the table.
     """
@@ -85,7 +85,7 @@ def table_of_classes(
                 ),
             ]
         )
-    first = "user" if classes.index.name == "user" else "processors"
+    first = "processors" if classes.index.name == "width" else str(classes.index.name)
     heads = [first, "jobs", "processor time", "mean wait", "median", "95 %", "bounded slowdown"]
     return Table(heads, rows, f"{caption}, with {_INTERVALS}", note)
 

@@ -20,6 +20,7 @@ from ..report.schedule import stretches_of
 from ..report.servers import assign_servers
 from ..report.style import duration
 from ..report.timeline import busy_path
+from ..wattage import states_energy
 from .aggregate import Blocks, aggregate_blocks, aggregate_path
 from .pack import Packer
 from .subjects import Run
@@ -74,7 +75,8 @@ def _clock(runs: Sequence[Run], span: tuple[float, float]) -> dict[str, Any]:
     """How seconds become places on the axis: dates where the log tells them."""
     unix = runs[0].unix_start
     if unix is not None:
-        return {"type": "date", "scale": 1000.0, "offset": 1000.0 * unix, "label": "date (UTC)"}
+        label = f"date ({runs[0].clock_name})"
+        return {"type": "date", "scale": 1000.0, "offset": 1000.0 * unix, "label": label}
     length, unit = next(
         (length, unit)
         for length, unit, longest in (
@@ -208,7 +210,7 @@ def paths_of(run: Run) -> dict[str, Path]:
             "busy processors": busy_path(table),
             "jobs waiting": Path.of(table["time"], table["queued"]),
         }
-        if np.any(np.asarray(table["power"]) > 0):
+        if states_energy(run.summary) and np.any(np.asarray(table["power"]) > 0):
             paths["power"] = Path.of(table["time"], table["power"])
         return paths
     submit, start = (np.asarray(run.jobs[name], np.float64) for name in ("submit", "start"))

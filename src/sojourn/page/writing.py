@@ -50,7 +50,7 @@ def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -
         raise OptionError(f"{path}: a report is a page of HTML; name it FILE.html")
     page = make_report(folder)
     with atomic_path(target) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+        temporary.write_text(page, encoding="utf-8", errors="backslashreplace")
     return target
 
 

@@ -7,7 +7,7 @@ which they want to be asked again. To add one, write its functions and its const
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError, PolicyError
+from ._by_name import function_named, name_of
 
 __all__ = [
     "Control",
@@ -115,6 +116,17 @@ class Control:
             if not (np.isfinite(rate) and rate > 0):
                 raise OptionError(f"rate control: a rate of {rate}; rates must be above 0")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        others = {each.name: getattr(self, each.name) for each in fields(self)}
+        law, wake = others.pop("law"), others.pop("wake")
+        return _restored, (name_of(law), name_of(wake), others)
+
+    def __copy__(self) -> Control:
+        return self
+
+    def __deepcopy__(self, known: Any) -> Control:
+        return self
+
     @property
     def is_constant(self) -> bool:
         """Whether the rate never changes."""
@@ -139,6 +151,11 @@ class Control:
 
     def __str__(self) -> str:
         return self.text or self.law.__name__
+
+
+def _restored(law: tuple[str, str], wake: tuple[str, str], others: dict[str, Any]) -> Control:
+    """A control that another process, or this one, has pickled; it is compiled anew."""
+    return Control(law=function_named(*law), wake=function_named(*wake), **others)
 
 
 _POINTERS: dict[Law, Any] = {}

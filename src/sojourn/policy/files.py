@@ -6,13 +6,14 @@ import importlib.util
 import os
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import TypeVar
 
 from ..errors import OptionError, PolicyError
+from ._by_name import POLICY_FILE
 from .score import NodeScore, Score
 
-__all__ = ["load_node_score", "load_score"]
+__all__ = ["load_node_score", "load_score", "policy_module"]
 
 _Kind = TypeVar("_Kind", Score, NodeScore)
 
@@ -36,8 +37,23 @@ def _load(where: str, kind: type[_Kind], option: str, form: str) -> _Kind:
         raise OptionError(f"{option} {path}: no such file")
     if not path.endswith(".py"):
         raise OptionError(f"{option} {path}: not a Python file; its name must end in .py")
-    called = f"sojourn_policy_{file.stem}"
-    spec = importlib.util.spec_from_loader(called, _AsItIs(called, os.path.abspath(file)))
+    module = policy_module(path)
+    found = getattr(module, name, None)
+    if not isinstance(found, kind):
+        scores = [key for key, value in vars(module).items() if isinstance(value, kind)]
+        told = f"decorate a function of {form} with @sojourn.score"
+        if scores:
+            told = f"it has {', '.join(scores)}"
+        raise PolicyError(f"{path}: no score named '{name}'; {told}")
+    return found
+
+
+def policy_module(path: str) -> ModuleType:
+    """Run a policy file; return the module that it makes, which no import finds."""
+    if not Path(path).is_file():
+        raise PolicyError(f"{path}: no such file; it is needed where its score is used")
+    called = f"{POLICY_FILE}{Path(path).stem}"
+    spec = importlib.util.spec_from_loader(called, _AsItIs(called, os.path.abspath(path)))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -48,14 +64,7 @@ def _load(where: str, kind: type[_Kind], option: str, form: str) -> _Kind:
     except Exception as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise PolicyError(f"{path}: the file fails when it is loaded: {reason}") from None
-    found = getattr(module, name, None)
-    if not isinstance(found, kind):
-        scores = [key for key, value in vars(module).items() if isinstance(value, kind)]
-        told = f"decorate a function of {form} with @sojourn.score"
-        if scores:
-            told = f"it has {', '.join(scores)}"
-        raise PolicyError(f"{path}: no score named '{name}'; {told}")
-    return found
+    return module
 
 
 class _AsItIs(SourceFileLoader):

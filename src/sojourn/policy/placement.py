@@ -49,26 +49,28 @@ class Placement:
         return self.name
 
 
+def _slowness(slow: Floats, watts: Floats, ops: Floats) -> Floats:
+    return slow
+
+
+def _watts(slow: Floats, watts: Floats, ops: Floats) -> Floats:
+    return watts
+
+
+def _joules(slow: Floats, watts: Floats, ops: Floats) -> Floats:
+    return watts / ops
+
+
 PLACEMENTS = {
     placement.name: placement
     for placement in (
         Placement("first-fit", "nodes as they come in the file", "ordered"),
         Placement("best-fit", "the node that the job leaves fewest free processors on", "best"),
         Placement("worst-fit", "the node with most free processors", "worst"),
-        Placement("fastest", "fastest processors first", "ordered", lambda slow, watts, ops: slow),
+        Placement("fastest", "fastest processors first", "ordered", _slowness),
         Placement("slowest", "slowest processors that meet the job's limit first", "slowest"),
-        Placement(
-            "lowest-power",
-            "fewest watts per processor first",
-            "ordered",
-            lambda slow, watts, ops: watts,
-        ),
-        Placement(
-            "lowest-energy",
-            "most operations per joule first",
-            "ordered",
-            lambda slow, watts, ops: watts / ops,
-        ),
+        Placement("lowest-power", "fewest watts per processor first", "ordered", _watts),
+        Placement("lowest-energy", "most operations per joule first", "ordered", _joules),
         Placement("pack", "partly busy nodes first, so that others stay idle", "pack"),
         Placement("spread", "one processor at a time, from the node with most free", "spread"),
         Placement("contiguous", "neighbouring nodes only; waits for them", "contiguous"),

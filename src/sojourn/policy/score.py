@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PolicyError
+from ._by_name import function_named, name_of
 
 __all__ = ["NodeScore", "Score", "score"]
 
@@ -33,6 +34,15 @@ class Score:
     formula: Formula
     theta: tuple[float, ...] = ()
     house: bool = field(default=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (Score, name_of(self.formula), self.theta, self.house)
+
+    def __copy__(self) -> Score:
+        return self
+
+    def __deepcopy__(self, known: Any) -> Score:
+        return self
 
     @property
     def name(self) -> str:
@@ -80,6 +90,15 @@ class NodeScore:
     formula: Formula
     theta: tuple[float, ...] = ()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (NodeScore, name_of(self.formula), self.theta)
+
+    def __copy__(self) -> NodeScore:
+        return self
+
+    def __deepcopy__(self, known: Any) -> NodeScore:
+        return self
+
     @property
     def name(self) -> str:
         """The function's name."""
@@ -102,6 +121,11 @@ class NodeScore:
     def parameters(self) -> NDArray[np.float64]:
         """Theta as the kernels take it."""
         return np.array(self.theta or (0.0,), dtype=np.float64)
+
+
+def _restored(kind: type[Score | NodeScore], name: tuple[str, str], *rest: Any) -> Any:
+    """A score that another process, or this one, has pickled; it is compiled anew."""
+    return kind(function_named(*name), *rest)
 
 
 def _read(formula: Formula, places: set[int]) -> set[str]:

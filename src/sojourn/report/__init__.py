@@ -1,8 +1,8 @@
 """What a run looks like: pictures of schedules, paths and distributions.
 
 - `plots`: every picture by its name
-- `timeline`, `schedule`, `nodes`, `machine`, `curves`, `fitting`, `limits`, `adequacy`, `page`:
-  how they are drawn
+- `timeline`, `schedule`, `nodes`, `machine`, `curves`, `waits`, `fitting`, `limits`, `adequacy`,
+  `page`: how they are drawn
 - `servers`, `binning`, `boxes`: what is computed for them
 - `style`: colours, axes and files
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .plots import (
         Pieces,
         assign_servers,
+        class_waits,
         cluster,
         compare,
         distributions,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Pieces",
     "assign_servers",
+    "class_waits",
     "cluster",
     "compare",
     "distributions",

@@ -114,4 +114,5 @@ def _facts(
     if trajectory is not None and "power" in trajectory:
         time, watts = column(trajectory, "time"), column(trajectory, "power")
         rows.append(("energy in all", energy(float(np.dot(np.diff(time), watts[:-1])))))
+        rows.append(("peak power", f"{number(float(watts[:-1].max(initial=0.0)) / 1e3)} kW"))
     return rows

@@ -4,7 +4,7 @@
 - who ran where: `gantt`, `occupation`, and `assign_servers`, which names the servers; `node_gantt`
   of a run on named nodes
 - what a cluster is made of: `cluster`
-- what jobs met: `distributions`, `compare`
+- what jobs met: `distributions`, `compare`; `class_waits`, of the classes of a log
 - what a threshold costs: `trade_off`
 - theory: `fitted`, a log beside its model; `limit_curves`, who finishes in time
 - how large a machine must be: `stability_curves`, `size_curves`
@@ -25,10 +25,12 @@ from .schedule import gantt, occupation
 from .servers import Pieces, assign_servers
 from .style import save
 from .timeline import power, utilisation, workload
+from .waits import class_waits
 
 __all__ = [
     "Pieces",
     "assign_servers",
+    "class_waits",
     "cluster",
     "compare",
     "distributions",

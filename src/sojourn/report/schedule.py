@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from matplotlib import colormaps, ticker
@@ -78,7 +78,18 @@ def _by_value(value: Floats, seconds: bool) -> _Colors:
     return _Colors(rgb, scale, [], "wait (gray: started at once)")
 
 
-def _by_user(user: NDArray[np.int64], area: Floats) -> _Colors:
+def _users(jobs: Table) -> NDArray[Any]:
+    """Return users as names, or as numbers where the table has numbers."""
+    if "user" not in jobs:
+        raise OptionError("the table has no column 'user'; this picture needs it")
+    users = np.asarray(jobs["user"])
+    if users.dtype.kind in "iuf":
+        return users.astype(np.int64)
+    # A missing name is None or nan, which is not equal to itself.
+    return np.array(["?" if name is None or name != name else str(name) for name in users])
+
+
+def _by_user(user: NDArray[Any], area: Floats) -> _Colors:
     names, who = np.unique(user, return_inverse=True)
     share = np.bincount(who, area)
     top = np.argsort(-share, kind="stable")[: len(PALETTE) - 1]
@@ -100,7 +111,7 @@ def colors_of(jobs: Table, rows: NDArray[np.int64], area: Floats, color: Color) 
     if color == "width":
         return _by_value(column(jobs, "procs")[rows], False)
     if color == "user":
-        return _by_user(column(jobs, "user")[rows].astype(np.int64), area)
+        return _by_user(_users(jobs)[rows], area)
     if color == "job":
         strong = np.array([to_rgb(name) for name in PALETTE[:-1]])
         cycle = np.concatenate((strong, 0.5 + 0.5 * strong))

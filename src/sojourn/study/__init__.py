@@ -5,7 +5,8 @@
 - `sweeping`: many points, several times each; `outcome`: what they found
 - `optimising`: the best trade-offs, as a `front`; `pareto`: what a front is
 - `grid`, `plan`: which points, which runs; `store`: the runs on disk
-- `runners`, `dask_runner`, `execute`: where and how runs are carried out
+- `runners`, `processes`, `worker_process`, `dask_runner`, `execute`: where and how runs are
+  carried out
 - `intervals`, `ratios`, `paired`: what replications tell, and what a policy changes; `sequential`:
   how many are enough
 - `warmup`, `batches`, `regeneration`: what one long run tells; `resample`: other logs like a log

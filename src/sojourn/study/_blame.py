@@ -32,6 +32,9 @@ _BEGINNINGS: dict[str, Path] = {
     "by = ": ("workload", "resample"),
     "warmup": ("workload", "warmup"),
     "power: no watts for rate": ("power", "levels"),
+    "timezone": ("workload", "timezone"),
+    "wait-from": ("workload", "wait_from"),
+    "delimiter": ("workload", "delimiter"),
 }
 # Those who read a scenario have given no options.
 _OPTION = re.compile(r"(?:--policy-file|--placement) |generate: ")

@@ -64,14 +64,14 @@ def dotted(key: Path) -> str:
 
 def problem_of(error: ValidationError, told: Mapping[str, Any], source: Source) -> OptionError:
     """Return the first problem in the order of the file."""
-    found: dict[Path, str] = {}
+    found: dict[Path, dict[str, Any]] = {}
     for each in error.errors(include_url=False):
         key = _told_part(each["loc"], told)
         # Of the alternatives of one key, the one that a parser had words for.
         if key not in found or each["type"] == "value_error" or _is_name(each["loc"]):
-            found[key] = _problem(dict(each), key, told)
+            found[key] = dict(each)
     key = min(found, key=lambda key: source.line(key) or 0)
-    return source.error(key, found[key])
+    return source.error(key, _problem(found[key], key, told))
 
 
 def _told_part(where: Sequence[str | int], told: Any) -> Path:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from typing import Any
 
 from ..errors import OptionError
 from ..workload._files import read_text
+from ..workload._toml import load_toml
 from ._lines import Path, key_lines, statements
 from ._problems import Source, dotted
 
@@ -16,7 +16,6 @@ __all__ = ["read_toml"]
 
 _WHERE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
 _TWICE = re.compile(r"Cannot (?:overwrite|declare|mutate|redefine|update)|Duplicate .* key")
-_LONG = re.compile(r"\d[\d_]{4000,}")
 
 
 def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Source]:
@@ -29,11 +28,9 @@ def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Source]:
     """
     text = read_text(path)
     try:
-        told = tomllib.loads(text)
+        told = load_toml(text)
     except ValueError as error:
         raise _problem(path, text, str(error)) from None
-    except RecursionError:
-        raise OptionError(f"{path}: is not a scenario; check the file") from None
     return told, Source(str(path), key_lines(text))
 
 
@@ -47,10 +44,9 @@ def _problem(path: str | os.PathLike[str], text: str, told: str) -> OptionError:
             before[-1] = before[-1][: int(found[2]) - 1]
         key, problem = _given_twice("\n".join(before), told)
         return Source(str(path), {key: line} if line else None).error(key, problem)
-    if "digits" in told and (long := _LONG.search(text)):
-        line = text.count("\n", 0, long.start()) + 1
-        return OptionError(f"{path}, line {line}: a number of so many digits; give a smaller one")
     where = f"{path}" if line is None else f"{path}, line {line}"
+    if "so many digits" in told:
+        return OptionError(f"{where}: a number of so many digits; give a smaller one")
     problem = told.replace(found[0], "") if found and line is not None else told
     return OptionError(" ".join(f"{where}: is not TOML: {problem}; correct it".split()))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from ..workload._toml import load_toml
 from ._lines import Path
 from ._problems import Source, model_at, unknown_key
 
@@ -93,8 +93,8 @@ def _readings(value: Any) -> Iterator[Any]:
     yield value
     if isinstance(value, str):
         try:
-            read = tomllib.loads(f"k = {value}")["k"]
-        except (ValueError, RecursionError):
+            read = load_toml(f"k = {value}")["k"]
+        except ValueError:
             return
         yield read
         value = read

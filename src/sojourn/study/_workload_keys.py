@@ -27,7 +27,20 @@ from ._keys import (
 __all__ = ["OF_LOGS", "OF_MODELS", "WorkloadKeys"]
 
 OF_LOGS = (
-    *("format", "columns", "width", "since", "until", "first", "strict", "keep_zero", "rules"),
+    *(
+        "format",
+        "columns",
+        "delimiter",
+        "timezone",
+        "wait_from",
+        "width",
+        "since",
+        "until",
+        "first",
+        "strict",
+        "keep_zero",
+        "rules",
+    ),
     "resample",
 )
 """Keys that only a log has."""
@@ -55,6 +68,16 @@ class WorkloadKeys(Keys):
             "Columns of a CSV or Parquet log, or names of the columns of sacct -n",
             'a table such as {submit = "t", runtime = "s"}, or a list of names',
         ),
+    ] = None
+    delimiter: Annotated[str | None, Says("Between two columns of sacct", "a text such as ;")] = (
+        None
+    )
+    timezone: Annotated[
+        str | None, Says("Of local times in accounting", "a name such as Europe/Berlin")
+    ] = None
+    wait_from: Annotated[
+        Literal["submit", "eligible"] | None,
+        Says("When jobs of accounting count as submitted", "submit (default) or eligible"),
     ] = None
     width: Annotated[
         Literal["requested", "allocated", "max"] | None,

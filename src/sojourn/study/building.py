@@ -7,7 +7,15 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from ..cluster import Cluster, ConstantPower, Power, RatePower, ScaledPower, find_cluster
+from ..cluster import (
+    AssumedPower,
+    Cluster,
+    ConstantPower,
+    Power,
+    RatePower,
+    ScaledPower,
+    find_cluster,
+)
 from ..errors import OptionError, PolicyError
 from ..policy import (
     Constraints,
@@ -89,6 +97,8 @@ def make_power(keys: PowerKeys) -> Power:
     if scaled:
         return ScaledPower(**scaled)
     watts = _given(keys, "busy", "idle")
+    if not watts:
+        return AssumedPower()
     return ConstantPower(**{f"{name}_watts": value for name, value in watts.items()})
 
 

@@ -1,4 +1,4 @@
-"""Runs on a Dask cluster: an embedded one of processes, or any that is running.
+"""Runs on a Dask cluster that is running, whoever started it.
 
 What runs have in common goes to each worker once. Short runs travel in batches of about a second,
 so that a study of many of them does not spend its time on messages. Whatever happens to a worker
@@ -11,22 +11,19 @@ import contextlib
 import logging
 import math
 import queue
-import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
-from typing import Any
 
-import dask
-from distributed import Client, Future, KilledWorker, LocalCluster, WorkerPlugin
+from distributed import Client, Future, KilledWorker
 
 from ..errors import OptionError, RunError
 from .execute import Bundle, Row, Worker, failed_row
 from .plan import Run
 from .work_left import AHEAD, Batch, Left
 
-__all__ = ["DaskRunner", "connected", "local_client"]
+__all__ = ["DaskRunner", "connected"]
 
 _LOOK = 2.0
 """Seconds without news after which the cluster is looked at."""
@@ -37,15 +34,6 @@ _ATTEMPTS = 5
 _CONNECT = 30.0
 """Seconds in which a scheduler has to answer, also one that was lost."""
 
-_CALM = {
-    "distributed.worker.profile.enabled": False,
-    "distributed.admin.tick.interval": "1s",
-    "distributed.admin.tick.limit": "1h",
-    "distributed.admin.system-monitor.interval": "10s",
-}
-"""What Dask does beside the work, hundreds of times a second, and nobody looks at here."""
-_FORKED = {"distributed.worker.multiprocessing-method": "forkserver"}
-
 _here = threading.local()
 
 
@@ -54,11 +42,6 @@ def carry_out(bundle: Bundle, runs: Batch) -> tuple[list[Row], float]:
     begun = time.perf_counter()
     rows = [_worker_for(bundle).run(run) for run in runs]
     return rows, time.perf_counter() - begun
-
-
-def get_ready(bundle: Bundle) -> None:
-    """Load in a worker what its first run would have to wait for."""
-    _worker_for(bundle).get_ready()
 
 
 def _worker_for(bundle: Bundle) -> Worker:
@@ -92,16 +75,6 @@ class DaskRunner:
         self._watched: Batch | None = None
         self._seconds = math.nan
         self._available, self._counted = 0, -math.inf
-
-    def get_ready(self) -> None:
-        """Have the workers that are there load what runs need."""
-        self._sent = self._scattered()
-        each = [
-            self._client.submit(get_ready, self._sent, workers=[worker], pure=False)
-            for worker in self._client.nthreads()
-        ]
-        # What goes wrong in it goes wrong in the runs too, which tell.
-        self._client.gather(each, errors="skip")
 
     def run(self, runs: Sequence[Run], seconds: float = math.nan) -> Iterator[list[Row]]:
         """Yield the rows of runs, as they are finished; each takes so long, if that is known."""
@@ -217,43 +190,6 @@ class DaskRunner:
         self._under_way.clear()
         with contextlib.suppress(Exception):
             self._client.cancel(futures, force=True)
-
-
-class _Uninterrupted(WorkerPlugin):  # type: ignore[misc]
-    """Leaves Ctrl-C to the driver, which sends it to its workers in its own way."""
-
-    def setup(self, worker: Any) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextlib.contextmanager
-def local_client(workers: int) -> Iterator[Client]:
-    """Yield a client of so many processes on this machine, of one thread each."""
-    with _quiet(), dask.config.set({**_CALM, **_FORKED}), contextlib.ExitStack() as stack:
-        try:
-            cluster = stack.enter_context(
-                LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    processes=True,
-                    host="127.0.0.1",
-                    dashboard_address=None,
-                    # Without a dashboard there is a server of pages all the same: not where others
-                    # reach it, nor at a port that another cluster may have.
-                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
-                    memory_limit=None,
-                    silence_logs=logging.CRITICAL,
-                )
-            )
-        except (RuntimeError, OSError) as error:
-            raise RunError(
-                f"processes cannot be started ({error}); a script of yours must keep what it does "
-                "under if __name__ == '__main__', or give workers=1"
-            ) from None
-        # Not as a context of its own, which could be left only in the thread that entered it.
-        client = stack.enter_context(contextlib.closing(Client(cluster, set_as_default=False)))
-        client.register_plugin(_Uninterrupted())
-        yield client
 
 
 @contextlib.contextmanager

@@ -180,9 +180,14 @@ def _keep_memory() -> None:
 
 @contextlib.contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Hold the folder of compiled code, so that processes do not write the same files at once."""
+    """Hold the folder of compiled code, so that processes do not compile the same code at once.
+
+    Where the folder or its locks are missing they do, and nothing else is lost.
+    """
     from ..jit import cache_folder
 
-    with open(cache_folder() / "compiling.lock", "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            file = stack.enter_context(open(cache_folder() / "compiling.lock", "w"))
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, DecimalException, InvalidOperation
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import OptionError
+from ..workload._toml import load_toml
 from ..workload.jobs import did_you_mean
 
 __all__ = [
@@ -319,8 +319,8 @@ def parse_value(text: str) -> Value:
     """Return one value as TOML reads it; anything else is text."""
     word = text.strip()
     try:
-        return tomllib.loads(f"v = {word}\n")["v"]
-    except (ValueError, RecursionError):  # ValueError: also of a number with thousands of digits.
+        return load_toml(f"v = {word}\n")["v"]
+    except ValueError:
         return word
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from .._ledger import note_input
 from ._keys import is_score_file, number_or_text
 from ._sections import ScenarioKeys
 
@@ -125,12 +126,12 @@ def servers_of(path: str) -> str | None:
 
 @lru_cache(maxsize=64)
 def _told_servers(stamp: Stamp) -> str | None:
-    import tomllib
+    from ..workload._toml import load_toml
 
     if stamp is None:
         return None
     try:
-        told = tomllib.loads(Path(stamp[0]).read_text(encoding="utf-8-sig")).get("servers")
+        told = load_toml(Path(stamp[0]).read_text(encoding="utf-8-sig")).get("servers")
     except (OSError, ValueError):
         return None
     return told if isinstance(told, str) else None
@@ -148,6 +149,7 @@ def stamp_of(path: str | os.PathLike[str]) -> Stamp:
 
 def digest_of(path: str | os.PathLike[str]) -> str | None:
     """Return the SHA-256 of a file; None if it cannot be read."""
+    note_input(path)
     return _digest(stamp_of(path))
 
 

@@ -27,7 +27,7 @@ from .nsga import Generations
 from .outcome import Tally
 from .pareto import hypervolume, nondominated, unknown
 from .plan import check_keys, check_seed, check_size, draws_log, replicable, settled
-from .runners import open_runner, stop_if_imported
+from .runners import open_runner
 from .scenario import Scenario, scenario_of
 from .store import Store
 from .sweeping import described
@@ -84,7 +84,6 @@ def optimise(
     progress : called with a `Tally` when runs have been finished.
     origin : provenance, as from `output.provenance`.
     """
-    stop_if_imported()
     given = chosen = scenario_of(scenario)
     ranges = parse_ranges(vary)
     keys = tuple(each.key for each in ranges)

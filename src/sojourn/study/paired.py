@@ -96,7 +96,8 @@ def relative_change(
     Parameters
     ----------
     values, baseline, level : as in `paired_difference`.
-    method : of the ratio; see `ratio_interval`.
+    method : of the ratio; see `ratio_interval`. Of values that are all at least 0 the interval
+        ends at -1, nothing left.
 
     Examples
     --------
@@ -106,13 +107,30 @@ def relative_change(
     """
     these, those = pairs(values, baseline, ("values", "baseline"))
     found = ratio_interval(these, those, level=level, method=method)
-    return replace(
+    change = replace(
         found,
         estimate=found.estimate - 1,
         low=found.low - 1,
         high=found.high - 1,
         method=f"paired ratio, {found.method}",
     )
+    return possible_change(change, these, those)
+
+
+def possible_change(change: Interval, values: ArrayLike, baseline: ArrayLike) -> Interval:
+    """Return the interval of a change without what it can never be: less than nothing left.
+
+    A mean of values that are never below 0 is at least 0, and so is the ratio of two of them: what
+    is cut off below -1 never held the true change.
+
+    Parameters
+    ----------
+    change : relative, -1 for nothing left.
+    values, baseline : that it was made of; where one is below 0 nothing is cut off.
+    """
+    if min(np.min(values), np.min(baseline)) < 0:
+        return change
+    return replace(change, low=max(change.low, -1.0))
 
 
 def holm(p: ArrayLike) -> Floats:

@@ -20,6 +20,7 @@ from ..workload.facts import local_clock
 from ..workload.jobs import MISSING
 from ._samples import Floats, level_of, pairs, sample
 from .intervals import Interval, around
+from .paired import possible_change
 
 __all__ = [
     "BLOCKS",
@@ -160,7 +161,8 @@ def resampled_change(values: ArrayLike, baseline: ArrayLike, *, level: float = 0
         raise OptionError("baseline: its mean is 0, so there is no change relative to it")
     ratio = float(these.mean()) / middle
     spread = float(np.std(these - ratio * those, ddof=1)) / abs(middle)
-    return around(ratio - 1, spread, these.size, confidence, "resampled ratio")
+    found = around(ratio - 1, spread, these.size, confidence, "resampled ratio")
+    return possible_change(found, these, those)
 
 
 def _spans(log: Jobs, rng: np.random.Generator, by: str) -> tuple[Places, Floats]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..cost import Clock, parse_carbon
-from ..output import Digest, Write, check_folder, provenance, write_run
+from ..output import Digest, Write, check_folder, check_run, provenance, write_run
 from ..result import Result
 from ..workload import Jobs
 from ._blame import blaming
@@ -72,6 +72,9 @@ def run_scenario(
         jobs = scenario.workload()
     with blaming(source, files, ("power", "starts")):
         _check_cost(scenario, jobs)
+    if folder is not None:
+        named = scenario.nodes is not None
+        check_run(folder, format=wanted.format, trajectory=wanted.trajectory, named=named)
     clock.append(time.perf_counter())
     with blaming(source, files):
         result = scenario.run(

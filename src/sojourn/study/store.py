@@ -9,6 +9,7 @@ whenever a column is new: all files have the same ones, since readers go by any 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError, RunError
 from ..output import as_json, check_folder, staged
+from ..workload._staging import clear
 from .execute import DONE, Row
 from .plan import Plan
 from .rows import Kinds, as_table, fitted, joint, merged
@@ -67,8 +69,7 @@ class Store:
         try:
             self._runs.mkdir(parents=True, exist_ok=True)
             self._lock = _lock(self._folder / LOCK)
-            for left in self._runs.glob(".*.tmp.parquet"):
-                left.unlink(missing_ok=True)
+            clear(self._runs)
         except OSError as error:
             raise OptionError(
                 f"{self._folder}: cannot be written ({error.strerror}); name another folder"
@@ -128,8 +129,10 @@ class Store:
             self._take_hold()
         self.check(told)
         with staged(self._folder) as place:
+            # Of a study that is continued from its own copy it is an input.
+            if not _holds(self._folder / SCENARIO, text):
+                place(SCENARIO).write_bytes(text)
             place(STUDY).write_text(as_json(told) + "\n", encoding="utf-8")
-            place(SCENARIO).write_bytes(text)
 
     def write_json(self, name: str, told: Mapping[str, Any]) -> None:
         """Write a file beside the runs."""
@@ -238,7 +241,7 @@ def _read(part: Path) -> pa.Table:
 
     try:
         # As a file, not as a dataset of one: the name of a folder adds no columns.
-        with pq.ParquetFile(part) as file:
+        with open(part, "rb") as source, pq.ParquetFile(source) as file:
             table = file.read()
     except FileNotFoundError:
         raise
@@ -247,30 +250,47 @@ def _read(part: Path) -> pa.Table:
         raise OptionError(
             f"{part}: cannot be read ({reason}); remove it, and its runs are done again"
         ) from None
-    if not {"run_id", "status"} <= set(table.column_names):
+    names = table.column_names
+    if len(set(names)) < len(names) or not all(
+        name in names and pa.types.is_string(table.schema.field(name).type)
+        for name in ("run_id", "status")
+    ):
         raise OptionError(f"{part}: not the runs of a study; remove it or name another folder")
     return table
 
 
 def _write(table: pa.Table, runs: Path, pq: Any) -> Path:
     name = f"part-{uuid.uuid4().hex}.parquet"
-    with staged(runs) as place:
-        path = place(name)
-        pq.write_table(table, path, compression="lz4")
+    with staged(runs) as place, open(place(name), "wb") as file:
+        pq.write_table(table, file, compression="lz4")
+        file.flush()
         # The contents before the name: else a machine that loses power may have the name alone.
-        with open(path, "rb+") as file:
-            os.fsync(file.fileno())
+        os.fsync(file.fileno())
     return runs / name
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    try:
+        return path.read_bytes() == content
+    except OSError:
+        return False
 
 
 def _lock(path: Path) -> int:
     """Take hold of a folder until the process ends, however it ends."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, f"{path.name} is a link")
+    # Whoever may open it could hold it: others than the group may not. Nor is a link followed, to
+    # a file that would be overwritten.
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    handle = os.open(path, flags, 0o660)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
+        holder = ""
         with contextlib.suppress(OSError):
-            holder = os.read(handle, 200).decode(errors="replace").strip()
+            words = os.read(handle, 200).decode(errors="replace").split()
+            holder = "".join(filter(str.isprintable, " ".join(words)))
         os.close(handle)
         raise RunError(
             f"{path.parent}: {holder or 'another process'} is writing to this study; wait until "

@@ -10,7 +10,7 @@ from ..compare import MEASURES
 __all__ = ["flat_summary"]
 
 _SHORTER = {measure.path: measure.name for measure in MEASURES}
-_NO_MEASURES = ("seed", "warmup", "cleaning", "unaccepted_reasons", "rate_shares")
+_NO_MEASURES = ("seed", "warmup", "recorded", "cleaning", "unaccepted_reasons", "rate_shares")
 
 
 def flat_summary(told: Mapping[str, Any], rates: Sequence[float] = ()) -> dict[str, float]:

@@ -25,7 +25,7 @@ from .plan import (
     settled,
     spelt,
 )
-from .runners import Runner, open_runner, stop_if_imported
+from .runners import Runner, open_runner
 from .scenario import Scenario, scenario_of
 from .sequential import further_replications, is_precise
 from .store import Store
@@ -119,7 +119,6 @@ def sweep(
     >>> len(study.table)
     6
     """
-    stop_if_imported()
     given = chosen = scenario_of(scenario)
     points = grid if isinstance(grid, Grid) else Grid.of(grid)
     start = check_seed(chosen.keys.run.seed if seed is None else seed)

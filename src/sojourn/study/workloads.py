@@ -106,12 +106,16 @@ def _check_events(keys: WorkloadKeys) -> None:
 
 def read_external_events(keys: WorkloadKeys) -> ExternalEvents | EventStream | None:
     """Return the external events of a scenario, if it has any."""
-    return None if keys.events is None else _events(keys.events, stamp_of(keys.events))
+    if keys.events is None:
+        return None
+    return _events(keys.events, stamp_of(keys.events), keys.timezone, keys.wait_from)
 
 
 @lru_cache(maxsize=2)
-def _events(path: str, stamp: Stamp) -> ExternalEvents | EventStream:
-    return load_events(path)
+def _events(
+    path: str, stamp: Stamp, timezone: str | None, wait_from: str | None
+) -> ExternalEvents | EventStream:
+    return load_events(path, timezone=timezone, wait_from=wait_from)
 
 
 def _names_jobs(events: ExternalEvents | EventStream) -> bool:
@@ -138,6 +142,9 @@ def _cleaned_log(
         columns=keys.columns,
         strict=keys.strict,
         width=keys.width,
+        delimiter=keys.delimiter,
+        timezone=keys.timezone,
+        wait_from=keys.wait_from,
     )
     jobs = _sliced(jobs, keys)
     events = read_external_events(keys)

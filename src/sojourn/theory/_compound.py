@@ -35,22 +35,22 @@ _STATES = 2**28
 _LONG = 8e9
 """Products that the recursion may take, some seconds' worth, before the transform takes over."""
 
+_PIECE = 200_000_000
+"""Products between which an interrupt is heard."""
+
 _COMMON = 8
 """Sizes that the transform treats one by one."""
 
 
-@compiled("void(float64[::1], int64[::1], float64[::1])")
-def _recur(p: Floats, sizes: NDArray[np.int64], loads: Floats) -> None:
-    """Fill p[n] from p[0] = 1 with p[1:] = 0; what is left of p[0] is in scale with the others.
-
-    Each p[n], once known, is handed on to the states above. Where it grows too large, everything
-    is scaled down by a power of two, so nothing is rounded but what vanishes.
-    """
+@compiled("int64(float64[::1], int64[::1], float64[::1], int64, int64, int64)")
+def _recur_piece(
+    p: Floats, sizes: NDArray[np.int64], loads: Floats, first: int, begin: int, end: int
+) -> int:
+    """As `_recur`, for begin <= n < end; the first state that has not vanished, to go on with."""
     states = len(p)
     widest = sizes[-1]
     dense = len(sizes) == widest
-    first = 0
-    for n in range(states):
+    for n in range(begin, end):
         if n > 0:
             p[n] /= n
         if p[n] == 0.0:
@@ -70,6 +70,19 @@ def _recur(p: Floats, sizes: NDArray[np.int64], loads: Floats) -> None:
                 if n + sizes[i] >= states:
                     break
                 p[n + sizes[i]] += loads[i] * here
+    return first
+
+
+def _recur(p: Floats, sizes: NDArray[np.int64], loads: Floats) -> None:
+    """Fill p[n] from p[0] = 1 with p[1:] = 0; what is left of p[0] is in scale with the others.
+
+    Each p[n], once known, is handed on to the states above. Where it grows too large, everything
+    is scaled down by a power of two, so nothing is rounded but what vanishes.
+    """
+    first = 0
+    piece = max(_PIECE // len(sizes), 1)
+    for begin in range(0, len(p), piece):
+        first = _recur_piece(p, sizes, loads, first, begin, min(begin + piece, len(p)))
 
 
 @compiled("void(float64[::1], float64, float64)")

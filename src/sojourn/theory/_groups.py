@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _DRAWS = 1 << 16
+_STEPS = 20_000_000
+"""From one partition to another, between which an interrupt is heard."""
 
 
 def count_partitions(widths: Integers, servers: int, most: float = np.inf) -> float:
@@ -39,8 +41,12 @@ def over_partitions(widths: Integers, p: Floats, tail: Floats, servers: int) -> 
     servers : s.
     """
     depth = servers // int(widths[0]) + 1
-    kinds = np.zeros((2, depth), np.int64)
-    return float(_enumerate(widths, p, tail, servers, kinds[0], kinds[1], np.zeros(depth)))
+    kinds, weight = np.zeros((2, depth), np.int64), np.zeros(depth)
+    # Jobs in the group, servers left, the next width to try; the sum, and what rounding dropped.
+    place, sums = np.array([0, servers, 0]), np.zeros(2)
+    while not _enumerate(widths, p, tail, kinds, weight, place, sums, _STEPS):
+        pass
+    return float(sums[0] + sums[1])
 
 
 def sizes_to_depth(
@@ -91,19 +97,24 @@ def _count(widths, ways, most):  # type: ignore[no-untyped-def]
     return total
 
 
-@compiled("float64(int64[:], float64[:], float64[:], int64, int64[:], int64[:], float64[:])")
-def _enumerate(widths, p, tail, servers, kind, repeats, weight):  # type: ignore[no-untyped-def]
-    """Visit every partition once, as a sequence of widths that never falls.
+@compiled(
+    "boolean(int64[:], float64[:], float64[:], int64[:, ::1], float64[:], int64[:], float64[:],"
+    " int64)"
+)
+def _enumerate(  # type: ignore[no-untyped-def]
+    widths, p, tail, kinds, weight, place, sums, steps
+):
+    """Visit every partition once, as a sequence of widths that never falls; whether all are done.
 
     `weight` is the probability of a group of these widths in any order: the multinomial
     coefficient (7) times the probabilities, built job by job so that no factorial overflows.
     """
-    total = 0.0
-    dropped = 0.0
-    jobs = 0
-    left = servers
-    i = 0
-    while True:
+    kind, repeats = kinds[0], kinds[1]
+    jobs, left, i = place[0], place[1], place[2]
+    total, dropped = sums[0], sums[1]
+    done = False
+    while steps > 0 and not done:
+        steps -= 1
         if i < widths.size and widths[i] <= left:
             same = jobs > 0 and kind[jobs - 1] == i
             repeats[jobs] = repeats[jobs - 1] + 1 if same else 1
@@ -121,7 +132,10 @@ def _enumerate(widths, p, tail, servers, kind, repeats, weight):  # type: ignore
             left += widths[kind[jobs]]
             i = kind[jobs] + 1
         else:
-            return total + dropped
+            done = True
+    place[0], place[1], place[2] = jobs, left, i
+    sums[0], sums[1] = total, dropped
+    return done
 
 
 @compiled("float64(int64[:], float64[:], float64[:], float64[:, :], float64[:])")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..jit import compiled, inlined
 
-__all__ = ["walk"]
+__all__ = ["begin_walk", "walk"]
 
 
 @inlined
@@ -40,56 +40,68 @@ def _enter(sums: Any, node: int, rate: float) -> None:
         sums[node] = sums[2 * node] + sums[2 * node + 1]
 
 
+class Walk(NamedTuple):
+    """Where a walk stands: what runs, and who is next."""
+
+    running: Any  # jobs of each class
+    sums: Any  # rates of the classes in a tree: each node has the sum of its two
+    number: Any  # busy servers; the class of the job that waits in front, -1 before the first
+
+
+def begin_walk(classes: int) -> Walk:
+    """Return an empty system."""
+    leaves = 1
+    while leaves < classes:
+        leaves *= 2
+    running = np.zeros(classes, dtype=np.int64)
+    return Walk(running, np.zeros(2 * leaves), np.array([0, -1]))
+
+
 @compiled(allocates=True)
 def walk(
     widths: Any,
     cumulated: Any,
     rates: Any,
     servers: int,
-    batches: int,
+    at: Any,
     length: int,
     generator: np.random.Generator,
-) -> tuple[Any, Any, Any]:
-    """Follow a saturated FCFS system through batches of completions.
+) -> tuple[float, float, float]:
+    """Follow a saturated FCFS system through so many completions.
 
     Parameters
     ----------
     widths, rates : of each class.
     cumulated : probabilities of the classes, added up.
     servers : of the machine.
-    batches, length : how many, and completions in each; one more batch before them warms up.
+    at : a `Walk`, which goes on.
+    length : completions.
 
     Returns
     -------
-    3 arrays
-        For each batch: the mean time it took given the phases, the sum of the squared mean times
-        between completions, and the integral of busy servers.
+    3 numbers
+        The mean time it took given the phases, the sum of the squared mean times between
+        completions, and the integral of busy servers.
     """
-    running = np.zeros(len(widths), dtype=np.int64)
-    took = np.zeros(batches)
-    squares = np.zeros(batches)
-    areas = np.zeros(batches)
-    busy = 0
-    # Rates of the classes in a tree: each node has the sum of its two, the first one that of all.
-    leaves = 1
-    while leaves < len(widths):
-        leaves *= 2
-    sums = np.zeros(2 * leaves)
-    head = _draw(cumulated, generator)
-    for batch in range(-1, batches):
-        for _ in range(length):
-            while busy + widths[head] <= servers:
-                running[head] += 1
-                busy += widths[head]
-                _enter(sums, leaves + head, running[head] * rates[head])
-                head = _draw(cumulated, generator)
-            step = 1.0 / sums[1]
-            if batch >= 0:
-                took[batch] += step
-                squares[batch] += step * step
-                areas[batch] += step * busy
-            kind = _leaving(sums, leaves, generator)
-            running[kind] -= 1
-            busy -= widths[kind]
-            _enter(sums, leaves + kind, running[kind] * rates[kind])
-    return took, squares, areas
+    running, sums = at.running, at.sums
+    leaves = len(sums) // 2
+    busy, head = at.number[0], at.number[1]
+    if head < 0:
+        head = _draw(cumulated, generator)
+    took = squares = area = 0.0
+    for _ in range(length):
+        while busy + widths[head] <= servers:
+            running[head] += 1
+            busy += widths[head]
+            _enter(sums, leaves + head, running[head] * rates[head])
+            head = _draw(cumulated, generator)
+        step = 1.0 / sums[1]
+        took += step
+        squares += step * step
+        area += step * busy
+        kind = _leaving(sums, leaves, generator)
+        running[kind] -= 1
+        busy -= widths[kind]
+        _enter(sums, leaves + kind, running[kind] * rates[kind])
+    at.number[0], at.number[1] = busy, head
+    return took, squares, area

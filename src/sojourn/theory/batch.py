@@ -27,6 +27,7 @@ __all__ = ["batch_completion_probability", "batch_infinite_servers"]
 Floats = NDArray[np.float64]
 
 _NOTHING = 1e-20
+_PIECE = 2e7
 _TERMS = 2e7
 """Terms of the sum at one instant beyond which a run would take minutes."""
 
@@ -101,13 +102,18 @@ def batch_infinite_servers(
         busy, _ = integrated(lambda grid: np.array([_mean_busy(grid, x, z)]), x, z)
         return InfiniteServers(CompoundPoisson(lam * busy[0] * j * p), _completed_part(x, z))
     widths = np.flatnonzero(p) + 1
-    if np.sum(10 * np.sqrt(widths)) > _TERMS:
+    terms = np.sum(10 * np.sqrt(widths))
+    if terms > _TERMS:
         raise OptionError(f"width: {len(widths)} widths up to {len(p)} are too many; group them")
 
     def groups(grid: Grid) -> Floats:
         weight, busy, done = _parts(grid, x, z, limits, siblings)
         room = np.zeros((2, len(p) + 1))
-        _thin(widths, p[widths - 1], *map(np.ravel, (weight, busy, done)), room)
+        instants = [np.ravel(each) for each in (weight, busy, done)]
+        # An interrupt is heard between two pieces.
+        piece = max(int(_PIECE / terms), 1)
+        for first in range(0, instants[0].size, piece):
+            _thin(widths, p[widths - 1], *(each[first : first + piece] for each in instants), room)
         return np.asarray(j * room[0, 1:])
 
     loads, _ = integrated(groups, x, z)

@@ -18,9 +18,12 @@ from . import _checks
 
 __all__ = ["multiresource_constant"]
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _POINTS = 200_000_000
+_PIECE = 50_000_000
+"""Points times classes between which an interrupt is heard."""
 
 
 def multiresource_constant(
@@ -58,7 +61,7 @@ def multiresource_constant(
         )
     steps = np.append(np.cumprod((there + 1)[:0:-1])[::-1], 1)
     classes, which = np.unique(amounts, axis=0, return_inverse=True)
-    chances = np.bincount(which.ravel(), shares / shares.sum())
+    chances = np.asarray(np.bincount(which.ravel(), shares / shares.sum()), np.float64)
     found = _sum_over_grid(classes, chances, there, classes @ steps, np.zeros(points))
     return min(float(found), 1.0)
 
@@ -87,22 +90,37 @@ def _check_classes(amounts: Integers, there: Integers) -> None:
         )
 
 
-@compiled(
-    "float64(int64[:, ::1], float64[::1], int64[::1], int64[::1], float64[::1])", allocates=True
-)
-def _sum_over_grid(demands, p, capacities, offsets, h):  # type: ignore[no-untyped-def]
+def _sum_over_grid(
+    demands: Integers, p: Floats, capacities: Integers, offsets: Integers, h: Floats
+) -> float:
     """Sum of l_n P{does not fit}, with h_n = |n| l_n pushed forward class by class.
 
     |n| is the sum of all coordinates: differentiating along it turns the logarithm into the same
     recursion of positive terms as with one resource, h_n = |n| p_n + sum of p_j h_{n-j}.
     """
-    classes, resources = demands.shape
-    for i in range(classes):
-        h[offsets[i]] = demands[i].sum() * p[i]
-    left = capacities.copy()
+    h[offsets] = demands.sum(axis=1) * p
+    # What is left of the capacities at a point, and behind it the sum of its coordinates.
+    place = np.append(capacities, 0)
     total = 0.0
-    degree = 0
-    for point in range(1, h.size):
+    piece = max(_PIECE // len(p), 1)
+    for begin in range(1, h.size, piece):
+        end = min(begin + piece, h.size)
+        total = _sum_piece(demands, p, capacities, offsets, h, place, total, begin, end)
+    return total
+
+
+@compiled(
+    "float64(int64[:, ::1], float64[::1], int64[::1], int64[::1], float64[::1], int64[::1],"
+    " float64, int64, int64)"
+)
+def _sum_piece(  # type: ignore[no-untyped-def]
+    demands, p, capacities, offsets, h, place, total, begin, end
+):
+    """Add the points from `begin` to `end`; `place` is that of the point before."""
+    classes, resources = demands.shape
+    left = place[:resources]
+    degree = place[resources]
+    for point in range(begin, end):
         # The next point of the grid: the last coordinate runs fastest.
         d = resources - 1
         while left[d] == 0:
@@ -124,4 +142,5 @@ def _sum_over_grid(demands, p, capacities, offsets, h):  # type: ignore[no-untyp
                 else:
                     refused += p[i]
             total += h[point] / degree * refused
+    place[resources] = degree
     return total

@@ -33,6 +33,10 @@ _EXACT = 2.0**53
 """Whole numbers up to here are float64 without error, and so are their sums and differences."""
 
 
+_PIECE = 20_000_000
+"""Customers times servers between which an interrupt is heard."""
+
+
 class DrivingSequence(NamedTuple):
     """What drives the recursion: T_i, S_i and N_i of each customer."""
 
@@ -189,7 +193,14 @@ class Recursion:
             self._keep(np.maximum(end[order] - now, 0), servers[order])
         else:
             notice_if_cold(subtract, "the recursion")
-            subtract(stream, self._runs, concurrent, seen)
+            # Each customer may meet a run per server; an interrupt is heard between two pieces.
+            piece = max(_PIECE // self.servers, 1)
+            for first in range(0, len(stream.gap), piece):
+                part = slice(first, first + piece)
+                block = Stream(
+                    stream.gap[part], stream.service[part], stream.width[part], stream.delay[part]
+                )
+                subtract(block, self._runs, concurrent, seen[part])
         self.customers += len(stream.gap)
         return stream.delay
 

@@ -105,22 +105,18 @@ def _solved(chain: _Chain) -> Saturated:
 
 def _walked(classes: Classes, seed: int) -> Saturated:
     """Sample the saturated system; its throughput is still exact where all rates are equal."""
-    from ._saturated_walk import walk
+    from ._saturated_walk import begin_walk, walk
 
     # What a batch remembers of the one before falls with its length over that of some two rounds.
     at_once = classes.servers / classes.mean_width
     length = max(_LENGTH, int(_ROUNDS * at_once))
     batches = min(max(_STEPS // length, _FEWEST), _BATCHES)
     length = min(length, _STEPS // batches)
-    took, squares, areas = walk(
-        np.array(classes.widths),
-        np.cumsum(classes.shares),
-        np.array(classes.rates),
-        classes.servers,
-        batches,
-        length,
-        generator(seed),
-    )
+    given = np.array(classes.widths), np.cumsum(classes.shares), np.array(classes.rates)
+    at, random = begin_walk(len(classes.widths)), generator(seed)
+    # One batch at a time, between which an interrupt is heard; the first one warms up.
+    walked = [walk(*given, classes.servers, at, length, random) for _ in range(batches + 1)]
+    took, squares, areas = np.array(walked[1:]).T
     # Given the phases the times between completions are exponential: only the rest is sampled.
     spread = took.var(ddof=1)
     pace = took.mean() / length

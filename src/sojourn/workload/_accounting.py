@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LogError, OptionError
+from ..errors import OptionError
 from ._columns import WIDTHS, widths
 from ._names import numbered
-from ._report import EXAMPLES, CleaningReport, Finding
+from ._report import CleaningReport, Finding
 from .jobs import MISSING, Jobs, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ENDED", "Accounting", "Record", "account", "check_width", "found"]
+__all__ = ["ENDED", "Accounting", "Record", "check_width", "found"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -47,12 +47,12 @@ class Record(NamedTuple):
     Parameters
     ----------
     label : the job as its manager names it, such as ``12_3``.
-    job : its number.
+    job : its number, or that of the array or heterogeneous job it is a part of.
     submit, eligible, start, end : Unix times (s), nan if not known. A job that never started has
         no start, and its end is when it was cancelled or failed.
     limit : s, nan if not known, inf if there was none.
     requested, allocated : processors, -1 if not known.
-    nodes : -1 if not known.
+    nodes : those it had, else those it asked for, -1 if not known.
     memory : requested, KB per processor, -1 if not known.
     cpu_time : s, over all processors, nan if not known.
     resident : KB, the largest resident set of a task, nan if not known.
@@ -60,6 +60,13 @@ class Record(NamedTuple):
     user, group, queue : names, empty if not known.
     node_list : as written.
     line : of the file.
+    name : given by its user.
+    uid, gid : numbers of user and group, as texts.
+    account, partition, qos : names, empty if not known.
+    least_nodes : that it asked for by number, -1 if not known.
+    gpus : asked for, in all, -1 if not known.
+    features : of nodes that it asked for, as written; None if not known.
+    has_number : whether `job` is its own number.
     """
 
     label: str
@@ -81,10 +88,16 @@ class Record(NamedTuple):
     queue: str
     node_list: str
     line: int
-
-
-_TEXTS = ("label", "state", "user", "group", "queue", "node_list")
-_WHOLE = ("job", "requested", "allocated", "nodes", "line")
+    name: str = ""
+    uid: str = ""
+    gid: str = ""
+    account: str = ""
+    partition: str = ""
+    qos: str = ""
+    least_nodes: int = MISSING
+    gpus: int = MISSING
+    features: str | None = None
+    has_number: bool = True
 
 
 @dataclass(frozen=True)
@@ -93,17 +106,20 @@ class Accounting:
 
     Parameters
     ----------
-    columns : arrays by name, those of `Record` and ``attempt``: 0 for the first run of a job, and
-        one more each time it was requeued.
+    columns : arrays by name, those of `Record`, with a ``job`` of its own for each run;
+        ``attempt``: 0 for the first run of a job, and one more each time it was requeued; ``run``:
+        the label, with ``#2`` after it for a second run.
     source : the file.
     report : what reading decided.
     lacks : kinds of events that such a file cannot tell.
+    header : lines about all jobs.
     """
 
     columns: dict[str, NDArray[Any]]
     source: str
     report: CleaningReport
     lacks: tuple[str, ...] = ()
+    header: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return int(self.columns["job"].size)
@@ -135,46 +151,67 @@ class Accounting:
         disordered = (wait < 0) | (runtime < 0)
         limit, requested, allocated = columns["limit"], columns["requested"], columns["allocated"]
         per_processor = columns["cpu_time"] / np.where(allocated > 0, allocated, np.nan)
-        queue, queues = numbered("queue", columns["queue"].tolist())
-        user, users = numbered("user", columns["user"].tolist())
-        group, groups = numbered("group", columns["group"].tolist())
         origin = np.floor(submit.min(initial=np.inf)) if len(self) else 0.0
-        header = [
-            f"UnixStartTime: {int(origin)}",
-            *users,
-            *groups,
-            *queues,
-        ]
-        nodes = columns["nodes"]
+        numbers, names = self._numbers()
+        job, nodes = columns["job"], columns["nodes"]
+        made = {
+            "job": job,
+            "submit": submit - origin,
+            "wait": _known(wait, wait >= 0),
+            "runtime": _known(runtime, runtime >= 0),
+            "allocated": np.where(started, allocated, MISSING),
+            "cpu_time": _known(per_processor, started & np.isfinite(per_processor)),
+            "requested": requested,
+            "estimate": _known(limit, np.isfinite(limit)),
+            "memory": columns["memory"],
+            "status": [ENDED.get(state, MISSING) for state in columns["state"].tolist()],
+            **numbers,
+            "procs": nodes if width == "nodes" else widths(requested, allocated, width),
+        }
+        optional = {"nodes": nodes, "gpus": columns["gpus"]}
+        made |= {name: values for name, values in optional.items() if (values >= 0).any()}
+        if (columns["run"] != job.astype(np.str_)).any():
+            made["label"] = columns["run"]
         return Jobs(
-            {
-                "job": columns["job"],
-                "submit": submit - origin,
-                "wait": _known(wait, wait >= 0),
-                "runtime": _known(runtime, runtime >= 0),
-                "allocated": np.where(started, allocated, MISSING),
-                "cpu_time": _known(per_processor, started & np.isfinite(per_processor)),
-                "requested": requested,
-                "estimate": _known(limit, np.isfinite(limit)),
-                "memory": columns["memory"],
-                "status": [ENDED.get(state, MISSING) for state in columns["state"].tolist()],
-                "user": user,
-                "group": group,
-                "queue": queue,
-                "procs": nodes if width == "nodes" else widths(requested, allocated, width),
-            },
-            header=header,
+            made,
+            header=[f"UnixStartTime: {int(origin)}", *self.header, *names],
             source=self.source,
             report=self.report.extended(
                 found(
                     "disordered-times",
                     "repair",
                     "starts before its submit or ends before its start: wait or runtime unknown",
-                    columns["job"][disordered],
+                    job[disordered],
                 ),
                 len(self),
             ),
         )
+
+    def _numbers(self) -> tuple[dict[str, Ints], list[str]]:
+        """Return the columns that stand for names, and the lines that say for which."""
+        made: dict[str, Ints] = {}
+        lines: list[str] = []
+        for column, number in _NAMES.items():
+            names = self.columns[column].tolist()
+            if column in _OPTIONAL and not any(names):
+                continue
+            own = self.columns[number].tolist() if number else []
+            made[column], told = numbered(column, names, own)
+            lines += told
+        return made, lines
+
+
+_NAMES = {
+    "user": "uid",
+    "group": "gid",
+    "queue": "",
+    "partition": "",
+    "account": "",
+    "qos": "",
+}
+"""Columns of names, and those that may have the manager's own numbers for them."""
+
+_OPTIONAL = ("partition", "account", "qos")
 
 
 def check_width(width: str) -> None:
@@ -193,94 +230,4 @@ def found(
 ) -> list[Finding]:
     """Return a finding about jobs or lines, or nothing if there are none."""
     listed = [int(hit) for hit in hits]
-    if not listed:
-        return []
-    return [Finding(rule, action, what, len(listed), tuple(listed[:EXAMPLES]), unit)]
-
-
-def account(
-    records: Iterable[Record],
-    source: str,
-    findings: Iterable[Finding],
-    lacks: Sequence[str],
-) -> Accounting:
-    """Return records as columns: one row per run, in the order of submission.
-
-    A run told twice (a file put together of several, a job seen running and later ended) is taken
-    once, as told last; a job with several runs was requeued.
-    """
-    told = list(records)
-    latest: dict[tuple[str, float], list[Record]] = {}
-    repeats: list[int] = []
-    for record in told:
-        runs = latest.setdefault((record.label, record.submit), [])
-        same = next((k for k, run in enumerate(runs) if _same(run, record)), None)
-        if same is None:
-            runs.append(record)
-        else:
-            repeats.append(record.job)
-            runs[same] = max(runs[same], record, key=_completeness)
-    kept = [run for runs in latest.values() for run in runs]
-    timeless = [run.job for run in kept if run.submit != run.submit]
-    kept = [run for run in kept if run.submit == run.submit]
-    if not kept:
-        raise LogError(source, "holds no job with a time of submission; check the file's format")
-    kept.sort(key=lambda run: (run.submit, run.job, run.line))
-    seen: dict[str, int] = {}
-    attempts = []
-    for run in kept:
-        attempts.append(seen.get(run.label, 0))
-        seen[run.label] = attempts[-1] + 1
-    try:
-        columns: dict[str, NDArray[Any]] = {
-            name: np.array(values, _type(name))
-            for name, values in zip(Record._fields, zip(*kept, strict=True), strict=True)
-        }
-    except OverflowError:
-        raise LogError(source, "a number takes more than 64 bits; check the file") from None
-    columns["attempt"] = np.array(attempts, np.int64)
-    notes = [
-        *findings,
-        *found("repeated-record", "drop", "told before: the later record is taken", repeats),
-        *found("no-submit", "drop", "no time of submission", timeless),
-        *_notes(columns),
-    ]
-    report = CleaningReport(source, len(told), len(kept), tuple(notes))
-    return Accounting(columns, source, report, tuple(lacks))
-
-
-def _type(name: str) -> Any:
-    if name in _TEXTS:
-        return np.str_
-    return np.int64 if name in _WHOLE else np.float64
-
-
-def _same(earlier: Record, later: Record) -> bool:
-    # A run seen waiting may have started since; one that started does not wait again.
-    return earlier.start == later.start or earlier.start != earlier.start
-
-
-def _completeness(record: Record) -> tuple[bool, bool, int]:
-    return record.end == record.end, record.start == record.start, record.line
-
-
-def _notes(columns: dict[str, NDArray[Any]]) -> list[Finding]:
-    """What reading left as it was, and a reader of the results should know."""
-    job, limit = columns["job"], columns["limit"]
-    started, ended = np.isfinite(columns["start"]), np.isfinite(columns["end"])
-    cases: list[tuple[str, str, Mask]] = [
-        (
-            "never-started",
-            "cancelled or failed while it waited: no runtime, the wait is until then",
-            ~started & ended,
-        ),
-        ("unfinished", "still waiting or running when the log was taken", ~ended),
-        ("requeued", "a further run of a job that was requeued", columns["attempt"] > 0),
-        ("unlimited", "no time limit: the estimate is unknown", np.isinf(limit)),
-        (
-            "held-back",
-            "eligible later than submitted: the wait counts from the submit",
-            columns["eligible"] > columns["submit"],
-        ),
-    ]
-    return [each for rule, what, hit in cases for each in found(rule, "keep", what, job[hit])]
+    return [Finding.of(rule, action, what, listed, unit)] if listed else []

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
+from .._ledger import note_input
 from ..errors import LogError, OptionError
+from ._staging import staging
 
 __all__ = ["atomic_path", "largest_log", "open_atomic", "read_bytes", "read_text"]
 
@@ -56,6 +58,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     kind = ""
     try:
         with open(path, "rb") as file:
+            note_input(path)
             first = file.peek(len(_XZ))
             if first.startswith(_GZIP):
                 kind = "gzip"
@@ -116,20 +119,22 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary name beside `path`; what was written there replaces `path` at the end.
+    """Yield another path of the same name; what was written there replaces `path` at the end.
 
-    On any error the temporary file is removed and `path` stays as it was.
+    On any error it is removed, and `path` stays as it was.
+
+    Raises
+    ------
+    OptionError
+        If the command reads the file that would be replaced.
     """
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        yield temporary
-        os.replace(temporary, target)
+        with staging(target.parent) as place:
+            yield place(target.name)
     except OSError as error:
         reason = error.strerror or error
         raise LogError(path, f"cannot be written ({reason}); check the folder") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @contextmanager

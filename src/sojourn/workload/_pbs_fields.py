@@ -5,7 +5,14 @@ from __future__ import annotations
 from ._slurm_fields import kilobytes
 from .jobs import MISSING
 
-__all__ = ["held", "ordered", "requested_memory"]
+__all__ = ["held", "ordered", "ordered_gpus", "requested_memory"]
+
+_DIGITS = 7
+"""Of a count that can be true."""
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _DIGITS
 
 
 def requested_memory(told: dict[str, str], procs: int) -> float:
@@ -27,16 +34,39 @@ def ordered(told: dict[str, str]) -> tuple[int, int]:
     procs = total = 0
     for chunk in filter(None, request.split("+")):
         first, *rest = chunk.split(":")
-        count = int(first) if first.isdecimal() else 1
+        count = int(first) if _is_count(first) else 1
         each = 1
         for option in rest:
             name, _, value = option.partition("=")
-            if name in ("ppn", "ncpus") and value.isdecimal():
+            if name in ("ppn", "ncpus") and _is_count(value):
                 each = int(value)
         procs, total = procs + count * each, total + count
-    if told.get("Resource_List.procs", "").isdecimal():
+    if _is_count(told.get("Resource_List.procs", "")):
         procs += int(told["Resource_List.procs"])
     return procs or MISSING, nodes if nodes > 0 else total or MISSING
+
+
+def ordered_gpus(told: dict[str, str]) -> int:
+    """Return the GPUs that a job asked for, in all; -1 where its request is not told.
+
+    >>> ordered_gpus({"Resource_List.select": "2:ncpus=8:ngpus=2+1:ncpus=4"})
+    4
+    >>> ordered_gpus({"Resource_List.nodes": "3:ppn=8:gpus=1"}), ordered_gpus({})
+    (3, -1)
+    """
+    total = told.get("Resource_List.ngpus", "")
+    if _is_count(total):
+        return int(total)
+    request = told.get("Resource_List.nodes") or told.get("Resource_List.select") or ""
+    found = 0
+    for chunk in filter(None, request.split("+")):
+        first, *rest = chunk.split(":")
+        count = int(first) if _is_count(first) else 1
+        for option in rest:
+            name, _, value = option.partition("=")
+            if name in ("gpus", "ngpus") and _is_count(value):
+                found += count * int(value)
+    return found if request else MISSING
 
 
 def held(hosts: str) -> tuple[int, int]:
@@ -51,11 +81,11 @@ def held(hosts: str) -> tuple[int, int]:
         name, _, index = part.partition("/")
         names.add(name)
         _, star, times = index.partition("*")
-        if star and times.isdecimal():
+        if star and _is_count(times):
             slots += int(times)
             continue
         for span in index.split(","):
             first, dash, last = span.partition("-")
-            whole = dash and first.isdecimal() and last.isdecimal()
+            whole = dash and _is_count(first) and _is_count(last)
             slots += int(last) - int(first) + 1 if whole else 1
     return (slots, len(names)) if names else (MISSING, MISSING)

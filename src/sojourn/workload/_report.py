@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +33,13 @@ class Finding:
     count: int
     first: tuple[int, ...] = ()
     unit: str = "job"
+
+    @classmethod
+    def of(
+        cls, rule: str, action: str, what: str, hits: Sequence[int], unit: str = "job"
+    ) -> Finding:
+        """Return the finding about some lines or jobs."""
+        return cls(rule, action, what, len(hits), tuple(map(int, hits[:EXAMPLES])), unit)
 
     def __str__(self) -> str:
         plural = "" if self.count == 1 else "s"

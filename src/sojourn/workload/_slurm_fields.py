@@ -16,10 +16,14 @@ __all__ = [
     "DURATION",
     "INSTANT",
     "JOB",
+    "UNKNOWN",
     "JobNumber",
+    "count",
     "duration",
     "expand_nodes",
     "fold_nodes",
+    "gpus_among",
+    "gpus_in",
     "instant",
     "job_number",
     "kilobytes",
@@ -27,17 +31,22 @@ __all__ = [
     "memory",
     "tasks",
     "trackable",
+    "whole",
     "zone_of",
 ]
 
-_UNKNOWN = frozenset({"", "unknown", "none", "n/a", "(null)", "invalid", "partition_limit"})
+UNKNOWN = frozenset({"", "unknown", "none", "n/a", "(null)", "invalid", "partition_limit"})
+"""Words for a value that is not known, in small letters."""
+
 _ENDLESS = frozenset({"unlimited", "infinite"})
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+_LARGEST = 1e15
+_DIGITS = 20
 _MOST = 1 << 20
 """Names or tasks that one bracket may stand for."""
 
 INSTANT = re.compile(
-    r"(?i:|unknown|none|n/a|\d{1,12}(\.\d*)?"
+    r"(?i:|unknown|none|n/a|invalid|\d{1,12}(\.\d*)?"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(z|[+-]\d\d:?\d\d)?)"
 )
 DURATION = re.compile(
@@ -69,7 +78,7 @@ def instant(text: str, zone: tzinfo = UTC) -> float:
     (1613082979.0, 1613082979.0, nan)
     """
     word = text.strip()
-    if word.lower() in _UNKNOWN:
+    if word.lower() in UNKNOWN:
         return math.nan
     if word.replace(".", "", 1).isdecimal():
         return float(word)
@@ -85,7 +94,7 @@ def duration(text: str) -> float:
     (93784.0, 184.0, 67.402, 216000.0)
     """
     word = text.strip().lower()
-    if word in _UNKNOWN:
+    if word in UNKNOWN:
         return math.nan
     if word in _ENDLESS:
         return math.inf
@@ -124,7 +133,7 @@ def kilobytes(text: str, unit: str = "") -> float:
 
 def _amount(text: str, unit: str) -> tuple[float, str]:
     word = text.strip()
-    if word.lower() in _UNKNOWN:
+    if word.lower() in UNKNOWN:
         return math.nan, ""
     found = _MEMORY.fullmatch(word)
     if found is None:  # Slurm writes 16? and the like where a counter overflowed.
@@ -155,6 +164,59 @@ def trackable(text: str) -> dict[str, str]:
     """Return trackable resources by name: ``cpu=16,mem=16G,node=2``."""
     pairs = (part.partition("=") for part in text.split(",") if "=" in part)
     return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+@lru_cache(maxsize=1 << 12)
+def count(text: str) -> int:
+    """Return a count that may be written short.
+
+    >>> count("48"), count("1.5K")
+    (48, 1500)
+    """
+    size = {"K": 1e3, "M": 1e6, "G": 1e9}.get(text[-1:].upper())
+    value = float(text[:-1]) * size if size else float(text)
+    if not abs(value) <= _LARGEST:
+        raise ValueError(text)
+    return round(value)
+
+
+def whole(text: str) -> int:
+    """Return a whole number; ValueError for one that is none, or too large to be true."""
+    value = int(text) if len(text) <= _DIGITS else _LARGEST + 1
+    if not abs(value) <= _LARGEST:
+        raise ValueError(text)
+    return int(value)
+
+
+@lru_cache(maxsize=1 << 12)
+def gpus_among(text: str) -> int:
+    """Return the GPUs among trackable resources, in all; -1 where none are listed.
+
+    >>> gpus_among("cpu=8,gres/gpu=4,gres/gpu:a100=4"), gpus_among("gres/gpu:a100=3,gres/gpu:t4=1")
+    (4, 4)
+    >>> gpus_among("cpu=8,node=1"), gpus_among("")
+    (0, -1)
+    """
+    told = trackable(text)
+    if not told:
+        return -1
+    if told.get("gres/gpu"):
+        return count(told["gres/gpu"])
+    return sum(count(told[name] or "0") for name in told if name.startswith("gres/gpu:"))
+
+
+def gpus_in(text: str) -> int:
+    """Return the GPUs per node of generic resources as they are asked for.
+
+    >>> gpus_in("gpu:2"), gpus_in("gres:gpu:tesla:2,nic:1"), gpus_in("gpu:a100:4(S:0-1)")
+    (2, 2, 4)
+    """
+    total = 0
+    for part in re.sub(r"\([^)]*\)?|gres[/:]|PER_NODE:", "", text).split(","):
+        words = part.strip().split(":")
+        if words[0] == "gpu":
+            total += whole(words[-1]) if words[-1].isdecimal() else 1
+    return total
 
 
 class JobNumber(NamedTuple):
@@ -226,7 +288,7 @@ def expand_nodes(text: str) -> tuple[str, ...]:
     >>> expand_nodes("n[1-3,7],m01"), expand_nodes("r[0-1]n[08-09]"), expand_nodes("None assigned")
     (('n1', 'n2', 'n3', 'n7', 'm01'), ('r0n08', 'r0n09', 'r1n08', 'r1n09'), ())
     """
-    if text.strip().lower() in _UNKNOWN | {"none assigned"}:
+    if text.strip().lower() in UNKNOWN | {"none assigned"}:
         return ()
     return tuple(name for part in _outside(text.strip()) for name in _expanded(part))
 

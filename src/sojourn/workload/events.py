@@ -193,7 +193,7 @@ def events_of(told: Jobs | Accounting) -> EventStream:
         return _of_jobs(told)
     gathering = _Gathering()
     _gather(gathering, told)
-    return gathering.stream(told["label"], told.source, told.lacks)
+    return gathering.stream(told["run"], told.source, told.lacks)
 
 
 def _gather(gathering: _Gathering, told: Accounting) -> None:
@@ -262,7 +262,7 @@ def read_events(
         told = read_accounting(path, name, **options)
         _gather(gathering, told)
         gathering.add_reservations(pbs_records(path, **options)[0])
-        return gathering.stream(told["label"], told.source, told.lacks)
+        return gathering.stream(told["run"], told.source, told.lacks)
     if name in ("sacct", "jobcomp"):
         return events_of(read_accounting(path, name, **options))
     from .log import read_log

@@ -1,9 +1,12 @@
-"""What a log holds, in numbers: its span, load, widths, runtimes, estimates, users, day."""
+"""What a log holds, in numbers: its span, load, widths, runtimes, estimates, users, day.
+
+All of it is of the log as it is; nothing is repaired or left out but what is not known.
+"""
 
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -11,8 +14,15 @@ from numpy.typing import NDArray
 
 from .header import Header
 from .jobs import Jobs
+from .occupancy import recorded_occupancy
 
-__all__ = ["daily_counts", "facts", "header_fields", "local_clock", "offered_load"]
+__all__ = [
+    "daily_counts",
+    "facts",
+    "header_fields",
+    "local_clock",
+    "offered_load",
+]
 
 _QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 _QUANTILE_NAMES = ("min", "p5", "p25", "median", "p75", "p95", "max")
@@ -21,6 +31,15 @@ _HOUR = 3600.0
 # [swf]: what the status field says.
 _STATUS = {0: "failed", 1: "completed", 2: "partial", 3: "last partial", 4: "failed partial"}
 _STATUS |= {5: "cancelled", -1: "unknown"}
+
+_WHO = {
+    "users": "user",
+    "groups": "group",
+    "accounts": "account",
+    "queues": "queue",
+    "partitions": "partition",
+    "qos": "qos",
+}
 
 
 def header_fields(header: Header) -> dict[str, str]:
@@ -38,14 +57,20 @@ def offered_load(jobs: Jobs, procs: int) -> float:
     if len(jobs) < 2 or procs < 1:
         return float("nan")
     span = float(jobs.submit.max() - jobs.submit.min())
-    return float(np.dot(jobs.procs, jobs.runtime)) / (procs * span) if span > 0 else float("nan")
+    return _area(jobs) / (procs * span) if span > 0 else float("nan")
+
+
+def _area(jobs: Jobs) -> float:
+    """Return processors times runtimes (s) of all jobs; 0 for those of which one is not known."""
+    return float(np.dot(np.maximum(jobs.procs, 0), np.maximum(jobs.runtime, 0.0)))
 
 
 def daily_counts(jobs: Jobs) -> tuple[list[int], str]:
     """Return submits by hour of the day, and whose clock that is.
 
     With UnixStartTime in the header hours are those of the log's time zone, as it was at the
-    start of the log; else they are counted from second 0.
+    start of the log; else they are counted from second 0. A header that tells no zone is taken at
+    its word: its clock may be that of UTC or of the site.
     """
     offset, clock = local_clock(jobs.header)
     hour = np.floor((jobs.submit + offset) % _DAY / _HOUR).astype(np.int64) % 24
@@ -66,6 +91,10 @@ def local_clock(header: Header) -> tuple[float, str]:
 
 def _utc_offset(header: Header, instant: int) -> tuple[float, str]:
     """Return seconds to add to UTC, and the name of the clock."""
+    clock = header.get("Clock")
+    if clock:
+        # Local times taken as they stand: nothing is to be added.
+        return 0.0, clock
     name = header.get("TimeZoneString")
     if name:
         from zoneinfo import ZoneInfo
@@ -79,7 +108,7 @@ def _utc_offset(header: Header, instant: int) -> tuple[float, str]:
     digits = re.fullmatch(r"[+-]?\d{1,5}", header.get("TimeZone") or "")
     if digits:
         return float(digits[0]), "local time"
-    return 0.0, "UTC"
+    return 0.0, "clock of the log"
 
 
 def _spread(values: NDArray[Any]) -> dict[str, float]:
@@ -92,70 +121,94 @@ def _spread(values: NDArray[Any]) -> dict[str, float]:
 
 def _estimates(jobs: Jobs) -> dict[str, Any]:
     known = jobs.estimate > 0
-    runtime, estimate = jobs.runtime[known], jobs.estimate[known]
+    ran = known & (jobs.runtime >= 0)
+    runtime, estimate = jobs.runtime[ran], jobs.estimate[ran]
     return {
         "known": int(np.count_nonzero(known)),
         "over_limit": int(np.count_nonzero(runtime > estimate)),
         "exact": int(np.count_nonzero(runtime == estimate)),
-        "distinct": int(np.unique(estimate).size),
-        "accuracy": _spread(np.minimum(runtime, estimate) / estimate) if estimate.size else {},
+        "distinct": int(np.unique(jobs.estimate[known]).size),
+        "accuracy": _spread(runtime / estimate),
     }
 
 
-def _who(column: NDArray[np.int64]) -> dict[str, Any]:
+def _who(jobs: Jobs, column: str) -> dict[str, Any]:
     """Return how many different ones there are, and the share of the busiest five."""
-    known, counts = np.unique(column[column >= 0], return_counts=True)
-    if known.size == 0:
+    codes, names = jobs.coded(column)
+    if not names:
         return {"count": 0}
+    known = codes >= 0
+    counts = np.bincount(codes[known], minlength=len(names))
+    # One of the jobs of each name, for its number.
+    row = np.zeros(len(names), np.int64)
+    row[codes[known]] = np.flatnonzero(known)
     first = np.argsort(-counts, kind="stable")[:5]
-    top = [{"id": int(known[k]), "share": float(counts[k] / len(column))} for k in first]
-    return {"count": int(known.size), "busiest": top}
+    top = [
+        {"id": int(jobs[column][row[k]]), "name": names[k], "share": float(counts[k] / len(jobs))}
+        for k in first.tolist()
+    ]
+    return {"count": len(names), "busiest": top}
 
 
-def facts(jobs: Jobs, procs: int) -> dict[str, Any]:
-    """Describe a job stream.
+def _occupancy(jobs: Jobs, procs: int) -> dict[str, Any] | None:
+    """Return `recorded_occupancy` with the date of its peak, if the log has a calendar."""
+    found = recorded_occupancy(jobs, procs)
+    if found is None:
+        return None
+    offset, clock = local_clock(jobs.header)
+    date = None
+    if offset:
+        try:
+            moment = datetime.fromtimestamp(found["peak_time"] + offset, UTC)
+            date = moment.strftime("%Y-%m-%d %H:%M:%S")
+        except (OverflowError, OSError, ValueError):
+            clock = "from second 0 of the log"
+    return {**found, "peak_date": date, "clock": clock}
+
+
+def facts(jobs: Jobs, procs: int | None = None) -> dict[str, Any]:
+    """Describe a job stream as it is.
 
     Parameters
     ----------
-    jobs : the jobs, cleaned as they are to be simulated.
-    procs : processors of the machine.
+    jobs : the log, not cleaned.
+    procs : processors of the machine; default: those that the log tells.
 
     Returns
     -------
     dict
-        Plain numbers, ready for JSON; times in seconds. ``load`` is that offered to the machine.
+        Plain numbers, ready for JSON; times in seconds. ``load`` is that offered to the machine,
+        ``occupancy`` what the log has recorded of it (see `recorded_occupancy`).
     """
+    size, size_source = jobs.machine_size if procs is None else (procs, "given")
     submit = np.sort(jobs.submit)
-    width = jobs.procs
+    width = jobs.procs[jobs.procs > 0]
     count = max(len(jobs), 1)
     status, times = np.unique(jobs["status"], return_counts=True)
     per_hour, clock = daily_counts(jobs)
-    waits = jobs.wait[jobs.wait >= 0]
     return {
         "jobs": len(jobs),
-        "procs": procs,
-        "wider_than_machine": int(np.count_nonzero(width > procs)),
+        "procs": size,
+        "size_source": size_source,
+        "wider_than_machine": int(np.count_nonzero(width > size)),
         "first_submit": float(submit[0]) if len(submit) else None,
         "last_submit": float(submit[-1]) if len(submit) else None,
         "span": float(submit[-1] - submit[0]) if len(submit) else 0.0,
-        "load": offered_load(jobs, procs),
-        "processor_seconds": float(np.dot(width, jobs.runtime)),
+        "load": offered_load(jobs, size),
+        "processor_seconds": _area(jobs),
+        "occupancy": _occupancy(jobs, size),
         "distributions": {
             "procs": _spread(width),
-            "runtime": _spread(jobs.runtime),
+            "runtime": _spread(jobs.runtime[jobs.runtime >= 0]),
             "estimate": _spread(jobs.estimate[jobs.estimate > 0]),
             "interarrival": _spread(np.diff(submit)),
-            "recorded_wait": _spread(waits),
+            "recorded_wait": _spread(jobs.wait[jobs.wait >= 0]),
         },
+        "waits_known": int(np.count_nonzero(jobs.wait >= 0)),
         "serial_share": float(np.count_nonzero(width == 1) / count),
-        "power_of_two_share": float(
-            np.count_nonzero((width > 0) & (width & (width - 1) == 0)) / count
-        ),
+        "power_of_two_share": float(np.count_nonzero(width & (width - 1) == 0) / count),
         "estimates": _estimates(jobs),
-        "users": _who(jobs.user),
-        "groups": _who(jobs.group),
-        "queues": _who(jobs.queue),
-        "partitions": _who(jobs.partition),
+        **{several: _who(jobs, column) for several, column in _WHO.items()},
         "status": {
             _STATUS.get(int(s), str(int(s))): int(n) for s, n in zip(status, times, strict=True)
         },

@@ -13,16 +13,30 @@ from .clean import STANDARD, clean
 from .jobs import Jobs
 from .log import FORMATS, read_log
 
-__all__ = ["SIMULATED", "chosen_rules", "cleaned", "kind_of", "machine_size", "read_jobs"]
+__all__ = [
+    "SIMULATED",
+    "accounting_options",
+    "chosen_rules",
+    "cleaned",
+    "kind_of",
+    "machine_size",
+    "read_jobs",
+    "size_in_words",
+]
 
 SIMULATED = (
-    *("job", "submit", "runtime", "work", "procs", "estimate"),
-    *("user", "group", "queue", "partition", "memory"),
+    *("job", "submit", "wait", "runtime", "work", "procs", "estimate"),
+    *("user", "group", "account", "queue", "partition", "qos", "memory", "gpus", "label"),
 )
-"""What a run looks at; the other columns of a log only cost memory."""
+"""What a run and its summary look at; the other columns of a log only cost memory."""
 
-_ZONED = ("csv", "parquet", "sacct", "jobcomp", "pbs")
-"""Formats with dates that may name no time zone."""
+_TAKEN_BY = {
+    "timezone": ("sacct", "jobcomp", "pbs", "csv", "parquet"),
+    "wait_from": ("sacct", "jobcomp", "pbs"),
+    "columns": ("sacct",),
+    "delimiter": ("sacct",),
+}
+"""Options of dates and columns, and the formats whose readers take them."""
 
 
 def kind_of(path: str | os.PathLike[str], format: str | None = None) -> str:
@@ -40,20 +54,47 @@ def read_jobs(
     columns: Mapping[str, str] | Sequence[str] | None = None,
     strict: bool = False,
     width: str | None = None,
-    timezone: str | None = None,
+    **accounting: Any,
 ) -> Jobs:
-    """Read a log of any format, with those of the options that its reader has."""
+    """Read a log of any format, with those of the options that its reader has.
+
+    Parameters
+    ----------
+    path, format : the log.
+    columns : of a table, ours by theirs; names of the columns of ``sacct -n``.
+    strict : fail at the first bad line.
+    width : where processors come from.
+    accounting : ``timezone``, ``delimiter`` and ``wait_from``, as the readers of accounting take
+        them; None for their defaults.
+    """
     options: dict[str, Any] = {}
     kind = kind_of(path, format)
     if columns is not None:
         options["mapping" if kind == "parquet" else "columns"] = columns
     if width is not None:
         options["width"] = width
-    if timezone is not None and kind in _ZONED:
-        options["timezone"] = timezone
     if strict and kind in ("swf", "sacct", "jobcomp", "pbs"):
         options["strict"] = True
+    options |= accounting_options(kind, **accounting)
     return read_log(path, format=format, **options)
+
+
+def accounting_options(kind: str, **given: Any) -> dict[str, Any]:
+    """Return the options of accounting that are given; an error where the format has none such.
+
+    Parameters
+    ----------
+    kind : format of the log.
+    given : ``timezone``, ``columns``, ``delimiter``, ``wait_from``.
+    """
+    chosen = {name: value for name, value in given.items() if value is not None}
+    for name in chosen:
+        formats = _TAKEN_BY.get(name, (kind,))
+        if kind not in formats:
+            known = ", ".join(formats)
+            option = name.replace("_", "-")
+            raise OptionError(f"{option}: only for logs of {known}, not {kind}; leave it out")
+    return chosen
 
 
 def chosen_rules(rules: Iterable[str] | None, *, keep_zero: bool) -> tuple[str, ...]:
@@ -80,3 +121,19 @@ def machine_size(jobs: Jobs, procs: int | None, option: str) -> int:
     if told < 1:
         raise OptionError(f"{jobs.source}: no MaxProcs in its header; give {option}")
     return told
+
+
+def size_in_words(jobs: Jobs, procs: int | None, option: str = "--procs") -> str:
+    """Return what is taken for the size of the machine; nothing where it was given or MaxProcs.
+
+    Parameters
+    ----------
+    jobs : the log, whose header or widest job tells the size.
+    procs : processors that were given, if any.
+    option : that gives them.
+    """
+    size, told_by = jobs.machine_size
+    if procs is not None or told_by == "MaxProcs":
+        return ""
+    what = "the widest job" if told_by == "widest job" else f"{told_by} of its header"
+    return f"processors: {size:,}, {what}; the log does not say MaxProcs: give {option}"

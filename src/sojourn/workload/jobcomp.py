@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os
 import re
-from datetime import tzinfo
 
 from ..errors import LogError
-from ._accounting import ENDED, Accounting, Record, account, check_width, found
+from ._accounting import ENDED, Accounting, Record, check_width, found
+from ._clock import Clock
 from ._lines import parse_lines
-from ._slurm_fields import expand_nodes, instant, limit, zone_of
+from ._runs import account, check_waits
+from ._slurm_fields import expand_nodes, gpus_among, gpus_in, limit, whole
 from .jobs import MISSING, Jobs
 from .sacct import LACKS as SACCT_LACKS
 
@@ -28,7 +29,7 @@ _KEYS = (
 )
 # Names and folders may have blanks in them, so only known keys end a value.
 _SPLIT = re.compile(rf"(?:^|\s)({'|'.join(_KEYS)})=")
-_NUMBER = re.compile(r".*\((\d+)\)")
+_NUMBER = re.compile(r"(.*)\((\d+)\)")
 
 
 def read_jobcomp(
@@ -36,7 +37,8 @@ def read_jobcomp(
     *,
     strict: bool = False,
     width: str = "requested",
-    timezone: str = "UTC",
+    timezone: str | None = None,
+    wait_from: str = "submit",
 ) -> Jobs:
     """Read jobs from a log of ``jobcomp/filetxt``.
 
@@ -45,7 +47,7 @@ def read_jobcomp(
     path : the log, plain or packed with gzip or xz.
     strict : raise at the first malformed line, instead of skipping and counting it.
     width : as in `read_sacct`; such a log tells allocated processors and nodes only.
-    timezone : of instants that tell none, such as ``Europe/Moscow``.
+    timezone, wait_from : as in `read_sacct`.
 
     Returns
     -------
@@ -53,49 +55,57 @@ def read_jobcomp(
         As from `read_sacct`.
     """
     check_width(width)
-    return jobcomp_accounting(path, strict=strict, timezone=timezone).jobs(width)
+    told = jobcomp_accounting(path, strict=strict, timezone=timezone, wait_from=wait_from)
+    return told.jobs(width)
 
 
 def jobcomp_accounting(
-    path: str | os.PathLike[str], *, strict: bool = False, timezone: str = "UTC"
+    path: str | os.PathLike[str],
+    *,
+    strict: bool = False,
+    timezone: str | None = None,
+    wait_from: str = "submit",
 ) -> Accounting:
     """Read the runs of jobs from a log of ``jobcomp/filetxt``; parameters as in `read_jobcomp`."""
-    zone = zone_of(timezone)
+    check_waits(wait_from)
+    clock = Clock(timezone)
     records, bad = parse_lines(
-        path, lambda text, line: _record(path, text, line, zone), "jobcomp/filetxt", strict=strict
+        path, lambda text, line: _record(path, text, line, clock), "jobcomp/filetxt", strict=strict
     )
-    skipped = found("bad-line", "skip", "no record of jobcomp/filetxt", bad, "line")
-    return account(records, str(path), skipped, LACKS)
+    findings = [
+        *found("bad-line", "skip", "no record of jobcomp/filetxt", bad, "line"),
+        *clock.findings(),
+    ]
+    return account(records, str(path), findings, LACKS, header=clock.header(), wait_from=wait_from)
 
 
-def _record(path: str | os.PathLike[str], text: str, line: int, zone: tzinfo) -> Record:
+def _record(path: str | os.PathLike[str], text: str, line: int, clock: Clock) -> Record:
     marks = list(_SPLIT.finditer(text))
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     # A name may look like a key; Slurm writes its own after it.
     told = {mark[1]: text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=False)}
     field = "JobId"
     try:
-        job = int(told[field])
-        field = "SubmitTime"
-        submit = instant(told[field], zone)
-        field = "StartTime"
-        start = instant(told[field], zone)
-        field = "EndTime"
-        end = instant(told[field], zone)
-        field = "EligibleTime"
-        eligible = instant(told.get(field, ""), zone)
+        job = whole(told[field])
+        moments = []
+        for field in ("SubmitTime", "EligibleTime", "StartTime", "EndTime"):
+            word = told.get(field, "") if field == "EligibleTime" else told[field]
+            moments.append(clock.moment(word))
+        submit, eligible, start, end = clock.settled(moments, math.nan, line)
         field = "TimeLimit"
         ordered = limit(told.get(field, ""))
         field = "NodeList"
         names = expand_nodes(told.get(field, ""))
         field = "NodeCnt"
-        nodes = int(told.get(field) or len(names) or MISSING)
+        nodes = whole(told.get(field) or str(len(names) or MISSING))
         field = "ProcCnt"
-        procs = int(told.get(field) or MISSING)
+        procs = whole(told.get(field) or str(MISSING))
+        field = "Tres"
+        gpus = _gpus(told, nodes)
     except KeyError:
         raise LogError(path, f"has no {field}=; correct or remove the line", line=line) from None
     except (ValueError, OverflowError):
-        shown = told[field][:40]
+        shown = told.get(field, "")[:40]
         raise LogError(
             path, f"'{shown}' is no value of it; correct or remove the line", line=line, field=field
         ) from None
@@ -117,12 +127,31 @@ def _record(path: str | os.PathLike[str], text: str, line: int, zone: tzinfo) ->
         cpu_time=math.nan,
         resident=math.nan,
         state=state,
-        user=_number(told.get("UserId", "")),
-        group=_number(told.get("GroupId", "")),
+        user=_NUMBER.sub(r"\1", told.get("UserId", "")),
+        group=_NUMBER.sub(r"\1", told.get("GroupId", "")),
         queue=told.get("Partition", ""),
         node_list=told.get("NodeList", ""),
         line=line,
+        name=told.get("Name", ""),
+        uid=_number(told.get("UserId", "")),
+        gid=_number(told.get("GroupId", "")),
+        account=_known(told.get("Account", "")),
+        partition=told.get("Partition", ""),
+        qos=_known(told.get("QOS", "")),
+        gpus=gpus,
     )
+
+
+def _gpus(told: dict[str, str], nodes: int) -> int:
+    """Return the GPUs of a job, in all; -1 if that is not told."""
+    listed = gpus_among(told.get("Tres", ""))
+    if listed >= 0 or "Gres" not in told:
+        return listed
+    return gpus_in(told["Gres"]) * max(nodes, 1)
+
+
+def _known(name: str) -> str:
+    return "" if name.lower() in ("(null)", "n/a") else name
 
 
 def _label(told: dict[str, str], job: int) -> str:
@@ -139,4 +168,4 @@ def _label(told: dict[str, str], job: int) -> str:
 def _number(name: str) -> str:
     """Return the number of ``user5(1005)``."""
     match = _NUMBER.fullmatch(name)
-    return match[1] if match else name
+    return match[2] if match else name

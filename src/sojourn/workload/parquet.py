@@ -14,7 +14,7 @@ from ._arrow import cells_of
 from ._columns import choose
 from ._files import atomic_path, largest_log, read_bytes
 from ._sheet import Sheet, Unreadable, finished
-from .jobs import Jobs
+from .jobs import LABEL, Jobs
 
 __all__ = ["read_parquet", "write_parquet"]
 
@@ -29,9 +29,11 @@ def write_parquet(jobs: Jobs, path: str | os.PathLike[str]) -> None:
     import pyarrow.parquet as pq
 
     note = json.dumps({"header": list(jobs.header), "source": jobs.source})
-    table = pa.table({name: jobs[name] for name in jobs.names})
-    with atomic_path(path) as temporary:
-        pq.write_table(table.replace_schema_metadata({_KEY: note.encode()}), temporary)
+    names = (*jobs.names, LABEL) if jobs.has_labels else jobs.names
+    table = pa.table({name: jobs[name] for name in names})
+    # Arrow opens no file whose name is not text in UTF-8.
+    with atomic_path(path) as temporary, open(temporary, "wb") as file:
+        pq.write_table(table.replace_schema_metadata({_KEY: note.encode()}), file)
 
 
 def read_parquet(
@@ -81,7 +83,22 @@ def read_parquet(
         raise LogError(path, row + error.problem, field=error.field) from None
     except (pa.ArrowException, ValueError) as error:
         raise LogError(path, f"is damaged ({_reason(error)}); fetch the file again") from None
-    return finished(sheet, path, source=note["source"] or str(path), header=note["header"])
+    jobs = finished(sheet, path, source=note["source"] or str(path), header=note["header"])
+    return jobs if mapping is not None else _labelled(jobs, file)
+
+
+def _labelled(jobs: Jobs, file: Any) -> Jobs:
+    """Return jobs with the names that their manager gave them, where a file has such a column."""
+    import pyarrow as pa
+
+    schema = file.schema_arrow
+    if LABEL not in schema.names:
+        return jobs
+    kind = schema.field(LABEL).type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return jobs
+    names = file.read(columns=[LABEL])[LABEL].to_pylist()
+    return jobs.replace(label=[name or "" for name in names])
 
 
 def _reason(error: Exception) -> str:

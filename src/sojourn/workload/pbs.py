@@ -11,10 +11,11 @@ from datetime import datetime, tzinfo
 from typing import NamedTuple
 
 from ..errors import LogError
-from ._accounting import Accounting, Record, account, check_width, found
+from ._accounting import Accounting, Record, check_width, found
 from ._lines import parse_lines
-from ._pbs_fields import held, ordered, requested_memory
-from ._slurm_fields import duration, zone_of
+from ._pbs_fields import held, ordered, ordered_gpus, requested_memory
+from ._runs import account, check_waits
+from ._slurm_fields import duration, whole, zone_of
 from .jobs import MISSING, Jobs
 
 __all__ = ["LACKS", "PbsRecord", "pbs_accounting", "pbs_records", "read_pbs"]
@@ -31,6 +32,7 @@ _OF_JOBS = "QSEDAR"
 _TERMINATED = {256 + 9, 256 + 15, 128 + 9, 128 + 15, -9, -15}
 """Exit statuses of a job that a signal ended."""
 
+_LATEST = 1e11  # s since 1970
 _QUARTER = 900.0
 """Time zones differ by whole quarters of an hour (s)."""
 
@@ -59,7 +61,8 @@ def read_pbs(
     *,
     strict: bool = False,
     width: str = "requested",
-    timezone: str = "UTC",
+    timezone: str | None = None,
+    wait_from: str = "submit",
 ) -> Jobs:
     """Read jobs from an accounting log of PBS or Torque.
 
@@ -68,7 +71,9 @@ def read_pbs(
     path : the log, plain or packed with gzip or xz; several days may be put together.
     strict : raise at the first malformed line, instead of skipping and counting it.
     width : as in `read_sacct`.
-    timezone : of the server; only for lines before the first that tells it by a Unix time.
+    timezone : of the server; only for logs in which no line tells it by a Unix time beside its
+        stamp.
+    wait_from : as in `read_sacct`.
 
     Returns
     -------
@@ -76,18 +81,20 @@ def read_pbs(
         As from `read_sacct`.
     """
     check_width(width)
-    return pbs_accounting(path, strict=strict, timezone=timezone).jobs(width)
+    told = pbs_accounting(path, strict=strict, timezone=timezone, wait_from=wait_from)
+    return told.jobs(width)
 
 
 def pbs_records(
-    path: str | os.PathLike[str], *, strict: bool = False, timezone: str = "UTC"
+    path: str | os.PathLike[str], *, strict: bool = False, timezone: str | None = None
 ) -> tuple[list[PbsRecord], list[int]]:
     """Return the records of an accounting log, and the numbers of malformed lines."""
-    zone = zone_of(timezone)
+    zone = zone_of(timezone or "UTC")
     told, bad = parse_lines(
         path, lambda text, line: _parsed(path, text, line, zone), "PBS accounting", strict=strict
     )
-    shift = 0.0
+    # Lines before the first that tells its Unix time were written by the same clock.
+    shift = next((known for record in told if (known := _apart(record)) is not None), 0.0)
     records = []
     for record in told:
         shift = _shift(record, shift)
@@ -132,12 +139,12 @@ def _parsed(path: str | os.PathLike[str], text: str, line: int, zone: tzinfo) ->
 def _check(path: str | os.PathLike[str], record: PbsRecord) -> None:
     """Raise LogError for a value that cannot be read."""
     readers: dict[str, Callable[[str], object]] = {
-        **dict.fromkeys(("ctime", "qtime", "etime", "start", "end"), float),
+        **dict.fromkeys(("ctime", "qtime", "etime", "start", "end"), _unix_time),
         **dict.fromkeys(("Resource_List.walltime", "resources_used.walltime"), duration),
         "resources_used.cput": duration,
-        **dict.fromkeys(("Resource_List.ncpus", "Resource_List.nodect", "Exit_status"), int),
+        **dict.fromkeys(("Resource_List.ncpus", "Resource_List.nodect", "Exit_status"), whole),
     }
-    if not re.match(r"\d+", record.job):
+    if not re.match(r"\d{1,18}(?!\d)", record.job):
         raise LogError(
             path, f"'{record.job[:40]}' is no job; correct it", line=record.line, field="job"
         )
@@ -153,14 +160,29 @@ def _check(path: str | os.PathLike[str], record: PbsRecord) -> None:
             ) from None
 
 
-def _shift(record: PbsRecord, shift: float) -> float:
-    """Return how far the clock on the lines is from Unix time (s), as the last pair tells it."""
+def _unix_time(text: str) -> float:
+    """Return a moment (s); ValueError for one that no clock shows."""
+    value = float(text)
+    if not 0 <= value < _LATEST:
+        raise ValueError(text)
+    return value
+
+
+def _apart(record: PbsRecord) -> float | None:
+    """Return how far the clock on a line is from Unix time (s); None if the line does not tell."""
     key = {"S": "start", "E": "end"}.get(record.type)
     if key is None or key not in record.told:
+        return None
+    return _QUARTER * round((record.time - float(record.told[key])) / _QUARTER)
+
+
+def _shift(record: PbsRecord, shift: float) -> float:
+    """Return how far the clock on the lines is from Unix time (s), as the last pair tells it."""
+    apart = _apart(record)
+    # A line may be written late; clocks are set on or back by no less than half an hour.
+    if apart is None or abs(apart - shift) < 2 * _QUARTER:
         return shift
-    # The line is written some seconds after the event.
-    apart = record.time - float(record.told[key])
-    return _QUARTER * round(apart / _QUARTER)
+    return apart
 
 
 @dataclass
@@ -177,9 +199,14 @@ class _Run:
 
 
 def pbs_accounting(
-    path: str | os.PathLike[str], *, strict: bool = False, timezone: str = "UTC"
+    path: str | os.PathLike[str],
+    *,
+    strict: bool = False,
+    timezone: str | None = None,
+    wait_from: str = "submit",
 ) -> Accounting:
     """Read the runs of jobs from an accounting log; parameters as in `read_pbs`."""
+    check_waits(wait_from)
     records, bad = pbs_records(path, strict=strict, timezone=timezone)
     runs: dict[str, list[_Run]] = {}
     for record in records:
@@ -189,7 +216,14 @@ def pbs_accounting(
         raise LogError(path, "holds no record of a job; check that the log is complete")
     made = [_record(job, run) for job, each in runs.items() for run in each]
     skipped = found("bad-line", "skip", "no record of PBS accounting", bad, "line")
-    return account(made, str(path), skipped, LACKS)
+    return account(
+        made,
+        str(path),
+        skipped,
+        LACKS,
+        header=[] if timezone is None else [f"TimeZoneString: {timezone}"],
+        wait_from=wait_from,
+    )
 
 
 def _tell(runs: list[_Run], record: PbsRecord) -> None:
@@ -236,7 +270,7 @@ def _ended(run: _Run) -> str:
 
 def _record(job: str, run: _Run) -> Record:
     told = run.told
-    number = job.partition(".")[0].replace("[]", "")
+    number = job.partition(".")[0]
     found_number = re.match(r"\d+", number)
     created = float(told["ctime"]) if "ctime" in told else math.nan
     again = run.queued > created
@@ -247,7 +281,7 @@ def _record(job: str, run: _Run) -> Record:
     slots, hosts = held(told.get("exec_host", ""))
     wanted = requested if requested > 0 else slots
     return Record(
-        label=number.replace("[", "_").replace("]", ""),
+        label=number,
         job=int(found_number[0]) if found_number else MISSING,
         submit=submit,
         eligible=float(told.get("etime", "nan")),
@@ -266,4 +300,9 @@ def _record(job: str, run: _Run) -> Record:
         queue=told.get("queue", ""),
         node_list=told.get("exec_host", ""),
         line=run.line,
+        name=told.get("jobname", ""),
+        account=told.get("account", "").strip('"') or told.get("project", ""),
+        least_nodes=nodes,
+        gpus=ordered_gpus(told),
+        has_number=number.isdecimal() or number.endswith("[]"),
     )

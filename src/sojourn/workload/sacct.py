@@ -5,25 +5,26 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from datetime import tzinfo
-from functools import lru_cache, partial
 from typing import TypeVar
 
 from ..errors import LogError
-from ._accounting import ENDED, Accounting, Record, account, check_width, found
+from ._accounting import ENDED, Accounting, Record, check_width, found
+from ._clock import Clock
 from ._report import Finding
+from ._runs import account, check_waits
 from ._sacct_rows import Malformed, Row, Rows, read_rows
 from ._slurm_fields import (
     JobNumber,
+    count,
     duration,
-    instant,
+    gpus_among,
+    gpus_in,
     job_number,
     kilobytes,
     limit,
     memory,
     tasks,
     trackable,
-    zone_of,
 )
 from .jobs import MISSING, Jobs, did_you_mean
 
@@ -39,8 +40,9 @@ LACKS = (
 
 T = TypeVar("T")
 
-_ASK = "JobID,JobIDRaw,User,Partition,Submit,Eligible,Start,End,Elapsed,State,Timelimit,ReqCPUS"
-_ASK += ",AllocCPUS,AllocNodes,NodeList,ReqMem"
+_ASK = "JobID,JobIDRaw,User,Account,Partition,QOS,Submit,Eligible,Start,End,Elapsed,State,Timelimit"
+_ASK += ",ReqCPUS,AllocCPUS,NNodes,NodeList,ReqMem,ReqTRES"
+_ROUNDING = 1.0  # s
 
 
 def read_sacct(
@@ -50,7 +52,8 @@ def read_sacct(
     width: str = "requested",
     columns: Sequence[str] | None = None,
     delimiter: str | None = None,
-    timezone: str = "UTC",
+    timezone: str | None = None,
+    wait_from: str = "submit",
 ) -> Jobs:
     """Read jobs from the output of ``sacct -P``.
 
@@ -63,17 +66,24 @@ def read_sacct(
         that is not known), ``max`` of the two, or ``nodes``.
     columns : names of the columns of a table without a line of names (``sacct -n``).
     delimiter : between two columns; by default as in the line of names, else ``|``.
-    timezone : of instants that tell none, such as ``Europe/Moscow``.
+    timezone : of instants that tell none, such as ``Europe/Berlin``; by default they are taken as
+        they stand, and the header says so.
+    wait_from : ``submit``, or ``eligible``: a job that was held, or waited for another one, counts
+        as submitted when it could have started.
 
     Returns
     -------
     Jobs
         One row per run of a job, in the order of submission; time counts from the first submit
-        (``UnixStartTime`` of the header). ``job`` is Slurm's own number where ``JobIDRaw`` tells
-        it, else that of the array or heterogeneous job. ``queue`` is the partition; names that
-        are no numbers are numbered, and told in the header. A job cancelled before it started has
-        no runtime, and its wait is until then. What is not known is -1; ``jobs.report`` counts
-        every decision.
+        (``UnixStartTime`` of the header). ``job`` is Slurm's own number where ``JobIDRaw`` or
+        ``JobID`` tells one; tasks of arrays and further runs without one get numbers that are
+        free. ``label`` is the job as Slurm names it: ``12_3``, ``12+1``; ``12#2`` for the second
+        run of a job that was requeued, which is submitted when it was requeued. ``queue`` and
+        ``partition`` are Slurm's partition; names are numbered, and told in the header. ``nodes``
+        are those it had, or asked for if it never started; ``gpus`` all it asked for. A runtime is
+        ``Elapsed`` (and the time suspended) where that is told, else from start to end. A job
+        cancelled before it started has no runtime, and its wait is until then. What is not known is
+        -1; ``jobs.report`` counts every decision.
 
     Raises
     ------
@@ -82,7 +92,12 @@ def read_sacct(
     """
     check_width(width)
     told = sacct_accounting(
-        path, strict=strict, columns=columns, delimiter=delimiter, timezone=timezone
+        path,
+        strict=strict,
+        columns=columns,
+        delimiter=delimiter,
+        timezone=timezone,
+        wait_from=wait_from,
     )
     return told.jobs(width)
 
@@ -93,13 +108,15 @@ def sacct_accounting(
     strict: bool = False,
     columns: Sequence[str] | None = None,
     delimiter: str | None = None,
-    timezone: str = "UTC",
+    timezone: str | None = None,
+    wait_from: str = "submit",
 ) -> Accounting:
     """Read the runs of jobs from the output of ``sacct -P``; parameters as in `read_sacct`."""
-    zone = zone_of(timezone)
+    check_waits(wait_from)
+    clock = Clock(timezone)
     rows = read_rows(path, delimiter, columns)
     _check_columns(path, rows.names)
-    return _Reading(path, rows, zone, strict).account()
+    return _Reading(path, rows, clock, strict).account(wait_from)
 
 
 def _check_columns(path: str | os.PathLike[str], names: Sequence[str]) -> None:
@@ -115,23 +132,24 @@ class _Reading:
     """From rows to records."""
 
     def __init__(
-        self, path: str | os.PathLike[str], rows: Rows, zone: tzinfo, strict: bool
+        self, path: str | os.PathLike[str], rows: Rows, clock: Clock, strict: bool
     ) -> None:
         self.path = path
         self.rows = rows
         self.strict = strict
         self.bad = list(rows.bad)
         self.places = {name: k for k, name in reversed(list(enumerate(rows.names)))}
-        self.instant: Callable[[str], float] = partial(instant, zone=zone)
+        self.clock = clock
         self.orphans: list[int] = []
         self.pending: list[int] = []
         self.cut: list[int] = []
         self.guessed: list[int] = []
         self.components: list[int] = []
         self.suspended: list[int] = []
+        self.elapsed: list[int] = []
         self.clusters = {self._text(row, "cluster") for row in rows.good}
 
-    def account(self) -> Accounting:
+    def account(self, wait_from: str) -> Accounting:
         """Return all runs, with what was decided about them."""
         if self.strict and self.bad:
             self._complain(self.bad[0])
@@ -154,7 +172,14 @@ class _Reading:
                 self._complain(self.bad[0])
             raise LogError(self.path, "holds no job; check that the log is complete")
         runs = self._with_steps(runs, steps)
-        return account(runs, str(self.path), self._findings(), LACKS)
+        return account(
+            runs,
+            str(self.path),
+            self._findings(),
+            LACKS,
+            header=self.clock.header(),
+            wait_from=wait_from,
+        )
 
     def _complain(self, fault: Malformed) -> None:
         raise LogError(
@@ -195,28 +220,43 @@ class _Reading:
             if resource:
                 text = trackable(text).get(resource, "")
             if text:
-                return self._read(row, column, text, _count)
+                return self._read(row, column, text, count)
         return MISSING
 
     def _runs(self, number: JobNumber, row: Row) -> Iterator[Record]:
+        record = self._record(number, row)
+        if number.component is not None:
+            self.components.append(number.job)
+        if number.pending is None:
+            raw = self._text(row, "jobidraw")
+            if raw:
+                own = self._value(row, "jobidraw", job_number).job
+                yield record._replace(job=own)
+            else:
+                alone = number.task is None and number.component is None
+                yield record._replace(has_number=alone)
+            return
+        # Tasks that wait share a record until each starts; their own numbers do not exist yet.
+        self.pending.append(number.job)
+        if "..." in number.pending:
+            self.cut.append(number.job)
+        for task in self._value(row, "jobid", lambda _: tasks(number.pending or "")):
+            label = self._label(number._replace(task=task), row)
+            yield record._replace(label=label, has_number=False)
+
+    def _record(self, number: JobNumber, row: Row) -> Record:
         state = self._text(row, "state").partition(" ")[0].rstrip("+")
-        submit, eligible, start, end = (
-            self._value(row, name, self.instant) for name in ("submit", "eligible", "start", "end")
-        )
-        spent = self._value(row, "elapsed", duration)
-        if "end" not in self.places and start == start and state not in ("RUNNING", "SUSPENDED"):
-            end = start + spent
-        requested = self._count(row, "reqcpus", "reqtres.cpu")
-        allocated = self._count(row, "alloccpus", "ncpus", "alloctres.cpu")
-        held = self._count(row, "allocnodes", "nnodes", "alloctres.node")
-        nodes = held if held > 0 else self._count(row, "reqnodes", "reqtres.node")
+        submit, eligible, start, end = self._times(number, row, state)
         if state in ENDED and self._never_started(row, state, start, end):
             start = math.nan
+        requested = self._count(row, "reqcpus", "reqtres.cpu")
+        allocated = self._count(row, "alloccpus", "ncpus", "alloctres.cpu")
+        asked = self._count(row, "reqtres.node", "reqnodes")
+        had = self._count(row, "allocnodes", "nnodes", "alloctres.node")
+        nodes = had if had > 0 else asked
         procs = requested if requested > 0 else allocated
         column = "timelimit" if self._text(row, "timelimit") else "timelimitraw"
-        if self._value(row, "suspended", duration) > 0:
-            self.suspended.append(number.job)
-        record = Record(
+        return Record(
             label=self._label(number, row),
             job=number.job,
             submit=submit,
@@ -231,25 +271,60 @@ class _Reading:
             cpu_time=self._value(row, "totalcpu", duration),
             resident=kilobytes(self._text(row, "maxrss")),
             state=state,
-            user=self._text(row, "uid") or self._text(row, "user"),
-            group=self._text(row, "gid") or self._text(row, "group"),
+            user=self._text(row, "user") or self._text(row, "uid"),
+            group=self._text(row, "group") or self._text(row, "gid"),
             queue=self._text(row, "partition"),
             node_list=self._text(row, "nodelist"),
             line=row.line,
+            name=self._text(row, "jobname"),
+            uid=self._text(row, "uid"),
+            gid=self._text(row, "gid"),
+            account=self._text(row, "account"),
+            partition=self._text(row, "partition"),
+            qos=self._text(row, "qos"),
+            least_nodes=asked,
+            gpus=self._gpus(row, nodes),
+            features=self._text(row, "constraints") if "constraints" in self.places else None,
         )
-        if number.component is not None:
-            self.components.append(number.job)
-        if number.pending is None:
-            raw = self._text(row, "jobidraw")
-            own = self._value(row, "jobidraw", job_number).job if raw else number.job
-            yield record._replace(job=own)
-            return
-        # Tasks that wait share a record until each starts; their own numbers do not exist yet.
-        self.pending.append(number.job)
-        if "..." in number.pending:
-            self.cut.append(number.job)
-        for task in self._value(row, "jobid", lambda _: tasks(number.pending or "")):
-            yield record._replace(label=self._label(number._replace(task=task), row))
+
+    def _times(self, number: JobNumber, row: Row, state: str) -> tuple[float, float, float, float]:
+        """Return submit, eligible, start and end; the last by what was spent, where that is told.
+
+        Local times are an hour off over a night on which clocks change; elapsed time is not.
+        """
+        moments = [
+            self._value(row, name, self.clock.moment)
+            for name in ("submit", "eligible", "start", "end")
+        ]
+        spent = self._value(
+            row, "elapsed" if self._text(row, "elapsed") else "elapsedraw", duration
+        )
+        pause = self._value(row, "suspended", duration)
+        pause = pause if pause > 0 else 0.0
+        if pause:
+            self.suspended.append(number.job)
+            # Elapsed time leaves out that of suspension, in which a job keeps its place.
+            spent += pause
+        submit, eligible, start, end = self.clock.settled(moments, spent, row.line)
+        if not math.isfinite(start + spent) or state in ("RUNNING", "SUSPENDED"):
+            return submit, eligible, start, end
+        lasted = end - start
+        known = lasted == lasted
+        if known and min(abs(lasted - spent), abs(lasted - spent + pause)) <= _ROUNDING:
+            return submit, eligible, start, end
+        if known:
+            self.elapsed.append(number.job)
+        if known or "end" not in self.places or state in ENDED:
+            end = start + spent
+        return submit, eligible, start, end
+
+    def _gpus(self, row: Row, nodes: int) -> int:
+        """Return the GPUs that a job asked for, in all; -1 if that is not told."""
+        asked, had = (self._value(row, name, gpus_among) for name in ("reqtres", "alloctres"))
+        if asked < 0 and had < 0:
+            per_node = self._value(row, "reqgres", gpus_in)
+            return per_node * max(nodes, 1) if "reqgres" in self.places else MISSING
+        return asked if asked > 0 else max(asked, had)
 
     def _never_started(self, row: Row, state: str, start: float, end: float) -> bool:
         if start != start:
@@ -316,6 +391,9 @@ class _Reading:
                    self.pending),
             *found("suspended", "keep", "was suspended: its runtime goes on meanwhile",
                    self.suspended),
+            *found("elapsed", "repair", "End is not Elapsed after Start: Elapsed is taken",
+                   self.elapsed),
+            *self.clock.findings(),
             *found("cut-tasks", "keep", "Slurm left tasks out of a long list", self.cut),
             *found("component", "keep", "a part of a heterogeneous job, taken as a job",
                    self.components),
@@ -334,10 +412,3 @@ class _BadField(Exception):
 
     def __init__(self, malformed: Malformed) -> None:
         self.malformed = malformed
-
-
-@lru_cache(maxsize=1 << 12)
-def _count(text: str) -> int:
-    """Return a count that may be written short, as ``1.5K``."""
-    size = {"K": 1e3, "M": 1e6, "G": 1e9}.get(text[-1:].upper())
-    return round(float(text[:-1]) * size if size else float(text))

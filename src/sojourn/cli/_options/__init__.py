@@ -11,20 +11,23 @@ from .cost import CostOptions
 from .counted import CountedOptions, Procs
 from .log import (
     Columns,
+    Delimiter,
     Log,
     LogFormat,
     LogOptions,
+    ReadOptions,
     Rules,
     Strict,
+    Timezone,
+    WaitFrom,
     Width,
     chosen_rules,
-    read_jobs,
 )
 from .nodes import ClusterName, NodeOptions, Placement
 from .policy import PolicyFile, PolicyName, chosen_policies, chosen_policy
 from .results import AsJson, Results
 from .running import Estimates, OverLimit, RunOptions
-from .text import number_or_text, pairs
+from .text import names, number_or_text, pairs, seconds
 
 __all__ = [
     "AsJson",
@@ -32,6 +35,7 @@ __all__ = [
     "Columns",
     "CostOptions",
     "CountedOptions",
+    "Delimiter",
     "Estimates",
     "Log",
     "LogFormat",
@@ -42,15 +46,19 @@ __all__ = [
     "PolicyFile",
     "PolicyName",
     "Procs",
+    "ReadOptions",
     "Results",
     "Rules",
     "RunOptions",
     "Strict",
+    "Timezone",
+    "WaitFrom",
     "Width",
     "chosen_policies",
     "chosen_policy",
     "chosen_rules",
+    "names",
     "number_or_text",
     "pairs",
-    "read_jobs",
+    "seconds",
 ]

@@ -9,21 +9,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .text import pairs
+from .. import _completion
+from .text import names, pairs
 
 if TYPE_CHECKING:
     from ...workload import Jobs
 
 __all__ = [
     "Columns",
+    "Delimiter",
     "Log",
     "LogFormat",
     "LogOptions",
+    "ReadOptions",
     "Rules",
     "Strict",
+    "Timezone",
+    "WaitFrom",
     "Width",
     "chosen_rules",
-    "read_jobs",
 ]
 
 _JOBS = "Jobs"
@@ -41,6 +45,7 @@ LogFormat = Annotated[
         metavar="NAME",
         help="Format of LOG when the file does not tell: swf, csv, parquet, hpcwld, sacct, jobcomp "
         "or pbs.",
+        autocompletion=_completion.log_formats,
         rich_help_panel=_JOBS,
     ),
 ]
@@ -92,25 +97,82 @@ Rules = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class LogOptions:
-    """How a log is read and cleaned."""
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="Between two columns of sacct; default: as in its line of names, else |.",
+        rich_help_panel=_JOBS,
+    ),
+]
+Timezone = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ZONE",
+        help="Of local times in accounting, such as Europe/Berlin; default: taken as they stand.",
+        rich_help_panel=_JOBS,
+    ),
+]
+WaitFrom = Annotated[
+    str | None,
+    typer.Option(
+        metavar="submit|eligible",
+        help="When jobs of accounting count as submitted: at their submit (default), or when they "
+        "became eligible.",
+        rich_help_panel=_JOBS,
+    ),
+]
 
-    first: _First = None
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a log is read."""
+
     strict: Strict = False
-    keep_zero: _KeepZero = False
-    rules: Rules = None
     width: Width = None
     log_format: LogFormat = None
     columns: Columns = None
+    delimiter: Delimiter = None
+    timezone: Timezone = None
+    wait_from: WaitFrom = None
+
+    def jobs(self, log: Path) -> Jobs:
+        """Return the jobs of a log as it has them."""
+        from ...workload import intake
+
+        given: Mapping[str, str] | list[str] | None = None
+        if self.columns is not None and intake.kind_of(log, self.log_format) == "sacct":
+            given = names(self.columns)
+        elif self.columns is not None:
+            given = pairs(self.columns, "--columns")
+        return intake.read_jobs(
+            log,
+            self.log_format,
+            columns=given,
+            strict=self.strict,
+            width=self.width,
+            **self.clock(),
+            delimiter=self.delimiter,
+        )
+
+    def clock(self) -> dict[str, str | None]:
+        """Return what decides about the instants of accounting."""
+        return {"timezone": self.timezone, "wait_from": self.wait_from}
+
+
+@dataclass(frozen=True)
+class LogOptions(ReadOptions):
+    """How a log is read and cleaned."""
+
+    first: _First = None
+    keep_zero: _KeepZero = False
+    rules: Rules = None
 
     def read(self, log: Path) -> Jobs:
-        """Return the jobs of a log as it has them."""
+        """Return the jobs of a log as it has them, or the first of them."""
         from dataclasses import replace
 
-        jobs = read_jobs(
-            log, self.log_format, columns=self.columns, strict=self.strict, width=self.width
-        )
+        jobs = self.jobs(log)
         if self.first is None or self.first >= len(jobs):
             return jobs
         report = replace(jobs.report, read=self.first, kept=self.first)
@@ -122,25 +184,6 @@ class LogOptions:
 
         chosen = chosen_rules(self.rules, self.keep_zero)
         return cleaned(jobs, procs, chosen, strict=self.strict)
-
-
-def read_jobs(
-    log: Path,
-    format: str | None = None,
-    *,
-    columns: str | None = None,
-    strict: bool = False,
-    width: str | None = None,
-) -> Jobs:
-    """Read a log of any format, with the options that its reader has."""
-    from ...workload import intake
-
-    given: Mapping[str, str] | list[str] | None = None
-    if columns is not None and intake.kind_of(log, format) == "sacct":
-        given = [name.strip() for name in columns.split(",")]
-    elif columns is not None:
-        given = pairs(columns, "--columns")
-    return intake.read_jobs(log, format, columns=given, strict=strict, width=width)
 
 
 def chosen_rules(rules: str | None, keep_zero: bool) -> tuple[str, ...]:

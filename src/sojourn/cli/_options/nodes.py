@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...errors import OptionError
+from .. import _completion
 
 if TYPE_CHECKING:
     from ...cluster import Cluster
@@ -36,6 +37,7 @@ Placement = Annotated[
         help="Which nodes a job gets: first-fit, best-fit, worst-fit, fastest, slowest, "
         "lowest-power, lowest-energy, pack, spread, contiguous or random; or your own, "
         "decorated with @sojourn.score.",
+        autocompletion=_completion.placements,
         rich_help_panel=_NODES,
     ),
 ]

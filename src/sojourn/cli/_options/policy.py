@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...errors import OptionError, PolicyError
+from .. import _completion
 
 if TYPE_CHECKING:
     from ...policy import Policy
@@ -21,6 +22,7 @@ PolicyName = Annotated[
         metavar="NAME|ORDER[+BACKFILL]",
         help="fcfs, lcfs-pr, lpf, spf, easy, easy-sjbf, conservative, first-fit, or an order "
         "(sjf, ljf, saf, wfp3, ...) with a backfill (easy, easy:K, conservative, first-fit).",
+        autocompletion=_completion.policies,
         rich_help_panel=_SCHEDULING,
     ),
 ]

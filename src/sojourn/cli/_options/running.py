@@ -108,13 +108,19 @@ class RunOptions:
     node_failure: _NodeFailure = "kill"
     warmup: _Warmup = 0
 
-    def take_events(self, jobs: Jobs) -> tuple[Jobs, dict[str, Any]]:
-        """Read the external events, if any; the jobs as these leave them, and the option."""
+    def take_events(self, jobs: Jobs, **clock: Any) -> tuple[Jobs, dict[str, Any]]:
+        """Read the external events, if any; the jobs as these leave them, and the option.
+
+        Parameters
+        ----------
+        jobs : of the log.
+        clock : how instants of accounting are read, as `load_events` takes it.
+        """
         if self.events is None:
             return jobs, {}
         from ...external import before_cleaning, load_events
 
-        events = load_events(self.events)
+        events = load_events(self.events, **clock)
         return before_cleaning(jobs, events), {"events": events}
 
     def options(self) -> dict[str, Any]:

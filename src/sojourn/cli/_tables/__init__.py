@@ -2,7 +2,7 @@
 
 - `layout`: how tables and numbers look
 - `cleaning`, `facts`: what became of a log, and what it holds
-- `summary`, `events`: a run; `comparison`: several
+- `summary`, `events`: a run; `comparison`: several; `recorded`: what the log knows beside them
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from .cleaning import show_report
 from .comparison import show_comparison
 from .facts import show_facts
 from .layout import as_number, as_seconds, facts_table, new_console, new_table
+from .recorded import show_not_acted_on, show_recorded
 from .summary import show_peas, show_summary
 
 __all__ = [
@@ -21,7 +22,9 @@ __all__ = [
     "new_table",
     "show_comparison",
     "show_facts",
+    "show_not_acted_on",
     "show_peas",
+    "show_recorded",
     "show_report",
     "show_summary",
 ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from .layout import HOUR, as_number, new_console, new_table
+from .recorded import show_recorded
 
 if TYPE_CHECKING:
     from ...compare import Measure
@@ -21,7 +22,11 @@ _ASIDE = ("wait_median", "killed")  # left out where there are more columns than
 
 
 def show_comparison(
-    rows: Sequence[dict[str, Any]], measures: Sequence[Measure] | None = None
+    rows: Sequence[dict[str, Any]],
+    measures: Sequence[Measure] | None = None,
+    *,
+    assumed: str = "",
+    recorded: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
     """Print one line per run; ``*`` marks the best, changes are against the first.
 
@@ -29,10 +34,14 @@ def show_comparison(
     ----------
     rows : measures of each run, with its policy and on named nodes its placement.
     measures : which columns the rows have; default: those of every comparison.
+    assumed : the watts that energies rest on where nobody gave any.
+    recorded : by run, recorded beside simulated waits, as a summary has them.
     """
     from ...compare import MEASURES, best, change
 
-    measures = MEASURES if measures is None else measures
+    if measures is None:
+        stated = not rows[0].get("power_model")
+        measures = [each for each in MEASURES if stated or each.path[0] != "energy"]
     hours = any(row["wait_mean"] > HOUR for row in rows)
     unit, scale = ("h", HOUR) if hours else ("s", 1.0)
     headings = {
@@ -44,7 +53,8 @@ def show_comparison(
         "utilisation": "utili-\nsation",
         "makespan": "makespan\nh",
         "energy_kwh": "energy\nkWh",
-        "peas_kwh": "eq. (5)\nkWh",
+        "peas_kwh": "jobs'\nkWh",
+        "power_peak": "peak\nkW",
         "cost": "cost",
         "carbon_kg": "CO2\nkg",
         "killed": "killed\njobs",
@@ -64,6 +74,8 @@ def show_comparison(
             return f"{100 * value:.2f} %" if math.isfinite(value) else "-"
         if measure.name == "makespan":
             return as_number(value / HOUR)
+        if measure.name == "power_peak":
+            return as_number(value / 1e3)
         return as_number(value / scale if measure.name.startswith(("wait", "sojourn")) else value)
 
     titles = []
@@ -86,7 +98,22 @@ def show_comparison(
     wide = console.options.update(width=_WIDEST, max_width=_WIDEST)
     console.width = max(console.width, table.__rich_measure__(console, wide).maximum)
     console.print(table)
-    console.print(Text(f"* best; change against {_label(rows[0])}", style="dim"))
+    names = {measure.name for measure in shown}
+    for words in _legend(names, _label(rows[0]), assumed if "energy_kwh" in names else ""):
+        console.print(Text(words, style="dim"), soft_wrap=True)
+    show_recorded(console, recorded or {})
+
+
+def _legend(names: set[str], first: str, assumed: str) -> Iterator[str]:
+    """What the table does not say by itself."""
+    yield f"* best; change against {first}"
+    yield "all of it is simulated: what jobs would wait; time: of the simulation alone"
+    if "peas_kwh" in names:
+        yield "jobs' kWh: only processors of jobs, at full load; energy: busy and idle nodes"
+    if "sojourn_mean" in names:
+        yield "resp.: response time, from submit to end"
+    if assumed:
+        yield f"energy and what rests on it: {assumed}"
 
 
 def _label(row: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from .cleaning import show_report
-from .layout import as_number, facts_table, new_console, new_table
+from .layout import HOUR, as_number, facts_table, new_console, new_table
 
 __all__ = ["show_facts"]
 
@@ -20,8 +20,9 @@ def show_facts(told: dict[str, Any]) -> None:
     console = new_console()
     console.print(facts_table(_header(told)))
     console.print()
-    show_report(told["cleaning"])
     console.print(facts_table(_stream(told)))
+    for line in _warnings(told):
+        console.print(Text(f"! {line}"), style="yellow", soft_wrap=True)
     console.print()
     keys = ("mean", "min", "p5", "p25", "median", "p75", "p95", "max")
     table = new_table("", "mean", "min", "5 %", "25 %", "median", "75 %", "95 %", "max")
@@ -41,6 +42,10 @@ def show_facts(told: dict[str, Any]) -> None:
     console.print(table)
     console.print()
     _show_day(console, told["submits_by_hour"])
+    if told["cleaning"]["findings"]:
+        console.print()
+        console.print(Text("before a run the log is cleaned", style="bold"))
+        show_report(told["cleaning"])
 
 
 def _header(told: dict[str, Any]) -> list[tuple[str, str]]:
@@ -70,19 +75,66 @@ def _stream(told: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if told["wider_than_machine"]:
         rows.append(("too wide", f"{told['wider_than_machine']:,} jobs wider than the machine"))
-    for name in ("users", "groups", "queues", "partitions"):
+    rows += _machine(told)
+    for name in ("users", "groups", "accounts", "queues", "partitions", "qos"):
         who = told[name]
         if who["count"] > 1:
             top = who["busiest"][0]
-            rows.append(
-                (
-                    name,
-                    f"{who['count']:,}; the busiest ({top['id']}) has {100 * top['share']:.1f} %",
-                )
-            )
+            busiest = f"the busiest ({top['name']}) has {100 * top['share']:.1f} % of the jobs"
+            rows.append((name, f"{who['count']:,}; {busiest}"))
     if set(told["status"]) != {"unknown"}:
         rows.append(("status", ", ".join(f"{n:,} {s}" for s, n in told["status"].items())))
     return rows
+
+
+def _machine(told: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what the log has recorded of its own machine: waits, and processors in use."""
+    rows = []
+    waits, used = told["distributions"]["recorded_wait"], told["occupancy"]
+    if waits:
+        rows.append(
+            (
+                "waits",
+                f"mean {as_number(waits['mean'] / HOUR)} h, "
+                f"median {as_number(waits['median'] / HOUR)} h, "
+                f"95 % {as_number(waits['p95'] / HOUR)} h, as recorded of "
+                f"{100 * told['waits_known'] / max(told['jobs'], 1):.1f} % of the jobs",
+            )
+        )
+    if used is not None:
+        rows.append(
+            (
+                "in use",
+                f"{as_number(used['mean'])} processors on average "
+                f"({100 * used['mean_utilisation']:.1f} %), at most {used['peak']:,} "
+                f"({100 * used['peak_utilisation']:.1f} %), {_moment(used)}",
+            )
+        )
+    return rows
+
+
+def _moment(used: dict[str, Any]) -> str:
+    if used["peak_date"] is None:
+        return f"at second {as_number(used['peak_time'])}"
+    return f"on {used['peak_date']} ({used['clock']})"
+
+
+def _warnings(told: dict[str, Any]) -> list[str]:
+    """Return what to know before the numbers are believed."""
+    source = told["size_source"]
+    if source not in ("MaxProcs", "given"):
+        whose = "those of the widest job" if source == "widest job" else f"its {source}"
+        return [
+            f"the header does not say MaxProcs: {told['procs']:,} processors are {whose}; "
+            "give --procs"
+        ]
+    used = told["occupancy"]
+    if used is not None and used["overlap"]:
+        return [
+            f"the recorded jobs overlap to {used['peak']:,} processors, more than the "
+            f"{told['procs']:,} of the machine, {_moment(used)}"
+        ]
+    return []
 
 
 def _show_day(console: Console, day: dict[str, Any]) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderHook
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from .._streams import visible
 
 __all__ = ["HOUR", "as_number", "as_seconds", "facts_table", "new_console", "new_table"]
 
@@ -17,10 +21,27 @@ _PAPER = 112  # columns a table may take
 
 
 def new_console() -> Console:
-    console = Console(file=sys.stdout, highlight=False)
+    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
     # A table cut to a narrow terminal says less than one whose lines wrap.
     console.width = max(console.width, _PAPER)
+    console.push_render_hook(_Hook())
     return console
+
+
+class _Hook(RenderHook):
+    """Has names and headers of files shown as they are, not obeyed by the terminal."""
+
+    def process_renderables(self, renderables: list[Any]) -> list[Any]:
+        return [_Visible(each) for each in renderables]
+
+
+class _Visible:
+    def __init__(self, shown: Any) -> None:
+        self._shown = shown
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for segment in console.render(self._shown, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 def as_number(value: float | None, digits: int = 4) -> str:

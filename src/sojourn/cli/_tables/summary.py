@@ -9,9 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...wattage import assumed_watts, states_energy
 from .cleaning import show_report
 from .events import event_rows
 from .layout import HOUR, as_number, as_seconds, facts_table, new_console, new_table
+from .recorded import show_not_acted_on, show_recorded
 
 __all__ = ["show_peas", "show_summary"]
 
@@ -23,8 +25,11 @@ def show_summary(told: dict[str, Any], out: Path | None) -> None:
         show_report(told["cleaning"])
     _show_cluster_report(console, told)
     console.print(Text(_head(told), style="bold"))
-    console.print(Text(f"rate {told['rate']}, estimates {told['estimates']}\n"))
+    console.print(Text(f"rate {told['rate']}, estimates {told['estimates']}"))
+    show_not_acted_on(console, told.get("not_modelled", ()))
+    console.print()
     console.print(_measures(told))
+    _show_recorded(console, told)
     console.print()
     console.print(facts_table(_system(told)))
     _show_end(console, told, out)
@@ -38,22 +43,30 @@ def show_peas(told: dict[str, Any], out: Path | None) -> None:
     _show_cluster_report(console, told)
     console.print(Text(_head(told), style="bold"))
     wishes = "" if told["constraints"] == "none" else f"; {told['constraints']}"
-    console.print(Text(f"estimates {told['estimates']}, foresight {told['foresight']}{wishes}\n"))
+    console.print(Text(f"estimates {told['estimates']}, foresight {told['foresight']}{wishes}"))
+    show_not_acted_on(console, told.get("not_modelled", ()))
+    console.print()
     rows = [
-        ("AWT (3)", f"{as_seconds(told['wait'].get('mean'))}, average waiting time"),
-        ("ART (4)", f"{as_seconds(told['sojourn'].get('mean'))}, average response time"),
-    ]
+        ("AWT", f"{as_seconds(told['wait'].get('mean'))}, the average time that jobs would wait"),
+        ("ART", f"{as_seconds(told['sojourn'].get('mean'))}, their average response time, from "
+         "submit to end"),
+    ]  # fmt: skip
     console.print(facts_table(rows + _energy(told) + _jobs(told) + _speed(told)))
+    _show_recorded(console, told)
     _show_end(console, told, out)
+
+
+def _show_recorded(console: Console, told: dict[str, Any]) -> None:
+    show_recorded(console, {"": told["recorded"]} if "recorded" in told else {})
 
 
 def _head(told: dict[str, Any]) -> str:
     if "nodes" not in told:
-        return f"{told['policy']} on {told['procs']:,} processors"
+        return f"{told['policy']} on {told['procs']:,} processors, simulated"
     plural = "" if told["nodes"] == 1 else "s"
     kind = told["processor"] if told["procs"] == 1 else f"{told['processor']}s"
     machine = f"{told['nodes']:,} node{plural} ({told['procs']:,} {kind})"
-    return f"{told['policy']}, {told['placement']} on {machine}"
+    return f"{told['policy']}, {told['placement']} on {machine}, simulated"
 
 
 def _show_cluster_report(console: Console, told: dict[str, Any]) -> None:
@@ -81,13 +94,13 @@ def _show_end(console: Console, told: dict[str, Any], out: Path | None) -> None:
 
 
 def _measures(told: dict[str, Any]) -> Table:
-    table = new_table("", "mean", "median", "90 %", "95 %", "99 %", "max")
+    table = new_table("jobs would have", "mean", "median", "90 %", "95 %", "99 %", "max")
     keys = ("mean", "median", "p90", "p95", "p99", "max")
     for label, key, scale in (
         ("wait (s)", "wait", 1.0),
         ("wait (h)", "wait", HOUR),
-        ("sojourn (h)", "sojourn", HOUR),
-        ("service (h)", "service", HOUR),
+        ("sojourn, wait and run (h)", "sojourn", HOUR),
+        ("service, run (h)", "service", HOUR),
         ("slowdown", "slowdown", 1.0),
         ("bounded slowdown", "bounded_slowdown", 1.0),
     ):
@@ -110,9 +123,8 @@ def _system(told: dict[str, Any]) -> list[tuple[str, str]]:
         ("mean queue", f"{as_number(told['mean_queue'])} jobs"),
         (
             "load",
-            f"potential {as_number(told['potential_load'])}, "
-            f"effective {as_number(told['effective_load'])}, "
-            f"wasted {as_number(told['job_wasting'])} processors",
+            f"{as_number(told['effective_load'])} processors at work on average; "
+            f"{as_number(told['job_wasting'])} idle although jobs waited (job wasting)",
         ),
         *_energy(told),
     ]
@@ -148,31 +160,34 @@ def _speed(told: dict[str, Any]) -> list[tuple[str, str]]:
         ("makespan", as_seconds(told["makespan"])),
     ]
     if "mean_slowness" in told:
-        rows.append(("mean slowness", f"{as_number(told['mean_slowness'])} x the recorded runtime"))
+        told_by = f"{as_number(told['mean_slowness'])} x the recorded runtime"
+        rows.append(("mean slowness", f"{told_by}: nodes differ in speed"))
     return rows
 
 
 def _energy(told: dict[str, Any]) -> list[tuple[str, str]]:
-    """The energy (5) where nodes have names, the full bill, its price and its carbon."""
-    energy = told.get("energy")
-    if energy is None:
+    """Energy of jobs where nodes have names, the full bill, its peak, its price and its carbon."""
+    if not states_energy(told):
         return []
-    rows = []
+    energy, rows = told["energy"], []
     if "peas_kwh" in energy:
-        rows.append(
-            ("energy (5)", f"{as_number(energy['peas_kwh'])} kWh, processors of jobs at full load")
-        )
+        jobs = f"{as_number(energy['peas_kwh'])} kWh, only processors of jobs, at full load"
+        rows.append(("energy of jobs", jobs))
+    assumed = f"; {assumed_watts(told)}" if assumed_watts(told) else ""
     rows.append(
         (
             "full bill" if rows else "energy",
             f"{as_number(energy['total_kwh'])} kWh "
             f"(busy {as_number(energy['busy_joules'] / 3.6e6)}, "
             f"idle {as_number(energy['idle_joules'] / 3.6e6)}), "
-            f"mean {as_number(energy['mean_watts'] / 1e3)} kW",
+            f"mean {as_number(energy['mean_watts'] / 1e3)} kW{assumed}",
         )
     )
+    if energy.get("power_peak") is not None:
+        rows.append(("peak power", f"{as_number(energy['power_peak'] / 1e3)} kW{assumed}"))
     if "cost" in energy:
-        rows.append(("cost", f"{as_number(energy['cost'])} {energy['currency']}".rstrip()))
+        price = f"{as_number(energy['cost'])} {energy['currency']}".rstrip()
+        rows.append(("cost", f"{price}{assumed}"))
     if "carbon_kg" in energy:
-        rows.append(("carbon", f"{as_number(energy['carbon_kg'])} kg of CO2"))
+        rows.append(("carbon", f"{as_number(energy['carbon_kg'])} kg of CO2{assumed}"))
     return rows

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-__all__ = ["Asked", "completed", "gpus_in"]
+__all__ = ["Asked", "completed"]
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,6 @@ class Asked:
     account: str = ""
     whole: bool = False
     cancel: float = math.inf
-
-
-def gpus_in(text: str) -> int:
-    """Return the GPUs per node of ``gpu:2`` or ``gres:gpu:tesla:2``; none if it names none."""
-    total = 0
-    for part in text.replace("gres/", "").replace("gres:", "").split(","):
-        words = part.strip().split(":")
-        if words[0] == "gpu":
-            total += int(words[-1]) if words[-1].isdecimal() else 1
-    return total
 
 
 def completed(jobs: Sequence[Asked], by: Sequence[Asked]) -> tuple[list[Asked], int]:

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ..._ledger import note_input
 from ...errors import ClusterError
 
 __all__ = ["Line", "read_lines"]
 
 _DEEPEST = 8
 _COMMENT = re.compile(r"(?<!\\)#")
+_DIGITS = re.compile(r"\d{19}")  # more than 64 bits hold
 _PAIR = re.compile(r"([A-Za-z_]\w*)\s*=\s*(\"[^\"]*\"|\S*)\s*")
 
 
@@ -70,6 +72,7 @@ def _lines(path: Path, follow: bool, depth: int) -> Iterator[Line]:
 
 
 def _text(path: Path) -> str:
+    note_input(path)
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except (OSError, ValueError) as error:
@@ -84,6 +87,9 @@ def _pairs(path: Path, number: int, said: str) -> tuple[tuple[str, str], ...]:
         found = _PAIR.match(said, at)
         if found is None:
             raise ClusterError(path, f"'{said[at : at + 40]}' is not Name=value", line=number)
+        if _DIGITS.search(found[2]):
+            problem = "a number of so many digits; give a smaller one"
+            raise ClusterError(path, problem, line=number, field=found[1])
         pairs.append((found[1], found[2].strip('"')))
         at = found.end()
     return tuple(pairs)

@@ -4,122 +4,111 @@ from __future__ import annotations
 
 import math
 import os
-import re
-from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from ...errors import LogError
 from ...workload import read_log
 from ...workload._accounting import Accounting
-from ...workload._lines import read_text
-from ...workload._sacct_rows import read_rows
-from ...workload._slurm_fields import trackable
+from ...workload._runs import distinct
 from ...workload.events import read_accounting
-from ._asked import Asked, gpus_in
+from ._asked import Asked
 
 __all__ = ["asked_in_accounting", "asked_in_swf"]
 
-_KEY = re.compile(r"(?:^| )(Name|Account|Gres)=(.*?)(?= [A-Z][A-Za-z]*=|$)")
-
 
 def asked_in_accounting(
-    path: str | os.PathLike[str], format: str, timezone: str
+    path: str | os.PathLike[str], format: str, **options: Any
 ) -> tuple[list[Asked], list[str]]:
-    told = read_accounting(path, format, timezone=timezone)
-    more = _sacct_texts(path) if format == "sacct" else _jobcomp_texts(path)
-    jobs, unended, unknown = [], 0, 0
+    """Return the jobs of accounting, each run of a requeued one by itself, and what was left out.
+
+    Parameters
+    ----------
+    path : the log.
+    format : ``sacct`` or ``jobcomp``.
+    options : of its reader.
+    """
+    told = read_accounting(path, format, **options)
+    jobs, cancelled, unended, unknown, disordered = [], 0, 0, 0, 0
     for k in range(len(told)):
-        job = _accounted(told, k, more)
+        job = _accounted(told, k)
         if job.nodes <= 0 and job.cpus <= 0:
             unknown += 1
-        elif math.isnan(job.run) and math.isinf(job.cancel):
-            unended += 1
-        else:
-            jobs.append(job)
-    late = np.count_nonzero(told["eligible"] > told["submit"] + 1.0)
+            continue
+        if job.run < 0 or job.cancel < job.submit:
+            disordered += 1
+            continue
+        jobs.append(job)
+        if math.isnan(job.run):
+            cancelled += math.isfinite(job.cancel)
+            unended += math.isinf(job.cancel)
     said = [
-        *(
-            [f"{late} jobs were held for a while: taken as waiting from their submit"]
-            if late
-            else []
+        *(str(note) for note in told.report.findings if note.action in ("skip", "repair")),
+        *_counted(
+            _held(told, options), "were held for a while: taken as waiting from their submit"
         ),
-        *([f"{unended} jobs have not ended: left out"] if unended else []),
-        *([f"{unknown} jobs whose width is not told: left out"] if unknown else []),
+        *_counted(
+            cancelled,
+            "were cancelled before they started: taken to wait until then, and if the model starts "
+            "one, to run until then or to its limit",
+        ),
+        *_counted(unended, "have not ended in the log: taken to run to their limits"),
+        *_counted(unknown, "whose width is not told: left out"),
+        *_counted(disordered, "that end before they start or are submitted: left out"),
     ]
-    if not jobs:
+    if not any(math.isfinite(job.run) for job in jobs):
         raise LogError(path, "holds no job that has ended; check that the log is complete")
     return jobs, said
 
 
-def _accounted(told: Accounting, k: int, more: Mapping[int, Mapping[str, str]]) -> Asked:
-    text = more.get(int(told["line"][k]), {})
+def _counted(count: int, what: str) -> list[str]:
+    return [f"{count} jobs {what}"] if count else []
+
+
+def _held(told: Accounting, options: dict[str, Any]) -> int:
+    if options.get("wait_from") == "eligible":
+        return 0
+    return int(np.count_nonzero(told["eligible"] > told["submit"] + 1.0))
+
+
+def _accounted(told: Accounting, k: int) -> Asked:
     start, end = float(told["start"][k]), float(told["end"][k])
-    nodes = int(told["nodes"][k])
+    nodes, gpus = int(told["nodes"][k]), int(told["gpus"][k])
     requested, allocated = int(told["requested"][k]), int(told["allocated"][k])
-    cpus = requested if requested > 0 else allocated
     order = float(told["limit"][k])
     run = end - start
     if told["state"][k] == "TIMEOUT" and math.isfinite(order):
         run = max(run, order)
     memory = float(told["memory"][k])
-    gpus = text.get("gres")
     return Asked(
-        label=str(told["label"][k]),
-        name=text.get("name", ""),
+        label=str(told["run"][k]),
+        name=str(told["name"][k]),
         submit=float(told["submit"][k]),
         run=run,
         limit=order,
         nodes=nodes,
-        least_nodes=int(text.get("least", "") or -1),
-        cpus=cpus,
+        least_nodes=int(told["least_nodes"][k]),
+        cpus=requested if requested > 0 else allocated,
         memory_per_cpu=memory / 1024.0 if memory > 0 else math.nan,
-        gpus=-1 if gpus is None else gpus_in(gpus),
-        features=text.get("features"),
+        gpus=math.ceil(gpus / max(nodes, 1)) if gpus >= 0 else -1,
+        features=told["features"][k],
         partition=str(told["queue"][k]).partition(",")[0],
         user=str(told["user"][k]),
-        account=text.get("account", ""),
-        cancel=end if math.isnan(start) else math.inf,
+        account=str(told["account"][k]),
+        cancel=end if math.isnan(start) and not math.isnan(end) else math.inf,
     )
 
 
-def _sacct_texts(path: str | os.PathLike[str]) -> dict[int, dict[str, str]]:
-    """Return what only single columns of ``sacct`` tell, by line."""
-    rows = read_rows(path)
-    place = {name: k for k, name in reversed(list(enumerate(rows.names)))}
-    plain = {"jobname": "name", "account": "account", "constraints": "features", "reqgres": "gres"}
-    made = {}
-    for row in rows.good:
-        texts = {
-            ours: row.fields[place[theirs]].strip()
-            for theirs, ours in plain.items()
-            if theirs in place
-        }
-        if "reqtres" in place:
-            wanted = trackable(row.fields[place["reqtres"]])
-            if "gres" not in texts and wanted:
-                total, nodes = wanted.get("gres/gpu", "0"), int(wanted.get("node", "1") or 1)
-                texts["gres"] = f"gpu:{math.ceil(int(total) / max(nodes, 1))}"
-            texts["least"] = wanted.get("node", "")
-        made[row.line] = texts
-    return made
-
-
-def _jobcomp_texts(path: str | os.PathLike[str]) -> dict[int, dict[str, str]]:
-    names = {"Name": "name", "Account": "account", "Gres": "gres"}
-    return {
-        number: {names[key]: value.strip() for key, value in _KEY.findall(line)}
-        for number, line in enumerate(read_text(path).split("\n"), 1)
-    }
-
-
 def asked_in_swf(path: str | os.PathLike[str]) -> tuple[list[Asked], list[str]]:
+    """Return the jobs of a log in SWF, and what was left out."""
     jobs = read_log(path, format="swf")
     usable = (jobs.procs > 0) & (jobs.runtime >= 0)
     memory = jobs["memory"]
+    labels = distinct(jobs.label.tolist())
     made = [
         Asked(
-            label=str(int(jobs.job[k])),
+            label=labels[k],
             submit=float(jobs.submit[k]),
             run=float(jobs.runtime[k]),
             limit=float(jobs.estimate[k]) if jobs.estimate[k] > 0 else math.nan,

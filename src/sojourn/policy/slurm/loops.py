@@ -32,6 +32,8 @@ from .state import (
     LEFT,
     NODES_CHANGED,
     OLDEST,
+    PAUSE,
+    PERIOD,
     PURGED,
     RUNNING,
     TICK,
@@ -207,16 +209,24 @@ def _reorder(state, wants, machine, rule, tree, second):
 _WANTS, _MACHINE, _LOOPS, _PACE = examples()
 _RULE, _TREE = unchanging(), no_associations()
 _GIVEN = (make_state(_WANTS, _MACHINE, _LOOPS, _PACE), _WANTS, _MACHINE, _LOOPS, _PACE)
-_SIGNATURE = types.void(*(numba.typeof(given) for given in (*_GIVEN, _RULE, _TREE)))
+_SIGNATURE = types.boolean(*(numba.typeof(given) for given in (*_GIVEN, _RULE, _TREE)), types.int64)
 
 
 @compiled(_SIGNATURE, slow="the model of Slurm")
-def run_loops(state, wants, machine, loops, pace, rule, tree):
-    """Run until every job has ended or was taken back."""
+def run_loops(state, wants, machine, loops, pace, rule, tree, budget):
+    """Run until every job has ended or was taken back; False if paused before, or out of steps."""
     jobs = wants.submit.shape[0]
-    share_out(tree, rule)
-    period = state.second[LAST_PERIOD] + rule.period if rule.period > 0 else np.inf
+    if state.clock[PERIOD] == -np.inf:
+        share_out(tree, rule)
+        state.clock[PERIOD] = np.inf
+        if rule.period > 0:
+            state.clock[PERIOD] = state.second[LAST_PERIOD] + rule.period
     while state.count[LEFT] > 0:
+        if budget <= 0 or state.count[PAUSE] == 1:
+            state.count[PAUSE] = 0
+            return False
+        budget -= 1
+        period = state.clock[PERIOD]
         ends = state.end_key[0] if state.count[RUNNING] > 0 else np.inf
         idle = state.idle_key[0] if state.count[ENDING] > 0 else np.inf
         comes = np.inf
@@ -238,8 +248,9 @@ def run_loops(state, wants, machine, loops, pace, rule, tree):
             _cancel(state, wants, pace, rule, tree, j, at)
         elif period == at:
             _reorder(state, wants, machine, rule, tree, int(np.floor(at)))
-            period += rule.period
+            state.clock[PERIOD] += rule.period
         elif state.clock[TICK] == at:
             _tick(state, wants, machine, loops, pace, rule, tree)
         else:
             _wake(state, wants, machine, loops, pace)
+    return True

@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...errors import OptionError
+from ...engine.pacing import asked_to_pause
+from ...errors import OptionError, RunError
 from .nodes import NodeTable
+from .objections import objections
 from .priority import associations, fixed_priority, rule_of
 from .requests import Requests
 from .site import SlurmConf
-from .state import CONSUMABLE, LINEAR, Loops, Machine, Pace, Wants, make_state
+from .state import (
+    ARRIVED,
+    CANCELLED,
+    CONSUMABLE,
+    ENDING,
+    LEFT,
+    LINEAR,
+    PAUSE,
+    RUNNING,
+    TICK,
+    WAITING,
+    Loops,
+    Machine,
+    Pace,
+    State,
+    Wants,
+    make_state,
+)
 
 __all__ = ["LOOPS", "Scheduled", "schedule"]
 
@@ -27,6 +47,7 @@ _LIMIT_PERIOD, _PURGE_PERIOD = 30, 60  # s, fixed in Slurm
 _LEAST_PURGE = 10
 _PURGE_AGE = 300  # s, MinJobAge unless told
 _LONGEST = 100 * 366 * 86400.0
+_FIRST_STEPS = 1_000  # that the loops take before anybody asks them to pause
 
 
 @dataclass(frozen=True)
@@ -40,7 +61,8 @@ class Scheduled:
     by : which loop started it, a place in `LOOPS`.
     nodes : the names of the nodes of each.
     timed_out : jobs that were ended at their limit.
-    refused : jobs that no nodes would ever do for.
+    refused : jobs that would never start.
+    why : of each, what is wrong with it, as "jobs ..." would go on; "" where nothing is.
     """
 
     start: Floats
@@ -49,6 +71,7 @@ class Scheduled:
     nodes: tuple[tuple[str, ...], ...]
     timed_out: NDArray[np.bool_]
     refused: NDArray[np.bool_]
+    why: tuple[str, ...]
 
 
 def schedule(
@@ -59,6 +82,7 @@ def schedule(
     pace: Pace | None = None,
     launch: ArrayLike = 0.0,
     completion: ArrayLike = 0.0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Scheduled:
     """Send a stream through the model of a controller.
 
@@ -68,6 +92,7 @@ def schedule(
     requests : the stream.
     pace : of the controller.
     launch, completion : what it adds to each job's run (s), for all or one by one.
+    progress : called with (jobs that have left, jobs) from time to time.
 
     Raises
     ------
@@ -77,11 +102,15 @@ def schedule(
     pace = Pace() if pace is None else pace
     if not requests.submit.max(initial=0.0) <= _LONGEST:
         raise OptionError("the jobs come over more than a hundred years; check their submits")
+    if np.isnan(requests.run).any():
+        label = requests.label[np.argmax(np.isnan(requests.run))]
+        raise OptionError(f"job {label}: how long it runs is not a number; give its run")
     machine = Machine(
         nodes.cpus, nodes.memory, nodes.gpus, nodes.features, nodes.partitions,
         _leaves(nodes.leaf), nodes.tier,
     )  # fmt: skip
-    refused = _refused(conf, nodes, requests)
+    why = objections(conf, nodes, requests)
+    refused = np.array([text != "" for text in why], np.bool_)
     tree, association = associations(requests)
     count = requests.submit.size
     late = pace.zero + pace.latency
@@ -105,14 +134,13 @@ def schedule(
         fixed=fixed_priority(conf, nodes, requests),
     )
     loops = loops_of(conf)
-    if not math.isfinite(conf.kill_after) and (requests.run[~refused] > _LONGEST).any():
+    endless = ~refused & (requests.run > _LONGEST) & np.isinf(requests.cancel)
+    if not math.isfinite(conf.kill_after) and endless.any():
         raise OptionError("a job runs until its limit, and OverTimeLimit=UNLIMITED never ends it")
     wants = Wants(*(np.ascontiguousarray(column) for column in wants))
     machine = Machine(*(np.ascontiguousarray(column) for column in machine))
     state = make_state(wants, machine, loops, pace)
-    from .loops import run_loops
-
-    run_loops(state, wants, machine, loops, pace, rule_of(conf), tree)
+    _run(state, (wants, machine, loops, pace, rule_of(conf), tree), progress)
     names = np.array(nodes.names)
     return Scheduled(
         start=state.start - pace.zero,
@@ -124,6 +152,41 @@ def schedule(
         ),
         timed_out=state.timed_out,
         refused=refused,
+        why=why,
+    )
+
+
+def _run(state: State, given: tuple[Any, ...], progress: Callable[[int, int], None] | None) -> None:
+    """Run the loops to the end; they come back several times a second, to hear an interrupt."""
+    from .loops import run_loops
+
+    jobs, loops = len(given[0].submit), given[2]
+    # On an empty machine, with nobody to come or to go, the next full pass starts somebody.
+    patience = 100.0 * (loops.main_period + loops.backfill_period)
+    idle_since = math.nan
+    if run_loops(state, *given, _FIRST_STEPS):
+        return
+    with asked_to_pause(state.count, PAUSE):
+        while not run_loops(state, *given, 2**62):
+            now = float(state.clock[TICK])
+            if not _only_waits(state):
+                idle_since = math.nan
+            elif math.isnan(idle_since):
+                idle_since = now
+            elif now - idle_since > patience:
+                raise RunError("the model starts nobody on an empty machine; please report this")
+            if progress is not None:
+                progress(jobs - int(state.count[LEFT]), jobs)
+
+
+def _only_waits(state: State) -> bool:
+    """Whether jobs wait on an empty machine, and nothing will happen but the loops' passes."""
+    count = state.count
+    return bool(
+        count[WAITING] > 0
+        and count[RUNNING] == count[ENDING] == 0
+        and count[ARRIVED] == len(state.start)
+        and count[CANCELLED] == len(state.cancels)
     )
 
 
@@ -138,28 +201,6 @@ def _leaves(leaf: NDArray[np.int64]) -> NDArray[np.int64]:
         return leaf
     alone = leaf.max() + 1 + np.arange(leaf.size)
     return np.unique(np.where(leaf < 0, alone, leaf), return_inverse=True)[1]
-
-
-def _refused(conf: SlurmConf, nodes: NodeTable, requests: Requests) -> NDArray[np.bool_]:
-    """Jobs that would wait for ever, were the machine empty; most sites turn them away."""
-    up = np.array([each.is_up for each in conf.partitions])
-    refused = np.zeros(requests.submit.size, np.bool_)
-    for j in range(refused.size):
-        part = requests.partition[j]
-        suited = (
-            ((nodes.partitions >> part) & 1 == 1)
-            & (nodes.features & requests.features[j] == requests.features[j])
-            & (nodes.cpus >= requests.cpus[j])
-            & (nodes.memory >= requests.memory[j])
-            & (nodes.gpus >= requests.gpus[j])
-        )
-        refused[j] = (
-            requests.features[j] < 0
-            or not up[part]
-            or np.count_nonzero(suited) < requests.nodes[j]
-            or requests.nodes[j] > conf.partitions[part].most_nodes
-        )
-    return refused
 
 
 def loops_of(conf: SlurmConf) -> Loops:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import LogError, OptionError
 from ...workload._sniff import format_of
+from ...workload.intake import accounting_options
 from ._asked import Asked, completed
 from ._logged import asked_in_accounting, asked_in_swf
 from ._submits import is_events, read_events, read_stream
@@ -78,7 +80,7 @@ def read_requests(
     *,
     complement: str | os.PathLike[str] | None = None,
     format: str | None = None,
-    timezone: str = "UTC",
+    **options: Any,
 ) -> Requests:
     """Read what jobs ask for.
 
@@ -91,16 +93,16 @@ def read_requests(
     complement : a stream or submit commands that tell what the log does not; jobs are the same by
         name or number.
     format : one of `FORMATS`; by default told by the file.
-    timezone : of instants that tell none.
+    options : of the reader of accounting: ``timezone``, ``columns``, ``delimiter``, ``wait_from``.
 
     Raises
     ------
     LogError
         When the file cannot be read, or a job asks for what cannot be.
     """
-    jobs, said = _read(path, format, timezone)
+    jobs, said = _read(path, format, options)
     if complement is not None:
-        others, more = _read(complement, None, timezone)
+        others, more = _read(complement, None, {})
         jobs, known = completed(jobs, others)
         said += [*more, f"{known} of {len(jobs)} jobs completed by {os.fspath(complement)}"]
     if not jobs:
@@ -110,7 +112,7 @@ def read_requests(
 
 
 def _read(
-    path: str | os.PathLike[str], format: str | None, timezone: str
+    path: str | os.PathLike[str], format: str | None, options: Mapping[str, Any]
 ) -> tuple[list[Asked], list[str]]:
     """Return the jobs of a file by submit, and what became of others, in words."""
     kind = format or ("events" if is_events(path) else format_of(path))
@@ -118,6 +120,7 @@ def _read(
         kind = "stream"
     if kind not in FORMATS:
         raise OptionError(f"format '{kind}' tells no requests; use one of {', '.join(FORMATS)}")
+    given = accounting_options(kind, **options)
     if kind == "stream":
         jobs, said = read_stream(path)
     elif kind == "events":
@@ -125,7 +128,7 @@ def _read(
     elif kind == "swf":
         jobs, said = asked_in_swf(path)
     else:
-        jobs, said = asked_in_accounting(path, kind, timezone)
+        jobs, said = asked_in_accounting(path, kind, **given)
     return sorted(jobs, key=lambda job: job.submit), said
 
 
@@ -170,11 +173,13 @@ class _Filling:
         users, user = _numbered([job.user for job in self.jobs])
         accounts, account = _numbered([job.account for job in self.jobs])
         whole = {name: np.array(columns[name], np.int64) for name in _WHOLE}
+        run = np.array([job.run for job in self.jobs])
         told = [f"{count} jobs: {what}" for what, count in self.counts.items()]
         return Requests(
             label=np.array([job.label for job in self.jobs], np.str_),
             submit=np.array([job.submit for job in self.jobs]) - self.origin,
-            run=np.array([job.run for job in self.jobs]),
+            # A job whose run is not known may need all of its limit, and no more than that.
+            run=np.where(np.isnan(run), 60.0 * whole["limit"], run),
             cancel=np.array([job.cancel for job in self.jobs]) - self.origin,
             whole=np.array(columns["whole"], np.bool_),
             user=user,

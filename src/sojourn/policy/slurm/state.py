@@ -29,15 +29,14 @@ LINEAR, CONSUMABLE = 0, 1
 # State.by: which loop started a job
 MAIN, BACKFILL = 1, 2
 
-# State.clock: when a loop wakes next
-TICK, WAKE = range(2)
+# State.clock: when a loop wakes next, and when priorities are counted anew
+TICK, WAKE, PERIOD = range(3)
 # State.second: whole seconds of the controller's clock
 JOBS_CHANGED, NODES_CHANGED, LAST_FULL, LAST_MAIN = range(4)
 LAST_BACKFILL, LAST_LIMITS, LAST_PERIOD, LAST_PURGE = range(4, 8)
 # State.count
-ARRIVED, WAITING, RUNNING, WANTED, LEFT, SLOTS, CANCELLED, ENDING, TRIED, ENDED, PURGED, OLDEST = (
-    range(12)
-)
+ARRIVED, WAITING, RUNNING, WANTED, LEFT, SLOTS, CANCELLED, ENDING = range(8)
+TRIED, ENDED, PURGED, OLDEST, PAUSE = range(8, 13)
 
 
 class Wants(NamedTuple):
@@ -194,13 +193,13 @@ def make_state(wants: Wants, machine: Machine, loops: Loops, pace: Pace) -> Stat
     whole, real = np.int64, np.float64
     # The controller has just looked at everything, and its nodes have just come up.
     second = np.full(8, int(np.floor(pace.started)), dtype=whole)
-    count = np.zeros(12, dtype=whole)
+    count = np.zeros(13, dtype=whole)
     count[LEFT] = jobs
     count[WANTED] = 1
     wake = pace.started + loops.backfill_period + pace.nap
     cancelled = np.flatnonzero(np.isfinite(wants.cancel))
     return State(
-        clock=np.array([pace.started + pace.tick, wake if loops.backfill else np.inf]),
+        clock=np.array([pace.started + pace.tick, wake if loops.backfill else np.inf, -np.inf]),
         second=second,
         count=count,
         start=np.full(jobs, np.nan),

@@ -1,0 +1,200 @@
+"""``sojourn waits``: who waited, as a log has recorded it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import OptionError
+from . import _completion
+from . import _options as o
+from ._groups import grouped
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PRINTED = 20
+_RESULTS = "Results"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(name="waits")(waits)
+
+
+@grouped
+def waits(
+    log: o.Log,
+    *,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS,...",
+            help="A table each: partition, queue, account, qos, user, group, width. Default: all "
+            "that the log knows.",
+            autocompletion=_completion.class_lists,
+        ),
+    ] = None,
+    target: Annotated[
+        str,
+        typer.Option(metavar="LENGTH", help="The longest wait that is good enough, such as 1h."),
+    ] = "1h",
+    sort: Annotated[
+        str,
+        typer.Option(
+            metavar="COLUMN",
+            help="Largest first: hours_waited, wait_share, mean_wait, median_wait, p95_wait, "
+            "over_target, jobs, processor_hours, share; or name.",
+        ),
+    ] = "hours_waited",
+    top: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Only the first N of each table; default: 20 printed, all in files.",
+        ),
+    ] = None,
+    reading: o.LogOptions,
+    json: o.AsJson = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv", help="Write the tables as CSV too.", rich_help_panel=_RESULTS
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.png",
+            help="Draw the distribution of waits of each class; .png, .svg or .pdf.",
+            rich_help_panel=_RESULTS,
+        ),
+    ] = None,
+) -> None:
+    """Tell who waited how long, by the waits that a log has recorded.
+
+    One table per class: waits, the share of jobs that waited longer than the target, hours used and
+    hours waited; and where most of the waiting is.
+
+    Example: sojourn waits sacct.txt --by partition,account --target 2h
+    """
+    limit = o.seconds(target, "--target")
+    _check_files(out, plot)
+    jobs = reading.read(log)
+    jobs = reading.clean(jobs, jobs.max_procs)
+
+    from ..output import as_json
+    from ..workload.waits import bottleneck, known_classes
+    from ..workload.waits import waits as measure
+
+    chosen = known_classes(jobs) if by is None else _listed(by)
+    tables = {
+        name: measure(jobs, name, target=limit, sort=name if sort == "name" else sort)
+        for name in chosen
+    }
+    words = {name: bottleneck(table) for name, table in tables.items()}
+    whole = {name: len(table) for name, table in tables.items()}
+    kept = {name: table if top is None else table.head(top) for name, table in tables.items()}
+    if plot is not None:
+        _draw(jobs, chosen, plot)
+    rows = {name: _rows(table) for name, table in kept.items()}
+    if out is not None:
+        from ..output import write_rows
+
+        write_rows(out, [{"by": name, **row} for name, part in rows.items() for row in part])
+    unknown = int((jobs.wait < 0).sum())
+    told = {
+        "jobs": len(jobs) - unknown,
+        "without_wait": unknown,
+        "target": limit,
+        "tables": rows,
+        "bottleneck": words,
+        "cleaning": jobs.report.as_dict(),
+    }
+    if json:
+        print(as_json(told))
+        return
+    _show(told, {name: table.head(top or _PRINTED) for name, table in kept.items()}, whole)
+    for path in (out, plot):
+        if path is not None:
+            print(f"\n{path} written")
+
+
+def _listed(text: str) -> list[str]:
+    from ..workload.classes import check_class
+
+    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise OptionError("--by names no class; give for example partition,user")
+    for name in names:
+        check_class(name)
+    return names
+
+
+def _check_files(out: Path | None, plot: Path | None) -> None:
+    """Raise OptionError for what could not be written, before a long log is read."""
+    if out is not None and out.suffix.lower() != ".csv":
+        raise OptionError(f"--out {out}: the tables are CSV; name it FILE.csv")
+    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise OptionError(f"--plot {plot}: pictures are .png, .svg or .pdf; change the suffix")
+    for option, path in (("--out", out), ("--plot", plot)):
+        if path is not None and path.is_dir():
+            raise OptionError(f"{option} {path}: is a folder; name a file")
+        if path is not None and not path.parent.is_dir():
+            raise OptionError(f"{option} {path}: there is no folder {path.parent}; make it first")
+
+
+def _draw(jobs: Any, chosen: list[str], path: Path) -> None:
+    from ..report import class_waits, save
+    from ..workload.waits import waits_of_classes
+
+    save(class_waits({name: waits_of_classes(jobs, name) for name in chosen}), path)
+
+
+def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    names = map(str, table.index)
+    return [
+        {"class": name, **{str(key): value for key, value in row.items()}}
+        for name, row in zip(names, table.to_dict("records"), strict=True)
+    ]
+
+
+def _show(told: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[str, int]) -> None:
+    from rich.text import Text
+
+    from ._tables import as_number, new_console, new_table, show_report
+
+    def hours(seconds: float) -> str:
+        return as_number(seconds / 3600)
+
+    show_report(told["cleaning"])
+    console = new_console()
+    missing = told["without_wait"]
+    left = f"; {missing:,} without a recorded wait are left out" if missing else ""
+    console.print(Text(f"recorded waits of {told['jobs']:,} jobs{left}"))
+    over = f"over\n{as_number(told['target'] / 3600)} h"
+    for by, table in tables.items():
+        console.print()
+        shown = new_table(
+            f"{by}\n", "\njobs", "processor-\nhours", "mean\nwait h", "median\nwait h",
+            "95 %\nwait h", over, "hours\nwaited", "of all\nwaiting",
+        )  # fmt: skip
+        for name, row in table.iterrows():
+            shown.add_row(
+                Text(str(name)),
+                f"{int(row['jobs']):,}",
+                as_number(row["processor_hours"]),
+                *(hours(row[f"{which}_wait"]) for which in ("mean", "median", "p95")),
+                f"{100 * row['over_target']:.1f} %",
+                as_number(row["hours_waited"]),
+                f"{100 * row['wait_share']:.1f} %",
+            )
+        console.print(shown)
+        rest = whole[by] - len(table)
+        if rest:
+            console.print(Text(f"and {rest:,} more; --top {whole[by]} shows all", style="dim"))
+        if told["bottleneck"][by]:
+            console.print(Text(told["bottleneck"][by], style="bold"), soft_wrap=True)

@@ -1,0 +1,37 @@
+"""How long a kernel runs before it comes back: compiled code hears no Ctrl-C and shows no progress.
+
+How long an instant takes depends on the machine, the discipline and the queue, and can change a
+thousandfold within a run, so kernels do not guess. They run without the interpreter's lock, and
+meanwhile another thread asks them to come back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["asked_to_pause"]
+
+_BREATH = 0.2
+"""Seconds between two requests."""
+
+
+@contextmanager
+def asked_to_pause(flags: NDArray[np.int64], at: int) -> Iterator[None]:
+    """Set ``flags[at]`` to 1 several times a second; the kernel that sees it clears it."""
+    done = threading.Event()
+
+    def ask() -> None:
+        while not done.wait(_BREATH):
+            flags[at] = 1
+
+    thread = threading.Thread(target=ask, name="sojourn-pacing", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()

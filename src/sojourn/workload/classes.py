@@ -1,0 +1,55 @@
+"""Classes of jobs: by user, account, queue, partition and so on, or by width."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import OptionError
+from .jobs import NAMED, Jobs, did_you_mean
+
+__all__ = ["CLASSES", "UNKNOWN", "check_class", "classed"]
+
+CLASSES = (*NAMED, "width")
+"""What the jobs of a log can be classed by."""
+
+UNKNOWN = "(unknown)"
+"""The class of jobs of which a log does not say it."""
+
+
+def check_class(by: str, valid: tuple[str, ...] = CLASSES) -> None:
+    """Raise OptionError for what jobs cannot be classed by."""
+    if by not in valid:
+        near = did_you_mean(by, valid)
+        raise OptionError(f"class '{by}': choose from {', '.join(valid)}{near}")
+
+
+def classed(jobs: Jobs, by: str) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the class of each job, as a place in a list of names.
+
+    Widths are classed by powers of two, from narrow to wide; all others by name, in the order of
+    their numbers in the log, those not known last.
+
+    Examples
+    --------
+    >>> jobs = Jobs({"submit": [0, 1, 2], "runtime": [1, 1, 1], "procs": [1, 3, 4]})
+    >>> codes, names = classed(jobs, "width")
+    >>> codes.tolist(), names
+    ([0, 1, 1], ['1', '3-4'])
+    """
+    check_class(by)
+    if by == "width":
+        return _widths(jobs.procs)
+    codes, names = jobs.coded(by)
+    places = codes.astype(np.int64)
+    if (places < 0).any():
+        names = names if UNKNOWN in names else [*names, UNKNOWN]
+        places[places < 0] = names.index(UNKNOWN)
+    return places, names
+
+
+def _widths(procs: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
+    powers = np.ceil(np.log2(np.maximum(procs, 1))).astype(np.int64)
+    there, codes = np.unique(powers, return_inverse=True)
+    tops = [2 ** int(power) for power in there]
+    return codes, [str(top) if top <= 2 else f"{top // 2 + 1}-{top}" for top in tops]

@@ -1,0 +1,178 @@
+"""What commands write: never over what they read, whole or not at all, and said truly."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Refused = Callable[..., str]
+
+NODES = "name,model,cores,ops,watts\nn1,old,4,1e5,200\n"
+CSV = "job,submit,runtime,procs,estimate\n1,0,10,3,10\n2,1,5,4,5\n"
+SCENARIO = '[workload]\nlog = "jobs.csv"\n[cluster]\nprocs = 4\n[run]\nformat = "csv"\n'
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Path) -> Path:
+    """A folder with inputs whose names are those of outputs, in which commands are run."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    (folder / "nodes.csv").write_text(NODES)
+    (folder / "jobs.csv").write_text(CSV)
+    shutil.copy(small, folder / "jobs.swf")
+    shutil.copy(small, folder / "real")
+    (folder / "linked.swf").symlink_to("jobs.swf")
+    (folder / "hard.swf").hardlink_to(folder / "jobs.swf")
+    (folder / "s.toml").write_text(SCENARIO)
+    (folder / "scenario.toml").write_text(f"# mine\n{SCENARIO}")
+    (folder / "jobs.parquet").symlink_to("real")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("simulate jobs.swf --cluster nodes.csv --out .", "nodes.csv"),
+        ("peas jobs.swf nodes.csv --out .", "nodes.csv"),
+        ("simulate jobs.csv --procs 4 --format csv --out .", "jobs.csv"),
+        ("simulate jobs.swf --format swf --out .", "jobs.swf"),
+        ("simulate linked.swf --format swf --out .", "jobs.swf"),
+        ("simulate hard.swf --format swf --out ../here", "jobs.swf"),
+        ("simulate real --log-format swf --out .", "jobs.parquet"),
+        ("run s.toml --out .", "jobs.csv"),
+        ("compare jobs.swf --policies easy --csv hard.swf", "hard.swf"),
+        ("convert jobs.swf linked.swf", "linked.swf"),
+        ("convert jobs.csv jobs.csv --procs 4", "jobs.csv"),
+        ("sweep scenario.toml --set policy.order=fcfs,sjf --out .", "scenario.toml"),
+        ("simulate jobs.swf --save-scenario s.toml --policy-file s.toml:x", ""),
+    ],
+)
+def test_no_command_overwrites_what_it_reads(
+    refused: Refused, here: Path, command: str, named: str
+) -> None:
+    before = files(here)
+    line = refused(*command.split())
+    assert named in line
+    if named:
+        assert "would be overwritten" in line
+    after = files(here)
+    # A study has a lock and a folder of runs, which it takes away again.
+    assert {name: after[name] for name in before} == before
+    assert set(after) - set(before) <= {".lock"}
+
+
+def test_a_log_that_a_former_run_wrote_is_not_removed(run, refused, here: Path) -> None:
+    assert run("simulate", "jobs.swf", "--format", "swf", "--out", "out").code == 0
+    assert "jobs.swf" in refused("simulate", "out/jobs.swf", "--out", "out")
+    assert (here / "out" / "jobs.swf").exists()
+
+
+def test_a_study_goes_on_from_its_own_copy_of_the_scenario(run, here: Path) -> None:
+    options = ("--set", "policy.order=fcfs,sjf", "--out", "study")
+    assert run("sweep", "s.toml", *options).code == 0
+    again = run("sweep", "study/scenario.toml", *options)
+    assert again.code == 0, again.err
+    assert "2 of them known before" in again.out
+
+
+@pytest.mark.parametrize(
+    "options", [("--out", ""), ("--out=",), ("--save-scenario", ""), ("--save-scenario=",)]
+)
+def test_an_output_without_a_name(refused: Refused, here: Path, options: tuple[str, ...]) -> None:
+    before = files(here)
+    assert "the name is empty" in refused("simulate", "jobs.swf", *options)
+    assert files(here) == before
+
+
+def test_a_name_that_is_no_text(run, refused: Refused, here: Path) -> None:
+    name = os.fsdecode(b"r\xe9sultats")
+    assert run("simulate", "jobs.swf", "--out", name).code == 0
+    assert (here / name / "summary.json").is_file()
+    assert run("report", name).code == 0
+    assert "r\\udce9" in refused("inspect", name + "/none.swf")
+
+
+def test_comparisons_are_kept_whole_or_not_at_all(
+    run, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("compare", "jobs.swf", "--out", "out", "--policies")
+    assert run(*options, "fcfs,easy").code == 0
+    before, kept, calls = files(here), {}, []
+
+    def draw(rows, *_: object) -> None:
+        calls.append(rows)
+
+    def interrupt(result, *arguments: object, **options: object) -> object:
+        if kept:
+            raise KeyboardInterrupt
+        kept.update(stage(result, *arguments, **options))
+        return kept
+
+    from sojourn.output import stage_run as stage
+
+    monkeypatch.setattr("sojourn.output.stage_run", interrupt)
+    told = run(*options, "sjf,easy")
+    assert (told.code, told.err) == (
+        130,
+        "sojourn: error: interrupted; no results were written\n",
+    )
+    assert files(here) == before
+
+
+def test_an_interrupt_says_what_is_there(run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sojourn.cli._tables.show_summary", interrupt)
+    told = run("simulate", "jobs.swf", "--out", "out")
+    assert (told.code, told.err) == (
+        130,
+        "sojourn: error: interrupted; what it had finished is in out\n",
+    )
+    assert run("simulate", "jobs.swf").err.endswith("interrupted; no results were written\n")
+
+
+KILLED = """
+import os, sys
+from sojourn.cli import main
+
+count, replace = int(sys.argv[1]), os.replace
+def failing(source, target):
+    global count
+    if str(target).startswith(("out/", "here/")) or "/old/" in str(target):
+        if count == 0:
+            os.kill(os.getpid(), 9)
+        count -= 1
+    replace(source, target)
+os.replace = failing
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("renames", [1, 4])
+def test_a_run_killed_between_renames_is_not_reported_on(
+    run, refused: Refused, here: Path, renames: int
+) -> None:
+    command = ("simulate", "jobs.swf", "--out", "out")
+    assert run(*command).code == 0
+    killed = [sys.executable, "-c", KILLED, str(renames), *command, "--policy", "fcfs"]
+    assert subprocess.run(killed, check=False).returncode == -signal.SIGKILL
+    assert "out: was interrupted while results were put in place" in refused("report", "out")
+    assert run(*command).code == 0
+    assert run("report", "out").code == 0
