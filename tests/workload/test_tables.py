@@ -191,8 +191,9 @@ def test_text_where_others_keep_lists_does_not_refuse_a_table(tmp_path) -> None:
     text = "job,submit,runtime,procs,nodes,executable,queue\n1_2,0,1,2,n[1-3],a.out,-1\n"
     jobs = read_csv(written(tmp_path, text))
     assert jobs.job.tolist() == [1]
+    assert jobs.label.tolist() == ["1_2"]
     assert jobs.names == ("job", "submit", "runtime", "queue", "procs")
-    assert "not used: job, executable, nodes" in jobs.report.lines()[1]
+    assert "label from job; not used: executable, nodes" in jobs.report.lines()[1]
     with pytest.raises(LogError, match="field 'nodes'"):
         read_csv(tmp_path / "t.csv", {"nodes": "nodes"})
 
@@ -311,3 +312,16 @@ def test_what_a_run_wrote_is_read_again(tmp_path) -> None:
     assert again.wait.tolist() == [0, 5, -1]
     assert again.runtime.tolist()[:2] == [10, 20]
     assert again.procs.tolist() == [4, 4, 9]
+
+
+def test_jobs_with_names_keep_them(tmp_path) -> None:
+    rows = [f"{k},0,1,1" for k in range(1, 20_001)] + ["7_1,0,1,1", "7_2,0,1,1"]
+    jobs = read_csv(written(tmp_path, "\n".join(["JobID,submit,runtime,procs", *rows])))
+    assert jobs.job[-2:].tolist() == [20_001, 20_002]
+    assert jobs.label[[0, -2, -1]].tolist() == ["1", "7_1", "7_2"]
+    jobs.to_parquet(tmp_path / "t.parquet")
+    again = read_parquet(tmp_path / "t.parquet")
+    assert again.label.tolist() == jobs.label.tolist()
+    assert again.report.findings == ()
+    long = written(tmp_path, f"JobID,submit,runtime,procs\n{'x' * 999},0,1,1\n")
+    assert not read_csv(long).has_labels
