@@ -203,6 +203,10 @@ def test_steps_are_sent_to_their_own_reader(tmp_path) -> None:
     path = written(tmp_path, text.format("2021-03-01T12:00:00"))
     with pytest.raises(LogError, match=r"line 3, field 'job': '7.batch' is a step"):
         read_csv(path)
+    rows = [f"{k}_1,0,1,1" for k in range(20_000)]
+    text = "\n".join(["job,submit,runtime,procs", *rows, "7_1.extern,0,1,1"])
+    with pytest.raises(LogError, match=r"line 20002, field 'job': '7_1.extern' is a step"):
+        read_csv(written(tmp_path, text))
 
 
 def test_memory_without_a_unit_is_taken_in_ours_only(tmp_path) -> None:

@@ -103,6 +103,8 @@ class Sheet:
         cells: Raw = ()
         try:
             cells, zone = get(ours)
+            if self._jobs_are_named and ours == LABEL:
+                refuse_steps(list(cells))
             read = self._read(ours, cells, zone)
             if ours in _ALWAYS and (gaps := np.flatnonzero(np.isnan(read))).size:
                 refuse(int(gaps[0]), ours, "nothing", values.DATE)
