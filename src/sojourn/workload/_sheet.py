@@ -27,6 +27,7 @@ from ._cells import (
     refuse_steps,
     texts,
 )
+from ._clock import NO_ZONE
 from ._columns import INSTANTS, Choice, assemble, listed
 from ._names import numbered
 from ._report import CleaningReport, Finding
@@ -51,7 +52,6 @@ _ESSENTIAL = (
 _ALWAYS = ("submit", "interarrival")
 _SIZE = re.compile(r"\d{1,18}(\.\d{0,18})?\s?[kmgtp]i?b?[nc]?", re.IGNORECASE | re.ASCII)
 _A_SIZE = "an amount of memory such as 4G"
-_NO_ZONE = "local time of the log, zone not given"
 
 
 class Sheet:
@@ -267,7 +267,7 @@ class Sheet:
         lines = [f"UnixStartTime: {int(origin)}"]
         if self._has_local:
             named = self._timezone is not None
-            lines.append(f"TimeZoneString: {self._timezone}" if named else f"Clock: {_NO_ZONE}")
+            lines.append(f"TimeZoneString: {self._timezone}" if named else f"Clock: {NO_ZONE}")
         return lines
 
     def _sizes(self, name: str, columns: dict[str, Any]) -> Floats:
