@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import sojourn
-from sojourn.errors import InputError, LogError, OptionError
+from sojourn.errors import LogError, OptionError
 from sojourn.workload import SCHEMA, Jobs, read_csv, read_log, read_parquet
 from sojourn.workload._synonyms import SYNONYMS, synonym_of
 from sojourn.workload.intake import read_jobs
@@ -192,8 +191,9 @@ def test_text_where_others_keep_lists_does_not_refuse_a_table(tmp_path) -> None:
     text = "job,submit,runtime,procs,nodes,executable,queue\n1_2,0,1,2,n[1-3],a.out,-1\n"
     jobs = read_csv(written(tmp_path, text))
     assert jobs.job.tolist() == [1]
+    assert jobs.label.tolist() == ["1_2"]
     assert jobs.names == ("job", "submit", "runtime", "queue", "procs")
-    assert "not used: job, executable, nodes" in jobs.report.lines()[1]
+    assert "label from job; not used: executable, nodes" in jobs.report.lines()[1]
     with pytest.raises(LogError, match="field 'nodes'"):
         read_csv(tmp_path / "t.csv", {"nodes": "nodes"})
 
@@ -203,6 +203,10 @@ def test_steps_are_sent_to_their_own_reader(tmp_path) -> None:
     path = written(tmp_path, text.format("2021-03-01T12:00:00"))
     with pytest.raises(LogError, match=r"line 3, field 'job': '7.batch' is a step"):
         read_csv(path)
+    rows = [f"{k}_1,0,1,1" for k in range(20_000)]
+    text = "\n".join(["job,submit,runtime,procs", *rows, "7_1.extern,0,1,1"])
+    with pytest.raises(LogError, match=r"line 20002, field 'job': '7_1.extern' is a step"):
+        read_csv(written(tmp_path, text))
 
 
 def test_memory_without_a_unit_is_taken_in_ours_only(tmp_path) -> None:
@@ -292,116 +296,6 @@ def test_date32_is_a_day(tmp_path) -> None:
     assert read_parquet(tmp_path / "t.parquet").submit.tolist() == [0, 172800]
 
 
-def frame(**columns: object) -> pd.DataFrame:
-    return pd.DataFrame({"submit": [0, 5], "runtime": [10, 20], "procs": [1, 2], **columns})
-
-
-@pytest.mark.parametrize(
-    "dtype",
-    [
-        *("int8", "uint8", "int32", "uint64", "float16", "float32", "float64", "Int64", "UInt8"),
-        *("Float32", "int64[pyarrow]", "double[pyarrow]", "object", "str", "category", "bool"),
-    ],
-)
-def test_any_type_of_number(dtype: str) -> None:
-    values = pd.Series([1, 0] if dtype == "bool" else [3, 4]).astype(dtype)
-    jobs = Jobs.from_pandas(frame(runtime=values, procs=values, user=values))
-    assert jobs.runtime.tolist() == jobs.procs.tolist() == jobs.user.tolist()
-    assert jobs.procs.tolist() == ([1, 0] if dtype == "bool" else [3, 4])
-    assert sojourn.simulate(jobs, 8, clean=()) if dtype != "bool" else True
-
-
-@pytest.mark.parametrize("dtype", ["Int64", "Float64", "int64[pyarrow]", "float64", "object"])
-def test_missing_values_are_unknown(dtype: str) -> None:
-    gaps = pd.Series([7, None], dtype=dtype)
-    jobs = Jobs.from_pandas(frame(estimate=gaps, requested=gaps, user=gaps))
-    assert jobs.estimate.tolist() == [7, -1]
-    assert jobs.requested.tolist() == [7, -1]
-    assert jobs.user.tolist() == [7, -1]
-
-
-@pytest.mark.parametrize("dtype", ["object", "str", "category", "string[pyarrow]"])
-@pytest.mark.parametrize("column", ["user", "group", "account", "queue", "partition", "qos"])
-def test_names_in_frames(dtype: str, column: str) -> None:
-    names = pd.Series(["anna", None]).astype(dtype)
-    jobs = Jobs.from_pandas(frame(**{column: names}))
-    assert jobs.labels(column).tolist() == ["anna", ""]
-
-
-@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
-@pytest.mark.parametrize("arrow", [False, True])
-def test_times_in_frames(unit: str, arrow: bool) -> None:
-    submit = pd.Series(pd.to_datetime(["2021-03-01 10:00:00", "2021-03-01 10:01:00"]))
-    submit = submit.astype(f"datetime64[{unit}]")
-    runtime = pd.Series([pd.Timedelta("1h"), pd.NaT]).astype(f"timedelta64[{unit}]")
-    if arrow:
-        submit = submit.astype(pd.ArrowDtype(pa.timestamp(unit)))
-        runtime = runtime.astype(pd.ArrowDtype(pa.duration(unit)))
-    for dates in (submit, submit.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")):
-        jobs = Jobs.from_pandas(frame(submit=dates, runtime=runtime))
-        assert jobs.submit.tolist() == [0, 60]
-        assert jobs.runtime.tolist() == [3600, -1]
-        assert jobs.header.get("UnixStartTime") == "1614592800"
-
-
-def test_index_and_names_of_frames() -> None:
-    odd = frame().set_index(pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]))
-    assert Jobs.from_pandas(odd).submit.tolist() == [0, 5]
-    assert Jobs.from_pandas(frame()[::-1]).submit.tolist() == [5, 0]
-    twice = pd.concat([frame(), frame()[["runtime"]]], axis=1)
-    with pytest.raises(OptionError, match="several columns called 'runtime'; keep one"):
-        Jobs.from_pandas(twice)
-    levels = frame()
-    levels.columns = pd.MultiIndex.from_product([["x"], levels.columns])
-    with pytest.raises(OptionError, match="several levels; give it plain ones"):
-        Jobs.from_pandas(levels)
-    with pytest.raises(OptionError, match="a dict is no data frame"):
-        Jobs.from_pandas({"submit": [0]})
-    periods = frame(submit=pd.period_range("2021-01", periods=2, freq="M"))
-    with pytest.raises(OptionError, match="field 'submit': holds values of the type"):
-        Jobs.from_pandas(periods)
-    with pytest.raises(OptionError, match="field 'runtime', row 1: 'x' is not"):
-        Jobs.from_pandas(frame(runtime=[1, "x"]))
-
-
-def test_a_table_of_arrow_is_a_frame() -> None:
-    assert Jobs.from_pandas(pa.Table.from_pandas(frame())).submit.tolist() == [0, 5]
-
-
-@pytest.mark.parametrize("dtype", ["int64", "uint8", "float32"])
-def test_masked_values_are_unknown(dtype: str) -> None:
-    masked = np.ma.masked_array(np.array([7, 9], dtype), mask=[False, True])
-    jobs = Jobs({"submit": [0, 1], "runtime": masked, "procs": masked, "user": masked})
-    assert jobs.runtime.tolist() == jobs.procs.tolist() == jobs.user.tolist() == [7, -1]
-    jobs = jobs.replace(estimate=np.ma.masked_all(2))
-    assert jobs.estimate.tolist() == [-1, -1]
-
-
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        (np.array(["2021-01-01"], "M8[s]"), "holds dates; .* use Jobs.from_pandas"),
-        (np.array([1], "m8[M]"), "no fixed length"),
-        (np.array([1j]), "not numbers"),
-        ([[1], [1, 2]], "one value per job"),
-        ([{}], "not numbers"),
-    ],
-)
-def test_columns_of_jobs_that_are_no_numbers(values, words: str) -> None:
-    with pytest.raises(InputError, match=words) as caught:
-        Jobs({"submit": [0], "runtime": values, "procs": [1]})
-    assert str(caught.value).isprintable()
-
-
-def test_lengths_of_time_of_numpy_are_seconds() -> None:
-    spans = np.array([1500, 2500, "NaT"], "m8[ms]")
-    assert Jobs({"submit": [0] * 3, "runtime": spans, "procs": [1] * 3}).runtime.tolist() == [
-        1.5,
-        2.5,
-        -1,
-    ]
-
-
 def test_the_time_zone_reaches_tables(tmp_path) -> None:
     path = written(tmp_path, "submit,runtime,procs\n2021-03-01T12:00:00,1,1\n")
     jobs = read_jobs(path, timezone="Europe/Berlin")
@@ -410,23 +304,6 @@ def test_the_time_zone_reaches_tables(tmp_path) -> None:
     assert read_jobs(path).header.get("TimeZoneString") is None
     zoned = written(tmp_path, "submit,runtime,procs\n2021-03-01T12:00:00Z,1,1\n")
     assert list(read_jobs(zoned).header) == ["; UnixStartTime: 1614600000"]
-
-
-def test_a_table_without_rows_has_no_jobs(tmp_path) -> None:
-    none = frame(submit=pd.to_datetime(["2021-01-01"] * 2), user=["a", "b"], state=["DONE"] * 2)[:0]
-    none.to_parquet(tmp_path / "t.parquet")
-    for jobs in (Jobs.from_pandas(none), read_parquet(tmp_path / "t.parquet")):
-        assert len(jobs) == 0
-        assert "user" in jobs.names
-
-
-def test_a_column_of_starts_that_is_empty(tmp_path) -> None:
-    stamps = pd.to_datetime(["2021-01-01", "2021-01-02"])
-    for empty in ([None, None], [np.nan, np.nan], [pd.NaT, pd.NaT]):
-        jobs = Jobs.from_pandas(frame(submit=stamps, start=empty, end=stamps))
-        assert jobs.submit.tolist() == [0, 86400]
-        assert jobs.wait.tolist() == [0, 0]
-        assert jobs.report.count("never-started") == 2
 
 
 def test_what_a_run_wrote_is_read_again(tmp_path) -> None:
@@ -439,3 +316,16 @@ def test_what_a_run_wrote_is_read_again(tmp_path) -> None:
     assert again.wait.tolist() == [0, 5, -1]
     assert again.runtime.tolist()[:2] == [10, 20]
     assert again.procs.tolist() == [4, 4, 9]
+
+
+def test_jobs_with_names_keep_them(tmp_path) -> None:
+    rows = [f"{k},0,1,1" for k in range(1, 20_001)] + ["7_1,0,1,1", "7_2,0,1,1"]
+    jobs = read_csv(written(tmp_path, "\n".join(["JobID,submit,runtime,procs", *rows])))
+    assert jobs.job[-2:].tolist() == [20_001, 20_002]
+    assert jobs.label[[0, -2, -1]].tolist() == ["1", "7_1", "7_2"]
+    jobs.to_parquet(tmp_path / "t.parquet")
+    again = read_parquet(tmp_path / "t.parquet")
+    assert again.label.tolist() == jobs.label.tolist()
+    assert again.report.findings == ()
+    long = written(tmp_path, f"JobID,submit,runtime,procs\n{'x' * 999},0,1,1\n")
+    assert not read_csv(long).has_labels

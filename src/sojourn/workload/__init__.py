@@ -3,6 +3,8 @@
 - `jobs`: `Jobs`, the columns of a job stream; `header`: the comments of its log
 - `log`: `read_log` and `write_log`, by the file's suffix; `intake`: from a file to a run
 - `swf`, `csv`, `parquet`, `hpcwld`, `sacct`, `jobcomp`, `pbs`: the formats
+- `_synonyms`, `_columns`, `_values`, `_cells`, `_sheet`: tables of others, and `_arrow`,
+  `_frames`: data frames, on their way to jobs
 - `events`: what happened to a manager, and what it did; `external`: what will happen to a run
 - `clean`: cleaning rules and their report
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._sheet import Unreadable
+from ._cells import Unreadable
 
 __all__ = ["cells_of", "cells_of_series"]
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError, OptionError
 from ._synonyms import synonym_of
-from .jobs import SCHEMA, check_names, did_you_mean
+from .jobs import LABEL, SCHEMA, check_names, did_you_mean
 
 __all__ = [
     "INSTANTS",
@@ -92,7 +92,7 @@ def choose(
     table : what to call the table in a message.
     error : makes the error for what the table lacks, from its message.
     """
-    valid = [*_CHOSEN, *(name for name in SCHEMA if name not in _CHOSEN)]
+    valid = [*_CHOSEN, *(name for name in SCHEMA if name not in _CHOSEN), LABEL]
     chosen = dict(mapping or {})
     check_names(chosen, valid)
     for ours, theirs in chosen.items():

@@ -8,8 +8,9 @@ from typing import Any
 
 from ..errors import OptionError
 from ._arrow import cells_of, cells_of_series
+from ._cells import Unreadable
 from ._columns import choose
-from ._sheet import Sheet, Unreadable
+from ._sheet import Sheet
 from .jobs import Jobs
 
 __all__ = ["jobs_of"]

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, tzinfo
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,26 @@ from ..errors import InputError, LogError
 from . import _values as values
 from ._accounting import found
 from ._arrays import seconds, unix
+from ._cells import (
+    LONGEST_NAME,
+    Unreadable,
+    as_word,
+    finite,
+    is_number,
+    parsed,
+    reads,
+    refuse,
+    refuse_steps,
+    texts,
+)
+from ._clock import NO_ZONE
 from ._columns import INSTANTS, Choice, assemble, listed
 from ._names import numbered
 from ._report import CleaningReport, Finding
 from ._slurm_fields import kilobytes, zone_of
-from .jobs import MISSING, NAMED, SCHEMA, Jobs
+from .jobs import LABEL, MISSING, NAMED, SCHEMA, Jobs
 
-__all__ = ["Sheet", "Unreadable", "finished"]
+__all__ = ["Sheet", "finished"]
 
 Floats = NDArray[np.float64]
 Raw = Sequence[str] | NDArray[Any]
@@ -30,27 +43,15 @@ _SIZES = ("memory", "used_memory")
 _WORDS = (*NAMED, "status", *_SIZES)
 # Others keep lists of names, or names, in columns called like these.
 _MAY_BE_TEXT = ("job", "nodes", "gpus", "executable", "preceding")
+# What decides about a schedule is never left aside.
+_ESSENTIAL = (
+    *("submit", "interarrival", "start", "end", "wait", "runtime", "work", "estimate"),
+    *("procs", "requested", "allocated"),
+)
 # A job without it has no place in the stream.
 _ALWAYS = ("submit", "interarrival")
 _SIZE = re.compile(r"\d{1,18}(\.\d{0,18})?\s?[kmgtp]i?b?[nc]?", re.IGNORECASE | re.ASCII)
 _A_SIZE = "an amount of memory such as 4G"
-_NO_ZONE = "local time of the log, zone not given"
-_STEPS = (".batch", ".extern", ".interactive")
-
-
-class Unreadable(Exception):
-    """A value that its column cannot hold.
-
-    Parameters
-    ----------
-    row : its place among the values that were given, or None if the column as a whole is wrong.
-    field : our name of the column.
-    problem : what is wrong, and what to do.
-    """
-
-    def __init__(self, row: int | None, field: str, problem: str) -> None:
-        self.row, self.field, self.problem = row, field, problem
-        super().__init__(problem)
 
 
 class Sheet:
@@ -72,6 +73,7 @@ class Sheet:
         self._words: dict[str, dict[str, int]] = {}
         self._seen: dict[str, dict[str, int]] = {}
         self._aside: dict[str, str] = {}
+        self._jobs_are_named = False
 
     def __len__(self) -> int:
         return max((sum(map(len, parts)) for parts in self._parts.values()), default=0)
@@ -96,51 +98,71 @@ class Sheet:
         """Take up the next values of one column as `add` does, from a function of its name."""
         if ours in self._aside:
             return
+        if ours == "job" and self._jobs_are_named:
+            ours = LABEL
         cells: Raw = ()
         try:
             cells, zone = get(ours)
+            if self._jobs_are_named and ours == LABEL:
+                refuse_steps(list(cells))
             read = self._read(ours, cells, zone)
             if ours in _ALWAYS and (gaps := np.flatnonzero(np.isnan(read))).size:
-                _refuse(int(gaps[0]), ours, "nothing", values.DATE)
+                refuse(int(gaps[0]), ours, "nothing", values.DATE)
             self._parts[ours].append(read)
         except Unreadable as error:
-            if ours not in _MAY_BE_TEXT or ours in self.choice.mapped:
+            is_type = error.row is None and ours not in _ESSENTIAL
+            if not (is_type or ours in _MAY_BE_TEXT) or ours in self.choice.mapped:
                 raise
             if ours == "job" and not isinstance(cells, np.ndarray):
-                _refuse_steps(cells)
-            self._aside[ours] = error.problem
+                refuse_steps(cells)
+                self._name_jobs(cells)
+            else:
+                self._aside[ours] = error.problem
+
+    def _name_jobs(self, cells: Sequence[str]) -> None:
+        """Take the numbers of jobs so far, and these texts, as the names of jobs."""
+        numbers = self._parts.pop("job")
+        if LABEL in self._parts or max(map(len, cells)) > LONGEST_NAME:
+            self._aside["job"] = "names"
+            return
+        self._jobs_are_named = True
+        self._parts[LABEL] = [*(part.astype(np.str_).astype(object) for part in numbers)]
+        self._parts[LABEL].append(texts(cells))
 
     def _read(self, ours: str, cells: Raw, zone: tzinfo | None) -> NDArray[Any]:
-        if isinstance(cells, np.ndarray):
+        if isinstance(cells, np.ndarray) and ours != LABEL:
             if cells.dtype.kind in "Mm":
                 return self._times(ours, cells, zone)
             if cells.dtype.kind in "iufb":
                 return self._numbers(ours, cells)
+        if isinstance(cells, np.ndarray):
             cells = ["" if cell is None else str(cell) for cell in cells.tolist()]
+        if ours == LABEL:
+            return texts(cells)
         if ours in _WORDS:
             return self._coded(ours, cells)
         if ours in INSTANTS:
             return self._instants(ours, cells)
         if not _is_real(ours):
-            return _parsed(ours, cells, values.whole, values.WHOLE)
-        return _parsed(ours, cells, values.span, values.SPAN)
+            return parsed(ours, cells, values.whole, values.WHOLE)
+        return parsed(ours, cells, values.span, values.SPAN)
 
     def _numbers(self, ours: str, cells: NDArray[Any]) -> NDArray[Any]:
         if ours in INSTANTS and not np.isnan(cells).all():
             self._is_dated(ours, False)
         if ours in _WORDS:
-            _finite(ours, cells)
+            finite(ours, cells)
             unique, places = np.unique(cells, return_inverse=True)
-            return self._coded(ours, [_word(cell) for cell in unique.tolist()])[places]
+            return self._coded(ours, [as_word(cell) for cell in unique.tolist()])[places]
         if _is_real(ours):
-            return _finite(ours, cells)
+            return finite(ours, cells)
         if cells.dtype.kind == "f":
-            cells = np.where(np.isnan(cells), MISSING, _finite(ours, cells))
+            cells = np.where(np.isnan(cells), MISSING, finite(ours, cells))
             bad = np.flatnonzero((cells != np.trunc(cells)) | (np.abs(cells) >= 2.0**63))
         else:
             bad = np.flatnonzero(cells > np.iinfo(np.int64).max)
         if bad.size:
-            _refuse(int(bad[0]), ours, str(cells[bad[0]]), values.WHOLE)
+            refuse(int(bad[0]), ours, str(cells[bad[0]]), values.WHOLE)
         return cells.astype(np.int64, copy=False)
 
     def _times(self, ours: str, cells: NDArray[Any], zone: tzinfo | None) -> Floats:
@@ -165,8 +187,8 @@ class Sheet:
                 continue
             # A name must fit into the line of a header that tells it.
             plain = " ".join(word.split())
-            if ours in _SIZES and not (_SIZE.fullmatch(plain) or _is_number(plain)):
-                _refuse(row, ours, repr(word[:40]), _A_SIZE)
+            if ours in _SIZES and not (_SIZE.fullmatch(plain) or is_number(plain)):
+                refuse(row, ours, repr(word[:40]), _A_SIZE)
             seen[word] = codes.setdefault(plain, len(codes))
         return np.array([seen[word] for word in words], np.int64)
 
@@ -187,9 +209,9 @@ class Sheet:
         try:
             return np.array([date(cell) for cell in cells], np.float64)
         except (ValueError, OverflowError):
-            neither = [not _is_number(cell) and not _reads(date, cell) for cell in cells]
-        row = neither.index(True) if True in neither else [*map(_is_number, cells)].index(True)
-        _refuse(row, ours, repr(cells[row][:40]), values.DATE)
+            neither = [not is_number(cell) and not reads(date, cell) for cell in cells]
+        row = neither.index(True) if True in neither else [*map(is_number, cells)].index(True)
+        refuse(row, ours, repr(cells[row][:40]), values.DATE)
 
     def _is_dated(self, ours: str, dated: bool) -> None:
         if self._dated.setdefault(ours, dated) is not dated:
@@ -207,8 +229,8 @@ class Sheet:
         columns, notes = assemble(columns)
         for name in NAMED:
             if name in columns:
-                numbers, told = _names(name, list(self._words[name]))
-                lines.extend(told)
+                numbers, said = _names(name, list(self._words[name]))
+                lines.extend(said)
                 columns[name] = numbers[columns[name]]
         if "status" in columns:
             states = np.array([values.status(word) for word in self._words["status"]])
@@ -216,8 +238,10 @@ class Sheet:
         for name in _SIZES:
             if name in columns:
                 columns[name] = self._sizes(name, columns)
+        if LABEL in columns:
+            columns[LABEL] = columns[LABEL].astype(np.str_)
         for name, column in columns.items():
-            if SCHEMA[name].kind == "f" and np.isnan(column).any():
+            if name != LABEL and SCHEMA[name].kind == "f" and np.isnan(column).any():
                 columns[name] = np.where(np.isnan(column), float(MISSING), column)
         jobs = Jobs(columns, header=[*header, *lines], source=source)
         for rule, action, what, hit in notes:
@@ -243,7 +267,7 @@ class Sheet:
         lines = [f"UnixStartTime: {int(origin)}"]
         if self._has_local:
             named = self._timezone is not None
-            lines.append(f"TimeZoneString: {self._timezone}" if named else f"Clock: {_NO_ZONE}")
+            lines.append(f"TimeZoneString: {self._timezone}" if named else f"Clock: {NO_ZONE}")
         return lines
 
     def _sizes(self, name: str, columns: dict[str, Any]) -> Floats:
@@ -268,12 +292,20 @@ class Sheet:
         known: Floats = held[code] * np.where(per_proc[code], 1.0, shares)
         return np.where(np.isnan(held[code]), plain[code], known)
 
+    def _guessed(self) -> dict[str, str]:
+        """What was taken from columns of other names; texts of jobs are their names."""
+        guessed = self.choice.guessed
+        if self._jobs_are_named:
+            guessed.pop("job", None)
+            guessed = {LABEL: self.choice.columns["job"], **guessed}
+        return guessed
+
     def _said(self) -> list[Finding]:
         """What was taken from which column, where nobody named all of them, and what was not."""
         choice = self.choice
         taken = [
             f"{ours} from {_one_line(theirs[:40])}"
-            for ours, theirs in choice.guessed.items()
+            for ours, theirs in self._guessed().items()
             if ours not in self._aside
         ]
         unused = [choice.columns[name] for name in self._aside]
@@ -303,62 +335,9 @@ def _is_real(ours: str) -> bool:
     return ours not in SCHEMA or (SCHEMA[ours].kind == "f" and ours not in _SIZES)
 
 
-def _is_number(word: str) -> bool:
-    return _reads(values.number, word)
-
-
-def _reads(parse: Callable[[str], float], word: str) -> bool:
-    try:
-        parse(word)
-    except (ValueError, OverflowError):
-        return False
-    return True
-
-
 def _one_line(name: str) -> str:
     plain = " ".join(name.split())
     return plain if plain and plain.isprintable() else repr(name)
-
-
-def _word(cell: float) -> str:
-    """Return a number as a table of text would have it."""
-    if cell != cell:
-        return ""
-    return str(int(cell) if cell == int(cell) else cell)
-
-
-def _finite(ours: str, cells: NDArray[Any]) -> Floats:
-    read: Floats = cells.astype(np.float64, copy=False)
-    bad = np.flatnonzero(np.isinf(read))
-    if bad.size:
-        _refuse(int(bad[0]), ours, str(read[bad[0]]), values.NUMBER)
-    return read
-
-
-def _parsed(
-    ours: str, cells: Sequence[str], parse: Callable[[str], float], kind: str
-) -> NDArray[Any]:
-    dtype = np.int64 if parse is values.whole else np.float64
-    try:
-        return np.array([parse(cell) for cell in cells], dtype)
-    except (ValueError, OverflowError):
-        for row, cell in enumerate(cells):
-            try:
-                np.array(parse(cell), dtype)
-            except (ValueError, OverflowError):
-                _refuse(row, ours, repr(cell[:40]), kind)
-        raise
-
-
-def _refuse(row: int, ours: str, shown: str, kind: str) -> NoReturn:
-    raise Unreadable(row, ours, f"{shown} is not {kind}; correct it (-1 for unknown)")
-
-
-def _refuse_steps(cells: Sequence[str]) -> None:
-    for row, cell in enumerate(cells):
-        if cell.strip().endswith(_STEPS):
-            problem = f"{cell[:40]!r} is a step of a job; read the file in the format sacct"
-            raise Unreadable(row, "job", problem)
 
 
 def _names(column: str, words: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:

@@ -10,10 +10,11 @@ from itertools import islice
 from typing import Any
 
 from ..errors import LogError, OptionError
+from ._cells import Unreadable
 from ._columns import choose
 from ._files import open_atomic
 from ._lines import read_text
-from ._sheet import Sheet, Unreadable, finished
+from ._sheet import Sheet, finished
 from ._text import formatted
 from .jobs import Jobs
 

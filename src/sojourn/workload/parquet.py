@@ -11,9 +11,10 @@ from typing import Any
 
 from ..errors import LogError
 from ._arrow import cells_of
+from ._cells import Unreadable
 from ._columns import choose
 from ._files import atomic_path, largest_log, read_bytes
-from ._sheet import Sheet, Unreadable, finished
+from ._sheet import Sheet, finished
 from .jobs import LABEL, Jobs
 
 __all__ = ["read_parquet", "write_parquet"]
@@ -83,22 +84,7 @@ def read_parquet(
         raise LogError(path, row + error.problem, field=error.field) from None
     except (pa.ArrowException, ValueError) as error:
         raise LogError(path, f"is damaged ({_reason(error)}); fetch the file again") from None
-    jobs = finished(sheet, path, source=note["source"] or str(path), header=note["header"])
-    return jobs if mapping is not None else _labelled(jobs, file)
-
-
-def _labelled(jobs: Jobs, file: Any) -> Jobs:
-    """Return jobs with the names that their manager gave them, where a file has such a column."""
-    import pyarrow as pa
-
-    schema = file.schema_arrow
-    if LABEL not in schema.names:
-        return jobs
-    kind = schema.field(LABEL).type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        return jobs
-    names = file.read(columns=[LABEL])[LABEL].to_pylist()
-    return jobs.replace(label=[name or "" for name in names])
+    return finished(sheet, path, source=note["source"] or str(path), header=note["header"])
 
 
 def _reason(error: Exception) -> str:
