@@ -86,6 +86,29 @@ def test_every_verb_reads_a_month(month, tmp_path, capsys, verb):
         assert spent < SECONDS
 
 
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "inspect {log} --log-format sacct",
+        "simulate {log} --procs {procs} --log-format sacct",
+        "fit {log} --log-format sacct",
+        "convert {log} {out}.csv --log-format sacct",
+        "replay {log} --slurm-conf {conf} --members 1 --format sacct",
+        "adequacy {log} {log} --leave-out-unstarted --real-format sacct --model-format sacct",
+    ],
+)
+def test_verbs_read_a_month_without_names(month, tmp_path, capsys, verb):
+    bare = tmp_path / "bare.txt"
+    bare.write_text(month.read_text().partition("\n")[2].replace("|", ";"))
+    places = {"log": bare, "conf": month.parent / "slurm.conf", "out": tmp_path / "out"}
+    words = verb.format(procs=PROCS, **places).split()
+    told = ["--columns", ",".join(COLUMNS), "--delimiter", ";", "--wait-from", "eligible"]
+    assert main([*words, *told]) == 0, capsys.readouterr().err
+    assert main([*words, "--columns", ",".join([*COLUMNS, "Comment"]), "--delimiter", ";"]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "rows fit the 25 columns given" in said
+
+
 def test_a_clock_without_a_zone_is_called_so(month, capsys):
     assert main(["inspect", str(month), "--procs", str(PROCS)]) == 0
     assert "local time of the log, zone not given" in capsys.readouterr().out
