@@ -147,6 +147,27 @@ def test_raw_numbers_are_kept(dump):
     }
 
 
+def test_what_real_dumps_hold(dump):
+    """Words for what is not known, states that are rare, numbers that are left out."""
+    jobs = read_sacct(
+        dump(
+            {"JobID": 1, "JobIDRaw": "", "Timelimit": "INVALID", "Elapsed": "INVALID"},
+            {"JobID": 2, "JobIDRaw": 2, "Timelimit": "UNLIMITED", "State": "RESIZING"},
+            {"JobID": 3, "JobIDRaw": 3, "Timelimit": "Partition_Limit", "Eligible": "INVALID"},
+            {"JobID": 4, "JobIDRaw": 4, "State": "CANCELLED by 123", "NodeList": "n[1-2,5],m1"},
+            {"JobID": 5, "JobIDRaw": 5, "Partition": "batch,gpu", "State": "", "QOS": ""},
+            {"JobID": 6, "JobIDRaw": 6, "ReqTRES": "billing=4,cpu=4,energy=,node=1", "UID": ""},
+        )
+    )
+    assert jobs.job.tolist() == [1, 2, 3, 4, 5, 6]
+    assert jobs.runtime.tolist() == [600.0] * 6
+    assert jobs.estimate.tolist() == [-1.0, -1.0, -1.0, 1800.0, 1800.0, 1800.0]
+    assert jobs.labels("partition")[4] == "batch,gpu"
+    assert jobs.labels("qos")[4] == ""
+    assert jobs.labels("user").tolist() == ["ann"] * 6
+    assert jobs.requested[5] == 4
+
+
 def test_a_requeued_job_is_submitted_again_when_it_was_requeued(dump):
     first = {"JobID": 7, "State": "NODE_FAIL"}
     told = sacct_accounting(
