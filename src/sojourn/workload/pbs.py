@@ -229,10 +229,8 @@ def pbs_accounting(
 
 def _clock(records: list[PbsRecord], timezone: str | None) -> list[str]:
     """Return the lines of a header that say on which clock the log was."""
-    if timezone is not None:
-        return [f"TimeZoneString: {timezone}"]
-    is_known = any(_apart(record) is not None for record in records)
-    return [] if is_known else [f"Clock: {NO_ZONE}"]
+    is_known = timezone is not None or any(_apart(record) is not None for record in records)
+    return [f"TimeZoneString: {timezone or 'UTC'}" if is_known else f"Clock: {NO_ZONE}"]
 
 
 def _tell(runs: list[_Run], record: PbsRecord) -> None:
