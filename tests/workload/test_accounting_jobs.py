@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sojourn.errors import LogError, OptionError
-from sojourn.workload import Jobs, read_log
+from sojourn.workload import Jobs, read_events, read_log
 from sojourn.workload.facts import daily_counts
 from sojourn.workload.jobcomp import read_jobcomp
 from sojourn.workload.pbs import pbs_accounting, read_pbs
@@ -145,6 +145,27 @@ def test_raw_numbers_are_kept(dump):
         "90_1": 101,
         "90_2": 90,
     }
+
+
+def test_what_real_dumps_hold(dump):
+    """Words for what is not known, states that are rare, numbers that are left out."""
+    jobs = read_sacct(
+        dump(
+            {"JobID": 1, "JobIDRaw": "", "Timelimit": "INVALID", "Elapsed": "INVALID"},
+            {"JobID": 2, "JobIDRaw": 2, "Timelimit": "UNLIMITED", "State": "RESIZING"},
+            {"JobID": 3, "JobIDRaw": 3, "Timelimit": "Partition_Limit", "Eligible": "INVALID"},
+            {"JobID": 4, "JobIDRaw": 4, "State": "CANCELLED by 123", "NodeList": "n[1-2,5],m1"},
+            {"JobID": 5, "JobIDRaw": 5, "Partition": "batch,gpu", "State": "", "QOS": ""},
+            {"JobID": 6, "JobIDRaw": 6, "ReqTRES": "billing=4,cpu=4,energy=,node=1", "UID": ""},
+        )
+    )
+    assert jobs.job.tolist() == [1, 2, 3, 4, 5, 6]
+    assert jobs.runtime.tolist() == [600.0] * 6
+    assert jobs.estimate.tolist() == [-1.0, -1.0, -1.0, 1800.0, 1800.0, 1800.0]
+    assert jobs.labels("partition")[4] == "batch,gpu"
+    assert jobs.labels("qos")[4] == ""
+    assert jobs.labels("user").tolist() == ["ann"] * 6
+    assert jobs.requested[5] == 4
 
 
 def test_a_requeued_job_is_submitted_again_when_it_was_requeued(dump):
@@ -292,10 +313,33 @@ def test_lines_of_pbs_before_the_zone_is_known(tmp_path):
     assert when == {"6": 0.0, "7[3]": 5.0, "8": 1800.0}
     assert told["end"][0] == T + 10
     jobs = read_pbs(path)
+    assert daily_counts(jobs)[1] == "UTC"
     task = jobs.label.tolist().index("7[3]")
     assert jobs.labels("account")[task] == "phys"
     assert (jobs.gpus[task], jobs.requested[task], jobs.nodes[task]) == (2, 8, 2)
     assert jobs.job[task] not in (6, 8)
+
+
+def test_stamps_of_pbs_alone_are_local_times(tmp_path):
+    path = tmp_path / "20240301"
+    path.write_text(pbs_line("21:00:00", "Q", "6.srv", queue="batch") + "\n")
+    assert "zone not given" in daily_counts(read_pbs(path))[1]
+    there = read_pbs(path, timezone="Asia/Tokyo")
+    assert there.header.get("UnixStartTime") == str(T)
+    assert daily_counts(there)[1] == "Asia/Tokyo"
+
+
+@pytest.mark.parametrize("format", ["sacct", "pbs"])
+def test_events_of_accounting_take_its_options(dump, tmp_path, format):
+    path = dump({"Eligible": "12:00:30"})
+    if format == "pbs":
+        path = tmp_path / "20240301"
+        path.write_text(pbs_line("13:00:00", "Q", "6.srv", queue="batch") + "\n")
+    options = {"timezone": BERLIN, "wait_from": "eligible"}
+    events = read_events(path, format=format, **options)
+    late = 30.0 if format == "sacct" else 3600.0
+    offset = 3600.0
+    assert events.time[0] == T - offset + late
 
 
 def test_times_of_a_job_in_disorder_are_not_known_to_a_stream(dump):

@@ -86,6 +86,53 @@ def test_every_verb_reads_a_month(month, tmp_path, capsys, verb):
         assert spent < SECONDS
 
 
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "inspect {log} --log-format sacct",
+        "simulate {log} --procs {procs} --log-format sacct",
+        "fit {log} --log-format sacct",
+        "convert {log} {out}.csv --log-format sacct",
+        "replay {log} --slurm-conf {conf} --members 1 --format sacct",
+        "adequacy {log} {log} --leave-out-unstarted --real-format sacct --model-format sacct",
+    ],
+)
+def test_verbs_read_a_month_without_names(month, tmp_path, capsys, verb):
+    bare = tmp_path / "bare.txt"
+    bare.write_text(month.read_text().partition("\n")[2].replace("|", ";"))
+    places = {"log": bare, "conf": month.parent / "slurm.conf", "out": tmp_path / "out"}
+    words = verb.format(procs=PROCS, **places).split()
+    told = ["--columns", ",".join(COLUMNS), "--delimiter", ";", "--wait-from", "eligible"]
+    assert main([*words, *told]) == 0, capsys.readouterr().err
+    assert main([*words, "--columns", ",".join([*COLUMNS, "Comment"]), "--delimiter", ";"]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "rows fit the 25 columns given" in said
+
+
+def test_a_clock_without_a_zone_is_called_so(month, capsys):
+    assert main(["inspect", str(month), "--procs", str(PROCS)]) == 0
+    assert "local time of the log, zone not given" in capsys.readouterr().out
+    assert main(["inspect", str(month), "--procs", str(PROCS), "--timezone", ZONE]) == 0
+    assert f"submits by hour of the day, {ZONE}" in capsys.readouterr().out
+
+
+def test_a_scenario_has_the_options_too(month, tmp_path, capsys):
+    scenario = tmp_path / "s.toml"
+    text = (
+        f'[workload]\nlog = "{month}"\ntimezone = "{ZONE}"\nwait_from = "eligible"\n'
+        f'[cluster]\nprocs = {PROCS}\n[policy]\nname = "easy"\n'
+    )
+    scenario.write_text(text)
+    assert main(["run", str(scenario), "--out", str(tmp_path / "run")]) == 0
+    capsys.readouterr()
+    (tmp_path / "log.swf").write_text("1 0 0 9 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n")
+    scenario.write_text(text.replace(str(month), str(tmp_path / "log.swf")))
+    assert main(["run", str(scenario), "--out", str(tmp_path / "again")]) == 2
+    said = capsys.readouterr().err
+    assert "workload.timezone" in said
+    assert "only for logs of sacct, jobcomp, pbs, not swf" in said
+
+
 def test_replay_takes_every_job_that_ended(month, tmp_path):
     out = tmp_path / "out"
     words = ["replay", str(month), "--slurm-conf", str(month.parent / "slurm.conf"), "--members"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError
+from ._groups import flag
 from ._options import AsJson, Delimiter, Timezone, WaitFrom, names, pairs
 
 if TYPE_CHECKING:
@@ -159,15 +160,17 @@ def adequacy(
         raise OptionError(f"--match {match}: choose auto, id or order")
 
     given = {"delimiter": delimiter, "timezone": timezone, "wait_from": wait_from}
+    named = [flag(name) for name, value in given.items() if value is not None]
+
+    def is_of_manager(path: Path, format: str | None) -> bool:
+        return (format or format_of(path)) in ACCOUNTING
+
+    if named and not (is_of_manager(real, real_format) or is_of_manager(model, model_format)):
+        raise OptionError(f"{named[0]}: neither file is of {', '.join(ACCOUNTING)}; leave it out")
 
     def read(path: Path, format: str | None) -> Any:
-        is_accounting = (format or format_of(path)) in ACCOUNTING
-        return read_stream(
-            path,
-            format=format,
-            columns=_columns(columns),
-            **given if is_accounting else {},
-        )
+        options = given if is_of_manager(path, format) else {}
+        return read_stream(path, format=format, columns=_columns(columns), **options)
 
     truth = read(real, real_format)
     options: dict[str, Any] = {

@@ -114,6 +114,6 @@ class Clock:
 
     def header(self) -> list[str]:
         """Return the lines of a header that say on which clock the log was."""
-        if not self.has_local:
-            return []
-        return [f"Clock: {NO_ZONE}" if self.name is None else f"TimeZoneString: {self.name}"]
+        if self.has_local and self.name is None:
+            return [f"Clock: {NO_ZONE}"]
+        return [f"TimeZoneString: {self.name or 'UTC'}"]

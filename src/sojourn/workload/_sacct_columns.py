@@ -31,7 +31,8 @@ _PIECES = {_NODES: re.compile("[^=]*"), _RESOURCES: _RESOURCES}
 """What may stand between two commas of a list."""
 
 _SHAPES: dict[str, re.Pattern[str]] = {
-    **dict.fromkeys(("jobid", "jobidraw"), JOB),
+    "jobid": JOB,
+    "jobidraw": re.compile(f"({JOB.pattern})?"),
     **dict.fromkeys(("submit", "eligible", "start", "end"), INSTANT),
     **dict.fromkeys(
         ("elapsed", "timelimit", "suspended", "cputime", "totalcpu", "usercpu", "systemcpu"),

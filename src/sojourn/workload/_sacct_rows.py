@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from ..errors import LogError, OptionError
 from ._lines import read_text
+from ._report import Finding
 from ._sacct_columns import Columns, Spread
 
-__all__ = ["LAYOUTS", "Malformed", "Row", "Rows", "read_rows"]
+__all__ = ["LAYOUTS", "Malformed", "Row", "Rows", "read_rows", "row_findings"]
 
 _LINES = 400
 """Lines that one row may be spread over."""
@@ -124,6 +125,33 @@ def read_rows(
         if 2 * alone < len(rows.good) + len(rows.bad):
             raise _of_misfit(path, rows, alone, lines, split)
     return rows
+
+
+def row_findings(rows: Rows, bad: Sequence[Malformed]) -> list[Finding]:
+    """Return what was found about the rows of a table.
+
+    Parameters
+    ----------
+    rows : of the table.
+    bad : those that cannot be read, for the sake of their columns or of a field.
+    """
+    kinds = {
+        "too-few-fields": "fewer fields than columns",
+        "too-many-fields": "more fields than columns, in no way theirs",
+        "bad-field": "a field that its column cannot hold",
+    }
+    made = [
+        Finding.of(rule, "skip", what, lines, "line")
+        for rule, what in kinds.items()
+        if (lines := [fault.line for fault in bad if fault.rule == rule])
+    ]
+    if rows.assumed:
+        what = f"no column names: those of the query '{rows.assumed}' are taken"
+        made.append(Finding.of("no-names", "repair", what, [rows.good[0].line], "line"))
+    if rows.joined:
+        what = "a text with delimiters or line breaks in it: put together"
+        made.append(Finding.of("joined-row", "repair", what, rows.joined, "line"))
+    return made
 
 
 def _of_misfit(

@@ -261,7 +261,8 @@ def read_events(
         gathering = _Gathering()
         told = read_accounting(path, name, **options)
         _gather(gathering, told)
-        gathering.add_reservations(pbs_records(path, **options)[0])
+        lines = {name: options[name] for name in ("strict", "timezone") if name in options}
+        gathering.add_reservations(pbs_records(path, **lines)[0])
         return gathering.stream(told["run"], told.source, told.lacks)
     if name in ("sacct", "jobcomp"):
         return events_of(read_accounting(path, name, **options))

@@ -20,16 +20,8 @@ from .header import Header
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "LABEL",
-    "MISSING",
-    "NAMED",
-    "SCHEMA",
-    "SWF_FIELDS",
-    "Jobs",
-    "check_names",
-    "did_you_mean",
-]
+__all__ = ["LABEL", "MISSING", "NAMED", "SCHEMA", "SWF_FIELDS", "Jobs"]
+__all__ += ["check_names", "did_you_mean"]
 
 MISSING = -1
 """The value of a field that is not known, in every column [swf]."""
@@ -252,7 +244,7 @@ class Jobs:
 
     @property
     def has_labels(self) -> bool:
-        """Whether the manager's names of the jobs are stored: some of them are no numbers."""
+        """Whether names of the manager are stored that are not the numbers of the jobs."""
         return LABEL in self._columns
 
     @property
@@ -354,10 +346,8 @@ class Jobs:
     def __getitem__(self, key: Any) -> Any:
         """Return a column (by name), or some of the jobs (by slice, mask or indices)."""
         if isinstance(key, str):
-            if key == LABEL:
-                return self.label
-            check_names([key])
-            return self._read(key)
+            check_names([key], _STORED)
+            return self.label if key == LABEL else self._read(key)
         if isinstance(key, slice):
             return self._with({k: np.ascontiguousarray(v[key]) for k, v in self._columns.items()})
         index = np.asarray(key)

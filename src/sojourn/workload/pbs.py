@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ..errors import LogError
 from ._accounting import Accounting, Record, check_width, found
+from ._clock import NO_ZONE
 from ._lines import parse_lines
 from ._pbs_fields import held, ordered, ordered_gpus, requested_memory
 from ._runs import account, check_waits
@@ -221,9 +222,15 @@ def pbs_accounting(
         str(path),
         skipped,
         LACKS,
-        header=[] if timezone is None else [f"TimeZoneString: {timezone}"],
+        header=_clock(records, timezone),
         wait_from=wait_from,
     )
+
+
+def _clock(records: list[PbsRecord], timezone: str | None) -> list[str]:
+    """Return the lines of a header that say on which clock the log was."""
+    is_known = timezone is not None or any(_apart(record) is not None for record in records)
+    return [f"TimeZoneString: {timezone or 'UTC'}" if is_known else f"Clock: {NO_ZONE}"]
 
 
 def _tell(runs: list[_Run], record: PbsRecord) -> None:

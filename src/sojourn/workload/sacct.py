@@ -12,7 +12,7 @@ from ._accounting import ENDED, Accounting, Record, check_width, found
 from ._clock import Clock
 from ._report import Finding
 from ._runs import account, check_waits
-from ._sacct_rows import Malformed, Row, Rows, read_rows
+from ._sacct_rows import Malformed, Row, Rows, read_rows, row_findings
 from ._slurm_fields import (
     JobNumber,
     count,
@@ -361,31 +361,8 @@ class _Reading:
         ]
 
     def _findings(self) -> list[Finding]:
-        kinds = {
-            "too-few-fields": "fewer fields than columns",
-            "too-many-fields": "more fields than columns, in no way theirs",
-            "bad-field": "a field that its column cannot hold",
-        }
-        rows = self.rows
-        listed = [
-            each
-            for rule, what in kinds.items()
-            for each in found(
-                rule, "skip", what, [bad.line for bad in self.bad if bad.rule == rule], "line"
-            )
-        ]
-        if rows.assumed:
-            what = f"no column names: those of the query '{rows.assumed}' are taken"
-            listed += found("no-names", "repair", what, [rows.good[0].line], "line")
         return [
-            *listed,
-            *found(
-                "joined-row",
-                "repair",
-                "a text with delimiters or line breaks in it: put together",
-                rows.joined,
-                "line",
-            ),
+            *row_findings(self.rows, self.bad),
             *found("orphan-step", "skip", "a step without its job", self.orphans, "line"),
             *found("waiting-tasks", "keep", "a record of tasks that wait: one job for each",
                    self.pending),
