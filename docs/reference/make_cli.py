@@ -23,7 +23,8 @@ standard output has results only, and with `--json` JSON alone.
 
 Environment: `SOJOURN_CACHE_DIR` is where compiled code is kept (default: `sojourn` in the user's
 cache folder, or among the temporary files if that cannot be written); `SOJOURN_DATA` is the
-default of `reproduce --data`; `SOJOURN_TRACEBACK=1` shows where an unforeseen error came from.
+default of `reproduce --data`; `SOJOURN_LARGEST_LOG` is how large a log may be when it is unpacked,
+in GiB (default: 2); `SOJOURN_TRACEBACK=1` shows where an unforeseen error came from.
 """
 
 

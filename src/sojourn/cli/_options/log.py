@@ -109,7 +109,8 @@ Timezone = Annotated[
     str | None,
     typer.Option(
         metavar="ZONE",
-        help="Of local times in accounting, such as Europe/Berlin; default: taken as they stand.",
+        help="Of local times in accounting and tables, such as Europe/Berlin; default: taken as "
+        "they stand.",
         rich_help_panel=_JOBS,
     ),
 ]
