@@ -142,4 +142,6 @@ def test_options_of_accounting_are_none_of_a_stream(files, tmp_path, capsys):
     stream.write_text("id,submit,nodes,run,limit_min\n1,0,3,100,2\n")
     command = ["replay", str(stream), "--slurm-conf", str(conf), "--timezone", "Europe/Berlin"]
     assert main(command) == 2
-    assert "timezone: only for logs of sacct, jobcomp, pbs, not stream" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "timezone: only for logs of sacct, jobcomp, pbs" in said
+    assert "not stream; leave it out" in said

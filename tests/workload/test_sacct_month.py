@@ -130,7 +130,8 @@ def test_a_scenario_has_the_options_too(month, tmp_path, capsys):
     assert main(["run", str(scenario), "--out", str(tmp_path / "again")]) == 2
     said = capsys.readouterr().err
     assert "workload.timezone" in said
-    assert "only for logs of sacct, jobcomp, pbs, not swf" in said
+    assert "timezone: only for logs of sacct, jobcomp, pbs" in said
+    assert "not swf; leave it out" in said
 
 
 def test_replay_takes_every_job_that_ended(month, tmp_path):
