@@ -66,7 +66,7 @@ def kill_drivers(folder: Path) -> int:
 
 
 def kill_at_each_step(folder: Path) -> int:
-    """Kill a driver at each change of a file's name, each in a folder of its own.
+    """Kill a driver at each renaming or removal, each in a folder of its own.
 
     Returns how many of them died.
     """
@@ -93,7 +93,7 @@ def short_study(folder: Path | None) -> None:
 
 
 def _die_at(step: int) -> None:
-    """Let this process die at its n-th renaming or removal of a file, right before or after it."""
+    """Let this process die at its n-th renaming or removal, right before or after it."""
     names: list[str] = []
 
     def before(name: str) -> None:
@@ -121,6 +121,7 @@ def _watch_changes(before: Callable[[str], None], after: Callable[[str], None]) 
 
     os.replace = watched(os.replace)
     os.unlink = watched(os.unlink)
+    os.rmdir = watched(os.rmdir)
 
 
 class Awaited(Processes):

@@ -161,8 +161,6 @@ class Store:
 
     def add(self, plan: Plan, rows: Sequence[Row]) -> None:
         """Keep the rows of some runs of a plan: on disk when this returns."""
-        import pyarrow.parquet as pq
-
         if self._folder is not None and self._lock is None:
             self._take_hold()
         table = as_table(plan, rows)
@@ -174,7 +172,7 @@ class Store:
             self._put_together(self.table(None))
             self._uneven = False
         else:
-            self._parts.append(_write(fitted(table, self._kinds), self._runs, pq))
+            self._write(fitted(table, self._kinds))
 
     def table(self, order: Iterable[str] | None) -> pa.Table:
         """Return all rows, each once: those named in that order, then others by name.
@@ -187,7 +185,7 @@ class Store:
         """Put all rows into one file, and return them as `table` does."""
         whole = self.table(order)
         if self._folder is not None and self._tables:
-            if len(self._parts) == 1 and self._tables[0].equals(whole):
+            if len(self._parts) == 1 == len(_parts(self._runs)) and self._tables[0].equals(whole):
                 return whole
             self._put_together(whole)
         self._tables = [whole]
@@ -195,13 +193,19 @@ class Store:
 
     def _put_together(self, whole: pa.Table) -> None:
         """Have one file with all rows in place of the others."""
-        import pyarrow.parquet as pq
-
-        former = self._parts
+        former = list(self._parts)
+        new = self._write(whole)
         # Only files that have been read go: what another process may have added stays.
-        self._parts = [_write(whole, self._runs, pq)]
         for part in former:
             part.unlink(missing_ok=True)
+        self._parts = [new]
+
+    def _write(self, table: pa.Table) -> Path:
+        """Write a part, which is one of ours from before it is there: an interrupt may follow."""
+        part = self._runs / f"part-{uuid.uuid4().hex}.parquet"
+        self._parts.append(part)
+        _write(table, part)
+        return part
 
 
 def read_runs(folder: str | os.PathLike[str]) -> pa.Table:
@@ -259,14 +263,14 @@ def _read(part: Path) -> pa.Table:
     return table
 
 
-def _write(table: pa.Table, runs: Path, pq: Any) -> Path:
-    name = f"part-{uuid.uuid4().hex}.parquet"
-    with staged(runs) as place, open(place(name), "wb") as file:
+def _write(table: pa.Table, part: Path) -> None:
+    import pyarrow.parquet as pq
+
+    with staged(part.parent) as place, open(place(part.name), "wb") as file:
         pq.write_table(table, file, compression="lz4")
         file.flush()
         # The contents before the name: else a machine that loses power may have the name alone.
         os.fsync(file.fileno())
-    return runs / name
 
 
 def _holds(path: Path, content: bytes) -> bool:
