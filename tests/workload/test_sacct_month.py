@@ -24,6 +24,7 @@ VERBS = [
     "stability {log} --procs {procs} --policy fcfs",
     "fit {log}",
     "limits {log}",
+    "waits {log} --by partition,account,user,qos,width",
     "convert {log} {out}.parquet",
     "replay {log} --slurm-conf {conf} --members 1 --out {out}",
     "adequacy {log} {log} --leave-out-unstarted",
