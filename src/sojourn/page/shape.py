@@ -245,7 +245,7 @@ class _Table(NamedTuple):
 
 
 _NEEDED = ("job", "submit", "start", "end", "wait", "procs", "bounded_slowdown")
-_FURTHER = ("service", "sojourn", "slowdown", "energy", "user")
+_FURTHER = ("service", "sojourn", "slowdown", "energy")
 
 
 def check_jobs(path: Path, columns: Columns, summary: Mapping[str, Any]) -> None:
@@ -265,8 +265,6 @@ def check_jobs(path: Path, columns: Columns, summary: Mapping[str, Any]) -> None
     ran = np.isfinite(start)
     table.finite([*(name for name in _NEEDED if name != "start"), "procs"], ran)
     table.finite([name for name in ("service", "sojourn", "slowdown") if name in columns], ran)
-    if "user" in columns:
-        table.finite(["user"])
     table.counts("job", -(2**53), 2**53, np.ones(size, bool))
     table.counts("procs", 0, int(summary["procs"]), ran)
     table.intervals(ran)

@@ -260,7 +260,7 @@ class Study:
 def _as_names(values: NDArray[Any]) -> NDArray[Any]:
     """Return names, or the numbers of a table that has no names, as text; empty if not known."""
     if values.dtype.kind in "iuf":
-        known = np.isfinite(values) & (values >= 0)
+        known = (values >= 0) & (values < 2.0**63)
         return np.where(known, np.where(known, values, 0).astype(np.int64).astype(np.str_), "")
     return np.array(["" if name is None else str(name) for name in values], dtype=np.str_)
 
