@@ -21,8 +21,8 @@ from sojourn.cli import main
 from sojourn.policy import BACKFILLS, ORDERS, POLICIES
 from sojourn.result import WHO
 from sojourn.workload import RULES, log
-from sojourn.workload.jobs import SWF_FIELDS
 from sojourn.workload.log import FORMATS
+from sojourn.workload.schema import SWF_FIELDS
 
 DOCS = ROOT / "docs"
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sojourn.errors import LogError, OptionError
 from sojourn.workload import Jobs, read_swf, write_swf
-from sojourn.workload.jobs import SWF_FIELDS
+from sojourn.workload.schema import SWF_FIELDS
 
 LINE = "1 0 5 100 4 90.5 -1 4 200 -1 1 2 3 4 5 6 -1 -1"
 

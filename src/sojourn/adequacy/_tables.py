@@ -17,7 +17,7 @@ from ..errors import LogError, OptionError
 from ..workload._files import read_bytes
 from ..workload._lines import read_text
 from ..workload._slurm_fields import duration, instant
-from ..workload.jobs import MISSING, did_you_mean
+from ..workload.schema import MISSING, did_you_mean
 
 __all__ = ["csv_columns", "table_columns"]
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import OptionError
 from ..workload import Jobs
-from ..workload.jobs import did_you_mean
+from ..workload.schema import did_you_mean
 from .stream import JobStream
 
 __all__ = ["KINDS", "Overhead", "Overheads", "fit_overhead", "fit_overheads", "parse_overhead"]

@@ -27,7 +27,7 @@ from ..policy.slurm import (
 from ..policy.slurm.requests import kind_of
 from ..policy.slurm.scheduling import PARAMETERS, UNMODELLED
 from ..workload._slurm_fields import fold_nodes
-from ..workload.jobs import did_you_mean
+from ..workload.schema import did_you_mean
 from ._tables import csv_columns
 from .calibration import CALIBRATED, Calibration
 from .measure import Adequacy, compare_streams

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import JobError, OptionError
-from ..workload.jobs import Jobs, did_you_mean
+from ..workload.jobs import Jobs
+from ..workload.schema import did_you_mean
 
 __all__ = ["Asked", "Constraints"]
 

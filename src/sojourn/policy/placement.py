@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PolicyError
-from ..workload.jobs import did_you_mean
+from ..workload.schema import did_you_mean
 from .files import load_node_score
 from .score import NodeScore
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, OptionError
-from ..workload.jobs import did_you_mean
+from ..workload.schema import did_you_mean
 from .grid import Grid, Range
 from .plan import at_point
 from .rows import ABOUT

@@ -17,7 +17,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from ..errors import InputError
-from ..workload.jobs import did_you_mean
+from ..workload.schema import did_you_mean
 from ._units import POWER, TIME
 
 __all__ = [

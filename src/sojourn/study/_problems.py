@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from ..errors import OptionError
-from ..workload.jobs import did_you_mean
+from ..workload.schema import did_you_mean
 from ._keys import Says
 from ._lines import Path
 from ._option_names import OPTIONS

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, OptionError
-from ..workload.jobs import did_you_mean
+from ..workload.schema import did_you_mean
 from ._asked import check_measures
 from .execute import DONE, FAILED
 from .grid import Grid, Value

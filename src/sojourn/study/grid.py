@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..workload._toml import load_toml
-from ..workload.jobs import did_you_mean
+from ..workload.schema import did_you_mean
 
 __all__ = [
     "Axes",

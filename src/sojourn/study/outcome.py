@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
-from ..workload.jobs import did_you_mean
+from ..workload.schema import did_you_mean
 from .execute import DONE, FAILED
 from .grid import Value
 from .intervals import Interval, mean_interval

@@ -17,7 +17,7 @@ from ..errors import OptionError
 from ..theory import _checks
 from ..workload import Jobs
 from ..workload.facts import local_clock
-from ..workload.jobs import MISSING
+from ..workload.schema import MISSING
 from ._samples import Floats, level_of, pairs, sample
 from .intervals import Interval, around
 from .paired import possible_change

@@ -19,11 +19,12 @@ from .external import ExternalEvent, ExternalEvents, read_external
 from .header import Header
 from .hpcwld import read_hpcwld
 from .jobcomp import read_jobcomp
-from .jobs import SCHEMA, Jobs
+from .jobs import Jobs
 from .log import read_log, write_log
 from .parquet import read_parquet, write_parquet
 from .pbs import read_pbs
 from .sacct import read_sacct
+from .schema import SCHEMA
 from .swf import read_swf, write_swf
 
 __all__ = [

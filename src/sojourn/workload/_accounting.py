@@ -13,7 +13,8 @@ from ..errors import OptionError
 from ._columns import WIDTHS, widths
 from ._names import numbered
 from ._report import CleaningReport, Finding
-from .jobs import MISSING, Jobs, did_you_mean
+from .jobs import Jobs
+from .schema import MISSING, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError, OptionError
 from ._synonyms import synonym_of
-from .jobs import LABEL, SCHEMA, check_names, did_you_mean
+from .schema import LABEL, SCHEMA, check_names, did_you_mean
 
 __all__ = [
     "INSTANTS",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .jobs import MISSING, NAMED
+from .schema import MISSING, NAMED
 
 __all__ = ["numbered"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._slurm_fields import kilobytes
-from .jobs import MISSING
+from .schema import MISSING
 
 __all__ = ["held", "ordered", "ordered_gpus", "requested_memory"]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import LogError, OptionError
 from ._accounting import Accounting, Record, found
 from ._report import CleaningReport, Finding
-from .jobs import did_you_mean
+from .schema import did_you_mean
 
 __all__ = ["WAITS", "account", "check_waits", "distinct"]
 

@@ -17,7 +17,7 @@ from ._kinds import (
     TOO_FEW,
     TOO_MANY,
 )
-from .jobs import SWF_FIELDS
+from .schema import SWF_FIELDS
 
 __all__ = ["NOTE_WIDTH", "scan"]
 

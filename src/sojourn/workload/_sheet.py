@@ -32,7 +32,8 @@ from ._columns import INSTANTS, Choice, assemble, listed
 from ._names import numbered
 from ._report import CleaningReport, Finding
 from ._slurm_fields import kilobytes, zone_of
-from .jobs import LABEL, MISSING, NAMED, SCHEMA, Jobs
+from .jobs import Jobs
+from .schema import LABEL, MISSING, NAMED, SCHEMA
 
 __all__ = ["Sheet", "finished"]
 

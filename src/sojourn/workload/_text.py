@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .jobs import SCHEMA, Jobs
+from .jobs import Jobs
+from .schema import SCHEMA
 
 __all__ = ["formatted"]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
 
 from ._accounting import ENDED
-from .jobs import MISSING
+from .schema import MISSING
 
 __all__ = [
     "DATE",

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
-from .jobs import NAMED, Jobs, did_you_mean
+from .jobs import Jobs
+from .schema import NAMED, did_you_mean
 
 __all__ = ["CLASSES", "UNKNOWN", "check_class", "classed"]
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ..errors import JobError, OptionError
 from ._report import EXAMPLES, CleaningReport, Finding
-from .jobs import Jobs, did_you_mean
+from .jobs import Jobs
+from .schema import did_you_mean
 
 __all__ = ["RULES", "STANDARD", "CleaningReport", "Finding", "Rule", "clean"]
 

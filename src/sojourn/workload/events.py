@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError
 from ._accounting import Accounting
-from .jobs import MISSING, Jobs, did_you_mean
+from .jobs import Jobs
+from .schema import MISSING, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd

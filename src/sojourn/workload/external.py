@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InputError, LogError, OptionError
 from ._lines import read_text
-from .jobs import did_you_mean
+from .schema import did_you_mean
 
 __all__ = ["ExternalEvent", "ExternalEvents", "is_external", "read_external"]
 

@@ -7,7 +7,8 @@ import os
 from ..errors import OptionError
 from .clean import clean as apply_rules
 from .csv import read_csv
-from .jobs import Jobs, did_you_mean
+from .jobs import Jobs
+from .schema import did_you_mean
 
 __all__ = ["HPCWLD_RULES", "read_hpcwld"]
 

@@ -12,8 +12,9 @@ from ._clock import Clock
 from ._lines import parse_lines
 from ._runs import account, check_waits
 from ._slurm_fields import expand_nodes, gpus_among, gpus_in, limit, whole
-from .jobs import MISSING, Jobs
+from .jobs import Jobs
 from .sacct import LACKS as SACCT_LACKS
+from .schema import MISSING
 
 __all__ = ["LACKS", "jobcomp_accounting", "read_jobcomp"]
 

@@ -2,138 +2,35 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._html import html_table
-from ..errors import JobError, OptionError
-from ._arrays import for_kernels, plain
+from ..errors import OptionError
 from ._report import CleaningReport
 from .header import Header
+from .schema import (
+    LABEL,
+    MISSING,
+    NAMED,
+    SCHEMA,
+    STORED,
+    Column,
+    check_names,
+    checked_column,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LABEL", "MISSING", "NAMED", "SCHEMA", "SWF_FIELDS", "Jobs"]
-__all__ += ["check_names", "did_you_mean"]
-
-MISSING = -1
-"""The value of a field that is not known, in every column [swf]."""
-
-_INT = np.dtype(np.int64)
-_FLOAT = np.dtype(np.float64)
-
-SWF_FIELDS: Mapping[str, np.dtype[Any]] = MappingProxyType(
-    {
-        "job": _INT,
-        "submit": _FLOAT,
-        "wait": _FLOAT,
-        "runtime": _FLOAT,
-        "allocated": _INT,
-        "cpu_time": _FLOAT,
-        "used_memory": _FLOAT,
-        "requested": _INT,
-        "estimate": _FLOAT,
-        "memory": _FLOAT,
-        "status": _INT,
-        "user": _INT,
-        "group": _INT,
-        "executable": _INT,
-        "queue": _INT,
-        "partition": _INT,
-        "preceding": _INT,
-        "think_time": _FLOAT,
-    }
-)
-"""The 18 fields of the Standard Workload Format, in its order."""
-
-SCHEMA: Mapping[str, np.dtype[Any]] = MappingProxyType(
-    {
-        **SWF_FIELDS,
-        "account": _INT,
-        "qos": _INT,
-        "nodes": _INT,
-        "gpus": _INT,
-        "procs": _INT,
-        "work": _FLOAT,
-    }
-)
-"""Every column a `Jobs` can have, with its type."""
-
-NAMED: Mapping[str, str] = MappingProxyType(
-    {
-        "user": "User",
-        "group": "Group",
-        "account": "Account",
-        "queue": "Queue",
-        "partition": "Partition",
-        "qos": "QOS",
-    }
-)
-"""Columns of numbers that stand for names, and the header's key of ``; Key: number name``."""
+__all__ = ["Jobs"]
 
 _SHOWN = ("job", "submit", "wait", "runtime", "procs", "estimate", *NAMED)
 _ROWS_SHOWN = 5
-
-LABEL = "label"
-"""The one column of texts: jobs as their manager names them, such as ``12_3``."""
-
-_STORED = (*SCHEMA, LABEL)
-
-Column = NDArray[Any]
-
-
-def did_you_mean(name: str, valid: Iterable[str]) -> str:
-    """Return ``; did you mean 'x'?`` for the valid name nearest to `name`, or nothing."""
-    near = difflib.get_close_matches(name, list(valid), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
-def check_names(names: Iterable[str], valid: Iterable[str] = SCHEMA) -> None:
-    """Raise OptionError at the first name that is not a column."""
-    valid = list(valid)
-    for name in names:
-        if name not in valid:
-            near = did_you_mean(name, valid) or f"; known columns: {', '.join(valid)}"
-            raise OptionError(f"no column is called '{name}'{near}")
-
-
-def _integers(array: Column) -> Column | None:
-    """Return an array as int64, or None if a value would change."""
-    if array.dtype.kind in "ib":
-        return array.astype(_INT, copy=False)
-    if array.dtype.kind == "u":
-        return array.astype(_INT) if array.size == 0 or array.max() < 2**63 else None
-    exact = (array == np.trunc(array)) & (np.abs(array) < 2.0**63)
-    return array.astype(_INT) if exact.all() else None
-
-
-def _column(name: str, values: ArrayLike, ids: Column | None) -> Column:
-    """Return one column in its own type, checked: one dimension, numbers, finite."""
-    if name == LABEL:
-        texts = np.asarray(values).astype(np.str_)
-        if texts.ndim != 1:
-            raise OptionError(f"column '{name}': give one text per job")
-        return texts
-    array = plain(name, values, MISSING)
-    if array.dtype.kind == "f":
-        bad = np.flatnonzero(~np.isfinite(array))
-        if bad.size:
-            row = int(bad[0])
-            job = row + 1 if ids is None or row >= ids.size else int(ids[row])
-            raise JobError(job, name, f"{array[row]} is not a finite number; use -1 for unknown")
-    if SCHEMA[name] == _FLOAT:
-        return for_kernels(array.astype(_FLOAT, copy=False))
-    integers = _integers(array)
-    if integers is None:
-        raise OptionError(f"column '{name}' must hold whole numbers that fit in 64 bits")
-    return for_kernels(integers)
 
 
 def _distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -194,15 +91,15 @@ class Jobs:
         source: str = "",
         report: CleaningReport | None = None,
     ) -> None:
-        check_names(columns, _STORED)
+        check_names(columns, STORED)
         for needed in ("submit", "procs"):
             if needed not in columns:
                 raise OptionError(f"jobs need a column '{needed}'; give it")
         if "runtime" not in columns and "work" not in columns:
             raise OptionError("jobs need a column 'runtime' or 'work'; give one")
-        ids = _column("job", columns["job"], None) if "job" in columns else None
-        ordered = {name: columns[name] for name in _STORED if name in columns and name != "job"}
-        arrays = {name: _column(name, values, ids) for name, values in ordered.items()}
+        ids = checked_column("job", columns["job"], None) if "job" in columns else None
+        ordered = {name: columns[name] for name in STORED if name in columns and name != "job"}
+        arrays = {name: checked_column(name, values, ids) for name, values in ordered.items()}
         count = arrays["submit"].size
         arrays = {"job": np.arange(1, count + 1) if ids is None else ids, **arrays}
         for name, array in arrays.items():
@@ -346,7 +243,7 @@ class Jobs:
     def __getitem__(self, key: Any) -> Any:
         """Return a column (by name), or some of the jobs (by slice, mask or indices)."""
         if isinstance(key, str):
-            check_names([key], _STORED)
+            check_names([key], STORED)
             return self.label if key == LABEL else self._read(key)
         if isinstance(key, slice):
             return self._with({k: np.ascontiguousarray(v[key]) for k, v in self._columns.items()})
@@ -367,7 +264,7 @@ class Jobs:
     def only(self, names: Iterable[str]) -> Jobs:
         """Return jobs with copies of some columns alone, so that the memory of the rest can go."""
         wanted = set(names)
-        check_names(wanted, _STORED)
+        check_names(wanted, STORED)
         return self._with({n: c.copy() for n, c in self._columns.items() if n in wanted})
 
     def replace(
@@ -379,9 +276,9 @@ class Jobs:
         **columns: ArrayLike,
     ) -> Jobs:
         """Return jobs with some columns (or header, source, report) replaced or added."""
-        check_names(columns, _STORED)
+        check_names(columns, STORED)
         ids = self._columns["job"]
-        new = {name: _column(name, values, ids) for name, values in columns.items()}
+        new = {name: checked_column(name, values, ids) for name, values in columns.items()}
         for name, array in new.items():
             if array.size != len(self):
                 raise OptionError(
@@ -391,7 +288,7 @@ class Jobs:
         merged = {**self._columns, **new}
         if "job" in columns and LABEL not in columns:
             merged.pop(LABEL, None)
-        twin = self._with({name: merged[name] for name in _STORED if name in merged})
+        twin = self._with({name: merged[name] for name in STORED if name in merged})
         if header is not None:
             twin._header = Header(header)
         if source is not None:

@@ -14,10 +14,11 @@ from ._sniff import TOLD, format_of
 from .csv import read_csv, write_csv
 from .hpcwld import read_hpcwld
 from .jobcomp import read_jobcomp
-from .jobs import Jobs, did_you_mean
+from .jobs import Jobs
 from .parquet import read_parquet, write_parquet
 from .pbs import read_pbs
 from .sacct import read_sacct
+from .schema import did_you_mean
 from .swf import read_swf, write_swf
 
 __all__ = ["FORMATS", "Format", "read_log", "write_log"]

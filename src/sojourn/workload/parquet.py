@@ -15,7 +15,8 @@ from ._cells import Unreadable
 from ._columns import choose
 from ._files import atomic_path, largest_log, read_bytes
 from ._sheet import Sheet, finished
-from .jobs import LABEL, Jobs
+from .jobs import Jobs
+from .schema import LABEL
 
 __all__ = ["read_parquet", "write_parquet"]
 

@@ -17,7 +17,8 @@ from ._lines import parse_lines
 from ._pbs_fields import held, ordered, ordered_gpus, requested_memory
 from ._runs import account, check_waits
 from ._slurm_fields import duration, whole, zone_of
-from .jobs import MISSING, Jobs
+from .jobs import Jobs
+from .schema import MISSING
 
 __all__ = ["LACKS", "PbsRecord", "pbs_accounting", "pbs_records", "read_pbs"]
 

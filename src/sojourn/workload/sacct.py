@@ -26,7 +26,8 @@ from ._slurm_fields import (
     tasks,
     trackable,
 )
-from .jobs import MISSING, Jobs, did_you_mean
+from .jobs import Jobs
+from .schema import MISSING, did_you_mean
 
 __all__ = ["LACKS", "read_sacct", "sacct_accounting"]
 

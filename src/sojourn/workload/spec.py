@@ -15,7 +15,7 @@ from .generate import (
     Hyperexponential,
     UniformWidths,
 )
-from .jobs import did_you_mean
+from .schema import did_you_mean
 
 __all__ = ["TIMES", "WIDTH_KINDS", "interarrival_for", "parse_time", "parse_width"]
 

@@ -18,7 +18,8 @@ from ._lines import read_raw
 from ._report import EXAMPLES, CleaningReport, Finding
 from ._text import formatted
 from .header import Header
-from .jobs import SWF_FIELDS, Jobs
+from .jobs import Jobs
+from .schema import SWF_FIELDS
 
 __all__ = ["read_swf", "write_swf"]
 

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from ..errors import LogError, OptionError
 from .classes import CLASSES, UNKNOWN, check_class, classed
-from .jobs import Jobs, did_you_mean
+from .jobs import Jobs
 from .occupancy import has_recorded_wait, held_processors
+from .schema import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...errors import OptionError
 from ...workload import Jobs
-from ...workload.jobs import did_you_mean
+from ...workload.schema import did_you_mean
 from .._checks import non_negative
 
 __all__ = ["CLASSES", "Outcomes", "classify", "told_apart"]

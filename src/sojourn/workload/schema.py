@@ -1,0 +1,127 @@
+"""The columns of a job table: their names, their types, and what may stand in them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import JobError, OptionError
+from ._arrays import for_kernels, plain
+
+__all__ = ["LABEL", "MISSING", "NAMED", "SCHEMA", "STORED", "SWF_FIELDS", "Column"]
+__all__ += ["check_names", "checked_column", "did_you_mean"]
+
+MISSING = -1
+"""The value of a field that is not known, in every column [swf]."""
+
+_INT = np.dtype(np.int64)
+_FLOAT = np.dtype(np.float64)
+
+SWF_FIELDS: Mapping[str, np.dtype[Any]] = MappingProxyType(
+    {
+        "job": _INT,
+        "submit": _FLOAT,
+        "wait": _FLOAT,
+        "runtime": _FLOAT,
+        "allocated": _INT,
+        "cpu_time": _FLOAT,
+        "used_memory": _FLOAT,
+        "requested": _INT,
+        "estimate": _FLOAT,
+        "memory": _FLOAT,
+        "status": _INT,
+        "user": _INT,
+        "group": _INT,
+        "executable": _INT,
+        "queue": _INT,
+        "partition": _INT,
+        "preceding": _INT,
+        "think_time": _FLOAT,
+    }
+)
+"""The 18 fields of the Standard Workload Format, in its order."""
+
+SCHEMA: Mapping[str, np.dtype[Any]] = MappingProxyType(
+    {
+        **SWF_FIELDS,
+        "account": _INT,
+        "qos": _INT,
+        "nodes": _INT,
+        "gpus": _INT,
+        "procs": _INT,
+        "work": _FLOAT,
+    }
+)
+"""Every column a `Jobs` can have, with its type."""
+
+NAMED: Mapping[str, str] = MappingProxyType(
+    {
+        "user": "User",
+        "group": "Group",
+        "account": "Account",
+        "queue": "Queue",
+        "partition": "Partition",
+        "qos": "QOS",
+    }
+)
+"""Columns of numbers that stand for names, and the header's key of ``; Key: number name``."""
+
+LABEL = "label"
+"""The one column of texts: jobs as their manager names them, such as ``12_3``."""
+
+STORED = (*SCHEMA, LABEL)
+"""Every column that may be stored."""
+
+Column = NDArray[Any]
+
+
+def did_you_mean(name: str, valid: Iterable[str]) -> str:
+    """Return ``; did you mean 'x'?`` for the valid name nearest to `name`, or nothing."""
+    near = difflib.get_close_matches(name, list(valid), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def check_names(names: Iterable[str], valid: Iterable[str] = SCHEMA) -> None:
+    """Raise OptionError at the first name that is not a column."""
+    valid = list(valid)
+    for name in names:
+        if name not in valid:
+            near = did_you_mean(name, valid) or f"; known columns: {', '.join(valid)}"
+            raise OptionError(f"no column is called '{name}'{near}")
+
+
+def _integers(array: Column) -> Column | None:
+    """Return an array as int64, or None if a value would change."""
+    if array.dtype.kind in "ib":
+        return array.astype(_INT, copy=False)
+    if array.dtype.kind == "u":
+        return array.astype(_INT) if array.size == 0 or array.max() < 2**63 else None
+    exact = (array == np.trunc(array)) & (np.abs(array) < 2.0**63)
+    return array.astype(_INT) if exact.all() else None
+
+
+def checked_column(name: str, values: ArrayLike, ids: Column | None) -> Column:
+    """Return one column in its own type, checked: one dimension, numbers, finite."""
+    if name == LABEL:
+        texts = np.asarray(values).astype(np.str_)
+        if texts.ndim != 1:
+            raise OptionError(f"column '{name}': give one text per job")
+        return texts
+    array = plain(name, values, MISSING)
+    if array.dtype.kind == "f":
+        bad = np.flatnonzero(~np.isfinite(array))
+        if bad.size:
+            row = int(bad[0])
+            job = row + 1 if ids is None or row >= ids.size else int(ids[row])
+            raise JobError(job, name, f"{array[row]} is not a finite number; use -1 for unknown")
+    if SCHEMA[name] == _FLOAT:
+        return for_kernels(array.astype(_FLOAT, copy=False))
+    integers = _integers(array)
+    if integers is None:
+        raise OptionError(f"column '{name}' must hold whole numbers that fit in 64 bits")
+    return for_kernels(integers)
