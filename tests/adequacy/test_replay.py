@@ -69,8 +69,8 @@ def test_jobs_that_never_started_run_to_their_limit_or_cancellation(
     assert done.adequacy is not None
     assert done.adequacy.n == 1
     said = "\n".join(done.requests.said)
-    assert "1 jobs were cancelled before they started" in said
-    assert "1 jobs have not ended in the log" in said
+    assert "1 job: cancelled before they started" in said
+    assert "1 job: not ended in the log" in said
 
 
 def test_progress_is_reported_within_a_run(files, monkeypatch):

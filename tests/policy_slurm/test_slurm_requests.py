@@ -86,7 +86,7 @@ def test_a_log_says_what_it_lacks_and_is_completed(site, write):
     assert found.memory.tolist() == [60, 50, 50, 50, 50]
     assert found.least_nodes.tolist() == [2, 2, 1, 1, 1]
     said = "\n".join(found.said)
-    for word in ("1 jobs were cancelled before they started", "2 jobs have not ended in the log",
+    for word in ("1 job: cancelled before they started", "2 jobs: not ended in the log",
                  "5 jobs: features are not told", "GPUs are not told",
                  "2 jobs: whether nodes or tasks"):  # fmt: skip
         assert word in said

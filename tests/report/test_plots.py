@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 
 import matplotlib as mpl
@@ -140,6 +141,17 @@ def test_assigned_servers_never_overlap(data):
     start = fcfs(submit, runtime, procs, servers)
     pieces = plots.assign_servers(start, start + runtime, procs, servers)
     check_assignment(start, start + runtime, procs, servers, pieces)
+
+
+def test_a_machine_far_wider_than_its_jobs_takes_no_more_room():
+    start, end = np.array([0.0, 0.0, 2.0]), np.array([5.0, 3.0, 4.0])
+    tracemalloc.start()
+    try:
+        pieces = plots.assign_servers(start, end, [3, 4, 2], 2_000_000_000)
+        assert tracemalloc.get_traced_memory()[1] < 1e6
+    finally:
+        tracemalloc.stop()
+    assert pieces.first.tolist() == [0, 3, 7]
 
 
 def test_pieces_grow_beyond_the_first_guess():

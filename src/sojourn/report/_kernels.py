@@ -14,14 +14,22 @@ ALL_PLACED, NO_ROOM = -1, -2
 
 @compiled()
 def first_fit(
-    start: Any, end: Any, procs: Any, orders: Any, gaps: Any, spans: Any, pieces: Any
+    start: Any,
+    end: Any,
+    procs: Any,
+    orders: Any,
+    servers: int,
+    gaps: Any,
+    spans: Any,
+    pieces: Any,
 ) -> tuple[int, int]:
     """Sweep over the starts and ends of jobs, keeping the free servers as a sorted list of gaps.
 
     Parameters
     ----------
     orders : rows of jobs by start, and by end.
-    gaps : room for the beginning and end of each gap, one more than there are servers.
+    servers : of the cluster.
+    gaps : room for the beginning and end of each gap, one more than there are servers or pieces.
     spans : room for the first and last piece of each job.
     pieces : room for job, first server and servers of each piece.
 
@@ -30,7 +38,6 @@ def first_fit(
     The number of pieces; and `ALL_PLACED`, or `NO_ROOM` for more of them, or the row of the first
     job for which not enough servers are free.
     """
-    servers = gaps.shape[1] - 1
     low, high = gaps[0], gaps[1]
     low[0], high[0] = 0, servers
     count = 1

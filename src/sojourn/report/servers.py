@@ -66,12 +66,13 @@ def assign_servers(start: ArrayLike, end: ArrayLike, procs: ArrayLike, servers: 
     by_end = held[np.argsort(ends[held], kind="stable")]
     notice_if_cold(first_fit, "the assignment of servers")
     orders = np.stack((by_start, by_end))
-    gaps = np.empty((2, int(servers) + 1), dtype=np.int64)
     spans = np.zeros((2, width.size), dtype=np.int64)
-    room = 4 * held.size + int(servers)
+    # A gap lies between two pieces, and each server is in one: no more room than jobs can fill.
+    room = 4 * held.size + min(int(servers), 4 * held.size) + 1
     while True:
         pieces = np.empty((3, room), dtype=np.int64)
-        made, stuck = first_fit(begins, ends, width, orders, gaps, spans, pieces)
+        gaps = np.empty((2, min(int(servers), room) + 1), dtype=np.int64)
+        made, stuck = first_fit(begins, ends, width, orders, int(servers), gaps, spans, pieces)
         if stuck != NO_ROOM:
             break
         room *= 4

@@ -45,17 +45,15 @@ def asked_in_accounting(
             unended += math.isinf(job.cancel)
     said = [
         *(str(note) for note in told.report.findings if note.action in ("skip", "repair")),
-        *_counted(
-            _held(told, options), "were held for a while: taken as waiting from their submit"
-        ),
+        *_counted(_held(told, options), "held for a while, and taken as waiting from their submit"),
         *_counted(
             cancelled,
-            "were cancelled before they started: taken to wait until then, and if the model starts "
+            "cancelled before they started; taken to wait until then, and if the model starts "
             "one, to run until then or to its limit",
         ),
-        *_counted(unended, "have not ended in the log: taken to run to their limits"),
-        *_counted(unknown, "whose width is not told: left out"),
-        *_counted(disordered, "that end before they start or are submitted: left out"),
+        *_counted(unended, "not ended in the log; taken to run to their limits"),
+        *_counted(unknown, "of unknown width; left out"),
+        *_counted(disordered, "ended before they start or are submitted; left out"),
     ]
     if not any(math.isfinite(job.run) for job in jobs):
         raise LogError(path, "holds no job that has ended; check that the log is complete")
@@ -63,7 +61,7 @@ def asked_in_accounting(
 
 
 def _counted(count: int, what: str) -> list[str]:
-    return [f"{count} jobs {what}"] if count else []
+    return [f"{count:,} {'job' if count == 1 else 'jobs'}: {what}"] if count else []
 
 
 def _held(told: Accounting, options: dict[str, Any]) -> int:
