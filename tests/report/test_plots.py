@@ -145,6 +145,7 @@ def test_assigned_servers_never_overlap(data):
 
 def test_a_machine_far_wider_than_its_jobs_takes_no_more_room():
     start, end = np.array([0.0, 0.0, 2.0]), np.array([5.0, 3.0, 4.0])
+    plots.assign_servers(start, end, [3, 4, 2], 9)  # Compiled now, if need be.
     tracemalloc.start()
     try:
         pieces = plots.assign_servers(start, end, [3, 4, 2], 2_000_000_000)
