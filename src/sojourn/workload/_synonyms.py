@@ -27,7 +27,14 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             *("executiontime", "walltimeused", "wallclockused", "usedwalltime"),
         ),
         "estimate": (
-            *("timelimit", "walltimelimit", "wallclocklimit", "requestedtime", "timerequested"),
+            *(
+                "limit",
+                "timelimit",
+                "walltimelimit",
+                "wallclocklimit",
+                "requestedtime",
+                "timerequested",
+            ),
             *("walltimereq", "walltimerequested", "reqwalltime", "requestedwalltime"),
             *("wallclockreq", "wallclockrequested", "reqtime", "timereq"),
         ),
