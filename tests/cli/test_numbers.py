@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import compare as comparing
-
 from .conftest import Run
 
 GAP = "the model lacks what the real machine had"
@@ -107,11 +105,13 @@ def test_a_sweep_shows_no_invented_energy(run: Run, log: Path, tmp_path: Path) -
 
 
 def test_the_time_of_a_comparison_is_that_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    import time
+
     import sojourn
     from sojourn.engine import drive
 
     clock = [0.0]
-    monkeypatch.setattr(comparing.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
     load_kernel, begun = drive.load_kernel, []
 
     def slow_load(*given, **options):
@@ -127,7 +127,7 @@ def test_the_time_of_a_comparison_is_that_of_the_kernel(monkeypatch: pytest.Monk
     monkeypatch.setattr(drive, "load_kernel", slow_load)
     monkeypatch.setattr(drive.Run, "to_the_end", run_to_the_end)
     jobs = sojourn.Jobs({"submit": [0, 5], "runtime": [10, 10], "procs": [3, 2]})
-    runs = list(comparing.compare(jobs, 4, ["fcfs", "easy"]))
+    runs = list(sojourn.compare(jobs, 4, ["fcfs", "easy"]))
     assert [run.seconds for run in runs] == pytest.approx([0.5, 0.5])
     assert begun == pytest.approx([9.7, 2 * 9.7 + 0.5])
 
@@ -153,12 +153,12 @@ def test_what_is_taken_for_the_machine_is_said(run: Run, tmp_path: Path, verb: s
 def test_the_overview_states_energy_where_watts_were_given(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, watts: tuple[float, float] | None
 ) -> None:
-    import sojourn
+    import sojourn.report.page
     from sojourn import report
     from sojourn.cli._pictures import overview_of
 
     drawn = []
-    monkeypatch.setattr(report, "overview", lambda *given, **more: drawn.append(given))
+    monkeypatch.setattr(report.page, "overview", lambda *given, **more: drawn.append(given))
     monkeypatch.setattr(report, "save", lambda figure, path: None)
     jobs = sojourn.Jobs({"submit": [0, 5], "runtime": [10, 10], "procs": [3, 2]})
     machine = 4

@@ -16,7 +16,6 @@ from studies import small_scenario
 
 from sojourn.cli import main
 from sojourn.errors import OptionError, RunError
-from sojourn.output import staged
 from sojourn.study import execute as execution
 from sojourn.study import optimise, read_runs, sweep
 from sojourn.study import store as storing
@@ -259,16 +258,3 @@ def test_the_holder_of_a_lock_is_quoted_in_one_line(tmp_path: Path) -> None:
 def test_a_lock_is_not_for_everybody(tmp_path: Path) -> None:
     sweep(small_scenario(), {"control.k": [0]}, out=tmp_path / "study", workers=1)
     assert not (tmp_path / "study" / ".lock").stat().st_mode & 0o007
-
-
-def test_temporary_files_are_new_and_cannot_be_guessed(tmp_path: Path) -> None:
-    names = set()
-    for _ in range(2):
-        with staged(tmp_path) as place:
-            path = place("table.csv")
-            names.add(path.name)
-            assert path.stat().st_size == 0  # Made here, or another file would have been an error.
-            path.write_text("a\n")
-    assert len(names) == 2
-    assert (tmp_path / "table.csv").read_text() == "a\n"
-    assert list(tmp_path.glob(".*")) == []

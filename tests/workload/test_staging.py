@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -172,3 +175,20 @@ def test_an_input_is_not_replaced_while_a_ledger_is_kept(tmp_path: Path, link: s
     with atomic_path(log) as path:
         path.write_text("new")
     assert log.read_text() == "new"
+
+
+@pytest.mark.parametrize("call", ["mkdtemp", "rmtree"])
+def test_an_interrupt_while_the_hidden_folder_is_made_or_removed_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    where = {"mkdtemp": tempfile, "rmtree": shutil}[call]
+    real = getattr(where, call)
+
+    def disturbed(*given, **options):
+        os.kill(os.getpid(), signal.SIGINT)
+        return real(*given, **options)
+
+    monkeypatch.setattr(where, call, disturbed)
+    with pytest.raises(KeyboardInterrupt), staging(tmp_path) as place:
+        place("table.csv").write_text("a")
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]

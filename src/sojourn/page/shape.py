@@ -38,7 +38,7 @@ __all__ = [
 Columns = Mapping[str, NDArray[Any]]
 
 _LARGEST = 1e18  # of any number: its square is still a number
-_PROCS = 10**8
+_PROCS = 10**12
 _SHOWN = (str, float, bool, type(None))
 
 
@@ -126,6 +126,7 @@ SUMMARY: Shape = MappingProxyType(
         **dict.fromkeys(("utilisation", "makespan", "mean_queue"), _NUMBER),
         **dict.fromkeys(("jobs", "completed", "killed", "unaccepted", "nodes"), _COUNT),
         "energy": dict.fromkeys(("total_kwh", "peas_kwh", "cost", "carbon_kg"), _NUMBER),
+        "not_modelled": _TEXTS,
         "cleaning": {"source": _TEXT, "read": _COUNT, "kept": _COUNT, "findings": _FINDINGS},
         "provenance": {
             "options": {
@@ -168,7 +169,7 @@ FRONT: Shape = MappingProxyType(
         "hypervolume_interval": {
             **{name: Needed(_NUMBER) for name in ("estimate", "low", "high", "level")},
             "n": Needed(_COUNT),
-            "method": Needed(_TEXT),
+            "method": _TEXT,
         },
     }
 )

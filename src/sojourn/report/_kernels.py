@@ -121,14 +121,14 @@ def add_corners(left: Any, right: Any, bottom: Any, top: Any, color: Any, grid: 
             high = y - row if up % 2 else 1.0 - (y - row)
             if up >= 2:
                 high = -high
-            row = min(row + up % 2, rows)
+            row = max(min(row + up % 2, rows), 0)
             for along in range(4):
                 x = left[i] if along < 2 else right[i]
                 column = int(x)
                 wide = x - column if along % 2 else 1.0 - (x - column)
                 if along >= 2:
                     wide = -wide
-                column = min(column + along % 2, columns)
+                column = max(min(column + along % 2, columns), 0)
                 share = high * wide
                 cell = grid[row, column]
                 cell[0] += share * color[i, 0]

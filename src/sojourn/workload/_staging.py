@@ -14,10 +14,13 @@ import errno
 import fcntl
 import os
 import shutil
+import signal
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from types import FrameType
 
 from .._ledger import check_outputs, note_outputs
 
@@ -133,15 +136,38 @@ def staging(folder: Path) -> Iterator[Stage]:
         When they cannot be written.
     """
     clear(folder)
-    hidden = Path(tempfile.mkdtemp(prefix=_HIDDEN, dir=folder))
+    hidden: Path | None = None
+    held = contextlib.ExitStack()
     try:
-        with _held(hidden):
+        with _interrupts_later():
+            hidden = Path(tempfile.mkdtemp(prefix=_HIDDEN, dir=folder))
+            held.enter_context(_held(hidden))
             (hidden / _NEW).mkdir(parents=True, exist_ok=True)
-            stage = Stage(folder, hidden)
-            yield stage
-            stage.put_in_place()
+        stage = Stage(folder, hidden)
+        yield stage
+        stage.put_in_place()
     finally:
-        shutil.rmtree(hidden, ignore_errors=True)
+        with _interrupts_later():
+            held.close()
+            if hidden is not None:
+                shutil.rmtree(hidden, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Put Ctrl-C off for a moment, so that nothing is made without being cleaned up."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            handler(*came[0])
 
 
 def clear(folder: Path) -> None:
