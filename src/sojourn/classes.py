@@ -56,7 +56,8 @@ def measure_groups(
         "median_wait": wait.median(),
         "p95_wait": wait.quantile(0.95),
         "mean_bounded_slowdown": grouped["bounded_slowdown"].mean(),
-        "energy": grouped["energy"].sum(),
     }
+    if "energy" in table:
+        measured["energy"] = grouped["energy"].sum()
     found = pd.DataFrame(measured).rename_axis(what)
     return found.set_axis(pd.Index(found.index.astype(object), name=what))

@@ -117,6 +117,16 @@ class Result:
         return self._run.state.first_promise
 
     @property
+    def states_energy(self) -> bool:
+        """Whether tables and pictures have energy: watts were given, or it was asked for.
+
+        A price, a carbon intensity or a service rate that is controlled ask for it; of watts that
+        nobody gave it is stated only then.
+        """
+        asked = self.options.price is not None or self.options.carbon is not None
+        return asked or not self._prepared.control.is_constant or not self.cluster.power_model
+
+    @property
     def power_steps(self) -> tuple[Floats, Floats]:
         """Instants (s) and the watts of the whole cluster from each on, to the last end."""
         return self._schedule.energy.steps
@@ -197,7 +207,7 @@ class Result:
             "bounded_slowdown": spread(measures.bounded_slowdown(sojourn, service)),
             "procs": log.procs[first:last],
             "estimate": log.estimate[first:last],
-            "energy": spread(schedule.energy.jobs[at]),
+            **({"energy": spread(schedule.energy.jobs[at])} if self.states_energy else {}),
             "status": status,
             "reason": self._prepared.reason[first:last],
             **{name: codes[first:last] for name, (codes, _) in self._who.items()},
@@ -257,7 +267,9 @@ class Result:
             raise OptionError("the trajectory was not recorded; simulate with record=True")
         names = ("time", "rate", "present", "queued", "busy", "running", "workload")
         columns = {name: self._run.rows(name)[first:last] for name in names}
-        columns["power"] = self._schedule.power(columns["time"], columns["rate"], columns["busy"])
+        if self.states_energy:
+            time, rate, busy = (columns[name] for name in ("time", "rate", "busy"))
+            columns["power"] = self._schedule.power(time, rate, busy)
         return columns
 
     @cached_property

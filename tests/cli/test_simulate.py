@@ -43,7 +43,8 @@ def names(folder: Path) -> set[str]:
 
 def test_the_files_and_their_columns(run: Run, small: Path, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "run"
-    told = run("simulate", small, "--procs", 4, "--policy", "fcfs", "--out", out)
+    watts = ("--watts", "1.0:41:18")
+    told = run("simulate", small, "--procs", 4, "--policy", "fcfs", "--out", out, *watts)
     assert (told.code, told.err) == (0, "")
     assert names(out) == {"jobs.parquet", "trajectory.parquet", "summary.json"}
     jobs = pd.read_parquet(out / "jobs.parquet")
@@ -57,6 +58,21 @@ def test_the_files_and_their_columns(run: Run, small: Path, tmp_path: Path) -> N
     assert jobs["energy"].tolist() == [3 * 10 * 41, 4 * 5 * 41, 8 * 41]
     assert jobs["status"].tolist() == ["completed"] * 3
     assert list(pd.read_parquet(out / "trajectory.parquet").columns) == TRAJECTORY
+
+
+def test_tables_have_no_energy_of_watts_that_nobody_gave(
+    run: Run, small: Path, tmp_path: Path
+) -> None:
+    def columns(*options: str) -> tuple[bool, bool]:
+        assert run("simulate", small, "--procs", 4, "--out", tmp_path / "run", *options).code == 0
+        jobs, path = (
+            pd.read_parquet(tmp_path / f"run/{t}.parquet") for t in ("jobs", "trajectory")
+        )
+        return "energy" in jobs, "power" in path
+
+    assert columns() == (False, False)
+    for asked in (("--price", "0.2 EUR"), ("--rate", "threshold:0.5,1:9"), ("--watts-busy", "90")):
+        assert columns(*asked) == (True, True)
 
 
 def test_backfilling_and_the_printed_summary(run: Run, small: Path, tmp_path: Path) -> None:

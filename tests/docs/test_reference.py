@@ -41,7 +41,8 @@ def first_cells(text: str) -> list[str]:
 def result():
     jobs = sojourn.lublin(300, 64, load=0.9, seed=3, estimates="tsafrir")
     jobs = jobs.replace(wait=[0.0] * 300)
-    return sojourn.simulate(jobs, 64, "easy", record=True)
+    machine = sojourn.Cluster.homogeneous(64, power=sojourn.ConstantPower(41, 18))
+    return sojourn.simulate(jobs, machine, "easy", record=True)
 
 
 def test_command_line_page_is_written_from_the_commands():

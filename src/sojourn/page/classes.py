@@ -25,7 +25,6 @@ def _table(run: Run) -> pd.DataFrame:
     columns: dict[str, Any] = {name: np.asarray(run.jobs[name], np.float64) for name in names}
     held = run.jobs.get("service", run.jobs["end"] - run.jobs["start"])
     columns["service"] = np.asarray(held, np.float64)
-    columns["energy"] = np.asarray(run.jobs.get("energy", np.full(held.size, np.nan)), np.float64)
     return pd.DataFrame(columns)
 
 

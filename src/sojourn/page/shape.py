@@ -292,7 +292,7 @@ def check_runs(path: Path, table: pa.Table) -> None:
 def check_trajectory(path: Path, columns: Columns) -> None:
     """Raise OptionError where a trajectory is none."""
     table = _Table(path, columns)
-    names = ("time", "queued", "busy", "power")
+    names = ("time", "queued", "busy", *(("power",) if "power" in columns else ()))
     table.need(names)
     table.finite(names)
     for name in names[1:]:

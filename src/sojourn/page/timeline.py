@@ -210,8 +210,9 @@ def paths_of(run: Run) -> dict[str, Path]:
             "busy processors": busy_path(table),
             "jobs waiting": Path.of(table["time"], table["queued"]),
         }
-        if states_energy(run.summary) and np.any(np.asarray(table["power"]) > 0):
-            paths["power"] = Path.of(table["time"], table["power"])
+        watts = table.get("power") if states_energy(run.summary) else None
+        if watts is not None and np.any(np.asarray(watts) > 0):
+            paths["power"] = Path.of(table["time"], watts)
         return paths
     submit, start = (np.asarray(run.jobs[name], np.float64) for name in ("submit", "start"))
     ran = np.isfinite(start)

@@ -47,16 +47,13 @@ class RunPlots:
 
         Energy is stated only where watts were given, or where something asks for it.
         """
-        from ..wattage import assumed_watts, states_energy
+        from ..wattage import assumed_watts
         from .page import overview
 
         result = self._result
         jobs, trajectory = result.jobs, result.trajectory if result.options.record else None
         heading = title or f"{result.policy} on {result.cluster.procs:,} processors, simulated"
-        if not states_energy(result.summary):
-            jobs = jobs.drop(columns="energy")
-            trajectory = None if trajectory is None else trajectory.drop(columns="power")
-        elif assumed_watts(result.summary) and not title:
+        if result.states_energy and assumed_watts(result.summary) and not title:
             heading = f"{heading}; {assumed_watts(result.summary)}"
         return overview(
             jobs,
