@@ -84,10 +84,19 @@ def _local(header: Header, times: NDArray[np.float64]) -> tuple[NDArray[np.float
     begin = _begin(header)
     if begin is None or clock != header.get("TimeZoneString"):
         return times + offset, clock
-    # Clocks are changed at full quarters of an hour.
-    quarters, places = np.unique(np.floor((times + begin) / _QUARTER), return_inverse=True)
-    shifts = [_utc_offset(header, int(q * _QUARTER))[0] for q in quarters.tolist()]
-    return times + begin + np.array(shifts)[places], clock
+    unix = times + begin
+    days, places = np.unique(np.floor(unix / _DAY), return_inverse=True)
+    first, last = (_shifts(header, _DAY * days + at) for at in (0.0, _DAY - 1))
+    shift = first[places]
+    # Only on few days a clock is changed, and then at a full quarter of an hour.
+    changed = (first != last)[places]
+    quarters, where = np.unique(np.floor(unix[changed] / _QUARTER), return_inverse=True)
+    shift[changed] = _shifts(header, _QUARTER * quarters)[where]
+    return unix + shift, clock
+
+
+def _shifts(header: Header, instants: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.array([_utc_offset(header, int(each))[0] for each in instants.tolist()], np.float64)
 
 
 def _begin(header: Header) -> int | None:
