@@ -243,6 +243,8 @@ class _Filling:
     def _gpus(self, job: Asked) -> int:
         if job.gpus < 0 and self.nodes.gres:
             self._note("GPUs are not told: none taken")
+        if job.gpus > 0 and not self.nodes.gres:
+            self._note("GPUs asked for, and no node has Gres in the configuration: none taken")
         return max(job.gpus, 0) if self.nodes.gres else 0
 
     def _features(self, job: Asked) -> int:
