@@ -67,6 +67,15 @@ def replay(run):
     return call
 
 
+def test_submit_commands_whose_jobs_are_called_jobid(replay, folder):
+    (folder / "week.events").write_text(
+        "-dt 1 -e submit_batch_job | -sim-walltime 9 --uid=a -J jobid_1 -N 1 -n 1 -t 1 x.job\n"
+    )
+    code, out, said = replay("week.events", "--slurm-conf", "slurm.conf")
+    assert (code, said) == (0, [])
+    assert "jobs would wait" in out
+
+
 def test_a_stream_on_equal_nodes(run, replay, folder):
     code, out, said = replay("s.csv", "--slurm-conf", "slurm.conf", "--nodes", 16, "--out", "DIR")
     assert (code, said) == (0, [])

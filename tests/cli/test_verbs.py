@@ -181,6 +181,16 @@ def test_convert_there_and_back(run: Run, small: Path, tmp_path: Path) -> None:
         assert first[name].tolist() == last[name].tolist()
 
 
+def test_convert_says_that_csv_keeps_no_names(run: Run, tmp_path: Path) -> None:
+    log = tmp_path / "sacct.txt"
+    log.write_text(
+        "JobID|User|Submit|Start|End|ReqCPUS\n"
+        "1|anna|2025-03-04T10:00:00|2025-03-04T10:01:00|2025-03-04T11:00:00|4\n"
+    )
+    assert "CSV keeps numbers only" in run("convert", log, tmp_path / "log.csv.gz").out
+    assert "numbers only" not in run("convert", log, tmp_path / "log.swf").out
+
+
 def test_convert_cleans_and_maps(run: Run, tmp_path: Path) -> None:
     table = tmp_path / "log.csv"
     table.write_text("when,took,n\n0,10,3\n1,0,4\n2,8,1\n")

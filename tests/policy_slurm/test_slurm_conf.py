@@ -95,6 +95,41 @@ def test_what_is_not_modelled_is_listed_with_its_reason(site):
     assert plain_conf(3).not_modelled == ()
 
 
+def test_what_nodes_and_partitions_say_in_vain_is_listed(write):
+    text = """\
+NodeName=n[1-2] CPUs=4 State=UNKNOWN
+NodeName=n3 CPUs=4 State=FUTURE
+NodeName=n4 CPUs=4 State=FUTURE
+DownNodes=n1 State=DOWN
+PartitionName=a Nodes=ALL OverSubscribe=FORCE:4 QOS=part
+PartitionName=b Nodes=ALL OverSubscribe=NO LLN=NO
+"""
+    assert read_slurm_conf(write(text)).not_modelled == (
+        "downnodes=n1: nodes are always up",
+        "NodeName state=FUTURE: nodes are always up",
+        "partition a oversubscribe=FORCE:4: no two jobs share a processor",
+        "partition a qos=part: limits of a quality of service are in the database",
+    )
+
+
+def test_sets_of_nodes_stand_for_their_nodes(write):
+    text = """\
+NodeSet=big Nodes=n[1-2]
+NodeSet=fast Feature=ib
+NodeName=n[1-3] CPUs=4
+NodeName=m1 CPUs=4 Feature=ib Gres=gpu:a100:2,nvme:1T
+PartitionName=p Nodes=big,n2,fast
+"""
+    conf = read_slurm_conf(write(text))
+    assert conf.partitions[0].nodes == ("n1", "n2", "m1")
+    assert dict(conf.nodes[-1].gres) == {"gpu": 2, "nvme": 1 << 40}
+
+
+def test_a_file_is_included_after_a_tab(write):
+    path = write("Include\tnodes.conf\nPartitionName=p Nodes=ALL\n", nodes="NodeName=n1 CPUs=4\n")
+    assert [node.name for node in read_slurm_conf(path).nodes] == ["n1"]
+
+
 def test_nodes_are_in_the_order_of_their_names(site):
     table = node_table(site)
     assert table.names == ("m1", "n1", "n2", "n10")
@@ -138,6 +173,7 @@ def test_plain_nodes_keep_the_loops_of_a_site(site):
         ("SchedulerType\n", 1, None),
         ("\nNodeName=n1 CPUs=two\n", 2, "CPUs"),
         ("NodeName=n[1-] CPUs=2\n", 1, "NodeName"),
+        ("NodeName=n[1-2 CPUs=2\n", 1, "NodeName"),
         ("NodeName=n1 Gres=gpu:x:1z\n", 1, "Gres"),
         ("NodeName=n1\nPartitionName=p Nodes=n2\n", 2, "Nodes"),
         ("NodeName=n1\nPartitionName=p Nodes=n1 MaxTime=soon\n", 2, "MaxTime"),

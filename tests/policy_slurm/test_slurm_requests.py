@@ -75,6 +75,16 @@ def test_submit_commands_tell_everything(site, write):
     assert found.said == ("1 events that are no submits: left out",)
 
 
+def test_gpus_that_the_configuration_does_not_have_are_said(write):
+    conf = read_slurm_conf(
+        write("slurm.conf", "NodeName=n[1-4] CPUs=6\nPartitionName=p Nodes=ALL\n")
+    )
+    events = EVENTS.splitlines()[0].replace("--constraint=ib&fast ", "") + "\n"
+    found = read_requests(write("jobs.events", events), conf, node_table(conf))
+    assert found.gpus.tolist() == [0]
+    assert any("no node has Gres" in each for each in found.said)
+
+
 def test_a_log_says_what_it_lacks_and_is_completed(site, write):
     path = write("log", SACCT)
     found = read_requests(path, *site)

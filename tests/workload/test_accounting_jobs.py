@@ -9,7 +9,7 @@ import pytest
 
 from sojourn.errors import LogError, OptionError
 from sojourn.workload import Jobs, read_events, read_log
-from sojourn.workload.facts import daily_counts
+from sojourn.workload.facts import daily_counts, facts
 from sojourn.workload.jobcomp import read_jobcomp
 from sojourn.workload.pbs import pbs_accounting, read_pbs
 from sojourn.workload.sacct import read_sacct, sacct_accounting
@@ -240,6 +240,25 @@ def test_a_clock_without_a_zone_is_not_called_utc(dump):
     zoned = dump({"Submit": f"{DAY}12:00:00Z", "Start": "1709294460", "End": "1709295060",
                   "Eligible": "Unknown"})  # fmt: skip
     assert daily_counts(read_sacct(zoned))[1] == "UTC"
+
+
+def test_hours_are_those_of_the_season_in_which_a_job_was_submitted(dump):
+    summer = {"JobID": 8, "day": "2024-07-01T", "NNodes": 4, "ReqTRES": "cpu=16,node=4"}
+    jobs = read_sacct(dump({}, summer), timezone=BERLIN)
+    assert daily_counts(jobs)[0][12] == 2
+    assert facts(jobs)["occupancy"]["peak_date"] == "2024-07-01 12:01:00"
+
+
+def test_tasks_of_an_array_have_one_order_with_and_without_their_own_numbers(dump):
+    rows = [
+        {"JobID": "7_[4-5]", "JobIDRaw": 7, "State": "PENDING", "Start": "Unknown",
+         "End": "Unknown", "Elapsed": "00:00:00", "NodeList": "None assigned"},
+        {"JobID": "7_3", "JobIDRaw": 9, "Start": "12:03:00", "End": "12:13:00"},
+        {"JobID": "7_1", "JobIDRaw": 8},
+    ]  # fmt: skip
+    order = ["7_1", "7_3", "7_4", "7_5"]
+    assert read_sacct(dump(*rows)).label.tolist() == order
+    assert read_sacct(dump(*rows, without=["JobIDRaw"])).label.tolist() == order
 
 
 def test_waits_from_when_a_job_could_have_started(dump):

@@ -48,3 +48,5 @@ def convert(
     write_log(jobs, out)
     show_report(jobs.report.as_dict())
     print(f"{len(jobs):,} jobs written to {out}")
+    if ".csv" in out.suffixes and jobs.header.get("UnixStartTime"):
+        print("CSV keeps numbers only: write .parquet or .swf to keep names and the date too")

@@ -68,6 +68,7 @@ class Record(NamedTuple):
     gpus : asked for, in all, -1 if not known.
     features : of nodes that it asked for, as written; None if not known.
     has_number : whether `job` is its own number.
+    array : number of the array that it is a task of, or of its heterogeneous job; -1 if of none.
     """
 
     label: str
@@ -99,6 +100,7 @@ class Record(NamedTuple):
     gpus: int = MISSING
     features: str | None = None
     has_number: bool = True
+    array: int = MISSING
 
 
 @dataclass(frozen=True)

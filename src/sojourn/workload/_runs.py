@@ -99,7 +99,7 @@ def account(
         columns["job"] = np.array(_numbers(kept, attempts), np.int64)
     except OverflowError:
         raise LogError(source, "a number takes more than 64 bits; check the file") from None
-    del columns["has_number"]
+    del columns["has_number"], columns["array"]
     columns["run"] = np.array(names, np.str_)
     columns["attempt"] = np.array(attempts, np.int64)
     notes = [
@@ -137,7 +137,9 @@ def _completeness(record: Record) -> tuple[bool, bool, int]:
 
 
 def _place(run: Record) -> tuple[float, int, float, int]:
-    return run.submit, run.job, run.start if run.start == run.start else math.inf, run.line
+    # Tasks of an array get numbers of their own as they start, the last one that of the array.
+    number = run.job if run.array < 0 else run.array
+    return run.submit, number, run.start if run.start == run.start else math.inf, run.line
 
 
 def _requeued(runs: list[Record]) -> list[Record]:

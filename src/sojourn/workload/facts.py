@@ -28,6 +28,7 @@ _QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 _QUANTILE_NAMES = ("min", "p5", "p25", "median", "p75", "p95", "max")
 _DAY = 86_400.0
 _HOUR = 3600.0
+_QUARTER = 900.0
 # [swf]: what the status field says.
 _STATUS = {0: "failed", 1: "completed", 2: "partial", 3: "last partial", 4: "failed partial"}
 _STATUS |= {5: "cancelled", -1: "unknown"}
@@ -68,13 +69,40 @@ def _area(jobs: Jobs) -> float:
 def daily_counts(jobs: Jobs) -> tuple[list[int], str]:
     """Return submits by hour of the day, and whose clock that is.
 
-    With UnixStartTime in the header hours are those of the log's time zone, as it was at the
-    start of the log; else they are counted from second 0. A header that tells no zone is taken at
-    its word: its clock may be that of UTC or of the site.
+    With UnixStartTime in the header hours are those of the log's time zone at each submit; else
+    they are counted from second 0. A header that tells no zone is taken at its word: its clock may
+    be that of UTC or of the site.
     """
-    offset, clock = local_clock(jobs.header)
-    hour = np.floor((jobs.submit + offset) % _DAY / _HOUR).astype(np.int64) % 24
+    local, clock = _local(jobs.header, jobs.submit)
+    hour = np.floor(local % _DAY / _HOUR).astype(np.int64) % 24
     return np.bincount(hour, minlength=24).tolist(), clock
+
+
+def _local(header: Header, times: NDArray[np.float64]) -> tuple[NDArray[np.float64], str]:
+    """Return seconds of a local clock since 1970 at times of a log, and the name of the clock."""
+    offset, clock = local_clock(header)
+    begin = _begin(header)
+    if begin is None or clock != header.get("TimeZoneString"):
+        return times + offset, clock
+    unix = times + begin
+    days, places = np.unique(np.floor(unix / _DAY), return_inverse=True)
+    first, last = (_shifts(header, _DAY * days + at) for at in (0.0, _DAY - 1))
+    shift = first[places]
+    # Only on few days a clock is changed, and then at a full quarter of an hour.
+    changed = (first != last)[places]
+    quarters, where = np.unique(np.floor(unix[changed] / _QUARTER), return_inverse=True)
+    shift[changed] = _shifts(header, _QUARTER * quarters)[where]
+    return unix + shift, clock
+
+
+def _shifts(header: Header, instants: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.array([_utc_offset(header, int(each))[0] for each in instants.tolist()], np.float64)
+
+
+def _begin(header: Header) -> int | None:
+    """Return second 0 of a log as Unix time, where its header tells."""
+    begin = re.match(r"\d{1,11}\b", header.get("UnixStartTime") or "")
+    return int(begin[0]) or None if begin else None
 
 
 def local_clock(header: Header) -> tuple[float, str]:
@@ -82,11 +110,11 @@ def local_clock(header: Header) -> tuple[float, str]:
 
     The time zone is as it was at the start of the log. Without UnixStartTime nothing is added.
     """
-    begin = re.match(r"\d{1,11}\b", header.get("UnixStartTime") or "")
-    if not begin or int(begin[0]) == 0:
+    begin = _begin(header)
+    if begin is None:
         return 0.0, "from second 0 of the log"
-    shift, clock = _utc_offset(header, int(begin[0]))
-    return int(begin[0]) + shift, clock
+    shift, clock = _utc_offset(header, begin)
+    return begin + shift, clock
 
 
 def _utc_offset(header: Header, instant: int) -> tuple[float, str]:
@@ -155,11 +183,11 @@ def _occupancy(jobs: Jobs, procs: int) -> dict[str, Any] | None:
     found = recorded_occupancy(jobs, procs)
     if found is None:
         return None
-    offset, clock = local_clock(jobs.header)
+    local, clock = _local(jobs.header, np.array([found["peak_time"]]))
     date = None
-    if offset:
+    if _begin(jobs.header) is not None:
         try:
-            moment = datetime.fromtimestamp(found["peak_time"] + offset, UTC)
+            moment = datetime.fromtimestamp(float(local[0]), UTC)
             date = moment.strftime("%Y-%m-%d %H:%M:%S")
         except (OverflowError, OSError, ValueError):
             clock = "from second 0 of the log"

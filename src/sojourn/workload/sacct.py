@@ -232,7 +232,7 @@ class _Reading:
             raw = self._text(row, "jobidraw")
             if raw:
                 own = self._value(row, "jobidraw", job_number).job
-                yield record._replace(job=own)
+                yield record._replace(job=own, array=number.job)
             else:
                 alone = number.task is None and number.component is None
                 yield record._replace(has_number=alone)

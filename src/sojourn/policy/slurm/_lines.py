@@ -61,12 +61,13 @@ def _lines(path: Path, follow: bool, depth: int) -> Iterator[Line]:
         said, begun = _COMMENT.split(begun)[0].strip(), ""
         if not said:
             continue
-        word, _, rest = said.partition(" ")
-        if word.lower() == "include" and "=" not in word:
+        word, *rest = said.split(maxsplit=1)
+        if word.lower() == "include":
+            file = "".join(rest).strip('"')
             if follow:
-                yield from _lines(path.parent / rest.strip(), follow, depth + 1)
+                yield from _lines(path.parent / file, follow, depth + 1)
             else:
-                yield Line(str(path), first, ((word, rest.strip()),))
+                yield Line(str(path), first, ((word, file),))
             continue
         yield Line(str(path), first, _pairs(path, number, said))
 

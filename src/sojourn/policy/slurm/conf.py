@@ -17,6 +17,19 @@ __all__ = ["Node", "Partition", "SlurmConf", "plain_conf", "read_slurm_conf"]
 
 _MOST_NODES = 100_000
 _ALIAS = {"features": "feature", "shared": "oversubscribe"}
+_SIZES = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
+
+_UNMODELLED = {
+    ("nodename", "state"): (("unknown", "idle", "cloud"), "nodes are always up"),
+    ("partitionname", "oversubscribe"): (("no", "exclusive"), "no two jobs share a processor"),
+    ("partitionname", "qos"): (("n/a",), "limits of a quality of service are in the database"),
+    ("partitionname", "maxcpuspernode"): (("unlimited",), "jobs may use all processors of a node"),
+    ("partitionname", "maxcpuspersocket"): (("unlimited",), "jobs may use all of a socket"),
+    ("partitionname", "lln"): (("no",), "nodes are not chosen by their load"),
+    ("partitionname", "exclusiveuser"): (("no",), "users share nodes"),
+}
+"""What lines of nodes and partitions say that changes a schedule and is not modelled: values that
+change nothing, and why."""
 
 
 def plain_conf(nodes: int, scheduling: SlurmConf | None = None) -> SlurmConf:
@@ -57,25 +70,54 @@ def read_slurm_conf(path: str | os.PathLike[str]) -> SlurmConf:
     node_default: dict[str, str] = {}
     partition_default: dict[str, str] = {}
     waiting: list[tuple[Line, dict[str, str]]] = []
+    sets: list[tuple[Line, dict[str, str]]] = []
+    unmodelled: dict[str, None] = {}
     for line in read_lines(path):
         said = {_ALIAS.get(name.lower(), name.lower()): value for name, value in line.pairs}
         kind = line.name.lower()
         if kind == "nodename" and said[kind].upper() == "DEFAULT":
             node_default |= said
         elif kind == "nodename":
-            made = _nodes(line, {**node_default, **said})
+            said = {**node_default, **said}
+            made = _nodes(line, said)
+            unmodelled |= _not_modelled(kind, said)
             groups.append(tuple(made))
             nodes |= made
         elif kind == "partitionname" and said[kind].upper() == "DEFAULT":
             partition_default |= said
         elif kind == "partitionname":
-            waiting.append((line, {**partition_default, **said}))
+            said = {**partition_default, **said}
+            unmodelled |= _not_modelled(kind, said)
+            waiting.append((line, said))
+        elif kind == "nodeset":
+            sets.append((line, said))
         else:
             lines |= said
     # A partition may name nodes that stand further down.
-    partitions += [_partition(line, said, nodes) for line, said in waiting]
+    named = {said["nodeset"]: _node_set(line, said, nodes) for line, said in sets}
+    partitions += [_partition(line, said, nodes, named) for line, said in waiting]
     switches, assumed = _switches(Path(path), lines, groups)
+    assumed = (*unmodelled, *assumed)
     return SlurmConf(str(path), lines, tuple(nodes.values()), tuple(partitions), switches, assumed)
+
+
+def _not_modelled(kind: str, said: Mapping[str, str]) -> dict[str, None]:
+    """Return what a line says in vain, in words, each once."""
+    told: dict[str, None] = {}
+    for (of, field), (harmless, why) in _UNMODELLED.items():
+        value = said.get(field, "")
+        if of == kind and value and value.lower() not in harmless:
+            # Many lines of nodes may say the same.
+            who = "NodeName" if of == "nodename" else f"partition {said[of]}"
+            told[f"{who} {field}={value}: {why}"] = None
+    return told
+
+
+def _node_set(line: Line, said: Mapping[str, str], nodes: Mapping[str, Node]) -> dict[str, None]:
+    """Return the nodes of a ``NodeSet``: those it lists, and those with its feature."""
+    feature = said.get("feature", "")
+    having = [name for name, node in nodes.items() if feature in node.features]
+    return dict.fromkeys([*_names(said.get("nodes", ""), line, "Nodes"), *having])
 
 
 def _switches(
@@ -100,9 +142,12 @@ def _switches(
 
 def _names(text: str, line: Line, field: str) -> tuple[str, ...]:
     try:
-        return expand_nodes(text)
+        names = expand_nodes(text)
     except ValueError:
         raise _bad(line, field, text) from None
+    if text.count("[") != text.count("]"):
+        raise _bad(line, field, text)
+    return names
 
 
 def _bad(line: Line, field: str, text: str) -> ClusterError:
@@ -145,7 +190,7 @@ def _gres(line: Line, text: str) -> tuple[tuple[str, int], ...]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         words = part.partition("(")[0].split(":")
         count = words[-1] if len(words) > 1 and words[-1][:1].isdecimal() else "1"
-        size = {"K": 1024, "M": 1024**2, "G": 1024**3}.get(count[-1:].upper(), 1)
+        size = _SIZES.get(count[-1:].upper(), 1)
         digits = count if size == 1 else count[:-1]
         if not digits.isdecimal():
             raise _bad(line, "Gres", text)
@@ -153,9 +198,15 @@ def _gres(line: Line, text: str) -> tuple[tuple[str, int], ...]:
     return tuple(counts.items())
 
 
-def _partition(line: Line, said: Mapping[str, str], nodes: Mapping[str, Node]) -> Partition:
+def _partition(
+    line: Line,
+    said: Mapping[str, str],
+    nodes: Mapping[str, Node],
+    sets: Mapping[str, Iterable[str]],
+) -> Partition:
     text = said.get("nodes", "")
-    names = tuple(nodes) if text.upper() == "ALL" else _names(text, line, "Nodes")
+    listed = tuple(nodes) if text.upper() == "ALL" else _names(text, line, "Nodes")
+    names = tuple(dict.fromkeys(name for each in listed for name in sets.get(each, (each,))))
     unknown = next((name for name in names if name not in nodes), None)
     if unknown is not None:
         raise ClusterError(

@@ -115,11 +115,7 @@ def _read(
     path: str | os.PathLike[str], format: str | None, options: Mapping[str, Any]
 ) -> tuple[list[Asked], list[str]]:
     """Return the jobs of a file by submit, and what became of others, in words."""
-    kind = format or ("events" if is_events(path) else format_of(path))
-    if kind == "csv":
-        kind = "stream"
-    if kind not in FORMATS:
-        raise OptionError(f"format '{kind}' tells no requests; use one of {', '.join(FORMATS)}")
+    kind = kind_of(path, format)
     given = accounting_options(kind, **options)
     if kind == "stream":
         jobs, said = read_stream(path)
@@ -134,11 +130,9 @@ def _read(
 
 def kind_of(path: str | os.PathLike[str], format: str | None = None) -> str:
     """Return which of `FORMATS` a file has, as told or by its content."""
-    kind = format or format_of(path)
+    kind = format or ("events" if is_events(path) else format_of(path))
     if kind == "csv":
         kind = "stream"
-    elif kind == "swf" and format is None and is_events(path):
-        kind = "events"
     if kind not in FORMATS:
         raise OptionError(f"format '{kind}' tells no requests; use one of {', '.join(FORMATS)}")
     return kind
@@ -249,6 +243,8 @@ class _Filling:
     def _gpus(self, job: Asked) -> int:
         if job.gpus < 0 and self.nodes.gres:
             self._note("GPUs are not told: none taken")
+        if job.gpus > 0 and not self.nodes.gres:
+            self._note("GPUs asked for, and no node has Gres in the configuration: none taken")
         return max(job.gpus, 0) if self.nodes.gres else 0
 
     def _features(self, job: Asked) -> int:
