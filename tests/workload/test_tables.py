@@ -169,6 +169,39 @@ def test_wait_and_runtime_of_their_own_come_first(tmp_path) -> None:
     assert (jobs.wait.tolist(), jobs.runtime.tolist()) == ([6, 5], [7, 4])
 
 
+@pytest.mark.parametrize("per_second", [1_000, 1_000_000, 1_000_000_000])
+def test_fractions_of_a_second_are_not_taken_for_seconds(tmp_path, per_second: int) -> None:
+    submit = [per_second * (1709251200 + 60 * k) for k in range(3)]
+    table = pd.DataFrame({"submit_time": submit, "run_time": [60] * 3, "cores": [1] * 3})
+    path = tmp_path / "t.csv"
+    table.to_csv(path, index=False)
+    with pytest.raises(LogError, match=r"field 'submit': 1709251200\d* is no time in seconds"):
+        read_csv(path)
+    with pytest.raises(OptionError, match="in milliseconds or less, divide all times"):
+        Jobs.from_pandas(table)
+    ours = Jobs.from_pandas(table.rename(columns={"submit_time": "submit"}))
+    assert ours.report.count("late-submits") == 3  # kept: who writes our names knows our units
+    jobs = Jobs.from_pandas(table.assign(submit_time=table.submit_time // per_second))
+    assert jobs.submit.tolist() == [1709251200, 1709251260, 1709251320]
+
+
+@pytest.mark.parametrize("column", ["run_time", "wait_time"])
+def test_times_that_their_dates_contradict_are_said(column: str) -> None:
+    start = pd.Timestamp("2024-03-01 10:10:00")
+    table = pd.DataFrame(
+        {
+            "submit_time": ["2024-03-01 10:00:00"] * 4,
+            "start_time": [start] * 4,
+            "end_time": start + pd.to_timedelta([600] * 4, unit="s"),
+            "cores": 1,
+            column: [10, 600, 600.7, None],  # minutes, seconds, rounding, not known
+        }
+    )
+    _, said = Jobs.from_pandas(table).report.findings
+    assert (said.rule, said.count, said.first) == ("differing-times", 1, (1,))
+    assert "seconds" in said.what
+
+
 def test_a_mapping_that_is_not_complete_is_completed(tmp_path) -> None:
     path = written(tmp_path, "Submit,Elapsed (s),width,User\n0,5,3,anna\n1,6,4,bo\n")
     with pytest.raises(LogError, match="no column 'procs'; map one to it"):

@@ -28,7 +28,7 @@ from ._cells import (
     texts,
 )
 from ._clock import NO_ZONE
-from ._columns import INSTANTS, Choice, assemble, listed
+from ._columns import IN_FRACTIONS, INSTANTS, LATEST, Choice, assemble, listed
 from ._names import numbered
 from ._report import CleaningReport, Finding
 from ._slurm_fields import kilobytes, zone_of
@@ -258,6 +258,7 @@ class Sheet:
                 problem = f"holds {what}, and 'submit' does not; write both in the same way"
                 raise Unreadable(None, name, problem)
         if not kinds.get("submit"):  # Also where there is no job.
+            self._refuse_fractions(columns)
             for name in ("start", "end"):
                 if name in columns:  # -1 is unknown here, as everywhere.
                     columns[name] = np.where(columns[name] < 0, np.nan, columns[name])
@@ -270,6 +271,14 @@ class Sheet:
             named = self._timezone is not None
             lines.append(f"TimeZoneString: {self._timezone}" if named else f"Clock: {NO_ZONE}")
         return lines
+
+    def _refuse_fractions(self, columns: dict[str, Any]) -> None:
+        """Raise Unreadable for instants that no clock tells in seconds."""
+        for name in INSTANTS:
+            if name in columns and self.choice.columns[name] != name:
+                known = columns[name][columns[name] >= 0]
+                if known.size and np.median(known) > LATEST:
+                    raise Unreadable(None, name, f"{known[0]:.0f} {IN_FRACTIONS}")
 
     def _sizes(self, name: str, columns: dict[str, Any]) -> Floats:
         """Return memory in KB per processor."""
