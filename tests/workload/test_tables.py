@@ -214,6 +214,18 @@ def test_a_mapping_that_is_not_complete_is_completed(tmp_path) -> None:
     assert whole.report.findings == ()
 
 
+def test_nodes_taken_for_processors_are_not_counted_beside_cores() -> None:
+    table = pd.DataFrame(
+        {"submit_time": [0], "wait": [0], "run_time": [3600], "NODES_USED": [2], "CORES_USED": [64]}
+    )
+    by_nodes = Jobs.from_pandas(table, {"procs": "NODES_USED"})
+    assert by_nodes.names == ("job", "submit", "wait", "runtime", "procs")
+    assert sojourn.waits(by_nodes, "width")["processor_hours"].tolist() == [2.0]
+    by_cores = Jobs.from_pandas(table)
+    assert (by_cores.procs.tolist(), by_cores.nodes.tolist()) == ([64], [2])
+    assert sojourn.waits(by_cores, "width")["processor_hours"].tolist() == [64.0]
+
+
 def test_other_separators_are_seen(tmp_path) -> None:
     for sep in ";\t|":
         text = "submit,runtime,procs\n0,1,2\n".replace(",", sep)

@@ -111,6 +111,9 @@ def choose(
         if _lacking(mapping or {}) is None:
             break
         left = [name for name in available if name not in chosen.values()]
+        # Processors that somebody mapped may be nodes: others are then counted in another unit.
+        if ours in NEEDED["procs"] and "procs" in (mapping or {}) and ours not in left:
+            continue
         if ours not in chosen and (like := synonym_of(ours, left)) is not None:
             chosen[ours] = like
     for theirs in chosen.values():
