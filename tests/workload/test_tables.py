@@ -226,6 +226,20 @@ def test_nodes_taken_for_processors_are_not_counted_beside_cores() -> None:
     assert sojourn.waits(by_cores, "width")["processor_hours"].tolist() == [64.0]
 
 
+@pytest.mark.parametrize("name", ["run_ms", "elapsed_hours", "Wall (min)", "runMinutes", "t [h]"])
+def test_units_in_names_of_mapped_columns_are_said(name: str) -> None:
+    table = pd.DataFrame({"submit": [0], name: [90], "procs": [1]})
+    said = Jobs.from_pandas(table, {"runtime": name}).report.findings[-1]
+    assert str(said) == (f"keep units: 1 column, {name}: plain numbers in it are taken as seconds")
+    plain = table.rename(columns={name: "run_s"})
+    assert Jobs.from_pandas(plain, {"runtime": "run_s"}).report.count("units") == 0
+
+
+def test_empty_lines_before_the_names(tmp_path) -> None:
+    text = "\n  \nsubmit,runtime,procs\n\n0,1,2\n"
+    assert read_csv(written(tmp_path, text)).procs.tolist() == [2]
+
+
 def test_other_separators_are_seen(tmp_path) -> None:
     for sep in ";\t|":
         text = "submit,runtime,procs\n0,1,2\n".replace(",", sep)
@@ -257,7 +271,9 @@ def test_steps_are_sent_to_their_own_reader(tmp_path) -> None:
 def test_memory_without_a_unit_is_taken_in_ours_only(tmp_path) -> None:
     text = "submit,runtime,procs,{}\n0,1,2,2048\n0,1,2,2M\n"
     assert read_csv(written(tmp_path, text.format("memory"))).memory.tolist() == [2048, 1024]
-    assert read_csv(written(tmp_path, text.format("mem_req"))).memory.tolist() == [-1, 1024]
+    theirs = read_csv(written(tmp_path, text.format("mem_req")))
+    assert theirs.memory.tolist() == [-1, 1024]
+    assert (theirs.report.findings[-1].rule, theirs.report.findings[-1].first) == ("no-unit", (1,))
 
 
 def test_numbers_of_users_stay_and_names_are_numbered(tmp_path) -> None:
