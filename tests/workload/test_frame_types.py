@@ -158,3 +158,16 @@ def test_a_submit_that_is_missing_is_one_clear_line(column: str, dtype: str) -> 
     table = pd.DataFrame({column: times, "runtime": [1, 2, 3], "procs": [1, 1, 1]})
     with pytest.raises(sojourn.OptionError, match=f"field '{column}', row 1: nothing is not"):
         Jobs.from_pandas(table)
+
+
+def test_columns_called_by_numbers_are_mapped() -> None:
+    table = pd.DataFrame({0: [0, 5], 1: [10, 20], 2: [1, 2]})
+    jobs = Jobs.from_pandas(table, {"submit": 0, "runtime": 1, "procs": 2})
+    assert (jobs.submit.tolist(), jobs.procs.tolist()) == ([0, 5], [1, 2])
+
+
+def test_what_is_no_frame_or_mapping_is_one_clear_line() -> None:
+    with pytest.raises(OptionError, match="a Series is no data frame"):
+        Jobs.from_pandas(pd.Series([1, 2]))
+    with pytest.raises(OptionError, match="columns: give a mapping of our names"):
+        Jobs.from_pandas(frame(), ["submit", "runtime", "procs"])

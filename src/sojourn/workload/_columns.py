@@ -101,7 +101,10 @@ def choose(
     error : makes the error for what the table lacks, from its message.
     """
     valid = [*_CHOSEN, *(name for name in SCHEMA if name not in _CHOSEN), LABEL]
-    chosen = dict(mapping or {})
+    if not isinstance(mapping, Mapping | None):
+        raise OptionError("columns: give a mapping of our names to those of the table")
+    # Columns of frames may be called by numbers.
+    chosen = {ours: str(theirs) for ours, theirs in (mapping or {}).items()}
     check_names(chosen, valid)
     for ours, theirs in chosen.items():
         if theirs not in available:
