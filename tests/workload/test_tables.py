@@ -13,7 +13,7 @@ import sojourn
 from sojourn.errors import LogError, OptionError
 from sojourn.workload import SCHEMA, Jobs, read_csv, read_log, read_parquet
 from sojourn.workload._synonyms import SYNONYMS, synonym_of
-from sojourn.workload.intake import read_jobs
+from sojourn.workload.intake import machine_size, read_jobs
 
 CENTRE = """\
 job_id,user,account,partition,qos,wallclock_req,nodes_req,processors_req,gpus_req,mem_req,\
@@ -390,3 +390,12 @@ def test_jobs_with_names_keep_them(tmp_path) -> None:
     assert again.report.findings == ()
     long = written(tmp_path, f"JobID,submit,runtime,procs\n{'x' * 999},0,1,1\n")
     assert not read_csv(long).has_labels
+
+
+@pytest.mark.parametrize("said", ["abc", "-5", "9" * 20])
+def test_a_size_that_is_none_is_not_called_absent(said: str) -> None:
+    jobs = Jobs({"submit": [0], "runtime": [1], "procs": [1]}, header=[f"MaxProcs: {said}"])
+    with pytest.raises(OptionError, match=f"MaxProcs '{said}' is no size of a machine"):
+        machine_size(jobs, None, "--procs")
+    with pytest.raises(OptionError, match="no MaxProcs in its header; give --procs"):
+        machine_size(jobs.replace(header=[]), None, "--procs")
