@@ -65,6 +65,15 @@ def test_result(result):
     assert words[words.index("jobs") + 1] == "60"
 
 
+def test_a_result_without_jobs(jobs):
+    assert "utilisation" in sojourn.simulate(jobs[:0], 8)._repr_html_()
+
+
+def test_a_class_that_is_no_text(result):
+    with pytest.raises(OptionError, match="class '3': choose from user"):
+        result.by(3)
+
+
 def test_clusters():
     assert "cluster of 16 processors" in shown(sojourn.Cluster.homogeneous(16)).words
     words = shown(sojourn.parse_cluster("6 x X5670, 8 x L5420")).words

@@ -77,7 +77,7 @@ class Result:
             ("median wait (s)", wait.get("median", np.nan)),
             ("95 % wait (s)", wait.get("p95", np.nan)),
             ("mean bounded slowdown", slowdown.get("mean", np.nan)),
-            ("utilisation (%)", 100 * summary["utilisation"]),
+            ("utilisation (%)", 100 * summary.get("utilisation", np.nan)),
             ("makespan (s)", summary["makespan"]),
         ]
         return html_table(f"{self.policy} on {self.cluster.procs:,} processors", (), rows)

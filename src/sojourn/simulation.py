@@ -32,6 +32,7 @@ from .result import Result
 from .watching import finish, scene_of, try_out
 from .workload import Jobs
 from .workload import clean as clean_jobs
+from .workload.jobs import check_jobs
 
 __all__ = ["Options", "preload", "prepare", "simulate"]
 
@@ -85,6 +86,7 @@ def prepare(
     **options: Any,
 ) -> tuple[Run, Prepared]:
     """Validate everything and set up a run at time zero."""
+    check_jobs(jobs)
     chosen = _options(options)
     machine = cluster if isinstance(cluster, Cluster) else Cluster.homogeneous(cluster)
     scheduling = parse_policy(policy)

@@ -273,3 +273,10 @@ def test_an_interrupted_comparison_with_the_log_leaves_the_answer(
     found = plan(log.replace(wait=np.zeros(len(log))), target="p95=1h")
     assert (found.recorded, found.interrupted) == (None, False)
     assert found.procs is not None
+
+
+@pytest.mark.parametrize("procs", [10**9, 2**62])
+def test_a_job_wider_than_any_machine_is_refused(procs: int) -> None:
+    jobs = Jobs({"submit": [0, 10, 20], "runtime": [5, 5, 5], "procs": [1, procs, 1]})
+    with pytest.raises(OptionError, match=f"job 2 has {procs} processors"):
+        plan(jobs, target="p95=1h", procs=64)

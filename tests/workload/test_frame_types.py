@@ -149,3 +149,25 @@ def test_types_that_hold_neither_numbers_nor_texts_are_left_aside(tmp_path, colu
     assert f"not used: {column}" in str(jobs.report)
     with pytest.raises(LogError, match=f"field '{column}': holds values of the type"):
         read_parquet(tmp_path / "t.parquet", {column: column})
+
+
+@pytest.mark.parametrize("column", ["submit", "interarrival"])
+@pytest.mark.parametrize("dtype", ["float64", "Int64", "int64[pyarrow]", "object"])
+def test_a_submit_that_is_missing_is_one_clear_line(column: str, dtype: str) -> None:
+    times = pd.Series([5, None, 20], dtype=dtype)
+    table = pd.DataFrame({column: times, "runtime": [1, 2, 3], "procs": [1, 1, 1]})
+    with pytest.raises(sojourn.OptionError, match=f"field '{column}', row 1: nothing is not"):
+        Jobs.from_pandas(table)
+
+
+def test_columns_called_by_numbers_are_mapped() -> None:
+    table = pd.DataFrame({0: [0, 5], 1: [10, 20], 2: [1, 2]})
+    jobs = Jobs.from_pandas(table, {"submit": 0, "runtime": 1, "procs": 2})
+    assert (jobs.submit.tolist(), jobs.procs.tolist()) == ([0, 5], [1, 2])
+
+
+def test_what_is_no_frame_or_mapping_is_one_clear_line() -> None:
+    with pytest.raises(OptionError, match="a Series is no data frame"):
+        Jobs.from_pandas(pd.Series([1, 2]))
+    with pytest.raises(OptionError, match="columns: give a mapping of our names"):
+        Jobs.from_pandas(frame(), ["submit", "runtime", "procs"])

@@ -177,3 +177,15 @@ def test_every_discipline_takes_read_only_columns(policy: str) -> None:
 )
 def test_what_is_asked_of_jobs_is_asked_of_read_only_ones(ask) -> None:
     assert ask(frozen_jobs()) is not None
+
+
+@pytest.mark.parametrize("given", [frame(), "log.swf", None, {"submit": SUBMIT}])
+def test_what_is_no_jobs_is_one_clear_line(given: object) -> None:
+    for use in (
+        lambda: sojourn.simulate(given, 8),
+        lambda: sojourn.simulate(given, 8, clean=()),
+        lambda: compare(given, 8, ["easy"]),
+        lambda: sojourn.waits(given),
+    ):
+        with pytest.raises(sojourn.OptionError, match=r"is no Jobs; .*Jobs\.from_pandas"):
+            use()

@@ -13,7 +13,7 @@ import sojourn
 from sojourn.errors import LogError, OptionError
 from sojourn.workload import SCHEMA, Jobs, read_csv, read_log, read_parquet
 from sojourn.workload._synonyms import SYNONYMS, synonym_of
-from sojourn.workload.intake import read_jobs
+from sojourn.workload.intake import machine_size, read_jobs
 
 CENTRE = """\
 job_id,user,account,partition,qos,wallclock_req,nodes_req,processors_req,gpus_req,mem_req,\
@@ -169,6 +169,39 @@ def test_wait_and_runtime_of_their_own_come_first(tmp_path) -> None:
     assert (jobs.wait.tolist(), jobs.runtime.tolist()) == ([6, 5], [7, 4])
 
 
+@pytest.mark.parametrize("per_second", [1_000, 1_000_000, 1_000_000_000])
+def test_fractions_of_a_second_are_not_taken_for_seconds(tmp_path, per_second: int) -> None:
+    submit = [per_second * (1709251200 + 60 * k) for k in range(3)]
+    table = pd.DataFrame({"submit_time": submit, "run_time": [60] * 3, "cores": [1] * 3})
+    path = tmp_path / "t.csv"
+    table.to_csv(path, index=False)
+    with pytest.raises(LogError, match=r"field 'submit': 1709251200\d* is no time in seconds"):
+        read_csv(path)
+    with pytest.raises(OptionError, match="in milliseconds or less, divide all times"):
+        Jobs.from_pandas(table)
+    ours = Jobs.from_pandas(table.rename(columns={"submit_time": "submit"}))
+    assert ours.report.count("late-submits") == 3  # kept: who writes our names knows our units
+    jobs = Jobs.from_pandas(table.assign(submit_time=table.submit_time // per_second))
+    assert jobs.submit.tolist() == [1709251200, 1709251260, 1709251320]
+
+
+@pytest.mark.parametrize("column", ["run_time", "wait_time"])
+def test_times_that_their_dates_contradict_are_said(column: str) -> None:
+    start = pd.Timestamp("2024-03-01 10:10:00")
+    table = pd.DataFrame(
+        {
+            "submit_time": ["2024-03-01 10:00:00"] * 4,
+            "start_time": [start] * 4,
+            "end_time": start + pd.to_timedelta([600] * 4, unit="s"),
+            "cores": 1,
+            column: [10, 600, 600.7, None],  # minutes, seconds, rounding, not known
+        }
+    )
+    _, said = Jobs.from_pandas(table).report.findings
+    assert (said.rule, said.count, said.first) == ("differing-times", 1, (1,))
+    assert "seconds" in said.what
+
+
 def test_a_mapping_that_is_not_complete_is_completed(tmp_path) -> None:
     path = written(tmp_path, "Submit,Elapsed (s),width,User\n0,5,3,anna\n1,6,4,bo\n")
     with pytest.raises(LogError, match="no column 'procs'; map one to it"):
@@ -179,6 +212,32 @@ def test_a_mapping_that_is_not_complete_is_completed(tmp_path) -> None:
     whole = read_csv(path, {"procs": "width", "submit": "Submit", "runtime": "Elapsed (s)"})
     assert "user" not in whole.names
     assert whole.report.findings == ()
+
+
+def test_nodes_taken_for_processors_are_not_counted_beside_cores() -> None:
+    table = pd.DataFrame(
+        {"submit_time": [0], "wait": [0], "run_time": [3600], "NODES_USED": [2], "CORES_USED": [64]}
+    )
+    by_nodes = Jobs.from_pandas(table, {"procs": "NODES_USED"})
+    assert by_nodes.names == ("job", "submit", "wait", "runtime", "procs")
+    assert sojourn.waits(by_nodes, "width")["processor_hours"].tolist() == [2.0]
+    by_cores = Jobs.from_pandas(table)
+    assert (by_cores.procs.tolist(), by_cores.nodes.tolist()) == ([64], [2])
+    assert sojourn.waits(by_cores, "width")["processor_hours"].tolist() == [64.0]
+
+
+@pytest.mark.parametrize("name", ["run_ms", "elapsed_hours", "Wall (min)", "runMinutes", "t [h]"])
+def test_units_in_names_of_mapped_columns_are_said(name: str) -> None:
+    table = pd.DataFrame({"submit": [0], name: [90], "procs": [1]})
+    said = Jobs.from_pandas(table, {"runtime": name}).report.findings[-1]
+    assert str(said) == (f"keep units: 1 column, {name}: plain numbers in it are taken as seconds")
+    plain = table.rename(columns={name: "run_s"})
+    assert Jobs.from_pandas(plain, {"runtime": "run_s"}).report.count("units") == 0
+
+
+def test_empty_lines_before_the_names(tmp_path) -> None:
+    text = "\n  \nsubmit,runtime,procs\n\n0,1,2\n"
+    assert read_csv(written(tmp_path, text)).procs.tolist() == [2]
 
 
 def test_other_separators_are_seen(tmp_path) -> None:
@@ -212,7 +271,9 @@ def test_steps_are_sent_to_their_own_reader(tmp_path) -> None:
 def test_memory_without_a_unit_is_taken_in_ours_only(tmp_path) -> None:
     text = "submit,runtime,procs,{}\n0,1,2,2048\n0,1,2,2M\n"
     assert read_csv(written(tmp_path, text.format("memory"))).memory.tolist() == [2048, 1024]
-    assert read_csv(written(tmp_path, text.format("mem_req"))).memory.tolist() == [-1, 1024]
+    theirs = read_csv(written(tmp_path, text.format("mem_req")))
+    assert theirs.memory.tolist() == [-1, 1024]
+    assert (theirs.report.findings[-1].rule, theirs.report.findings[-1].first) == ("no-unit", (1,))
 
 
 def test_numbers_of_users_stay_and_names_are_numbered(tmp_path) -> None:
@@ -329,3 +390,12 @@ def test_jobs_with_names_keep_them(tmp_path) -> None:
     assert again.report.findings == ()
     long = written(tmp_path, f"JobID,submit,runtime,procs\n{'x' * 999},0,1,1\n")
     assert not read_csv(long).has_labels
+
+
+@pytest.mark.parametrize("said", ["abc", "-5", "9" * 20])
+def test_a_size_that_is_none_is_not_called_absent(said: str) -> None:
+    jobs = Jobs({"submit": [0], "runtime": [1], "procs": [1]}, header=[f"MaxProcs: {said}"])
+    with pytest.raises(OptionError, match=f"MaxProcs '{said}' is no size of a machine"):
+        machine_size(jobs, None, "--procs")
+    with pytest.raises(OptionError, match="no MaxProcs in its header; give --procs"):
+        machine_size(jobs.replace(header=[]), None, "--procs")

@@ -177,3 +177,9 @@ def test_picture_of_many_classes():
     assert len(first.lines) == 6
     assert "6 of 9 with most waiting" in first.get_title(loc="right")
     assert [text.get_text() for text in second.get_legend().get_texts()] == ["anna (mean 0 s)"]
+
+
+@pytest.mark.parametrize("target", [-1, float("nan"), "1h", None])
+def test_targets_that_are_no_length_of_time(jobs, target):
+    with pytest.raises(OptionError, match=f"target {target}: give a length of time"):
+        waits(jobs, target=target)

@@ -83,6 +83,12 @@ def demand_of(jobs: Jobs, over_limit: str = "kill") -> Demand:
             f"{jobs.source or 'the log'}: {len(jobs)} jobs that fit the machine, submitted within "
             f"{span:g} s, have no arrival rate; give a longer log"
         )
+    widest = int(jobs.procs.max())
+    if widest > LARGEST:
+        raise OptionError(
+            f"{jobs.source or 'the log'}: job {int(jobs.job[jobs.procs.argmax()])} has {widest} "
+            f"processors, of at most {LARGEST}; correct it, or leave it out"
+        )
     if over_limit == "kill":
         jobs = clean_jobs(jobs, rules=("clamp-runtime",))
     mean = float(jobs.work.mean())

@@ -13,6 +13,9 @@ from ._cells import Unreadable
 
 __all__ = ["cells_of", "cells_of_series"]
 
+# -1 stands for what is not known everywhere but here, where it would be a time.
+_WITHOUT_GAPS = ("submit", "interarrival")
+
 Cells = Sequence[str] | NDArray[Any]
 
 
@@ -40,7 +43,10 @@ def cells_of(column: Any, field: str) -> tuple[Cells, tzinfo | None]:
     if types.is_decimal(kind):
         column, kind = column.cast(pa.float64()), pa.float64()
     if types.is_boolean(kind) or types.is_integer(kind):
-        return _integers(column), None
+        if field in _WITHOUT_GAPS and column.null_count:
+            column, kind = column.cast(pa.float64(), safe=False), pa.float64()
+        else:
+            return _integers(column), None
     if types.is_floating(kind):
         return column.cast(pa.float64()).to_numpy(zero_copy_only=False), None
     if types.is_timestamp(kind):

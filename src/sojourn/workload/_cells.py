@@ -16,6 +16,7 @@ __all__ = [
     "as_word",
     "finite",
     "is_number",
+    "is_positive",
     "parsed",
     "reads",
     "refuse",
@@ -49,6 +50,11 @@ class Unreadable(Exception):
 def is_number(word: str) -> bool:
     """Whether a text is a number, or says that it is not known."""
     return reads(values.number, word)
+
+
+def is_positive(word: str) -> bool:
+    """Whether a text is a number above 0."""
+    return is_number(word) and values.number(word) > 0
 
 
 def reads(parse: Callable[[str], float], word: str) -> bool:

@@ -14,6 +14,8 @@ from .schema import LABEL, SCHEMA, check_names, did_you_mean
 
 __all__ = [
     "INSTANTS",
+    "IN_FRACTIONS",
+    "LATEST",
     "NEEDED",
     "WIDTHS",
     "Choice",
@@ -41,7 +43,13 @@ Note = tuple[str, str, str, NDArray[np.bool_]]
 INSTANTS = ("submit", "start", "end")
 """Columns of a table that may hold dates; wait and runtime are told by the last two."""
 
+LATEST = 1e11
+"""Instants that no log has in seconds: the year 5138, or in milliseconds 1973."""
+
+IN_FRACTIONS = "is no time in seconds; where it is in milliseconds or less, divide all times"
+
 _LISTED, _LONGEST = 20, 40
+_ROUNDING, _PART = 2.0, 0.01
 _CHOSEN = ("job", "submit", "interarrival", "start", "end")
 
 
@@ -93,7 +101,10 @@ def choose(
     error : makes the error for what the table lacks, from its message.
     """
     valid = [*_CHOSEN, *(name for name in SCHEMA if name not in _CHOSEN), LABEL]
-    chosen = dict(mapping or {})
+    if not isinstance(mapping, Mapping | None):
+        raise OptionError("columns: give a mapping of our names to those of the table")
+    # Columns of frames may be called by numbers.
+    chosen = {ours: str(theirs) for ours, theirs in (mapping or {}).items()}
     check_names(chosen, valid)
     for ours, theirs in chosen.items():
         if theirs not in available:
@@ -103,6 +114,9 @@ def choose(
         if _lacking(mapping or {}) is None:
             break
         left = [name for name in available if name not in chosen.values()]
+        # Processors that somebody mapped may be nodes: others are then counted in another unit.
+        if ours in NEEDED["procs"] and "procs" in (mapping or {}) and ours not in left:
+            continue
         if ours not in chosen and (like := synonym_of(ours, left)) is not None:
             chosen[ours] = like
     for theirs in chosen.values():
@@ -175,18 +189,23 @@ def assemble(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
         made["procs"] = widths(known[0], known[-1])
     count = len(made["submit"])
     nothing = np.full(count, np.nan)
+    notes = [("late-submits", "keep", f"the submit {IN_FRACTIONS}", made["submit"] > LATEST)]
     if "start" not in made and "end" not in made:
-        return made, []
+        return made, notes
     has_both = "start" in made and "end" in made
     start, end = made.pop("start", nothing), made.pop("end", nothing)
     never = np.isnan(start) & ~np.isnan(end) & has_both
     waited = np.where(never, end, start) - made["submit"]
     ran = end - start
     disordered = (waited < 0) | (ran < 0)
+    differing = _differ(made.get("wait", nothing), waited) | _differ(
+        made.get("runtime", nothing), ran
+    )
     made["wait"] = _filled(made.get("wait", nothing), waited)
     if "runtime" in made or "work" not in made:
         made["runtime"] = _filled(made.get("runtime", nothing), ran)
     return made, [
+        *notes,
         ("never-started", "keep", "an end but no start: no runtime, the wait is until then", never),
         ("unfinished", "keep", "no end: still waiting or running", np.isnan(end) & has_both),
         (
@@ -195,7 +214,20 @@ def assemble(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
             "starts before its submit or ends before its start: wait or runtime unknown",
             disordered,
         ),
+        (
+            "differing-times",
+            "keep",
+            "the wait or runtime is not what submit, start and end tell, and is taken as it"
+            " stands: check that it is in seconds",
+            differing,
+        ),
     ]
+
+
+def _differ(given: Any, other: Any) -> Any:
+    """Whether times of two sources are both known, and differ by more than rounding does."""
+    both = (given >= 0) & (other >= 0)
+    return both & (np.abs(given - other) > np.maximum(_ROUNDING, _PART * np.maximum(given, other)))
 
 
 def _filled(given: Any, other: Any) -> Any:

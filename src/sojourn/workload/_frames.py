@@ -15,6 +15,8 @@ from .jobs import Jobs
 
 __all__ = ["jobs_of"]
 
+_NO_FRAME = "a {} is no data frame; give one of pandas, or Jobs of its columns"
+
 
 def jobs_of(frame: Any, mapping: Mapping[str, str] | None, timezone: str | None) -> Jobs:
     """Return the jobs of a data frame; see `Jobs.from_pandas`."""
@@ -40,8 +42,9 @@ def _columns(frame: Any) -> tuple[list[str], Any]:
     if hasattr(frame, "__arrow_c_stream__"):
         import pyarrow as pa
 
-        table = pa.table(frame)
+        try:
+            table = pa.table(frame)
+        except (pa.ArrowException, TypeError, ValueError):
+            raise OptionError(_NO_FRAME.format(type(frame).__name__)) from None
         return list(table.column_names), lambda place, field: cells_of(table.column(place), field)
-    raise OptionError(
-        f"a {type(frame).__name__} is no data frame; give one of pandas, or Jobs of its columns"
-    )
+    raise OptionError(_NO_FRAME.format(type(frame).__name__))

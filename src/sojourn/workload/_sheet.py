@@ -21,6 +21,7 @@ from ._cells import (
     as_word,
     finite,
     is_number,
+    is_positive,
     parsed,
     reads,
     refuse,
@@ -28,10 +29,11 @@ from ._cells import (
     texts,
 )
 from ._clock import NO_ZONE
-from ._columns import INSTANTS, Choice, assemble, listed
+from ._columns import IN_FRACTIONS, INSTANTS, LATEST, Choice, assemble, listed
 from ._names import numbered
 from ._report import CleaningReport, Finding
 from ._slurm_fields import kilobytes, zone_of
+from ._synonyms import names_other_unit
 from .jobs import Jobs
 from .schema import LABEL, MISSING, NAMED, SCHEMA
 
@@ -238,7 +240,8 @@ class Sheet:
             columns["status"] = states[columns["status"]]
         for name in _SIZES:
             if name in columns:
-                columns[name] = self._sizes(name, columns)
+                columns[name], bare = self._sizes(name, columns)
+                notes.append(("no-unit", "keep", f"{name} without a unit: unknown", bare))
         if LABEL in columns:
             columns[LABEL] = columns[LABEL].astype(np.str_)
         for name, column in columns.items():
@@ -258,6 +261,7 @@ class Sheet:
                 problem = f"holds {what}, and 'submit' does not; write both in the same way"
                 raise Unreadable(None, name, problem)
         if not kinds.get("submit"):  # Also where there is no job.
+            self._refuse_fractions(columns)
             for name in ("start", "end"):
                 if name in columns:  # -1 is unknown here, as everywhere.
                     columns[name] = np.where(columns[name] < 0, np.nan, columns[name])
@@ -271,8 +275,16 @@ class Sheet:
             lines.append(f"TimeZoneString: {self._timezone}" if named else f"Clock: {NO_ZONE}")
         return lines
 
-    def _sizes(self, name: str, columns: dict[str, Any]) -> Floats:
-        """Return memory in KB per processor."""
+    def _refuse_fractions(self, columns: dict[str, Any]) -> None:
+        """Raise Unreadable for instants that no clock tells in seconds."""
+        for name in INSTANTS:
+            if name in columns and self.choice.columns[name] != name:
+                known = columns[name][columns[name] >= 0]
+                if known.size and np.median(known) > LATEST:
+                    raise Unreadable(None, name, f"{known[0]:.0f} {IN_FRACTIONS}")
+
+    def _sizes(self, name: str, columns: dict[str, Any]) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return memory in KB per processor, and of which jobs it stands there without a unit."""
         theirs = self.choice.columns[name]
         # Only a column called as ours is surely in our unit.
         in_ours = theirs == name or name in self.choice.mapped
@@ -291,7 +303,8 @@ class Sheet:
         procs = np.where(columns["procs"] > 0, columns["procs"], np.nan)
         shares = np.where(per_node[code], np.where(nodes > 0, nodes, np.nan), 1.0) / procs
         known: Floats = held[code] * np.where(per_proc[code], 1.0, shares)
-        return np.where(np.isnan(held[code]), plain[code], known)
+        bare = np.array([not in_ours and is_positive(word) for word in self._words[name]], np.bool_)
+        return np.where(np.isnan(held[code]), plain[code], known), bare[code]
 
     def _guessed(self) -> dict[str, str]:
         """What was taken from columns of other names; texts of jobs are their names."""
@@ -304,6 +317,11 @@ class Sheet:
     def _said(self) -> list[Finding]:
         """What was taken from which column, where nobody named all of them, and what was not."""
         choice = self.choice
+        others = [
+            _one_line(theirs[:40])
+            for ours, theirs in choice.columns.items()
+            if _is_real(ours) and ours != LABEL and names_other_unit(theirs)
+        ]
         taken = [
             f"{ours} from {_one_line(theirs[:40])}"
             for ours, theirs in self._guessed().items()
@@ -315,10 +333,12 @@ class Sheet:
         parts = [", ".join(taken)] if taken else []
         if unused:
             parts.append(f"not used: {listed(unused, _one_line)}")
-        if not parts:
-            return []
         count = len(choice.columns) - len(self._aside)
-        return [Finding("columns", "keep", "; ".join(parts), count, unit="column")]
+        said = [Finding("columns", "keep", "; ".join(parts), count, unit="column")] if parts else []
+        if others:
+            what = f"{', '.join(others)}: plain numbers in it are taken as seconds"
+            said.append(Finding("units", "keep", what, len(others), unit="column"))
+        return said
 
 
 def finished(sheet: Sheet, path: str | os.PathLike[str], **said: Any) -> Jobs:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
-__all__ = ["SYNONYMS", "synonym_of"]
+__all__ = ["SYNONYMS", "names_other_unit", "synonym_of"]
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -76,6 +76,11 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _LONGEST = 80
 _SECONDS = re.compile(r"(?i)(_s|_secs?|_seconds|\s*[(\[](s|secs?|seconds)[)\]])$")
 
+_OTHER_UNIT = re.compile(
+    r"(?i)([\W_](ms|msecs?|us|ns|mins?|h|hrs?|d|days?)|minutes?|hours?|millis|(milli|micro|nano)"
+    r"seconds?)[)\]]?$"
+)
+
 
 def synonym_of(ours: str, available: Sequence[str]) -> str | None:
     """Return the column of a table that is called as ours, or as others call it; else None.
@@ -97,6 +102,15 @@ def synonym_of(ours: str, available: Sequence[str]) -> str | None:
     own = () if ours == "cpu_time" else (_letters(ours),)
     wanted = (*own, *SYNONYMS.get(ours, ()))
     return next((plain[name] for name in wanted if name in plain), None)
+
+
+def names_other_unit(name: str) -> bool:
+    """Whether the name of a column of times ends with a unit that is not seconds.
+
+    >>> [names_other_unit(name) for name in ("run_ms", "Wait (min)", "elapsedHours", "run_s")]
+    [True, True, True, False]
+    """
+    return _OTHER_UNIT.search(name[-_LONGEST:]) is not None
 
 
 @lru_cache(maxsize=1 << 12)

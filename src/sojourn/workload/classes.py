@@ -21,7 +21,7 @@ UNKNOWN = "(unknown)"
 def check_class(by: str, valid: tuple[str, ...] = CLASSES) -> None:
     """Raise OptionError for what jobs cannot be classed by."""
     if by not in valid:
-        near = did_you_mean(by, valid)
+        near = did_you_mean(str(by), valid)
         raise OptionError(f"class '{by}': choose from {', '.join(valid)}{near}")
 
 

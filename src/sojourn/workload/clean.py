@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import JobError, OptionError
 from ._report import EXAMPLES, CleaningReport, Finding
-from .jobs import Jobs
+from .jobs import Jobs, check_jobs
 from .schema import did_you_mean
 
 __all__ = ["RULES", "STANDARD", "CleaningReport", "Finding", "Rule", "clean"]
@@ -223,6 +223,7 @@ def clean(
     JobError
         When strict, at the first violation.
     """
+    check_jobs(jobs)
     if isinstance(rules, str):
         rules = (rules,)
     for name in rules:

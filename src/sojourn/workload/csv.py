@@ -66,7 +66,7 @@ def read_csv(
         strict=True,
     )
     try:
-        names = [name.strip() for name in next(reader)]
+        names = [name.strip() for name in next((row for row in reader if any(row)), [])]
         choice = choose(names, columns, "the table", lambda message: LogError(path, message))
         places = {ours: names.index(theirs) for ours, theirs in choice.columns.items()}
         sheet = Sheet(choice, timezone)

@@ -119,7 +119,9 @@ def machine_size(jobs: Jobs, procs: int | None, option: str) -> int:
         return procs
     told = jobs[:0].max_procs  # Without jobs only the header can tell.
     if told < 1:
-        raise OptionError(f"{jobs.source}: no MaxProcs in its header; give {option}")
+        said = jobs.header.get("MaxProcs")
+        what = "no MaxProcs" if said is None else f"MaxProcs {said[:40]!r} is no size of a machine"
+        raise OptionError(f"{jobs.source}: {what} in its header; give {option}")
     return told
 
 

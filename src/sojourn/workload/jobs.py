@@ -27,7 +27,7 @@ from .schema import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Jobs"]
+__all__ = ["Jobs", "check_jobs"]
 
 _SHOWN = ("job", "submit", "wait", "runtime", "procs", "estimate", *NAMED)
 _ROWS_SHOWN = 5
@@ -352,3 +352,12 @@ class Jobs:
         from .parquet import read_parquet
 
         return read_parquet(path, mapping, timezone=timezone)
+
+
+def check_jobs(given: object) -> None:
+    """Raise OptionError for what is no `Jobs`, such as a data frame or the name of a file."""
+    if not isinstance(given, Jobs):
+        raise OptionError(
+            f"jobs: a {type(given).__name__} is no Jobs; read a file with sojourn.read_log, make"
+            " them of a data frame with Jobs.from_pandas"
+        )

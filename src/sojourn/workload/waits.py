@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import LogError, OptionError
 from .classes import CLASSES, UNKNOWN, check_class, classed
-from .jobs import Jobs
+from .jobs import Jobs, check_jobs
 from .occupancy import has_recorded_wait, held_processors
 from .schema import did_you_mean
 
@@ -73,11 +74,12 @@ def waits(
     >>> table.index.tolist(), table["jobs"].tolist(), table["over_target"].tolist()
     (['gpu', 'cpu'], [2, 1], [0.5, 0.0])
     """
+    check_jobs(jobs)
     if sort not in (by, *COLUMNS):
         near = did_you_mean(sort, COLUMNS)
         raise OptionError(f"sort '{sort}': choose from {by}, {', '.join(COLUMNS)}{near}")
-    if not (np.isfinite(target) and target >= 0):
-        raise OptionError(f"target {target:g}: give a length of time of 0 s or more")
+    if not (isinstance(target, Real) and np.isfinite(target) and target >= 0):
+        raise OptionError(f"target {target}: give a length of time of 0 s or more")
     recorded = _recorded(jobs)
     codes, names = _classed(recorded, by)
     return _sorted(_measured(recorded, codes, names, target).rename_axis(by), by, sort)
