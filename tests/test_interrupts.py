@@ -161,3 +161,24 @@ def test_time_that_stands_still_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(Run, "advance", spin)
     with pytest.raises(RunError, match="stands still at 0 s; please report"):
         run.to_the_end()
+
+
+def test_a_command_that_is_interrupted_before_it_begins() -> None:
+    script = """
+import builtins, runpy
+plain = builtins.__import__
+def interrupted(name, *rest, **named):
+    if name == "typer":
+        raise KeyboardInterrupt
+    return plain(name, *rest, **named)
+builtins.__import__ = interrupted
+runpy.run_module("sojourn", run_name="__main__")
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script, "--version"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert ended.returncode == 130
+    assert ended.stderr == "sojourn: error: interrupted; no results were written\n"

@@ -186,3 +186,20 @@ def test_a_run_killed_between_renames_is_not_reported_on(
     assert "out: was interrupted while results were put in place" in refused("report", "out")
     assert run(*command).code == 0
     assert run("report", "out").code == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "target"),
+    [("stability jobs.swf --out new", "new"), ("generate lublin --out new.swf.gz", "new.swf.gz")],
+)
+def test_a_full_disk_under_a_picture_or_a_log(
+    refused: Refused, here: Path, monkeypatch: pytest.MonkeyPatch, command: str, target: str
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
+    monkeypatch.setattr("sojourn.workload._files.gzip.GzipFile", full)
+    reason = "cannot be written (No space left on device); check the folder"
+    assert refused(*command.split(), code=1) == f"sojourn: error: {target}: {reason}"
+    assert not Path(target).exists()

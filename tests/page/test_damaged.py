@@ -31,6 +31,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     path = top / "run" / "summary.json"
     summary = json.loads(path.read_text())
     summary["cleaning"] = {"source": "log", "read": 41, "kept": 40, "findings": [rule]}
+    waited = {"wait": dict.fromkeys(("mean", "median", "p95"), 9.0), "bounded_slowdown": {}}
+    summary["recorded"] = {"jobs": 40, **waited, "simulated": waited}
     path.write_text(json.dumps(summary))
     named = sojourn.simulate(jobs, sojourn.read_cluster(nodes), "easy", record=True, clean=())
     write_run(named, top / "named", format="csv")
@@ -83,6 +85,16 @@ def test_a_damaged_folder_is_a_page_or_one_line(folders: dict[str, Path], kind: 
         ("run", "summary.json", {"wait": [1]}, "field 'wait': must be an object of numbers"),
         ("run", "summary.json", {"jobs": 41}, "has 40 jobs, summary.json says 41"),
         ("run", "summary.json", {"provenance": {"input": 3}}, "field 'provenance.input': must be"),
+        ("run", "summary.json", {"procs": 10**400}, "field 'procs': must be a whole number"),
+        ("run", "summary.json", {"energy": {"power_peak": {}}}, "field 'energy.power_peak'"),
+        ("run", "summary.json", {"not_modelled": 0}, "field 'not_modelled': must be a list of"),
+        ("run", "summary.json", {"recorded": {"jobs": 1}}, "field 'recorded.wait': is missing"),
+        (
+            "comparison",
+            "easy/summary.json",
+            {"recorded": {"jobs": 1, "wait": {}}},
+            "field 'recorded.wait.mean': is missing",
+        ),
         ("study", "study.json", {"keys": "control.k"}, "field 'keys': must be a list of texts"),
         ("study", "front.json", {"points": [1]}, "field 'points': must be a list of points"),
         ("comparison", "compare.json", {"folders": [1]}, "field 'folders': must be a list"),
@@ -99,3 +111,21 @@ def test_what_is_wrong_is_named(
             make_report(folders[kind])
     finally:
         path.write_text(before)
+
+
+def test_a_scenario_that_is_a_folder(folders: dict[str, Path]) -> None:
+    path = folders["study"] / "scenario.toml"
+    before = path.read_text()
+    path.unlink()
+    path.mkdir()
+    try:
+        with pytest.raises(OptionError, match=r"scenario\.toml: cannot be read"):
+            make_report(folders["study"])
+    finally:
+        path.rmdir()
+        path.write_text(before)
+
+
+def test_the_widest_machine_has_a_page(tmp_path: Path) -> None:
+    write_simulated(tmp_path / "run", made_jobs(5, 8), 2**31 - 1, "easy")
+    make_report(tmp_path / "run")

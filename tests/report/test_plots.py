@@ -22,7 +22,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from sojourn import report
-from sojourn.errors import LogError, OptionError
+from sojourn.errors import OptionError, RunError
 from sojourn.report import plots
 from sojourn.report.binning import Path as StepPath
 from sojourn.report.binning import bin_path, counted
@@ -528,7 +528,7 @@ def test_a_failed_save_leaves_the_old_file(jobs, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(figure, "savefig", fail)
-    with pytest.raises(LogError, match="No space left"):
+    with pytest.raises(RunError, match="No space left"):
         plots.save(figure, target)
     assert target.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["a.png"]
