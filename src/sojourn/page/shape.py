@@ -93,7 +93,6 @@ _PROCESSORS = Kind(
 _TEXT = Kind("a text", _is_text)
 _TEXTS = Kind("a list of texts", _is_list_of(_is_text), or_null=False)
 _NUMBERS = Kind("a list of numbers", _is_list_of(_is_number), or_null=False)
-_OBJECT = Kind("an object", _is_object)
 _OBJECTS = Kind("an object of objects", _is_object_of(_is_object))
 _MEASURES = Kind(
     "an object of numbers",
