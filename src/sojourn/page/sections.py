@@ -278,8 +278,11 @@ def _users(run: Run, charts: dict[str, Any]) -> Section:
             note = f"{len(users) - _USERS:,} more users have {percent(float(rest))} of the time."
         most = "Users with most processor time"
         tables.append(table_of_classes(run, users.head(_USERS), of_who("user"), most, note))
+    partitions = by_who(run, "partition")
     for column, several in _WHERE.items():
         classes = by_who(run, column)
+        if column == "queue" and classes is not None and classes.equals(partitions):
+            continue
         if classes is not None and len(classes) > 1:
             most = f"{several} with most processor time"
             shown = classes.head(_USERS)
