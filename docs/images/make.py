@@ -12,7 +12,7 @@ import numpy as np
 
 import sojourn
 from sojourn.cli import main as command
-from sojourn.report import cluster, compare, node_gantt, overview, save, workload
+from sojourn.report import cluster, compare, node_gantt, save, workload
 
 HERE = Path(__file__).parent
 DOTS_PER_INCH = 100
@@ -23,8 +23,7 @@ def main() -> None:
     policies = ("fcfs", "easy", "sjf+easy")
     runs = {policy: sojourn.simulate(jobs, 128, policy, record=True) for policy in policies}
     title = "2,000 generated jobs on 128 processors, EASY backfilling"
-    page = overview(runs["easy"].jobs, runs["easy"].trajectory, 128, title)
-    save(page, HERE / "overview.png", dpi=DOTS_PER_INCH)
+    save(runs["easy"].plot(title), HERE / "overview.png", dpi=DOTS_PER_INCH)
     tables = {policy: run.jobs for policy, run in runs.items()}
     save(compare(tables), HERE / "compare.png", dpi=DOTS_PER_INCH)
     control = sojourn.workload_hysteresis((0.8, 1.0), 1e5, 3e5)
