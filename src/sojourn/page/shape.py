@@ -115,12 +115,23 @@ _FINDINGS = Kind(
     or_null=False,
 )
 _FILE: Shape = MappingProxyType({"path": _TEXT, "sha256": _TEXT, "jobs": _COUNT, "model": _TEXT})
+_WAITS: Shape = MappingProxyType(
+    {
+        "wait": Needed({name: Needed(_NUMBER) for name in ("mean", "median", "p95")}),
+        "bounded_slowdown": Needed(_MEASURES),
+    }
+)
 
 SUMMARY: Shape = MappingProxyType(
     {
         "procs": Needed(_PROCESSORS),
         "policy": Needed(_TEXT),
         "wait": Needed(_MEASURES),
+        "recorded": {
+            "jobs": Needed(_COUNT),
+            **_WAITS,
+            "simulated": Needed(_WAITS),
+        },
         **dict.fromkeys(("sojourn", "service", "slowdown", "bounded_slowdown"), _MEASURES),
         **dict.fromkeys(("utilisation", "makespan", "mean_queue"), _NUMBER),
         **dict.fromkeys(("jobs", "completed", "killed", "unaccepted", "nodes"), _COUNT),
