@@ -55,6 +55,7 @@ def section(real: float, model: float) -> dict:
         (25_911.0, 4_783.0, "the recorded one is 5.4 times the simulated one under easy:"),
         (1_000.0, 2_000.0, "the simulated one under easy is 2 times the recorded one:"),
         (1_000.0, 0.0, "the recorded one is far more than the simulated one under easy:"),
+        (9_970.0, 100.0, "the recorded one is far more than the simulated one under easy:"),
     ],
 )
 def test_a_large_gap_is_said_to_be_one_of_the_model(real: float, model: float, said: str) -> None:

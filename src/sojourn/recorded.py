@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 
 _LARGE = 1.25
 """Factor between both means from which on it is worth a word."""
+_MANY = 99.0
+"""Factor from which on it is not worth a number."""
 _SHORT = 60.0
 """Seconds below which both means count as no wait at all."""
 
@@ -38,8 +40,8 @@ def recorded_beside(
 
     Examples
     --------
-    >>> found = recorded_beside([-1, 40, 60], [10, 10, 10], [5, 10, 30], [10, 10, 10])
-    >>> found["jobs"], found["wait"]["mean"], found["simulated"]["wait"]["mean"]
+    >>> section = recorded_beside([-1, 40, 60], [10, 10, 10], [5, 10, 30], [10, 10, 10])
+    >>> section["jobs"], section["wait"]["mean"], section["simulated"]["wait"]["mean"]
     (2, 50.0, 20.0)
     """
     real, ran = np.asarray(recorded, np.float64), np.asarray(wait, np.float64)
@@ -73,7 +75,7 @@ def gap_in_words(section: Mapping[str, Any], run: str = "") -> str:
     under = f" under {run}" if run else ""
     which = ("recorded one", f"simulated one{under}")
     longer, shorter = which if real > model else which[::-1]
-    times = f"{high / low:,.2g} times" if low > 0 and high < 100 * low else "far more than"
+    times = f"{high / low:.2g} times" if low > 0 and high < _MANY * low else "far more than"
     return (
         f"Of the mean waits the {longer} is {times} the {shorter}: the model lacks what the real "
         "machine had, such as other queues, limits, priorities, reservations, outages or another "

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .workload.classes import queues_are_partitions
+
 if TYPE_CHECKING:
     from .policy import Constraints, Policy
     from .workload import Jobs
@@ -46,6 +48,8 @@ def not_acted_on(
         seen |= set(constraints.feature if isinstance(constraints.feature, dict) else ())
         if constraints.memory_per_core is not None or constraints.memory_per_node is not None:
             seen.add("memory")
+    if queues_are_partitions(jobs):
+        seen |= {"partition", "queue"} if seen & {"partition", "queue"} else {"queue"}
     found = []
     for column, what in (("gpus", "GPUs"), ("memory", "memory")):
         count = int(np.count_nonzero(jobs[column] > 0)) if column in jobs.names else 0

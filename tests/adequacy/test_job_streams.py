@@ -47,12 +47,18 @@ def test_chosen_columns(write):
         read_stream(write(CSV), columns={"begin": "start"})
 
 
-def test_times_as_dates(write):
+def test_an_option_that_a_table_has_not_is_refused(write):
+    with pytest.raises(OptionError, match="timezone: a table of a stream has no such option"):
+        read_stream(write(CSV), timezone="Europe/Berlin")
+
+
+@pytest.mark.parametrize("between", ["T", " "])
+def test_times_as_dates(write, between):
     text = (
         "job,submit,start,end,procs\n"
         "1,2024-03-01T12:00:00,2024-03-01T12:00:30,2024-03-01T12:01:30,4\n"
     )
-    stream = read_stream(write(text))
+    stream = read_stream(write(text.replace("T", between)))
     assert (stream.wait[0], stream.residence[0], stream.procs[0]) == (30.0, 90.0, 4)
 
 

@@ -108,6 +108,15 @@ def test_a_name_that_is_no_text(run, refused: Refused, here: Path) -> None:
     assert "r\\udce9" in refused("inspect", name + "/none.swf")
 
 
+def test_tables_are_in_utf8_whatever_the_locale(tmp_path: Path) -> None:
+    code = "from sojourn.output import write_rows; write_rows('t.csv', [{'user': '\\u0141ukasz'}])"
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, **plain}, check=True
+    )
+    assert (tmp_path / "t.csv").read_text(encoding="utf-8") == "user\nŁukasz\n"
+
+
 def test_comparisons_are_kept_whole_or_not_at_all(
     run, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,15 @@ def test_equal_names_and_extra_columns(tmp_path) -> None:
     assert jobs.source == str(path)
 
 
+def test_no_job_is_lost_behind_empty_lines(tmp_path) -> None:
+    path = tmp_path / "gap.csv"
+    path.write_text("submit,runtime,procs\n0,1,1\n" + "\n" * 40_000 + "5,1,1\n6,x,1\n")
+    with pytest.raises(LogError, match="line 40004"):
+        read_csv(path)
+    path.write_text(path.read_text().replace("x", "1"))
+    assert read_csv(path).submit.tolist() == [0, 5, 6]
+
+
 def test_mapping_and_separator(tmp_path) -> None:
     path = table(tmp_path, "\ufeffgap;t;n\r\n3;10;4\r\n5;20;8.0\r\n7;0;1")
     jobs = read_csv(path, {"interarrival": "gap", "work": "t", "procs": "n"}, sep=";")

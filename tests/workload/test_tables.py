@@ -79,6 +79,15 @@ def test_dates_in_a_time_zone_and_with_one(tmp_path) -> None:
     assert zoned.header == berlin.header
 
 
+@pytest.mark.parametrize(
+    "date", ["2021-02-11T23:36:19+01:00", "20210211T233619+0100", "2021-02-11T22:36:19Z"]
+)
+def test_a_date_that_names_its_zone_is_not_local(tmp_path, date: str) -> None:
+    path = tmp_path / "zoned.csv"
+    path.write_text(f"submit,runtime,procs\n{date},1,1\n")
+    assert list(read_csv(path).header) == ["; UnixStartTime: 1613082979"]
+
+
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "UTC"])
 def test_dates_of_numpy_are_those_of_text_over_a_year(tmp_path, zone: str) -> None:
     stamps = pd.date_range("2021-01-01", "2022-01-01", freq="37min").to_numpy()

@@ -11,6 +11,7 @@ import pytest
 import sojourn
 from sojourn.cli import main
 from sojourn.errors import LogError, OptionError
+from sojourn.unmodelled import not_acted_on
 from sojourn.workload import Jobs
 from sojourn.workload.facts import facts
 from sojourn.workload.waits import COLUMNS, bottleneck, known_classes, waits
@@ -63,6 +64,15 @@ def test_a_job_that_never_started_has_not_waited_for_its_start(jobs):
     assert waits(cancelled, "partition").index.tolist() == ["cpu"]
     told = facts(cancelled)
     assert told["waits_known"] == int(((jobs.wait >= 0) & (jobs.partition == 1)).sum())
+
+
+def test_queues_that_are_the_partitions_are_not_shown_twice(jobs):
+    twin = jobs.replace(queue=jobs.partition, header=[*HEADER, "Queue: 1 cpu", "Queue: 2 gpu"])
+    assert known_classes(twin) == ["partition", "user", "width"]
+    assert not_acted_on(twin) == ["2 partitions"]
+    other = twin.replace(header=[*HEADER, "Queue: 1 day", "Queue: 2 night"])
+    assert known_classes(other) == ["partition", "queue", "user", "width"]
+    assert not_acted_on(other) == ["2 partitions", "2 queues"]
 
 
 def test_order_of_the_rows(jobs):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..errors import LogError, OptionError
 from ..workload._files import read_bytes
 from ..workload._lines import read_text
-from ..workload._slurm_fields import duration, instant
+from ..workload._slurm_fields import DURATION, duration, instant
 from ..workload.schema import MISSING, did_you_mean
 
 __all__ = ["csv_columns", "table_columns"]
@@ -179,7 +179,8 @@ def _number(path: str | os.PathLike[str], value: Any, line: int, name: str) -> f
     with contextlib.suppress(ValueError):
         return float(text)
     try:
-        return duration(text) if ":" in text and "T" not in text else instant(text)
+        is_length = ":" in text and DURATION.fullmatch(text)
+        return duration(text) if is_length else instant(text)
     except ValueError:
         raise LogError(
             path, f"'{text[:40]}' is no number or time; correct it", line=line, field=name

@@ -217,6 +217,10 @@ def read_stream(
     if name in ("csv", "parquet"):
         told = table_columns(path, name, columns if isinstance(columns, Mapping) else None)
         if told is not None:
+            if options:
+                raise OptionError(
+                    f"{next(iter(options))}: a table of a stream has no such option; leave it out"
+                )
             labels = distinct(told.pop("label"))
             return JobStream.of(**told, label=labels, source=str(path))
     return JobStream.of_jobs(read_log(path, format=name, **options))

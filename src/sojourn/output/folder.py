@@ -101,7 +101,10 @@ def write_rows(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) 
     import csv
 
     target = Path(path)
-    with staged(target.parent) as place, open(place(target.name), "w", newline="") as file:
+    with (
+        staged(target.parent) as place,
+        open(place(target.name), "w", encoding="utf-8", newline="") as file,
+    ):
         table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         table.writeheader()
         table.writerows({name: _cell(value) for name, value in row.items()} for row in rows)

@@ -278,9 +278,13 @@ def _users(run: Run, charts: dict[str, Any]) -> Section:
             note = f"{len(users) - _USERS:,} more users have {percent(float(rest))} of the time."
         most = "Users with most processor time"
         tables.append(table_of_classes(run, users.head(_USERS), of_who("user"), most, note))
+    known = {column: by_who(run, column) for column in _WHERE}
     for column, several in _WHERE.items():
-        classes = by_who(run, column)
-        if classes is not None and len(classes) > 1:
+        classes, partitions = known[column], known["partition"]
+        if classes is None or len(classes) < 2:
+            continue
+        # Accounting of Slurm has its partition in both columns.
+        if column != "queue" or partitions is None or not classes.equals(partitions):
             most = f"{several} with most processor time"
             shown = classes.head(_USERS)
             tables.append(table_of_classes(run, shown, of_who(column), most))

@@ -93,7 +93,6 @@ _PROCESSORS = Kind(
 _TEXT = Kind("a text", _is_text)
 _TEXTS = Kind("a list of texts", _is_list_of(_is_text), or_null=False)
 _NUMBERS = Kind("a list of numbers", _is_list_of(_is_number), or_null=False)
-_OBJECT = Kind("an object", _is_object)
 _OBJECTS = Kind("an object of objects", _is_object_of(_is_object))
 _MEASURES = Kind(
     "an object of numbers",
@@ -116,16 +115,30 @@ _FINDINGS = Kind(
     or_null=False,
 )
 _FILE: Shape = MappingProxyType({"path": _TEXT, "sha256": _TEXT, "jobs": _COUNT, "model": _TEXT})
+_WAITS: Shape = MappingProxyType(
+    {
+        "wait": Needed({name: Needed(_NUMBER) for name in ("mean", "median", "p95")}),
+        "bounded_slowdown": Needed(_MEASURES),
+    }
+)
 
 SUMMARY: Shape = MappingProxyType(
     {
         "procs": Needed(_PROCESSORS),
         "policy": Needed(_TEXT),
         "wait": Needed(_MEASURES),
+        "recorded": {
+            "jobs": Needed(_COUNT),
+            **_WAITS,
+            "simulated": Needed(_WAITS),
+        },
         **dict.fromkeys(("sojourn", "service", "slowdown", "bounded_slowdown"), _MEASURES),
         **dict.fromkeys(("utilisation", "makespan", "mean_queue"), _NUMBER),
         **dict.fromkeys(("jobs", "completed", "killed", "unaccepted", "nodes"), _COUNT),
-        "energy": dict.fromkeys(("total_kwh", "peas_kwh", "cost", "carbon_kg"), _NUMBER),
+        "energy": {
+            **dict.fromkeys(("total_kwh", "peas_kwh", "power_peak", "cost", "carbon_kg"), _NUMBER),
+            **dict.fromkeys(("power_model", "currency"), _TEXT),
+        },
         "not_modelled": _TEXTS,
         "cleaning": {"source": _TEXT, "read": _COUNT, "kept": _COUNT, "findings": _FINDINGS},
         "provenance": {

@@ -5,49 +5,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from datetime import UTC, datetime, tzinfo
-from functools import lru_cache
-from typing import NamedTuple
+from datetime import UTC
 
 from ._report import Finding
-from ._slurm_fields import UNKNOWN, zone_of
+from ._slurm_fields import Moment, moment, zone_of
 
-__all__ = ["NO_ZONE", "Clock", "Moment"]
+__all__ = ["NO_ZONE", "Clock"]
 
 NO_ZONE = "local time of the log, zone not given"
 """What a clock is called when local times are read without knowing where."""
 
 _ROUNDING = 1.0  # s
-
-
-class Moment(NamedTuple):
-    """An instant as a log has it.
-
-    Parameters
-    ----------
-    time : Unix time (s), nan if not known; the first of two where the clock was set back.
-    other : the other one of an hour that occurs twice, or that was left out; else nan.
-    is_local : whether the log told no zone.
-    """
-
-    time: float
-    other: float = math.nan
-    is_local: bool = False
-
-
-@lru_cache(maxsize=1 << 16)
-def _moment(text: str, zone: tzinfo) -> Moment:
-    word = text.strip()
-    if word.lower() in UNKNOWN:
-        return Moment(math.nan)
-    if word.replace(".", "", 1).isdecimal():
-        return Moment(float(word))
-    told = datetime.fromisoformat(word)
-    if told.tzinfo is not None:
-        return Moment(told.timestamp())
-    first = told.replace(tzinfo=zone).timestamp()
-    second = first if zone is UTC else told.replace(tzinfo=zone, fold=1).timestamp()
-    return Moment(first, math.nan if first == second else second, True)
 
 
 class Clock:
@@ -67,9 +35,9 @@ class Clock:
 
     def moment(self, text: str) -> Moment:
         """Return an instant; ValueError if it is none."""
-        found = _moment(text, self.zone)
-        self.has_local |= found.is_local
-        return found
+        read = moment(text, self.zone)
+        self.has_local |= read.is_local
+        return read
 
     def settled(
         self, moments: Sequence[Moment], spent: float, line: int

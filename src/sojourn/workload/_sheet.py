@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, tzinfo
+from datetime import tzinfo
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,11 @@ from ._cells import (
     refuse_steps,
     texts,
 )
-from ._clock import NO_ZONE
+from ._clock import Clock
 from ._columns import IN_FRACTIONS, INSTANTS, LATEST, Choice, assemble, listed
 from ._names import numbered
 from ._report import CleaningReport, Finding
-from ._slurm_fields import kilobytes, zone_of
+from ._slurm_fields import kilobytes
 from ._synonyms import names_other_unit
 from .jobs import Jobs
 from .schema import LABEL, MISSING, NAMED, SCHEMA
@@ -68,9 +68,7 @@ class Sheet:
 
     def __init__(self, choice: Choice, timezone: str | None = None) -> None:
         self.choice = choice
-        self._timezone = timezone
-        self._zone = UTC if timezone is None else zone_of(timezone)
-        self._has_local = False
+        self._clock = Clock(timezone)
         self._parts: dict[str, list[NDArray[Any]]] = {ours: [] for ours in choice.columns}
         self._dated: dict[str, bool] = {}
         self._words: dict[str, dict[str, int]] = {}
@@ -176,8 +174,8 @@ class Sheet:
         if ours in INSTANTS and not np.isnat(cells).all():
             self._is_dated(ours, dates)
         try:
-            self._has_local |= dates and zone is None
-            return unix(cells, zone or self._zone) if dates else seconds(cells)
+            self._clock.has_local |= dates and zone is None
+            return unix(cells, zone or self._clock.zone) if dates else seconds(cells)
         except (ValueError, OverflowError) as error:
             problem = f"holds times that no calendar has ({error}); correct them"
             raise Unreadable(None, ours, problem) from None
@@ -207,8 +205,7 @@ class Sheet:
         return read
 
     def _dates(self, ours: str, cells: Sequence[str]) -> Floats:
-        date = values.date(self._zone)
-        self._has_local |= any(map(values.is_local, cells))
+        date = values.date(self._clock)
         try:
             return np.array([date(cell) for cell in cells], np.float64)
         except (ValueError, OverflowError):
@@ -269,11 +266,8 @@ class Sheet:
         origin = np.floor(columns["submit"].min())
         for name in kinds:
             columns[name] = columns[name] - origin
-        lines = [f"UnixStartTime: {int(origin)}"]
-        if self._has_local:
-            named = self._timezone is not None
-            lines.append(f"TimeZoneString: {self._timezone}" if named else f"Clock: {NO_ZONE}")
-        return lines
+        clock = self._clock.header() if self._clock.has_local else []
+        return [f"UnixStartTime: {int(origin)}", *clock]
 
     def _refuse_fractions(self, columns: dict[str, Any]) -> None:
         """Raise Unreadable for instants that no clock tells in seconds."""

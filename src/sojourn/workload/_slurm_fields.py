@@ -18,6 +18,7 @@ __all__ = [
     "JOB",
     "UNKNOWN",
     "JobNumber",
+    "Moment",
     "count",
     "duration",
     "expand_nodes",
@@ -29,6 +30,7 @@ __all__ = [
     "kilobytes",
     "limit",
     "memory",
+    "moment",
     "tasks",
     "trackable",
     "whole",
@@ -70,20 +72,44 @@ def zone_of(name: str) -> tzinfo:
         ) from None
 
 
+class Moment(NamedTuple):
+    """An instant as a log has it.
+
+    Parameters
+    ----------
+    time : Unix time (s), nan if not known; the first of two where the clock was set back.
+    other : the other one of an hour that occurs twice, or that was left out; else nan.
+    is_local : whether the log names no zone.
+    """
+
+    time: float
+    other: float = math.nan
+    is_local: bool = False
+
+
 @lru_cache(maxsize=1 << 16)
+def moment(text: str, zone: tzinfo) -> Moment:
+    """Return an instant, in `zone` if it names none; ValueError if it is none."""
+    word = text.strip()
+    if word.lower() in UNKNOWN:
+        return Moment(math.nan)
+    if word.replace(".", "", 1).isdecimal():
+        return Moment(float(word))
+    date = datetime.fromisoformat(word)
+    if date.tzinfo is not None:
+        return Moment(date.timestamp())
+    first = date.replace(tzinfo=zone).timestamp()
+    second = first if zone is UTC else date.replace(tzinfo=zone, fold=1).timestamp()
+    return Moment(first, math.nan if first == second else second, True)
+
+
 def instant(text: str, zone: tzinfo = UTC) -> float:
     """Return a moment as Unix time (s); nan for one that is not known.
 
     >>> instant("2021-02-11T22:36:19"), instant("2021-02-11T23:36:19+01:00"), instant("Unknown")
     (1613082979.0, 1613082979.0, nan)
     """
-    word = text.strip()
-    if word.lower() in UNKNOWN:
-        return math.nan
-    if word.replace(".", "", 1).isdecimal():
-        return float(word)
-    moment = datetime.fromisoformat(word)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()
+    return moment(text, zone).time
 
 
 @lru_cache(maxsize=1 << 14)

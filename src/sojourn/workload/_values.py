@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, tzinfo
 
 from ._accounting import ENDED
+from ._clock import Clock
 from .schema import MISSING
 
 __all__ = [
@@ -39,7 +39,6 @@ _STATES = {**ENDED, "COMPLETE": 1, "DONE": 1, "FINISHED": 1, "SUCCESS": 1, "EXIT
 _CLOCK = re.compile(
     r"(?:(\d{1,9})(?:-|\s+days?,?\s+))?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,2}(?:\.\d{0,18})?)", re.ASCII
 )
-_ZONED = re.compile(r"([zZ]|:\d\d(\.\d+)?[+-]\d\d(:?\d\d)?(:\d\d)?)\s*$", re.ASCII)
 _AMOUNT = re.compile(r"(\d{1,18}(?:\.\d{0,18})?)\s*([a-z]+)", re.ASCII)
 _UNITS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
@@ -110,10 +109,11 @@ def span(token: str) -> float:
     )
 
 
-def date(zone: tzinfo = UTC) -> Callable[[str], float]:
-    """Return a reader of dates as Unix time (s); those that name no time zone are in `zone`.
+def date(clock: Clock) -> Callable[[str], float]:
+    """Return a reader of dates as Unix time (s); those that name no time zone are on `clock`.
 
-    >>> date()("2021-02-11 22:36:19.5"), date()("2021-02-11T23:36:19+01:00")
+    >>> read = date(Clock(None))
+    >>> read("2021-02-11 22:36:19.5"), read("2021-02-11T23:36:19+01:00")
     (1613082979.5, 1613082979.0)
     """
 
@@ -123,19 +123,9 @@ def date(zone: tzinfo = UTC) -> Callable[[str], float]:
             return math.nan
         if word.replace(".", "", 1).isdecimal():  # A number among dates: seconds since when?
             raise ValueError(token)
-        moment = datetime.fromisoformat(word)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()
+        return clock.moment(word).time
 
     return read
-
-
-def is_local(token: str) -> bool:
-    """Whether a date names no time zone.
-
-    >>> is_local("2021-02-11 22:36"), is_local("2021-02-11T22:36Z"), is_local("Unknown")
-    (True, False, False)
-    """
-    return token.strip()[:4].isdecimal() and not _ZONED.search(token)
 
 
 def status(word: str) -> int:

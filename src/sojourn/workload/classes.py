@@ -9,7 +9,7 @@ from ..errors import OptionError
 from .jobs import Jobs
 from .schema import NAMED, did_you_mean
 
-__all__ = ["CLASSES", "UNKNOWN", "check_class", "classed"]
+__all__ = ["CLASSES", "UNKNOWN", "check_class", "classed", "queues_are_partitions"]
 
 CLASSES = (*NAMED, "width")
 """What the jobs of a log can be classed by."""
@@ -47,6 +47,14 @@ def classed(jobs: Jobs, by: str) -> tuple[NDArray[np.int64], list[str]]:
         names = names if UNKNOWN in names else [*names, UNKNOWN]
         places[places < 0] = names.index(UNKNOWN)
     return places, names
+
+
+def queues_are_partitions(jobs: Jobs) -> bool:
+    """Whether queue and partition of a log are the same, as in accounting of Slurm."""
+    if "queue" not in jobs.names or "partition" not in jobs.names:
+        return False
+    (queues, names), (partitions, others) = jobs.coded("queue"), jobs.coded("partition")
+    return names == others and np.array_equal(queues, partitions)
 
 
 def _widths(procs: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:

@@ -96,12 +96,11 @@ def _batches(
     reader: Any, width: int, path: str | os.PathLike[str]
 ) -> Iterator[tuple[list[int], list[list[str]]]]:
     """Yield some thousand rows at a time, with the line on which each ends."""
+    filled = filter(None, reader)
     while True:
         lines: list[int] = []
         rows: list[list[str]] = []
-        for row in islice(reader, _ROWS):
-            if not row:
-                continue
+        for row in islice(filled, _ROWS):
             if len(row) != width:
                 raise LogError(
                     path,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ..errors import LogError, OptionError
 from ._sniff import format_of
 from .clean import STANDARD, clean
 from .jobs import Jobs
-from .log import FORMATS, read_log
+from .log import read_log
 
 __all__ = [
     "SIMULATED",
@@ -41,10 +40,7 @@ _TAKEN_BY = {
 
 def kind_of(path: str | os.PathLike[str], format: str | None = None) -> str:
     """Return the format that is asked for, else the one that the file tells."""
-    log = Path(path)
-    plain = log.with_suffix("") if log.suffix.lower() in (".gz", ".xz") else log
-    suffix = plain.suffix.lower().removeprefix(".")
-    return format or (suffix if suffix in FORMATS else format_of(log))
+    return format or format_of(path)
 
 
 def read_jobs(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LogError, OptionError
-from .classes import CLASSES, UNKNOWN, check_class, classed
+from .classes import CLASSES, UNKNOWN, check_class, classed, queues_are_partitions
 from .jobs import Jobs, check_jobs
 from .occupancy import has_recorded_wait, held_processors
 from .schema import did_you_mean
@@ -87,7 +87,8 @@ def waits(
 
 def known_classes(jobs: Jobs) -> list[str]:
     """Return by what the jobs of a log can be told apart, in the order in which people ask."""
-    return [by for by in _SHOWN if by == "width" or jobs.coded(by)[1]]
+    shown = [by for by in _SHOWN if by != "queue" or not queues_are_partitions(jobs)]
+    return [by for by in shown if by == "width" or jobs.coded(by)[1]]
 
 
 def waits_of_classes(jobs: Jobs, by: str) -> dict[str, NDArray[np.float64]]:
