@@ -191,6 +191,14 @@ def test_convert_says_that_csv_keeps_no_names(run: Run, tmp_path: Path) -> None:
     assert "numbers only" not in run("convert", log, tmp_path / "log.swf").out
 
 
+def test_names_of_columns_for_a_file_that_does_not_look_like_sacct(
+    refused: Refused, tmp_path: Path
+) -> None:
+    (tmp_path / "log").write_text("1^2025-03-04T10:00:00^2025-03-04T10:01:00^2025-03-04T11:00:00\n")
+    asked = ("inspect", tmp_path / "log", "--columns", "JobID,Submit,Start,End", "--delimiter", "^")
+    assert "--log-format sacct" in refused(*asked)
+
+
 def test_convert_cleans_and_maps(run: Run, tmp_path: Path) -> None:
     table = tmp_path / "log.csv"
     table.write_text("when,took,n\n0,10,3\n1,0,4\n2,8,1\n")
