@@ -189,6 +189,11 @@ def test_an_interrupt_while_the_hidden_folder_is_made_or_removed_leaves_none(
         return real(*given, **options)
 
     monkeypatch.setattr(where, call, disturbed)
-    with pytest.raises(KeyboardInterrupt), staging(tmp_path) as place:
-        place("table.csv").write_text("a")
+    # Processes that run tests side by side do not listen to Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), staging(tmp_path) as place:
+            place("table.csv").write_text("a")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
