@@ -7,7 +7,6 @@ has to doubt what it is given.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -38,7 +37,7 @@ __all__ = [
 Columns = Mapping[str, NDArray[Any]]
 
 _LARGEST = 1e18  # of any number: its square is still a number
-_PROCS = 10**8
+_PROCS = 2**31 - 1  # as many as a machine can have
 _SHOWN = (str, float, bool, type(None))
 
 
@@ -62,7 +61,7 @@ Shape = Mapping[str, "Kind | Needed | Shape"]
 def _is_number(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return math.isfinite(value) and abs(value) <= _LARGEST
+    return abs(value) <= _LARGEST
 
 
 def _is_count(value: Any) -> bool:
@@ -115,6 +114,14 @@ _FINDINGS = Kind(
     ),
     or_null=False,
 )
+_RECORDED: Shape = MappingProxyType(
+    {
+        "jobs": Needed(_COUNT),
+        "wait": Needed({name: Needed(_NUMBER) for name in ("mean", "median", "p95")}),
+        "bounded_slowdown": Needed(_MEASURES),
+        "simulated": Needed({"wait": Needed({"mean": Needed(_NUMBER)})}),
+    }
+)
 _FILE: Shape = MappingProxyType({"path": _TEXT, "sha256": _TEXT, "jobs": _COUNT, "model": _TEXT})
 
 SUMMARY: Shape = MappingProxyType(
@@ -125,7 +132,11 @@ SUMMARY: Shape = MappingProxyType(
         **dict.fromkeys(("sojourn", "service", "slowdown", "bounded_slowdown"), _MEASURES),
         **dict.fromkeys(("utilisation", "makespan", "mean_queue"), _NUMBER),
         **dict.fromkeys(("jobs", "completed", "killed", "unaccepted", "nodes"), _COUNT),
-        "energy": dict.fromkeys(("total_kwh", "peas_kwh", "cost", "carbon_kg"), _NUMBER),
+        "energy": dict.fromkeys(
+            ("total_kwh", "peas_kwh", "cost", "carbon_kg", "power_peak"), _NUMBER
+        ),
+        "not_modelled": _TEXTS,
+        "recorded": _RECORDED,
         "cleaning": {"source": _TEXT, "read": _COUNT, "kept": _COUNT, "findings": _FINDINGS},
         "provenance": {
             "options": {
