@@ -21,7 +21,10 @@ from pathlib import Path, PurePosixPath
 
 from .._ledger import check_outputs, note_outputs
 
-__all__ = ["Stage", "clear", "interrupted", "staging"]
+__all__ = ["FULL", "Stage", "clear", "interrupted", "is_staged", "staging"]
+
+# What is wrong with the place, not with its name.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 _HIDDEN = ".sojourn-"
 _NEW, _OLD = "new", "old"
@@ -91,7 +94,7 @@ class Stage:
                 self._take_back(placed, moved, made)
                 raise
         # What is written inside of another stage is not in its place yet.
-        if not any(part.startswith(_HIDDEN) for part in self.folder.parts):
+        if not is_staged(self.folder):
             note_outputs(self.folder / name for name in placed)
 
     def _is_there(self, name: str) -> bool:
@@ -142,6 +145,11 @@ def staging(folder: Path) -> Iterator[Stage]:
             stage.put_in_place()
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
+
+
+def is_staged(path: Path) -> bool:
+    """Whether a path is inside of a stage, whose name nobody has given."""
+    return any(part.startswith(_HIDDEN) for part in path.parts)
 
 
 def clear(folder: Path) -> None:
