@@ -7,7 +7,6 @@ holds half of what belongs together.
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import math
 import os
@@ -17,12 +16,10 @@ from typing import Any
 
 from .._ledger import check_outputs
 from ..errors import OptionError, RunError
-from ..workload._staging import Stage, staging
+from ..workload._staging import FULL, Stage, staging
 from .tables import as_cell
 
 __all__ = ["as_json", "check_file", "check_folder", "staged", "write_rows"]
-
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def as_json(value: Any) -> str:
@@ -87,7 +84,7 @@ def staged(folder: str | os.PathLike[str]) -> Iterator[Stage]:
         done = True
     except OSError as error:
         reason = error.strerror or error
-        kind = RunError if error.errno in _FULL else OptionError
+        kind = RunError if error.errno in FULL else OptionError
         raise kind(f"{folder}: cannot be written ({reason}); check the folder") from None
     finally:
         if not done:

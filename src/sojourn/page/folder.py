@@ -243,6 +243,8 @@ def _read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return ""
+    except OSError as error:
+        raise OptionError(f"{path}: cannot be read ({error.strerror}); run it again") from None
 
 
 def _read_json(path: Path, shape: Shape) -> dict[str, Any]:

@@ -7,7 +7,6 @@ has to doubt what it is given.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -38,7 +37,7 @@ __all__ = [
 Columns = Mapping[str, NDArray[Any]]
 
 _LARGEST = 1e18  # of any number: its square is still a number
-_PROCS = 10**12
+_PROCS = 2**31 - 1  # as many as a machine can have
 _SHOWN = (str, float, bool, type(None))
 
 
@@ -62,7 +61,7 @@ Shape = Mapping[str, "Kind | Needed | Shape"]
 def _is_number(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return math.isfinite(value) and abs(value) <= _LARGEST
+    return abs(value) <= _LARGEST
 
 
 def _is_count(value: Any) -> bool:

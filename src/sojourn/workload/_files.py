@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from .._ledger import note_input
-from ..errors import LogError, OptionError
-from ._staging import staging
+from ..errors import LogError, OptionError, RunError
+from ._staging import FULL, is_staged, staging
 
 __all__ = ["atomic_path", "largest_log", "open_atomic", "read_bytes", "read_text"]
 
@@ -127,13 +127,19 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     ------
     OptionError
         If the command reads the file that would be replaced.
+    LogError, RunError
+        If it cannot be written; RunError where the disk is full.
     """
     target = Path(path)
     try:
         with staging(target.parent) as place:
             yield place(target.name)
     except OSError as error:
+        if is_staged(target):  # Those who write a whole folder say which one.
+            raise
         reason = error.strerror or error
+        if error.errno in FULL:
+            raise RunError(f"{path}: cannot be written ({reason}); check the folder") from None
         raise LogError(path, f"cannot be written ({reason}); check the folder") from None
 
 

@@ -24,7 +24,10 @@ from types import FrameType
 
 from .._ledger import check_outputs, note_outputs
 
-__all__ = ["Stage", "clear", "interrupted", "staging"]
+__all__ = ["FULL", "Stage", "clear", "interrupted", "is_staged", "staging"]
+
+# What is wrong with the place, not with its name.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 _HIDDEN = ".sojourn-"
 _NEW, _OLD = "new", "old"
@@ -94,7 +97,7 @@ class Stage:
                 self._take_back(placed, moved, made)
                 raise
         # What is written inside of another stage is not in its place yet.
-        if not any(part.startswith(_HIDDEN) for part in self.folder.parts):
+        if not is_staged(self.folder):
             note_outputs(self.folder / name for name in placed)
 
     def _is_there(self, name: str) -> bool:
@@ -168,6 +171,11 @@ def _interrupts_later() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
         if came:
             handler(*came[0])
+
+
+def is_staged(path: Path) -> bool:
+    """Whether a path is inside of a stage, whose name nobody has given."""
+    return any(part.startswith(_HIDDEN) for part in path.parts)
 
 
 def clear(folder: Path) -> None:
