@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...errors import OptionError
 from .. import _completion
 from .text import names, pairs
 
@@ -145,6 +146,11 @@ class ReadOptions:
         if self.columns is not None and intake.kind_of(log, self.log_format) == "sacct":
             given = names(self.columns)
         elif self.columns is not None:
+            if "=" not in self.columns:
+                raise OptionError(
+                    f"--columns '{self.columns}': write --columns NAME=COLUMN,NAME=COLUMN, or give "
+                    "--log-format sacct for the output of sacct -n"
+                )
             given = pairs(self.columns, "--columns")
         return intake.read_jobs(
             log,
