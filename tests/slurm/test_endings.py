@@ -31,7 +31,8 @@ run_stream(jobs, 4, mode=sys.argv[1])
 """
 
 
-def _wait(condition, seconds=60.0):
+def _wait(condition, seconds=180.0):
+    # A job that the first passes of Slurm's loops have missed starts a minute later.
     until = time.monotonic() + seconds
     while not condition() and time.monotonic() < until:
         time.sleep(0.05)
