@@ -90,6 +90,26 @@ def test_the_peak_is_that_of_the_steps(power: tuple[float, float], policy: str) 
         assert result.summary["energy"]["power_peak"] == pytest.approx(most, rel=1e-12)
 
 
+@pytest.mark.parametrize("passes", ["instant", "event"])
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "lcfs-pr"])
+def test_the_peak_is_the_same_from_the_recorded_trajectory(policy: str, passes: str) -> None:
+    rng = np.random.default_rng(4)
+    for k in range(12):
+        jobs = sojourn.Jobs(
+            {
+                "submit": np.sort(rng.integers(0, 60, 40)) / (1 + k % 3),
+                "runtime": rng.integers(0, 9, 40) / (1 + k % 2),
+                "procs": rng.integers(1, 4, 40),
+            }
+        )
+        options = {"clean": (), "passes": passes, "rate": (1.0, 0.7)[k % 2], "policy": policy}
+        bills = [
+            sojourn.simulate(jobs, 7, record=record, **options).summary["energy"]
+            for record in (True, False)
+        ]
+        assert bills[0] == bills[1]
+
+
 def test_the_peak_of_a_controlled_rate_is_that_of_its_steps() -> None:
     power = sojourn.RatePower({0.8: (28.0, 15.0), 1.0: (41.0, 18.0)})
     machine = sojourn.Cluster.homogeneous(4, power=power)

@@ -245,12 +245,21 @@ class Energy:
             busy, idle = float(power.busy(rates)[0]), float(power.idle(rates)[0])
             if busy >= idle:
                 # One rate, and all servers there: the most power is that of the most busy servers.
-                job, start, stop = self._stretches
-                most = billing.most_busy(start, stop, self._run.jobs.procs[job])
-                return cluster.procs * idle + most * (busy - idle)
+                return cluster.procs * idle + self._most_busy() * (busy - idle)
         time, watts = self.steps
         # What lasts no time, as from the last instant on, is not billed.
         return float(watts[:-1][np.diff(time) > 0].max(initial=0.0))
+
+    def _most_busy(self) -> int:
+        """The most servers that are busy at once; none may have been away."""
+        run = self._run
+        if run.rules.record and not self._in_pieces:
+            time = run.rows("time")
+            # Only what holds after all that happens at an instant lasts.
+            if bool((time[1:] > time[:-1]).all()):
+                return int(run.rows("busy").max(initial=0))
+        job, start, stop = self._stretches
+        return billing.most_busy(start, stop, run.jobs.procs[job])
 
     def bill(self, span: float) -> dict[str, Any]:
         """The bill of a run of `span` seconds; its price and its carbon, where these are given."""

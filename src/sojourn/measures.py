@@ -175,7 +175,9 @@ def _weighted_mean(values: Floats, weight: NDArray[Any]) -> float:
     counted = weight > 0
     if not counted.any():
         return float("nan")
-    return product_sum(values[counted], weight[counted]) / float(weight[counted].sum())
+    if not counted.all():
+        values, weight = values[counted], weight[counted]
+    return product_sum(values, weight) / float(weight.sum())
 
 
 def average_wait(wait: Floats) -> float:

@@ -100,6 +100,10 @@ class Schedule:
         return time[lasting], rate[lasting]
 
     @cached_property
+    def _rates_used(self) -> Floats:
+        return np.unique(np.append(self.run.rows("epoch_rate"), self.run.initial_rate))
+
+    @cached_property
     def allocation(self) -> Allocation:
         """The nodes of each accepted job; an error where processors were only counted."""
         if not self.prepared.cluster.is_named:
@@ -123,7 +127,7 @@ class Schedule:
         if cluster.is_named:
             instants, watts = self.energy.steps
             return watts[np.searchsorted(instants, time, side="right") - 1]
-        known = np.unique(np.append(self.run.rows("epoch_rate"), self.run.initial_rate))
+        known = self._rates_used
         busy_watts, idle_watts = cluster.power.busy(known), cluster.power.idle(known)
         if len(known) > 1:
             at = np.searchsorted(known, rate)
@@ -142,5 +146,6 @@ class Schedule:
         slowness = self.slowness if self.prepared.cluster.is_named else 1.0
         check_run(run, float(self.epochs[1].max()), slowness, self.after)
         if self.prepared.options.record:
-            watts = self.power(run.rows("time"), run.rows("rate"), run.rows("busy"))
-            check_bill(run, float(self.energy.jobs.sum()) + self.energy.idle, watts)
+            columns = [run.rows(name) for name in ("time", "rate", "busy")]
+            bill = float(self.energy.jobs.sum()) + self.energy.idle
+            check_bill(run, bill, lambda rows: self.power(*(c[rows] for c in columns)))

@@ -36,6 +36,7 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
     ended = len(jobs.submit[schedule.ended])
     wait, sojourn = schedule.start[ran] - submit, schedule.end[ran] - submit
     service = schedule.service[ran]
+    slowdown = measures.slowdown(sojourn, service)
     killed = int(np.count_nonzero(schedule.status == STATUS.index(KILLED)))
     unaccepted = log.job[~prepared.accepted]
     told: dict[str, Any] = {
@@ -56,12 +57,10 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
         "wait": measures.describe(wait),
         "sojourn": measures.describe(sojourn),
         "service": measures.describe(service),
-        "slowdown": measures.describe(measures.slowdown(sojourn, service)),
+        "slowdown": measures.describe(slowdown),
         "bounded_slowdown": measures.describe(measures.bounded_slowdown(sojourn, service)),
         "weighted_response": measures.weighted_response(sojourn, procs),
-        "weighted_slowdown": measures.weighted_slowdown(
-            measures.slowdown(sojourn, service), procs * service
-        ),
+        "weighted_slowdown": measures.weighted_slowdown(slowdown, procs * service),
         **_system(schedule),
     }
     recorded = _recorded(prepared, ran, wait, service)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import sojourn
@@ -346,3 +350,31 @@ def test_wrong_options(
 
 def test_plots_need_a_folder(refused: Refused, small: Path) -> None:
     assert "--out" in refused("simulate", small, "--plots")
+
+
+def test_numbers_and_words_are_in_tables_as_arrow_would_put_them() -> None:
+    numbers = np.array([1.5, np.nan, -0.0, np.inf] * 5)
+    for values in (numbers, numbers[::2], np.arange(20, dtype=np.int32)[::3], numbers[:0]):
+        for gaps in (True, False):
+            expected = pa.array(values, from_pandas=gaps)
+            made = tables._numbers(values, gaps=gaps)
+            assert (made.type, made.null_count) == (expected.type, expected.null_count)
+            # As text, in which nan is equal to nan, and -0 not to 0.
+            assert str(made.to_pylist()) == str(expected.to_pylist())
+    places = np.array([0, -1, 2] * 7, np.int8)
+    assert tables._places(places).equals(pa.array(places, mask=places < 0))
+    for words in ([], [""], ["anna", "", "café", "東京"]):
+        assert tables._texts(words).equals(pa.array(words, pa.string()))
+    label = np.array(["12_3", "4"])
+    assert tables._numbers(label, gaps=True).equals(pa.array(["12_3", "4"]))
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "swf"])
+def test_a_run_is_written_without_pandas(small: Path, tmp_path: Path, format: str) -> None:
+    given = ["simulate", str(small), "--procs", "4", "--format", format]
+    code = (
+        "import sys; from sojourn.cli import main; "
+        f"assert main({[*given, '--out', str(tmp_path / 'run')]!r}) == 0; "
+        "sys.exit('pandas' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

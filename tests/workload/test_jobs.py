@@ -192,3 +192,16 @@ def test_only_keeps_copies_of_what_is_asked_for() -> None:
     assert not np.shares_memory(few.submit, jobs.submit)
     with pytest.raises(OptionError):
         jobs.only(["colour"])
+
+
+def test_only_without_copies_keeps_no_large_memory_alive() -> None:
+    block = np.arange(40.0).reshape(4, 10)
+    columns = dict(zip(("submit", "runtime", "estimate", "wait"), block, strict=True))
+    jobs = Jobs({**columns, "procs": np.ones(10, np.int64)})
+    lean = jobs.only(["job", "submit", "runtime", "estimate", "procs"], copy=False)
+    assert np.shares_memory(lean.submit, block)
+    assert np.shares_memory(lean.procs, jobs.procs)
+    thin = jobs.only(["job", "submit", "runtime", "procs"], copy=False)
+    assert not np.shares_memory(thin.submit, block)
+    assert thin.submit.tolist() == jobs.submit.tolist()
+    assert "wait" not in thin.names

@@ -315,3 +315,26 @@ def test_real_log_agrees_with_numpy(data_dir) -> None:
         assert np.array_equal(table[:, k], jobs[name]), name
     assert jobs.max_procs == 100
     assert jobs.header.get("Computer") == "IBM SP2"
+
+
+def test_columns_that_are_not_needed_are_checked_but_not_kept(tmp_path) -> None:
+    lines = [
+        line(job=1, user=7, think_time="1e3"),
+        line(job=2, used_memory="x"),
+        line(job=3, executable="1.5"),
+        line(job=4, preceding="99999999999999999999"),
+        line(job=5, cpu_time="1e400"),
+        # Exact numbers of fields that are not kept must not land in those that are.
+        line(job=6, used_memory="123456789012345678901234567890", status="12e2", estimate="7.25"),
+    ]
+    path = written(tmp_path, "\n".join(lines))
+    whole = read_swf(path)
+    few = read_swf(path, only=["user", "estimate", "label"])
+    assert few.job.tolist() == whole.job.tolist() == [1, 6]
+    assert few.report == whole.report
+    kept = ("job", "submit", "runtime", "allocated", "requested", "estimate", "user", "procs")
+    assert few.names == kept
+    for name in kept:
+        assert few[name].tolist() == whole[name].tolist()
+    with pytest.raises(LogError, match=r"line 2.*used_memory"):
+        read_swf(path, only=["user"], strict=True)

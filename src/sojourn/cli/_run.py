@@ -58,7 +58,7 @@ class Plan:
 def carry_out(plan: Plan) -> dict[str, Any]:
     """Read, simulate and write; return the summary with its provenance."""
     from ..output import Digest
-    from ..workload.intake import SIMULATED
+    from ..workload.intake import CLEANED, SIMULATED
     from ._ahead import Ahead, load_engine, load_writers, reader_is_loaded
 
     results, machine = plan.results, plan.machine
@@ -81,7 +81,8 @@ def carry_out(plan: Plan) -> dict[str, Any]:
         reader_is_loaded,
     )
     clock = [time.perf_counter()]
-    jobs = plan.reading.read(plan.log)
+    whole = results.format == "swf" or plan.running.events is not None
+    jobs = plan.reading.read(plan.log, None if whole else CLEANED)
     jobs, events = plan.running.take_events(jobs, **plan.reading.clock())
     machine.cost.check(jobs)
     cluster = machine.for_jobs(jobs)
@@ -91,7 +92,7 @@ def carry_out(plan: Plan) -> dict[str, Any]:
 
         check_run(results.out, format=results.format, trajectory=results.trajectory, named=named)
     if results.format != "swf":
-        jobs = jobs.only(SIMULATED)
+        jobs = jobs.only(SIMULATED, copy=False)
     clock.append(time.perf_counter())
     engine.wait()
 

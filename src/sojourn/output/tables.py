@@ -51,24 +51,57 @@ def _batches(rows: int, columns: Columns, words: Words, *, gaps: bool) -> Iterat
     """Yield a table as Arrow batches; `gaps` leaves nan out, as empty fields."""
     import pyarrow as pa
 
-    known = {name: pa.array(spelt, pa.string()) for name, spelt in words.items()}
+    known = {name: _texts(spelt) for name, spelt in words.items()}
     for first in range(0, max(rows, 1), _ROWS):
         piece = columns(first, first + _ROWS)
         arrays = [
             pa.DictionaryArray.from_arrays(_places(values), known[name])
             if name in words
-            else pa.array(values, from_pandas=gaps)
+            else _numbers(values, gaps=gaps)
             for name, values in piece.items()
         ]
         yield pa.record_batch(arrays, names=list(piece))
 
 
-def _places(values: NDArray[np.integer[Any]]) -> Any:
-    """Return places in a list of words as Arrow has them: without the -1 of what is not known."""
+def _texts(words: Sequence[str]) -> Any:
+    """Return words as an array of Arrow; not by ``pyarrow.array``, as `_as_arrow` says."""
     import pyarrow as pa
 
-    unknown = values < 0
-    return pa.array(values, mask=unknown if unknown.any() else None)
+    spelt = [word.encode() for word in words]
+    ends = np.cumsum([0, *map(len, spelt)], dtype=np.int32)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(spelt))]
+    return pa.Array.from_buffers(pa.string(), len(spelt), buffers)
+
+
+def _numbers(values: Any, *, gaps: bool) -> Any:
+    """Return a column as Arrow has it; `gaps` leaves nan out."""
+    import pyarrow as pa
+
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
+        return pa.array(values, from_pandas=gaps)
+    unknown = np.isnan(values) if gaps and values.dtype.kind == "f" else None
+    return _as_arrow(values, unknown)
+
+
+def _places(values: NDArray[np.integer[Any]]) -> Any:
+    """Return places in a list of words as Arrow has them: without the -1 of what is not known."""
+    return _as_arrow(values, values < 0)
+
+
+def _as_arrow(values: NDArray[Any], unknown: NDArray[np.bool_] | None) -> Any:
+    """Return numbers as an array of Arrow that shares their memory, with gaps where `unknown`.
+
+    ``pyarrow.array`` imports all of pandas, to see whether it was given something of it: longer
+    than a million rows take to write.
+    """
+    import pyarrow as pa
+
+    known = None
+    if unknown is not None and unknown.any():
+        known = pa.py_buffer(np.packbits(~unknown, bitorder="little"))
+    memory = pa.py_buffer(np.ascontiguousarray(values))
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [known, memory])
 
 
 def _write_parquet(path: Path, rows: int, columns: Columns, words: Words) -> None:

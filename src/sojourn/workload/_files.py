@@ -68,7 +68,9 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
                 kind = "xz"
                 with lzma.LZMAFile(file) as plain:
                     return _bounded(path, plain, most)
-            return _bounded(path, file, most)
+            # Of a file that is too large, as little as tells that.
+            size = min(os.fstat(file.fileno()).st_size, most) + 1
+            return _bounded(path, file, most, size)
     except FileNotFoundError:
         raise LogError(path, "no such file; check the path") from None
     except IsADirectoryError:
@@ -86,10 +88,11 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise LogError(path, f"cannot be read ({reason}); check the path") from None
 
 
-def _bounded(path: str | os.PathLike[str], file: _Readable, most: int) -> bytes:
+def _bounded(path: str | os.PathLike[str], file: _Readable, most: int, size: int = 0) -> bytes:
+    """Return the content of a file of probably `size` bytes, which is then read at once."""
     parts: list[bytes] = []
     left = most
-    while part := file.read(_CHUNK):
+    while part := file.read(max(_CHUNK, size) if not parts else _CHUNK):
         left -= len(part)
         if left < 0:
             raise LogError(

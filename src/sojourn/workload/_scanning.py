@@ -25,8 +25,6 @@ NOTE_WIDTH = 6  # kind, line, field (or number of fields), first byte, end byte,
 
 _FIELDS = len(SWF_FIELDS)
 _IS_INT = np.array([dtype.kind == "i" for dtype in SWF_FIELDS.values()])
-# Row of each field among the integer or among the float columns.
-_SLOT = np.where(_IS_INT, np.cumsum(_IS_INT), np.cumsum(~_IS_INT)) - 1
 
 # Ten to the k is a float64 without error up to k = 22.
 _TENS = np.array([10.0**k for k in range(23)])
@@ -192,13 +190,15 @@ def _rounded(mantissa, exponent):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def scan(buf, pos, line, row, ints, floats, notes):  # type: ignore[no-untyped-def]
+def scan(buf, pos, line, row, slots, ints, floats, notes):  # type: ignore[no-untyped-def]
     """Parse Standard Workload Format lines into columns until the end, or until notes are full.
 
     Parameters
     ----------
     buf : bytes of the log; the last one is a newline.
     pos, line, row : where to go on: byte, lines before it, good rows so far.
+    slots : row of each field among the integer or among the float columns; a negative one: the
+        field is checked as the others are, but not stored.
     ints, floats : columns to fill, one row of each array per field of that type.
     notes : room for what the caller must see to: comments, malformed lines, and numbers
         that take more than 64 bits to round correctly (kind EXACT).
@@ -242,12 +242,14 @@ def scan(buf, pos, line, row, ints, floats, notes):  # type: ignore[no-untyped-d
                     pos += _ONE
                     digit = np.int64(buf[pos]) - _ZERO
                 if first < pos and buf[pos] <= _SPACE:
-                    if negative:
-                        plain = -plain
-                    if _IS_INT[fields]:
-                        ints[_SLOT[fields], row] = plain
-                    else:
-                        floats[_SLOT[fields], row] = -0.0 if negative and plain == 0 else plain
+                    slot = slots[fields]
+                    if slot >= 0:
+                        if negative:
+                            plain = -plain
+                        if _IS_INT[fields]:
+                            ints[slot, row] = plain
+                        else:
+                            floats[slot, row] = -0.0 if negative and plain == 0 else plain
                     fields += 1
                     while _is_blank(buf[pos]):
                         pos += _ONE
@@ -256,12 +258,13 @@ def scan(buf, pos, line, row, ints, floats, notes):  # type: ignore[no-untyped-d
                 if code == _WORD:
                     kind = NOT_FINITE if _names_infinity(buf, begin) else NOT_A_NUMBER
                     break
-                slot = _SLOT[fields]
+                slot = slots[fields]
                 todo = EXACT
                 if _IS_INT[fields]:
                     if code == _NUMBER:
                         todo, integer = _as_integer(mantissa, exponent)
-                        ints[slot, row] = -integer if negative else integer
+                        if slot >= 0:
+                            ints[slot, row] = -integer if negative else integer
                         if todo == NOT_INTEGER:
                             kind = NOT_INTEGER
                             break
@@ -272,11 +275,13 @@ def scan(buf, pos, line, row, ints, floats, notes):  # type: ignore[no-untyped-d
                         value /= _TENS[-exponent]
                     elif exponent > 0:
                         value *= _TENS[exponent]
-                    floats[slot, row] = -value if negative else value
+                    if slot >= 0:
+                        floats[slot, row] = -value if negative else value
                     todo = GOOD
                 elif code == _NUMBER and _LEAST_POWER <= exponent <= _MOST_POWER and mantissa > 0:
                     value = _rounded(mantissa, exponent)
-                    floats[slot, row] = -value if negative else value
+                    if slot >= 0:
+                        floats[slot, row] = -value if negative else value
                     todo = GOOD
                 if todo == EXACT:
                     notes[count, 0] = EXACT

@@ -95,7 +95,7 @@ def _(jobs: Jobs, procs: int) -> Mask:
 def _(jobs: Jobs, procs: int) -> Outcome:
     known = np.maximum(jobs.requested, jobs.allocated)
     hit = (jobs.procs <= 0) & (known > 0)
-    return hit, jobs.replace(procs=np.where(hit, known, jobs.procs))
+    return hit, (jobs.replace(procs=np.where(hit, known, jobs.procs)) if hit.any() else jobs)
 
 
 @_drop("no-procs", "procs", "no processors, neither requested nor allocated")
@@ -132,6 +132,8 @@ def _(jobs: Jobs, procs: int) -> Mask:
 @_change("missing-estimate", "repair", "estimate", "no estimate: the runtime is taken")
 def _(jobs: Jobs, procs: int) -> Outcome:
     hit = jobs.estimate <= 0
+    if not hit.any():
+        return hit, jobs
     return hit, jobs.replace(estimate=np.where(hit, jobs.runtime, jobs.estimate))
 
 

@@ -13,6 +13,7 @@ from .jobs import Jobs
 from .log import read_log
 
 __all__ = [
+    "CLEANED",
     "SIMULATED",
     "accounting_options",
     "chosen_rules",
@@ -28,6 +29,9 @@ SIMULATED = (
     *("user", "group", "account", "queue", "partition", "qos", "memory", "gpus", "label"),
 )
 """What a run and its summary look at; the other columns of a log only cost memory."""
+
+CLEANED = (*SIMULATED, "requested", "allocated")
+"""What is looked at before and while jobs are cleaned."""
 
 _TAKEN_BY = {
     "timezone": ("sacct", "jobcomp", "pbs", "csv", "parquet"),
@@ -50,6 +54,7 @@ def read_jobs(
     columns: Mapping[str, str] | Sequence[str] | None = None,
     strict: bool = False,
     width: str | None = None,
+    only: Sequence[str] | None = None,
     **accounting: Any,
 ) -> Jobs:
     """Read a log of any format, with those of the options that its reader has.
@@ -60,6 +65,7 @@ def read_jobs(
     columns : of a table, ours by theirs; names of the columns of ``sacct -n``.
     strict : fail at the first bad line.
     width : where processors come from.
+    only : columns that are needed, where the reader can leave others aside.
     accounting : ``timezone``, ``delimiter`` and ``wait_from``, as the readers of accounting take
         them; None for their defaults.
     """
@@ -69,6 +75,8 @@ def read_jobs(
         options["mapping" if kind == "parquet" else "columns"] = columns
     if width is not None:
         options["width"] = width
+    if only is not None and kind == "swf":
+        options["only"] = only
     if strict and kind in ("swf", "sacct", "jobcomp", "pbs"):
         options["strict"] = True
     options |= accounting_options(kind, **accounting)

@@ -31,6 +31,8 @@ __all__ = ["Jobs", "check_jobs"]
 
 _SHOWN = ("job", "submit", "wait", "runtime", "procs", "estimate", *NAMED)
 _ROWS_SHOWN = 5
+_IDLE_SHARE = 1.5
+"""Memory that columns may keep from being freed, as a multiple of their own."""
 
 
 def _distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -261,11 +263,31 @@ class Jobs:
         twin._header, twin._source, twin._report = self._header, self._source, self._report
         return twin
 
-    def only(self, names: Iterable[str]) -> Jobs:
-        """Return jobs with copies of some columns alone, so that the memory of the rest can go."""
+    def only(self, names: Iterable[str], *, copy: bool = True) -> Jobs:
+        """Return jobs with copies of some columns alone, so that the memory of the rest can go.
+
+        Parameters
+        ----------
+        names : of the columns to keep.
+        copy : False: a column is copied only where it shares its memory with too many others.
+        """
         wanted = set(names)
         check_names(wanted, STORED)
-        return self._with({n: c.copy() for n, c in self._columns.items() if n in wanted})
+        kept = {name: column for name, column in self._columns.items() if name in wanted}
+        if copy:
+            return self._with({name: column.copy() for name, column in kept.items()})
+        used: dict[int, int] = {}
+        for column in kept.values():
+            used[id(column.base)] = used.get(id(column.base), 0) + column.nbytes
+
+        def is_lean(column: Column) -> bool:
+            whole = column.base
+            if whole is None:
+                return True
+            size = getattr(whole, "nbytes", np.inf)
+            return bool(size <= _IDLE_SHARE * used[id(whole)])
+
+        return self._with({n: c if is_lean(c) else c.copy() for n, c in kept.items()})
 
     def replace(
         self,

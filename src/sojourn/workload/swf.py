@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 from ..errors import LogError
 from ._columns import widths
 from ._files import open_atomic
-from ._kinds import COMMENT, EXACT, GOOD, MALFORMED, NOT_INTEGER, TOO_FEW, TOO_LARGE, TOO_MANY
+from ._kinds import (
+    COMMENT,
+    EXACT,
+    GOOD,
+    MALFORMED,
+    NOT_INTEGER,
+    TOO_FEW,
+    TOO_LARGE,
+    TOO_MANY,
+)
 from ._lines import read_raw
 from ._report import EXAMPLES, CleaningReport, Finding
 from ._text import formatted
@@ -24,14 +33,22 @@ from .schema import SWF_FIELDS
 __all__ = ["read_swf", "write_swf"]
 
 _BOM = b"\xef\xbb\xbf"
+_NEWLINE = 10
 _NAMES = tuple(SWF_FIELDS)
 # 18 digits, 17 blanks and a newline: no good line is shorter.
 _SHORTEST = 2 * len(_NAMES)
 _NOTES = 1 << 16
+_PIECE = 1 << 17
+_NOT_KEPT = -1
+_ALWAYS = ("job", "submit", "runtime", "requested", "allocated")
 
 
 def read_swf(
-    path: str | os.PathLike[str], *, strict: bool = False, width: str = "requested"
+    path: str | os.PathLike[str],
+    *,
+    strict: bool = False,
+    width: str = "requested",
+    only: Iterable[str] | None = None,
 ) -> Jobs:
     """Read a log in the Standard Workload Format, plain or packed with gzip or xz.
 
@@ -42,6 +59,7 @@ def read_swf(
         ``jobs.report``.
     width : where ``procs`` comes from: ``requested`` or ``allocated`` (the other where that is
         not positive), or ``max`` of the two.
+    only : columns that are needed; by default all. What else a line holds is checked all the same.
 
     Returns
     -------
@@ -54,7 +72,7 @@ def read_swf(
         When the file cannot be read or holds no job, or (strict) a line is malformed.
     """
     widths(np.empty(0, np.int64), np.empty(0, np.int64), width)
-    scanner = _Scanner(path, strict)
+    scanner = _Scanner(path, strict, _NAMES if only is None else (*_ALWAYS, *only))
     scanner.run()
     columns = scanner.columns()
     columns["procs"] = widths(columns["requested"], columns["allocated"], width)
@@ -83,16 +101,20 @@ def _other_width(columns: dict[str, NDArray[Any]], width: str) -> list[Finding]:
 class _Scanner:
     """One pass over a log: drives the kernel and answers its notes."""
 
-    def __init__(self, path: str | os.PathLike[str], strict: bool) -> None:
+    def __init__(self, path: str | os.PathLike[str], strict: bool, wanted: Collection[str]) -> None:
         self.path = path
         self.strict = strict
         self.comments: list[str] = []
         self.bad: dict[int, tuple[int, list[int]]] = {}
         self.late: list[int] = []
         self.rows = 0
-        kinds = [dtype.kind for dtype in SWF_FIELDS.values()]
-        self.slots = [kinds[:k].count(kind) for k, kind in enumerate(kinds)]
-        self.is_int = [kind == "i" for kind in kinds]
+        self.is_int = [dtype.kind == "i" for dtype in SWF_FIELDS.values()]
+        self.slots = [_NOT_KEPT] * len(_NAMES)
+        self.kept = {True: 0, False: 0}
+        for k, name in enumerate(_NAMES):
+            if name in wanted:
+                self.slots[k] = self.kept[self.is_int[k]]
+                self.kept[self.is_int[k]] += 1
 
     def run(self) -> None:
         """Fill the columns; the bytes of the log are let go on return."""
@@ -101,16 +123,17 @@ class _Scanner:
 
         data = _text_of(self.path)
         notice_if_cold(kernels.scan, "the reader of logs")
-        capacity = min(data.count(b"\n"), len(data) // _SHORTEST) + 1
-        self.ints = np.empty((sum(self.is_int), capacity), np.int64)
-        self.floats = np.empty((len(_NAMES) - sum(self.is_int), capacity), np.float64)
         buffer = np.frombuffer(data, np.uint8)
+        capacity = min(_lines_in(buffer), len(data) // _SHORTEST) + 1
+        self.ints = np.empty((self.kept[True], capacity), np.int64)
+        self.floats = np.empty((self.kept[False], capacity), np.float64)
+        slots = np.array(self.slots)
         notes = np.empty((_NOTES, kernels.NOTE_WIDTH), np.int64)
         pos = len(_BOM) if data.startswith(_BOM) else 0
         line = 0
         while pos < buffer.size:
             pos, line, self.rows, count = kernels.scan(
-                buffer, pos, line, self.rows, self.ints, self.floats, notes
+                buffer, pos, line, self.rows, slots, self.ints, self.floats, notes
             )
             self._answer(data, notes[:count])
         if self.rows == len(self.late):
@@ -146,7 +169,8 @@ class _Scanner:
         """Store a number that the kernel left aside; return what is wrong with it, or GOOD."""
         if not self.is_int[field]:
             value = float(token)
-            self.floats[self.slots[field], row] = value
+            if self.slots[field] != _NOT_KEPT:
+                self.floats[self.slots[field], row] = value
             return TOO_LARGE if np.isinf(value) else GOOD
         try:
             exact = Decimal(token)
@@ -159,7 +183,8 @@ class _Scanner:
         integer = int(exact)
         if not -(2**63) <= integer < 2**63:
             return TOO_LARGE
-        self.ints[self.slots[field], row] = integer
+        if self.slots[field] != _NOT_KEPT:
+            self.ints[self.slots[field], row] = integer
         return GOOD
 
     def _complain_of_no_jobs(self) -> None:
@@ -177,6 +202,8 @@ class _Scanner:
         """Return the good rows, by field name."""
         columns: dict[str, NDArray[Any]] = {}
         for name, slot, is_int in zip(_NAMES, self.slots, self.is_int, strict=True):
+            if slot == _NOT_KEPT:
+                continue
             column: NDArray[Any] = (self.ints if is_int else self.floats)[slot, : self.rows]
             columns[name] = np.delete(column, self.late) if self.late else column
         return columns
@@ -197,6 +224,12 @@ def _advice(kind: int, fields: int) -> str:
 def _text_of(path: str | os.PathLike[str]) -> bytes:
     data = read_raw(path)
     return data if data.endswith(b"\n") else data + b"\n"
+
+
+def _lines_in(buffer: NDArray[np.uint8]) -> int:
+    """Count the newlines; in pieces that stay in the cache, three times as fast as `bytes` does."""
+    pieces = (buffer[first : first + _PIECE] for first in range(0, buffer.size, _PIECE))
+    return sum(int(np.count_nonzero(piece == _NEWLINE)) for piece in pieces)
 
 
 def _decoded(comment: bytes) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -138,8 +138,8 @@ class ReadOptions:
     timezone: Timezone = None
     wait_from: WaitFrom = None
 
-    def jobs(self, log: Path) -> Jobs:
-        """Return the jobs of a log as it has them."""
+    def jobs(self, log: Path, only: Sequence[str] | None = None) -> Jobs:
+        """Return the jobs of a log as it has them; `only` names the columns that are needed."""
         from ...workload import intake
 
         given: Mapping[str, str] | list[str] | None = None
@@ -158,6 +158,7 @@ class ReadOptions:
             columns=given,
             strict=self.strict,
             width=self.width,
+            only=only,
             **self.clock(),
             delimiter=self.delimiter,
         )
@@ -175,11 +176,11 @@ class LogOptions(ReadOptions):
     keep_zero: _KeepZero = False
     rules: Rules = None
 
-    def read(self, log: Path) -> Jobs:
-        """Return the jobs of a log as it has them, or the first of them."""
+    def read(self, log: Path, only: Sequence[str] | None = None) -> Jobs:
+        """Return the jobs of a log as it has them, or the first of them; `only` as in `jobs`."""
         from dataclasses import replace
 
-        jobs = self.jobs(log)
+        jobs = self.jobs(log, only)
         if self.first is None or self.first >= len(jobs):
             return jobs
         report = replace(jobs.report, read=self.first, kept=self.first)
