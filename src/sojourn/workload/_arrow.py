@@ -48,7 +48,12 @@ def cells_of(column: Any, field: str) -> tuple[Cells, tzinfo | None]:
         else:
             return _integers(column), None
     if types.is_floating(kind):
-        return column.cast(pa.float64()).to_numpy(zero_copy_only=False), None
+        column = column.cast(pa.float64())
+        if column.null_count:
+            import pyarrow.compute as pc
+
+            column = pc.fill_null(column, float("nan"))
+        return _without_gaps(column), None
     if types.is_timestamp(kind):
         return column.to_numpy(zero_copy_only=False), None if kind.tz is None else UTC
     if types.is_date(kind) or types.is_duration(kind):
@@ -65,13 +70,30 @@ def _integers(column: Any) -> NDArray[Any]:
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
     if not column.null_count:
-        return np.asarray(column.to_numpy(zero_copy_only=False))
+        return _without_gaps(column)
     # As numbers with gaps they would become floats, of which not all keep 64 bits.
-    known = pc.is_valid(column).to_numpy(zero_copy_only=False)
-    whole = np.asarray(pc.fill_null(column, 0).to_numpy(zero_copy_only=False))
+    known = _without_gaps(pc.is_valid(column).cast(pa.uint8())) > 0
+    whole = _without_gaps(pc.fill_null(column, 0))
     if whole.dtype == np.uint64 and whole.max(initial=0) > np.iinfo(np.int64).max:
         return np.where(known, whole.astype(np.float64), np.nan)
     return np.where(known, whole.astype(np.int64), -1)
+
+
+def _without_gaps(column: Any) -> NDArray[Any]:
+    """Return numbers of which none is missing as an array of NumPy that has its own memory.
+
+    ``to_numpy`` imports all of pandas, which takes longer than to read a million jobs.
+    """
+    kind = str(column.type)
+    made = np.empty(len(column), "f8" if kind == "double" else kind)
+    first = 0
+    for chunk in getattr(column, "chunks", [column]):
+        last = first + len(chunk)
+        if last > first:
+            place = chunk.offset * made.itemsize
+            made[first:last] = np.frombuffer(chunk.buffers()[1], made.dtype, last - first, place)
+        first = last
+    return made
 
 
 def cells_of_series(series: Any, field: str) -> tuple[Cells, tzinfo | None]:

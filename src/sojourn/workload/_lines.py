@@ -9,7 +9,7 @@ from typing import TypeVar
 from ..errors import LogError
 from ._files import read_bytes
 
-__all__ = ["parse_lines", "read_raw", "read_text"]
+__all__ = ["as_text", "parse_lines", "read_raw", "read_text"]
 
 T = TypeVar("T")
 
@@ -37,7 +37,11 @@ def read_raw(
 
 def read_text(path: str | os.PathLike[str], **said: str) -> str:
     """Return a text file as text, whatever its line ends; `said` as in `read_raw`."""
-    data = read_raw(path, **said)
+    return as_text(read_raw(path, **said))
+
+
+def as_text(data: bytes) -> str:
+    """Return the bytes of a text file as text, whatever its line ends."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:

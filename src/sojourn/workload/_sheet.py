@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, LogError
 from . import _values as values
 from ._accounting import found
-from ._arrays import seconds, unix
+from ._arrays import distinct, seconds, unix
 from ._cells import (
     LONGEST_NAME,
     Unreadable,
@@ -37,7 +37,7 @@ from ._synonyms import names_other_unit
 from .jobs import Jobs
 from .schema import LABEL, MISSING, NAMED, SCHEMA
 
-__all__ = ["Sheet", "finished"]
+__all__ = ["Sheet", "finished", "is_real"]
 
 Floats = NDArray[np.float64]
 Raw = Sequence[str] | NDArray[Any]
@@ -144,7 +144,7 @@ class Sheet:
             return self._coded(ours, cells)
         if ours in INSTANTS:
             return self._instants(ours, cells)
-        if not _is_real(ours):
+        if not is_real(ours):
             return parsed(ours, cells, values.whole, values.WHOLE)
         return parsed(ours, cells, values.span, values.SPAN)
 
@@ -153,9 +153,13 @@ class Sheet:
             self._is_dated(ours, False)
         if ours in _WORDS:
             finite(ours, cells)
-            unique, places = np.unique(cells, return_inverse=True)
+            unique, places = (
+                distinct(cells.astype(np.int64, copy=False))
+                if cells.dtype.kind in "ib"
+                else np.unique(cells, return_inverse=True)
+            )
             return self._coded(ours, [as_word(cell) for cell in unique.tolist()])[places]
-        if _is_real(ours):
+        if is_real(ours):
             return finite(ours, cells)
         if cells.dtype.kind == "f":
             cells = np.where(np.isnan(cells), MISSING, finite(ours, cells))
@@ -168,7 +172,7 @@ class Sheet:
 
     def _times(self, ours: str, cells: NDArray[Any], zone: tzinfo | None) -> Floats:
         dates = cells.dtype.kind == "M"
-        if not (ours in INSTANTS or (not dates and _is_real(ours))):
+        if not (ours in INSTANTS or (not dates and is_real(ours))):
             what = "dates" if dates else "lengths of time"
             raise Unreadable(None, ours, f"holds {what}; map another column to it")
         if ours in INSTANTS and not np.isnat(cells).all():
@@ -314,7 +318,7 @@ class Sheet:
         others = [
             _one_line(theirs[:40])
             for ours, theirs in choice.columns.items()
-            if _is_real(ours) and ours != LABEL and names_other_unit(theirs)
+            if is_real(ours) and ours != LABEL and names_other_unit(theirs)
         ]
         taken = [
             f"{ours} from {_one_line(theirs[:40])}"
@@ -345,7 +349,7 @@ def finished(sheet: Sheet, path: str | os.PathLike[str], **said: Any) -> Jobs:
         raise LogError(path, str(error)) from None
 
 
-def _is_real(ours: str) -> bool:
+def is_real(ours: str) -> bool:
     """Whether a column holds real numbers; those that `SCHEMA` does not have are times."""
     return ours not in SCHEMA or (SCHEMA[ours].kind == "f" and ours not in _SIZES)
 

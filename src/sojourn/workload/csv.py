@@ -5,15 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from ..errors import LogError, OptionError
 from ._cells import Unreadable
-from ._columns import choose
+from ._columns import Choice, choose
 from ._files import open_atomic
-from ._lines import read_text
+from ._lines import as_text, read_raw
+from ._plain_table import plain_table
 from ._sheet import Sheet, finished
 from ._text import formatted
 from .jobs import Jobs
@@ -58,7 +59,18 @@ def read_csv(
     """
     if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
         raise OptionError(f"sep must be one character that is no quote or line end, not {sep!r}")
-    text = read_text(path, kind="table", wanted="a table with a line of column names")
+    data = read_raw(path, kind="table", wanted="a table with a line of column names")
+
+    def chosen(names: Sequence[str]) -> Choice:
+        return choose(names, columns, "the table", lambda message: LogError(path, message))
+
+    table = plain_table(data, sep, _separator)
+    if table is not None:
+        sheet = table.sheet(chosen(table.names), timezone)
+        if sheet is not None and len(sheet):
+            del table, data
+            return finished(sheet, path, source=str(path))
+    text = as_text(data)
     reader = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=sep or _separator(text),
@@ -67,7 +79,7 @@ def read_csv(
     )
     try:
         names = [name.strip() for name in next((row for row in reader if any(row)), [])]
-        choice = choose(names, columns, "the table", lambda message: LogError(path, message))
+        choice = chosen(names)
         places = {ours: names.index(theirs) for ours, theirs in choice.columns.items()}
         sheet = Sheet(choice, timezone)
         for lines, rows in _batches(reader, len(names), path):

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._html import html_table
 from ..errors import OptionError
+from ._arrays import distinct
 from ._report import CleaningReport
 from .header import Header
 from .schema import (
@@ -33,19 +34,6 @@ _SHOWN = ("job", "submit", "wait", "runtime", "procs", "estimate", *NAMED)
 _ROWS_SHOWN = 5
 _IDLE_SHARE = 1.5
 """Memory that columns may keep from being freed, as a multiple of their own."""
-
-
-def _distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the different numbers, ascending, and the place of each value among them."""
-    low, high = int(values.min(initial=0)), int(values.max(initial=0))
-    if high - low > 4 * values.size + 1024:
-        return np.unique(values, return_inverse=True)
-    # Numbers of people and queues lie close together: counted, a million take a tenth of the time.
-    shifted = values - low
-    there = np.flatnonzero(np.bincount(shifted, minlength=1))
-    table = np.zeros(high - low + 1, np.int64)
-    table[there] = np.arange(there.size)
-    return there + low, table[shifted]
 
 
 class Jobs:
@@ -191,7 +179,7 @@ class Jobs:
         if column not in self._columns:
             return np.full(len(self), MISSING, np.int32), []
         known = self._header.names(NAMED[column])
-        numbers, inverse = _distinct(self._columns[column])
+        numbers, inverse = distinct(self._columns[column])
         places: dict[str, int] = {}
         codes = [
             MISSING if n == MISSING else places.setdefault(known.get(n, str(n)), len(places))
