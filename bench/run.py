@@ -17,6 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import command
 import numpy as np
 import placements
 import study
@@ -69,7 +70,6 @@ def main() -> int:
     note("EASY kernel", f"{n / easy / 1e6:.2f} M jobs/s", ">= 2 M jobs/s", n / easy >= 2e6)
     note("  against the SimPy script", f"{script / len(few) / (easy / n):,.0f} x")
 
-    read = f"import pandas as pd; pd.read_csv(r'{log}', sep=r'\\s+', comment=';', header=None)"
     import pandas as pd
 
     began = time.perf_counter()
@@ -77,26 +77,7 @@ def main() -> int:
     pandas_here = time.perf_counter() - began
     ratio = easy / pandas_here
     note("kernel against pandas.read_csv of the log", f"{ratio:.2f} x", "<= 0.5 x", ratio <= 0.5)
-    pandas_fresh, _ = fresh([sys.executable, "-c", read])
-    with tempfile.TemporaryDirectory() as folder:
-        command = [
-            sojourn_command,
-            "simulate",
-            str(log),
-            "--procs",
-            str(SERVERS),
-            "--policy",
-            "easy",
-        ]
-        whole, peak = fresh([*command, "--estimates", "exact", "--out", folder + "/run", "--json"])
-    ratio = whole / pandas_fresh
-    note(
-        "whole command against a fresh process reading the log",
-        f"{whole:.2f} s / {pandas_fresh:.2f} s = {ratio:.2f} x",
-        "<= 2.5 x",
-        ratio <= 2.5,
-    )
-    note("peak memory of the whole command", f"{peak:,.0f} MB", "<= 700 MB", peak <= 700)
+    command.measure(many, log, SERVERS, sojourn_command, quick)
 
     console.print("\n[bold]Growth[/]")
     ratio = (easy / n) / (few_time / len(few))

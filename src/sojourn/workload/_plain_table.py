@@ -79,6 +79,9 @@ class PlainTable(NamedTuple):
                 sheet.add(ours, cells)
         except Unreadable:
             return None
+        # Arrow keeps what is freed for the next table, of which there is none.
+        del table, column
+        pa.default_memory_pool().release_unused()
         return sheet
 
 
