@@ -134,8 +134,7 @@ class Energy:
     def nodes(self) -> billing.Bill:
         """The bill of named nodes."""
         _, start, stop = self._stretches
-        columns, given = self._cluster.columns, self.given
-        curves = np.array([node.server.watts for node in self._cluster.nodes])
+        columns, given, curves = self._cluster.columns, self.given, self._cluster.curves
         bill = billing.bill_nodes(
             start,
             stop,
