@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sojourn
+from sojourn import report
 from sojourn.cluster import Cluster, Node, Partition, Queue, Server
 from sojourn.errors import OptionError, PolicyError
 
@@ -160,7 +161,7 @@ def test_selected_nodes_keep_their_partitions():
     assert (some.between, dict(some.pools)) == ("weights", {"x": 1})
     turned = cluster.with_nodes(cluster.nodes[::-1])
     assert turned.partition("gpu").nodes == (1,)
-    assert turned.partition("ends").nodes == (2, 0)
+    assert turned.partition("ends").nodes == (0, 2)
     nodes = cluster.counting("node")
     assert (nodes.procs, nodes.partitions, nodes.queues) == (3, cluster.partitions, cluster.queues)
     assert nodes.counting("core") == cluster
@@ -207,7 +208,7 @@ def test_what_needs_watts_is_refused_without():
     with pytest.raises(OptionError, match="its watts are not known"):
         THIN.watts_at(np.array([0.5]))
     with pytest.raises(OptionError, match="drawn by speed and power"):
-        sojourn.report.cluster(of())
+        report.cluster(of())
 
 
 def test_queries_take_what_is_known():

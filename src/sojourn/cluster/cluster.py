@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
-from ._counts import Counts
 from ._pages import cluster_html
+from ._resources import Counts
 from .partition import BETWEEN, Partition, Queue, check_parts, check_pools, unknown
 from .power import AssumedPower, Power
 from .report import ClusterReport

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import OptionError
-from ._counts import Counts, whole_count
 from ._names import nearest
+from ._resources import Counts, whole_count
 
 __all__ = ["BETWEEN", "Partition", "Queue", "check_parts", "check_pools", "unknown"]
 
@@ -25,7 +25,7 @@ class Partition:
     Parameters
     ----------
     name : of the partition.
-    nodes : places of its nodes in the cluster, from 0.
+    nodes : places of its nodes in the cluster, from 0; they are kept in rising order.
     max_time : s; the longest time limit of a job.
     max_nodes : of a job; None for as many as there are.
     min_nodes : of a job.
@@ -47,7 +47,7 @@ class Partition:
 
     def __post_init__(self) -> None:
         where = f"partition '{_text_of(self.name, 'partition')}'"
-        places = (whole_count(node, f"{where}: node") for node in self.nodes)
+        places = sorted(whole_count(node, f"{where}: node") for node in self.nodes)
         object.__setattr__(self, "nodes", tuple(places))
         if not self.nodes:
             raise OptionError(f"{where} has no node; name some, or remove it")

@@ -9,9 +9,11 @@ from pathlib import Path as FilePath
 from ..errors import ClusterError
 from . import description, specpower
 from ._layout import field_of
+from ._sheet import COLUMN_NAMES
 from ._table import Path, key, read_table
 from .cluster import Cluster
-from .description import KEYS, parse_cluster
+from .counts import parse_cluster
+from .description import KEYS
 
 __all__ = ["find_cluster", "read_cluster"]
 
@@ -54,7 +56,7 @@ def read_cluster(
     if _TOML.match(table.header[0]):
         return _read_toml(path, processor, reference_ops, catalogue)
     kind = processor or "core"
-    ours = {key(name) for name in KEYS}
+    ours = {key(name) for name in (*KEYS, *COLUMN_NAMES)}
     described = sum(key(name) in ours for name in table.header)
     published = sum(field_of(name) is not None and key(name) not in ours for name in table.header)
     if not described and not published:

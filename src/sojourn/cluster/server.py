@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
-from ._counts import Counts, resources_of
+from ._resources import Counts, resources_of
 
 __all__ = ["LEVELS", "PROCESSORS", "Node", "Server"]
 
