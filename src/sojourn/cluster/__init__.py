@@ -4,7 +4,7 @@
 - `partition`: sets of nodes with limits, and queues
 - `power`: watts of a counted server by rate
 - `read`: a cluster from any file; `specpower`: published results; `description`: what people
-  write; `counts`: how many of what; `write`: a cluster as a file
+  write; `counts`: how many of what; `slurm`: a site's slurm.conf; `write`: a cluster as a file
 - `report`: what reading found; `query`: which servers; `library`: servers known by name
 """
 
