@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
+from ._pages import partition_words, queue_words
 from .cluster import Cluster
 from .partition import Partition
 
@@ -53,10 +54,13 @@ def cluster_facts(cluster: Cluster) -> dict[str, Any]:
         },
         "resources": _resources(cluster),
         "partitions": [_partition(cluster, each) for each in cluster.partitions],
-        "queues": [_plain(asdict(each)) for each in cluster.queues],
+        "queues": [
+            {**_plain(asdict(each)), "limits": queue_words(each)} for each in cluster.queues
+        ],
         "between": cluster.between if cluster.queues else None,
         "pools": dict(cluster.pools),
         "models": _models(nodes),
+        "kinds": _kinds(cluster),
         "report": report.as_dict() if report else None,
         "nodes": nodes,
     }
@@ -70,12 +74,31 @@ def _resources(cluster: Cluster) -> list[dict[str, Any]]:
     ]
 
 
+def _kinds(cluster: Cluster) -> list[dict[str, Any]]:
+    """Return kinds of nodes, which differ in what they have, the most frequent first."""
+    count = Counter(
+        (s.model, s.cores, None if math.isnan(s.memory) else s.memory, s.resources)
+        for s in (node.server for node in cluster.nodes)
+    )
+    return [
+        {
+            "model": model,
+            "nodes": number,
+            "cores": cores,
+            "memory": memory,
+            "resources": dict(resources),
+        }
+        for (model, cores, memory, resources), number in count.most_common()
+    ]
+
+
 def _partition(cluster: Cluster, partition: Partition) -> dict[str, Any]:
     own = list(partition.nodes)
     return {
         **_plain(asdict(partition)),
         "nodes": [cluster.nodes[at].name for at in own],
         "procs": int(cluster.columns.procs[own].sum()),
+        "limits": partition_words(partition),
     }
 
 
