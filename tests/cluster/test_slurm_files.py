@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 
 import pytest
 
@@ -239,3 +241,46 @@ def test_a_log_runs_on_it(site):
     result = sojourn.simulate(jobs, site, "easy")
     assert result.start.tolist() == [0.0, 10.0, 2.0]
     assert not result.states_energy
+
+
+def test_files_beside_it_are_inputs_of_a_run(write, monkeypatch, capsys):
+    text = "Include nodes.conf\nPartitionName=p Nodes=ALL\n"
+    path = write(text, nodes="NodeName=n[1-4] CPUs=2 Gres=gpu:1\n", gres="Name=gpu Type=a\n")
+    monkeypatch.chdir(path.parent)
+    log = path.parent / "log.swf"
+    log.write_text("; MaxProcs: 8\n1 0 -1 10 2 -1 -1 2 10 -1 1 1 1 1 1 1 -1 -1\n")
+    assert main(["simulate", "log.swf", "--cluster", "slurm.conf", "--out", "run"]) == 0
+    assert "energy" not in capsys.readouterr().out
+    summary = json.loads((path.parent / "run" / "summary.json").read_text())
+    paths = {name: summary["provenance"][name]["path"] for name in ("gres", "included 1")}
+    assert paths == {"gres": "gres.conf", "included 1": "nodes.conf"}
+
+
+SWEEP = """\
+[workload]
+model = "lublin"
+jobs = 30
+load = 0.7
+
+[cluster]
+nodes = "{nodes}"
+
+[policy]
+backfill = "easy"
+"""
+
+
+def test_a_study_on_nodes_without_watts_states_no_energy(write, monkeypatch, capsys):
+    path = write("NodeName=n[1-4] CPUs=4\nPartitionName=p Nodes=ALL\n")
+    monkeypatch.chdir(path.parent)
+    for nodes, stated in (("slurm.conf", False), ("2 x X5670", True)):
+        (path.parent / "s.toml").write_text(SWEEP.format(nodes=nodes))
+        words = ["sweep", "s.toml", "--set", "workload.load=0.5,0.7", "--workers", "1"]
+        out = "with" if stated else "without"
+        assert main([*words, "--replications", "2", "--out", out]) == 0
+        assert ("energy_kwh" in capsys.readouterr().out) == stated
+        assert main(["report", out, "--out", f"{out}.html"]) == 0
+        capsys.readouterr()
+        page = (path.parent / f"{out}.html").read_text()
+        # Packed parts of the page are letters and digits in any order.
+        assert bool(re.search(r"[ (]kWh\b", page)) == stated

@@ -150,6 +150,10 @@ def input_files(
         from ..study.inputs import servers_of
 
         found["servers"] = servers_of(cluster)
+    elif cluster is not None and cluster.lower().endswith(".conf"):
+        from ..cluster.slurm import files_beside
+
+        found |= files_beside(cluster)
     if isinstance(carbon, str) and isinstance(o.number_or_text(carbon), str):
         found["carbon"] = carbon
     for name, given in (("order", orders), ("placement", placements)):

@@ -228,7 +228,8 @@ class Study:
     @property
     def assumed_watts(self) -> str:
         """What watts its energies rest on if nobody gave any; else nothing."""
-        return assumed_watts_of_study(self.settings, self.keys) if self.scenario else ""
+        told = str(self.facts.get("power_model") or "")
+        return assumed_watts_of_study(self.settings, self.keys) or told if self.scenario else ""
 
     @property
     def states_energy(self) -> bool:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from .lines import Line, read_lines
+from .lines import Line, files_beside, read_lines
 from .machine import read_slurm_cluster
 from .reading import (
     SlurmNode,
@@ -23,6 +23,7 @@ __all__ = [
     "SlurmNode",
     "SlurmPartition",
     "SlurmTables",
+    "files_beside",
     "is_tree",
     "natural_order",
     "read_lines",
