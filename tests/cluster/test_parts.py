@@ -181,10 +181,13 @@ def test_nodes_without_watts_state_no_energy():
     result = sojourn.simulate(JOBS, of(), "easy")
     assert not result.states_energy
     assert "energy" not in result.jobs
+    assert not [name for name in result.nodes if "energy" in name]
+    assert result.summary["energy"]["idle_known"]
     assert result.summary["energy"]["power_model"] == "assumed 41/18 W per processor"
     priced = sojourn.simulate(JOBS, of(), "easy", price=0.25)
     counted = sojourn.simulate(JOBS, 40, "easy", price=0.25)
     assert priced.states_energy
+    assert {"busy_energy", "idle_energy"} <= set(priced.nodes)
     for name in ("total_joules", "cost", "power_peak"):
         assert priced.summary["energy"][name] == pytest.approx(
             counted.summary["energy"][name], rel=1e-12
