@@ -20,14 +20,17 @@ __all__ = [
     "kind_of",
     "machine_size",
     "read_jobs",
+    "simulated",
     "size_in_words",
 ]
 
 SIMULATED = (
     *("job", "submit", "wait", "runtime", "work", "procs", "estimate"),
     *("user", "group", "account", "queue", "partition", "qos", "memory", "gpus", "label"),
+    *("nodes", "cores_per_node", "gpu_type", "memory_per_node", "whole_node", "licences"),
+    *("features", "begin"),
 )
-"""What a run and its summary look at; the other columns of a log only cost memory."""
+"""What a run and its summary look at; the other columns of SWF only cost memory."""
 
 _TAKEN_BY = {
     "timezone": ("sacct", "jobcomp", "pbs", "csv", "parquet"),
@@ -91,6 +94,14 @@ def accounting_options(kind: str, **given: Any) -> dict[str, Any]:
             option = name.replace("_", "-")
             raise OptionError(f"{option}: only for logs of {known}, not {kind}; leave it out")
     return chosen
+
+
+def simulated(jobs: Jobs) -> Jobs:
+    """Return jobs with what a run looks at: `SIMULATED`, and further columns, which it may ask for.
+
+    The rest of the log may then be freed.
+    """
+    return jobs.only((*SIMULATED, *jobs.further))
 
 
 def chosen_rules(rules: Iterable[str] | None, *, keep_zero: bool) -> tuple[str, ...]:
