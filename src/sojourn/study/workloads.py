@@ -145,6 +145,7 @@ def _cleaned_log(
         delimiter=keys.delimiter,
         timezone=keys.timezone,
         wait_from=keys.wait_from,
+        partition_column=keys.partition_column,
     )
     jobs = _sliced(jobs, keys)
     events = read_external_events(keys)

@@ -312,7 +312,10 @@ class _Reading:
         return "reqtres" if self._text(row, "reqtres") else "alloctres"
 
     def _features(self, row: Row) -> str | None:
-        return known_text(self._text(row, "constraints")) if "constraints" in self.places else None
+        if "constraints" not in self.places:
+            return None
+        # Of two empty columns after it, the first may have gone to a text with bars in it.
+        return known_text(self._text(row, "constraints")).rstrip("|")
 
     def _licences(self, row: Row) -> str:
         written = known_text(self._text(row, "licenses"))
