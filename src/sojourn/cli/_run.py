@@ -58,7 +58,7 @@ class Plan:
 def carry_out(plan: Plan) -> dict[str, Any]:
     """Read, simulate and write; return the summary with its provenance."""
     from ..output import Digest
-    from ..workload.intake import SIMULATED
+    from ..workload.intake import simulated
     from ._ahead import Ahead, load_engine, load_writers, reader_is_loaded
 
     results, machine = plan.results, plan.machine
@@ -91,7 +91,7 @@ def carry_out(plan: Plan) -> dict[str, Any]:
 
         check_run(results.out, format=results.format, trajectory=results.trajectory, named=named)
     if results.format != "swf":
-        jobs = jobs.only(SIMULATED)
+        jobs = simulated(jobs)
     clock.append(time.perf_counter())
     engine.wait()
 

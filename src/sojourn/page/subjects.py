@@ -122,6 +122,7 @@ class Run:
                 delimiter=self._option("workload", "delimiter"),
                 timezone=self._option("workload", "timezone"),
                 wait_from=self._option("workload", "wait_from"),
+                partition_column=self._option("workload", "partition_column"),
             )
         except InputError:
             return None
