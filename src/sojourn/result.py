@@ -165,6 +165,34 @@ class Result:
         return pd.DataFrame(self._schedule.energy.node_columns())
 
     @cached_property
+    def resources(self) -> pd.DataFrame:
+        """One row per resource of the nodes: what was used, stranded, free and down.
+
+        Columns: ``capacity``; ``jobs`` that held some; resource-seconds ``used``, ``stranded``
+        (nobody can use it, because another resource of its node is used up), ``free`` and ``down``;
+        and their shares of the capacity, ``used_share`` and so on.
+        """
+        import pandas as pd
+
+        rows = {
+            name: {
+                **{key: value for key, value in told.items() if key != "share"},
+                **{f"{state}_share": value for state, value in told["share"].items()},
+            }
+            for name, told in self._schedule.resources.as_dict().items()
+        }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("resource")
+
+    @property
+    def fragmentation(self) -> pd.DataFrame:
+        """What is used, stranded, free and down of each resource of the nodes, over time.
+
+        Columns: ``time`` (s), and ``cores_used``, ``cores_stranded``, ``cores_free``,
+        ``cores_down`` and so on for every resource, which hold from then on.
+        """
+        return self._schedule.resources.over_time
+
+    @cached_property
     def decisions(self) -> Decisions:
         """Every decision of the scheduler and its reason (needs ``decisions=True``)."""
         if not self.options.decisions:
@@ -270,6 +298,8 @@ class Result:
         if self.states_energy:
             time, rate, busy = (columns[name] for name in ("time", "rate", "busy"))
             columns["power"] = self._schedule.power(time, rate, busy)
+        if self.cluster.is_named and len(self._run.state.end):
+            columns |= self._schedule.resources.columns_at(columns["time"])
         return columns
 
     @cached_property

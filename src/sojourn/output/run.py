@@ -102,8 +102,11 @@ def stage_run(
     later = {**_texts(result), **(extras or {})}
     files = [*tables, *later, _SUMMARY]
     if result.cluster.is_named:
-        # All of them need the energy bill: made once, before they go different ways.
+        # All of them need the energy bill, and some what was held: made once, before they go
+        # different ways.
         result.power_steps  # noqa: B018
+        if trajectory:
+            result.fragmentation  # noqa: B018
     # Compression lets go of the interpreter lock: two tables and the summary at a time.
     with ThreadPoolExecutor(2) as pool:
         tasks = [pool.submit(write, stage(within + file)) for file, write in tables.items()]
