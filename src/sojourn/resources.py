@@ -75,7 +75,11 @@ class Resources:
         if nodes is None:
             for name, jobs in zip(self.names, self._jobs, strict=True):
                 if name in told:
-                    told[name] = {"capacity": told[name].pop("capacity"), "jobs": jobs, **told[name]}
+                    told[name] = {
+                        "capacity": told[name].pop("capacity"),
+                        "jobs": jobs,
+                        **told[name],
+                    }
         return told
 
     def columns_at(self, time: Floats) -> dict[str, Integers]:

@@ -92,9 +92,7 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
     return told
 
 
-def _partitions(
-    schedule: Schedule, ran: slice | NDArray[np.bool_]
-) -> dict[str, dict[str, Any]]:
+def _partitions(schedule: Schedule, ran: slice | NDArray[np.bool_]) -> dict[str, dict[str, Any]]:
     """Measures of the jobs of each partition that the log knows, by its name.
 
     Measures over jobs are of those that count, as those of the whole run are.
@@ -112,7 +110,7 @@ def _partitions(
     columns = schedule.run.jobs
     submit, service = columns.submit[ran], schedule.service[ran]
     wait, sojourn = schedule.start[ran] - submit, schedule.end[ran] - submit
-    area = schedule.run.state.held[ran] * service
+    area = columns.procs[ran] * service
     whole = float(area.sum())
     order = np.argsort(mine, kind="stable")
     bounds = np.searchsorted(mine[order], np.arange(len(names) + 1))

@@ -9,13 +9,25 @@ from typing import Annotated
 import typer
 
 from ...errors import OptionError
+from .. import _completion
 
-__all__ = ["AsJson", "Results"]
+__all__ = ["AsJson", "By", "Results"]
 
 _RESULTS = "Results"
 
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print JSON alone on standard output, nothing else.")
+]
+
+By = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CLASS,...",
+        help="Results of each class of jobs too: by user, group, account, partition, queue, qos, "
+        "width or status.",
+        autocompletion=_completion.run_class_lists,
+        rich_help_panel=_RESULTS,
+    ),
 ]
 
 
@@ -48,9 +60,14 @@ class Results:
             rich_help_panel=_RESULTS,
         ),
     ] = True
+    by: By = None
     plots: Annotated[
         bool,
-        typer.Option("--plots", help="Draw overview.png too.", rich_help_panel=_RESULTS),
+        typer.Option(
+            "--plots",
+            help="Draw overview.png too, and with --cluster fragmentation.png.",
+            rich_help_panel=_RESULTS,
+        ),
     ] = False
     debug: Annotated[
         bool,
@@ -61,12 +78,21 @@ class Results:
         ),
     ] = False
 
+    @property
+    def classes(self) -> list[str]:
+        """What jobs are to be classed by."""
+        from ...classes import CLASSES
+        from ...workload.classes import listed_classes
+
+        return [] if self.by is None else listed_classes(self.by, CLASSES)
+
     def check(self) -> None:
         """Raise OptionError for what could not be written."""
         from ...output import FORMATS, check_folder
 
         if self.format not in FORMATS:
             raise OptionError(f"--format {self.format}: choose {', '.join(FORMATS)}")
+        _ = self.classes
         if self.out is not None:
             check_folder(self.out)
         elif self.plots:
