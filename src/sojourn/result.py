@@ -34,8 +34,11 @@ Floats = NDArray[np.float64]
 CATEGORIES = {"status": STATUS, "reason": REASONS}
 """Words that columns of every job table stand for."""
 
-WHO = ("user", "account", "partition", "queue", "qos")
+WHO = ("user", "group", "account", "partition", "queue", "qos")
 """Columns of names, which a job table has where its log knows them."""
+
+REQUESTED = ("nodes", "gpus")
+"""Columns of what a job asks for besides processors, which a job table has likewise."""
 
 
 class Result:
@@ -244,6 +247,7 @@ class Result:
             columns["label"] = log.label[first:last]
         if schedule.after is not None:
             columns["restarts"] = spread(schedule.after.restarts[at].astype(np.float64))
+        columns |= {name: known[first:last] for name, known in self._requested.items()}
         if self.cluster.is_named:
             columns["nodes"] = spread(np.diff(schedule.allocation.first)[at].astype(np.float64))
             columns["slowness"] = spread(schedule.slowness[at])
@@ -256,6 +260,13 @@ class Result:
         log = self._prepared.jobs
         found = {name: log.coded(name) for name in WHO if name in log.names}
         return {name: (codes, names) for name, (codes, names) in found.items() if names}
+
+    @cached_property
+    def _requested(self) -> dict[str, Floats]:
+        """What the log knows that jobs ask for; nan where it is not known."""
+        log = self._prepared.jobs
+        wanted = [name for name in REQUESTED if name in log.names and (log[name] > 0).any()]
+        return {name: np.where(log[name] >= 0, log[name], np.nan) for name in wanted}
 
     @property
     def categories(self) -> dict[str, Sequence[str]]:

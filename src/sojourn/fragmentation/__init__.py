@@ -10,12 +10,19 @@ At any time what a node has of a resource is
 These four add up to what the node has, at any time. The walk knows allocations only, nothing of the
 engine that made them.
 
-- `holding`: from allocations to totals and to a table over time; `_walk`: the compiled part
+- `states`: their names; `holding`: from allocations to totals and to a table over time; `_walk`:
+  the compiled part, which is loaded when it is first needed
 """
 
 from __future__ import annotations
 
-from .holding import STATES, Absences, Fragmentation, Holdings, measure_fragmentation, over_time
+from typing import TYPE_CHECKING
+
+from .._lazy import attach
+from .states import STATES
+
+if TYPE_CHECKING:
+    from .holding import Absences, Fragmentation, Holdings, measure_fragmentation, over_time
 
 __all__ = [
     "STATES",
@@ -25,3 +32,5 @@ __all__ = [
     "measure_fragmentation",
     "over_time",
 ]
+
+__getattr__ = attach(__name__, {"holding": [name for name in __all__ if name != "STATES"]})

@@ -10,17 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import OptionError, RunError
 from ._walk import ALL_FIT, Gone, Nodes, Rows, Steps, walk
+from .states import STATES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["STATES", "Absences", "Fragmentation", "Holdings", "measure_fragmentation", "over_time"]
+__all__ = ["Absences", "Fragmentation", "Holdings", "measure_fragmentation", "over_time"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-
-STATES = ("used", "stranded", "free", "down")
-"""What a part of a resource can be at a time."""
 
 
 class Holdings(NamedTuple):

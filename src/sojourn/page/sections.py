@@ -218,8 +218,10 @@ def _over_time(runs: Sequence[Run]) -> Section:
         "Drag to zoom, double-click to see everything again. Zoomed out, neighbouring jobs are "
         "averaged; zoomed in, single jobs appear."
     )
-    power = " and power" if any(states_energy(run.summary) for run in runs) else ""
-    label = f"Who would run on which servers, and over time busy processors, jobs waiting{power}"
+    shown = ["busy processors", "jobs waiting"]
+    shown += ["power"] if any(states_energy(run.summary) for run in runs) else []
+    shown += ["stranded resources"] if any(len(run.resources) > 1 for run in runs) else []
+    label = f"Who would run on which servers, and over time {listed(shown)}"
     caption = (
         "Servers without names are numbered after the run: a job takes the lowest gap that holds "
         "it whole, else the lowest free servers in several blocks."

@@ -1,7 +1,7 @@
 """What a run looks like: pictures of schedules, paths and distributions.
 
 - `plots`: every picture by its name
-- `timeline`, `fragmentation`, `schedule`, `nodes`, `machine`, `curves`, `waits`, `fitting`,
+- `timeline`, `resources`, `schedule`, `nodes`, `machine`, `curves`, `waits`, `fitting`,
   `limits`, `adequacy`, `page`: how they are drawn
 - `servers`, `binning`, `boxes`: what is computed for them
 - `style`: colours, axes and files

@@ -114,7 +114,7 @@ class RunPlots:
 
     def fragmentation(self, **options: Any) -> Figure:
         """Draw what is used, stranded, free and down of the resources of named nodes over time."""
-        from .fragmentation import fragmentation
+        from .resources import fragmentation
 
         return fragmentation(self._result.fragmentation, **options)
 

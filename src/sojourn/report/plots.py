@@ -17,11 +17,11 @@ from .adequacy import stream_differences, stream_pair
 from .capacity import size_curves, stability_curves
 from .curves import compare, distributions, trade_off
 from .fitting import fitted
-from .fragmentation import fragmentation
 from .limits import limit_curves
 from .machine import cluster
 from .nodes import node_gantt
 from .page import overview
+from .resources import fragmentation
 from .schedule import gantt, occupation
 from .servers import Pieces, assign_servers
 from .style import save
