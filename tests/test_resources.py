@@ -157,8 +157,8 @@ def test_the_picture(jobs):
 def test_partitions_in_the_summary(jobs):
     half = np.where(np.arange(len(jobs)) % 3 == 0, 7, 2)
     named = jobs.replace(partition=half, header=["Partition: 2 big", "Partition: 7 small"])
-    summary = sojourn.simulate(named, 40, "easy", warmup=20, clean=()).summary
-    result = sojourn.simulate(named, 40, "easy", clean=())
+    summary = sojourn.simulate(named, 30, "easy", warmup=20, clean=()).summary
+    result = sojourn.simulate(named, 30, "easy", clean=())
     assert list(summary["partitions"]) == ["big", "small"]
     late = result.jobs[np.cumsum(np.isfinite(result.jobs["start"])) > 20]
     for name, told in summary["partitions"].items():
