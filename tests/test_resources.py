@@ -177,10 +177,9 @@ def test_partitions_in_the_summary(jobs):
 def test_what_jobs_ask_for_is_in_the_job_table(jobs):
     count = len(jobs)
     nodes = np.where(np.arange(count) % 2, 3, -1)
-    asked = jobs.replace(nodes=nodes, gpus=np.zeros(count, int), group=np.full(count, 4))
+    asked = jobs.replace(nodes=nodes, gpus=np.zeros(count, int))
     table = sojourn.simulate(asked, 64).jobs
     np.testing.assert_array_equal(table["nodes"], np.where(nodes > 0, nodes, np.nan))
     assert "gpus" not in table  # nobody asks for one
-    assert set(table["group"]) == {"4"}
     table = sojourn.simulate(asked.replace(gpus=np.arange(count) % 3 - 1), 64).jobs
     np.testing.assert_array_equal(table["gpus"][:4], [np.nan, 0, 1, np.nan])

@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 CATEGORIES = {"status": STATUS, "reason": REASONS}
 """Words that columns of every job table stand for."""
 
-WHO = ("user", "group", "account", "partition", "queue", "qos")
+WHO = ("user", "account", "partition", "queue", "qos")
 """Columns of names, which a job table has where its log knows them."""
 
 REQUESTED = ("nodes", "gpus")

@@ -47,9 +47,9 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Color = Literal["wait", "width", "job", "user", "group", "account", "partition", "queue", "qos"]
+Color = Literal["wait", "width", "job", "user", "account", "partition", "queue", "qos"]
 
-_WHO = ("user", "group", "account", "partition", "queue", "qos")
+_WHO = ("user", "account", "partition", "queue", "qos")
 
 _WAITING = "#B4B4B4"
 _AT_ONCE = "#C6CAD0"
@@ -159,7 +159,7 @@ def gantt(
     jobs : columns job, submit, start, end (s), procs; user when coloured by user. Jobs that were
         not accepted have NaN in start and end and are left out.
     procs : servers of the cluster.
-    color : what the colour says: how long the job waited, its width, its user (group,
+    color : what the colour says: how long the job waited, its width, its user (or
         account, partition, queue, qos), or just the job.
     segments : stretches of service (columns job, start, end) when jobs were preempted.
     ax : axes to draw in; a new figure when None.
