@@ -119,6 +119,21 @@ def test_summary_and_files(jobs, tmp_path):
     pd.testing.assert_frame_equal(path, result.trajectory)
 
 
+def test_some_of_the_nodes(jobs):
+    wishes = sojourn.Constraints(memory_per_core=1.5)
+    result = sojourn.simulate(jobs, CLUSTER, "easy", constraints=wishes)
+    resources = result._schedule.resources
+    whole, parts = resources.as_dict(), [resources.of_nodes(k) for k in ([0, 1, 2], range(3, 7))]
+    assert [part["nodes"] for part in parts] == [3, 4]
+    for name in ("cores", "memory"):
+        for state in STATES:
+            total = sum(part["resources"][name][state] for part in parts)
+            assert total == pytest.approx(whole[name][state], rel=1e-12)
+    busy = result.nodes["busy"].to_numpy()
+    assert parts[0]["utilisation"] == pytest.approx(busy[:3].mean())
+    assert parts[1]["utilisation"] == pytest.approx(busy[3:].mean())
+
+
 def test_a_resource_that_nobody_asks_for_says_so(jobs):
     told = sojourn.simulate(jobs, CLUSTER).summary["resources"]
     assert told["memory"]["jobs"] == 0

@@ -82,6 +82,18 @@ class Resources:
                     }
         return told
 
+    def of_nodes(self, nodes: ArrayLike) -> dict[str, Any]:
+        """Return how much of some nodes, such as those of a partition, was used, ready for JSON.
+
+        ``nodes`` is how many; ``utilisation`` the share of their processor time that jobs held,
+        whichever partition these are of; ``resources`` as `as_dict`.
+        """
+        return {
+            "nodes": int(np.size(nodes)),
+            "utilisation": self.totals.share(0, "used", nodes),
+            "resources": self.as_dict(nodes),
+        }
+
     def columns_at(self, time: Floats) -> dict[str, Integers]:
         """Return what is used and stranded (and down) of each resource at some instants (s)."""
         table = self.over_time
@@ -95,7 +107,8 @@ class Resources:
 def _capacity(cluster: Cluster) -> tuple[tuple[str, ...], Integers]:
     """Names of the resources that nodes have, and what each node has of them."""
     columns = cluster.columns
-    names, sizes = [f"{cluster.processor}s"], [columns.procs]
+    # Row 0 is what counts as a processor, be it a core, a chip or a node.
+    names, sizes = ["cores"], [columns.procs]
     if (columns.memory > 0).any():
         names.append("memory")
         sizes.append(np.maximum(columns.memory, 0))

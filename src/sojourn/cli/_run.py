@@ -58,7 +58,6 @@ class Plan:
 def carry_out(plan: Plan) -> dict[str, Any]:
     """Read, simulate and write; return the summary with its provenance."""
     from ..output import Digest
-    from ..workload.classes import check_known
     from ..workload.intake import SIMULATED
     from ._ahead import Ahead, load_engine, load_writers, reader_is_loaded
 
@@ -88,8 +87,7 @@ def carry_out(plan: Plan) -> dict[str, Any]:
     cluster = machine.for_jobs(jobs)
     jobs = plan.reading.clean(jobs, cluster.procs)
     by = results.classes
-    for name in by:
-        check_known(jobs, name)
+    results.check_classes(jobs)
     if results.out is not None:
         from ..output import check_run
 

@@ -25,7 +25,7 @@ __all__ = [
 
 SIMULATED = (
     *("job", "submit", "wait", "runtime", "work", "procs", "estimate"),
-    *("user", "group", "account", "queue", "partition", "qos", "memory", "nodes", "gpus", "label"),
+    *("user", "group", "account", "queue", "partition", "qos", "memory", "gpus", "label"),
 )
 """What a run and its summary look at; the other columns of a log only cost memory."""
 

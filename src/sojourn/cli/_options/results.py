@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ...errors import OptionError
 from .. import _completion
+
+if TYPE_CHECKING:
+    from ...workload import Jobs
 
 __all__ = ["AsJson", "By", "Results"]
 
@@ -85,6 +88,13 @@ class Results:
         from ...workload.classes import listed_classes
 
         return [] if self.by is None else listed_classes(self.by, CLASSES)
+
+    def check_classes(self, jobs: Jobs) -> None:
+        """Raise OptionError for classes of which the log knows none."""
+        from ...workload.classes import check_known
+
+        for name in self.classes:
+            check_known(jobs, name)
 
     def check(self) -> None:
         """Raise OptionError for what could not be written."""
