@@ -80,15 +80,22 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
             "foresight": options.foresight,
             "mean_slowness": float(np.mean(schedule.slowness[ran])) if len(submit) else np.nan,
         }
-        if len(schedule.end):
-            told["resources"] = schedule.resources.as_dict()
+    if schedule.after is not None:
+        told["events"] = _events(schedule, schedule.after)
+    told |= _parts(schedule, ran)
+    told["not_modelled"] = not_acted_on(log, prepared.policy, options.constraints)
+    told["cleaning"] = log.report.as_dict()
+    return told
+
+
+def _parts(schedule: Schedule, ran: slice | NDArray[np.bool_]) -> dict[str, Any]:
+    """What became of each resource of named nodes, and of each of several partitions."""
+    told: dict[str, Any] = {}
+    if schedule.prepared.cluster.is_named and len(schedule.end):
+        told["resources"] = schedule.resources.as_dict()
     partitions = _partitions(schedule, ran)
     if len(partitions) > 1:
         told["partitions"] = partitions
-    if schedule.after is not None:
-        told["events"] = _events(schedule, schedule.after)
-    told["not_modelled"] = not_acted_on(log, prepared.policy, options.constraints)
-    told["cleaning"] = log.report.as_dict()
     return told
 
 
