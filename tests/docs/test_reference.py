@@ -218,6 +218,7 @@ WITH_EXAMPLES = (
     "sojourn.capacity.saturation",
     "sojourn.capacity.targets",
     "sojourn.compare",
+    "sojourn.fragmentation.holding",
     "sojourn.report.of_run",
     "sojourn.study.intervals",
     "sojourn.study.paired",

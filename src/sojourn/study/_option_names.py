@@ -50,6 +50,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "seed": ("run", "seed"),
     "trajectory": ("run", "trajectory"),
     "format": ("run", "format"),
+    "by": ("run", "by"),
     "plots": ("run", "plots"),
     "debug": ("run", "decisions"),
 }
