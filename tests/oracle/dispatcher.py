@@ -307,39 +307,53 @@ class Dispatcher:
                 self._start(j)
 
     def _conservative(self, order: list[int]) -> None:
-        state, machine = self.state, self.machine
-        promises = state.promises
-        order = take_back(state, order, self.queues)
-
-        def promise(j: int, *, now_too: bool = True) -> None:
-            others = [
-                Hold(begin, self._end(i, begin, self.pools[i]), machine.held(i, self.pools[i]))
-                for i, begin in promises.items()
-            ]
-            place = self._earliest(j, self.holds + others, now_too=now_too)
-            if place is not None:
-                promises[j], self.pools[j] = place
-                state.first_promises.setdefault(j, promises[j])
-
+        state, promises = self.state, self.state.promises
         overdue, spoilt = state.overdue, self._is_spoilt()
-        if overdue or state.was_overdue or spoilt:
-            promises.clear()
-        elif state.ended_early:
-            for j in [j for j in order if j in promises]:
-                del promises[j]
-                promise(j)
+        anew = overdue or state.was_overdue or spoilt
         state.was_overdue = overdue
-        for j in [j for j in order if j not in promises]:
-            promise(j)
-        for j in order:
-            if promises.get(j, (math.inf, 0)) > self.now or self._passed_over(j):
-                continue
-            if machine.fits(j, self.pools[j], self._future().free(self.now)):
-                del promises[j]
-                if self._has_nodes(j, self.pools[j]):
-                    self._begin(j, self.pools[j])
+        if anew:
+            promises.clear()
+        passed_over = True
+        while passed_over:
+            order = [j for j in order if j not in self.starts]
+            order = take_back(state, order, self.queues, self.starts)
+            if state.ended_early and not anew:
+                for j in [j for j in order if j in promises]:
+                    del promises[j]
+                    self._promise(j)
+            anew = passed_over = False
+            for j in [j for j in order if j not in promises]:
+                self._promise(j)
+            for j in [j for j in order if promises.get(j, (math.inf, 0)) <= self.now]:
+                if self._passed_over(j):
+                    passed_over = True
                 else:
-                    promise(j, now_too=False)
+                    self._start_promised(j)
+        for j, begin in promises.items():
+            state.first_promises.setdefault(j, begin)
+
+    def _promise(self, j: int, *, now_too: bool = True) -> None:
+        """The earliest start that a job can have beside all others, if it has a place."""
+        promises = self.state.promises
+        others = [
+            Hold(begin, self._end(i, begin, self.pools[i]), self.machine.held(i, self.pools[i]))
+            for i, begin in promises.items()
+        ]
+        place = self._earliest(j, self.holds + others, now_too=now_too)
+        if place is not None:
+            promises[j], self.pools[j] = place
+
+    def _start_promised(self, j: int) -> None:
+        """Start a job whose promise has come, if its processors are free."""
+        pools, rooms = self.pools[j], self._future().free(self.now)
+        if not self.machine.fits(j, pools, rooms):
+            return
+        begin = self.state.promises.pop(j)
+        if self._has_nodes(j, pools):
+            self.state.first_promises.setdefault(j, begin)
+            self._begin(j, pools)
+        else:
+            self._promise(j, now_too=False)
 
     def _is_spoilt(self) -> bool:
         """Whether what was promised no longer holds, because of the outside."""

@@ -111,11 +111,13 @@ def unless_stopped(discipline: Discipline) -> Discipline:
     return Discipline(select, preemptive=True)
 
 
-def take_back(state: State, order: list[int], queues: Queues | None) -> list[int]:
+def take_back(
+    state: State, order: list[int], queues: Queues | None, starts: list[int]
+) -> list[int]:
     """Promises of who would exceed a limit of its queue; the order of all others."""
     if queues is None:
         return order
-    over = [j for j in order if queues.passes_over(j, state.running)]
+    over = [j for j in order if queues.passes_over(j, state.running + starts)]
     for j in over:
         state.ended_early |= state.promises.pop(j, None) is not None
     return [j for j in order if j not in over]
@@ -123,10 +125,10 @@ def take_back(state: State, order: list[int], queues: Queues | None) -> list[int
 
 def _keep_promises(state: Around, order: list[int], queues: Queues | None) -> list[int]:
     """Promises last from pass to pass, until the outside spoils them."""
-    order = take_back(state, order, queues)
     now = (state.clock, 0)
     fixed = running_holds(state) + [Hold(*kept) for kept in state.kept()]
     promises = state.promises
+    starts: list[int] = []
 
     def promise(j: int) -> None:
         job = state.jobs[j]
@@ -137,26 +139,33 @@ def _keep_promises(state: Around, order: list[int], queues: Queues | None) -> li
             for i, begin in promises.items()
         ]
         promises[j] = earliest_start(now, job.plan, job.procs, state.servers, fixed + others)
-        state.first_promises.setdefault(j, promises[j])
 
-    if state.overdue or state.was_overdue or state.spoilt or is_news(state):
-        promises.clear()
-    elif state.ended_early:
-        for j in [j for j in order if j in promises]:
-            del promises[j]
-            promise(j)
+    anew = state.overdue or state.was_overdue or state.spoilt or is_news(state)
     state.was_overdue, state.spoilt = state.overdue, False
     state.passed = (state.now, state.rate)
-    for j in [j for j in order if j not in promises]:
-        promise(j)
-    starts: list[int] = []
-    for j in order:
-        free = state.servers - state.busy - sum(state.jobs[i].procs for i in starts)
-        if queues and queues.passes_over(j, state.running + starts):
-            continue
-        if j in promises and promises[j] <= now and state.jobs[j].procs <= free:
-            starts.append(j)
-            del promises[j]
+    if anew:
+        promises.clear()
+    passed_over = True
+    while passed_over:
+        order = take_back(state, [j for j in order if j not in starts], queues, starts)
+        if state.ended_early and not anew:
+            for j in [j for j in order if j in promises]:
+                del promises[j]
+                promise(j)
+        anew = passed_over = False
+        for j in [j for j in order if j not in promises]:
+            promise(j)
+        for j in order:
+            if j not in promises or promises[j] > now:
+                continue
+            if queues and queues.passes_over(j, state.running + starts):
+                passed_over = True
+            elif sum(state.jobs[i].procs for i in [*starts, j]) <= state.servers - state.busy:
+                starts.append(j)
+                state.first_promises.setdefault(j, promises.pop(j))
+                fixed.append(Hold(now, _end_if_started(state, j), state.jobs[j].procs))
+    for j, begin in promises.items():
+        state.first_promises.setdefault(j, begin)
     return starts
 
 
