@@ -190,8 +190,11 @@ class TestReservedNodes:
         assert stretches(simulate(case), 0) == [(0, 6, ((1, 1),))]
         assert stretches(simulate(case._replace(blind=True)), 0) == [(0, 3, ((0, 1),))]
         # A promise of nodes is exact.
-        pinned = case._replace(jobs=(on_nodes(0, 3, 1, (1,), 3),))
-        assert stretches(simulate(pinned), 0) == [(0, 3, ((0, 1),))]
+        for discipline in (FCFS, FIRST_FIT, EASY, EASY_2, CONSERVATIVE):
+            pinned = case._replace(jobs=(on_nodes(0, 3, 1, (1,), 3),), discipline=discipline)
+            assert stretches(simulate(pinned), 0) == [(0, 3, ((0, 1),))]
+            pinned = case._replace(jobs=(on_nodes(0, 6, 1, (1,), 6),), discipline=discipline)
+            assert stretches(simulate(pinned), 0) == [(0, 12, ((1, 1),))]
 
     def test_the_shadow_of_easy_can_be_the_end_of_a_reservation(self):
         # Job 0 is on node 1 until 6. Then node 0 is excluded for the head: both are free at 8.
@@ -239,6 +242,21 @@ class TestReservedNodes:
         assert stretches(outcome, 0) == [(0, 9, ((1, 1),))]
         assert stretches(outcome, 1) == [(0, 4, ((0, 1),))]
         assert outcome.start[3] == 9
+
+    @pytest.mark.parametrize("pinned", [False, True])
+    def test_promises_are_made_anew_when_a_reservation_becomes_known(self, pinned):
+        # At 3, the first pass after the announcement, job 1 is promised 8 in place of 4.
+        more = {"memory_per_node": 1} if pinned else {}
+        jobs = (job(0, 4, **more), job(0, 5, **more), job(3, 1, **more))
+        case = Case(
+            jobs,
+            (Node(1, memory=1),),
+            discipline=CONSERVATIVE,
+            reservations=(Reservation(2, 6, 8, 0),),
+        )
+        outcome = simulate(case)
+        assert outcome.promises == [0, 4, 4]
+        assert outcome.start == [0, 8, 4]
 
     def test_overlapping_reservations_of_a_node_are_one(self):
         kept = (Reservation(0, 5, 8, 0), Reservation(0, 6, 9, 0))
@@ -304,3 +322,9 @@ class TestNodesDown:
         outcome = simulate(Case(jobs, nodes, discipline=EASY, happenings=events))
         assert outcome.start == [0, 5]
         assert {s.nodes for s in outcome.stretches} == {((1, 1),)}
+
+
+@pytest.mark.parametrize("machine", [{"servers": 2}, {"nodes": (Node(1), Node(1))}])
+def test_the_shadow_of_a_head_of_no_plan_is_kept_free(machine):
+    jobs = (job(0, 4), job(0, 0, 2), job(0, 9))
+    assert simulate(Case(jobs, discipline=EASY, **machine)).start == [0, 4, 4]

@@ -284,6 +284,15 @@ class TestPasses:
         assert simulate(case).start == [0, 9]
         assert simulate(case._replace(passes="event")).start == [0, 5]
 
+    def test_after_each_single_event_from_outside(self):
+        case = Case(
+            (job(0, 9), job(0, 1)),
+            servers=1,
+            happenings=(Happening(5, "withdraw", 0), Happening(5, "stop"), Happening(9, "resume")),
+        )
+        assert simulate(case).start == [0, 9]
+        assert simulate(case._replace(passes="event")).start == [0, 5]
+
     def test_an_arrival_is_before_a_failure(self):
         case = Case((job(0, 5),), servers=1, happenings=(Happening(0, "down", 1),), requeue=True)
         outcome = simulate(case._replace(passes="event"))
