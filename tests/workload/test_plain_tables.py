@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sojourn.errors import LogError
-from sojourn.workload import Jobs, _plain_table, read_csv
+from sojourn.workload import Jobs, _plain_table, csv, read_csv
 
-NAMES = ("job", "submit", "runtime", "procs", "estimate", "user", "status", "memory", "colour")
+NAMES = (
+    *("job", "submit", "runtime", "procs", "estimate", "user", "status", "memory", "colour"),
+    *("rack", "features", "begin", "whole_node", "memory_per_node", "cores_per_node", "start"),
+)
 PLAIN = st.integers(-3, 10**6).map(str)
 REAL = st.floats(0, 1e12).map(repr)
 STRANGE = st.sampled_from(
@@ -59,6 +62,7 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch, **options: object) -> tupl
     names=st.lists(st.sampled_from(NAMES), min_size=3, max_size=8),
     rows=st.lists(st.lists(CELL, min_size=8, max_size=8), min_size=1, max_size=6),
     strange=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 7), STRANGE), max_size=2),
+    together=st.sampled_from([1, 2, 1 << 14]),
     layout=st.tuples(
         st.sampled_from([",", ";", "\t", "|", " "]),
         st.sampled_from(["\n", "\r\n", "\n\n", "\r"]),
@@ -66,7 +70,7 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch, **options: object) -> tupl
         st.sampled_from(["", "\n", "\n  \n", "\n1\n"]),
     ),
 )
-def test_both_readers_agree(tmp_path_factory, names, rows, strange, layout) -> None:
+def test_both_readers_agree(tmp_path_factory, names, rows, strange, together, layout) -> None:
     names = [*{**dict.fromkeys(("submit", "runtime", "procs")), **dict.fromkeys(names)}]
     cells = [(row * 2)[: len(names)] for row in rows]
     for row, column, cell in strange:
@@ -76,6 +80,8 @@ def test_both_readers_agree(tmp_path_factory, names, rows, strange, layout) -> N
     path = tmp_path_factory.mktemp("plain") / "jobs.csv"
     path.write_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
+        for module in (_plain_table, csv):
+            patch.setattr(module, "ROWS", together)
         for options in ({}, {"sep": sep}):
             at_once, by_cell = both(path, patch, **options)
             assert at_once == by_cell
@@ -88,6 +94,9 @@ def test_both_readers_agree(tmp_path_factory, names, rows, strange, layout) -> N
         ("\ufeffsubmit,runtime,procs\r\n0,10,4\r\n", True),
         ("submit,runtime,procs,estimate,colour\n0,10,4,,red\n", True),
         ("submit,runtime,procs,submit2,submit2\n0,10,4,1,1\n", True),
+        ("submit,runtime,procs,colour,rack,watts\n0,10,4,red,007,2.5\n1,1,1,,,\n", True),
+        ("submit,runtime,procs,whole_node\n0,10,4,yes\n1,1,1,01\n", True),
+        ("submit,runtime,procs,colour\n0,10,4,caf\u00e9\n", False),
         ("submit,runtime,procs\n0,10,4\n5,1:00:00,1\n", False),
         ('submit,runtime,procs\n0,"10",4\n', False),
         ("submit,runtime,procs\n0,10,0x10\n", False),
@@ -124,6 +133,13 @@ def test_a_large_table_is_read_at_once_and_a_bad_line_of_it_named(tmp_path: Path
     expected = {"submit": numbers * 0.1, "runtime": numbers % 97, "procs": 1 + numbers % 8}
     for name, column in Jobs({"job": numbers, **expected}).to_pandas().items():
         assert np.array_equal(jobs[str(name)], column)
+    further = [f"{line},{k % 3},{k / 8!r},rack {k % 5}" for k, line in enumerate(lines)]
+    path.write_text("\n".join(["job,submit,runtime,procs,mics,watts,rack", *further]))
+    open_table = read_csv(path)
+    assert open_table.further == ("mics", "watts", "rack")
+    assert open_table["mics"].tolist() == [k % 3 for k in range(rows)]
+    assert open_table["watts"].tolist() == [k / 8 for k in range(rows)]
+    assert open_table.labels("rack").tolist() == [f"rack {k % 5}" for k in range(rows)]
     lines[40_000] = "40001,ten,3,1"
     path.write_text("\n".join(["job,submit,runtime,procs", *lines]))
     with pytest.raises(LogError, match=r"line 40002.*'ten'"):

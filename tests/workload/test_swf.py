@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from sojourn.errors import LogError, OptionError
 from sojourn.workload import Jobs, read_swf, write_swf
+from sojourn.workload.intake import read_jobs
 from sojourn.workload.schema import SWF_FIELDS
 
 LINE = "1 0 5 100 4 90.5 -1 4 200 -1 1 2 3 4 5 6 -1 -1"
@@ -338,3 +339,12 @@ def test_columns_that_are_not_needed_are_checked_but_not_kept(tmp_path) -> None:
         assert few[name].tolist() == whole[name].tolist()
     with pytest.raises(LogError, match=r"line 2.*used_memory"):
         read_swf(path, only=["user"], strict=True)
+
+
+def test_the_column_of_partitions_is_read_though_nobody_needs_it_otherwise(tmp_path) -> None:
+    path = written(tmp_path, "\n".join(line(job=k, executable=7 + k) for k in (1, 2)))
+    few = read_jobs(path, only=["user"], partition_column="executable")
+    assert few.partition.tolist() == [8, 9]
+    for only in (None, ["user"]):
+        with pytest.raises(OptionError, match=r"'exe'.*executable"):
+            read_jobs(path, only=only, partition_column="exe")
