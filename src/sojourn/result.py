@@ -107,17 +107,17 @@ class Result:
 
         A job that was requeued has the start of its last attempt.
         """
-        return self._run.state.start
+        return self._run.start
 
     @property
     def end(self) -> Floats:
         """End of each accepted job, in submission order, in seconds; nan if it never ran."""
-        return self._run.state.end
+        return self._run.end
 
     @property
     def promises(self) -> Floats:
         """First promised start of each accepted job under conservative backfilling, as work."""
-        return self._run.state.first_promise
+        return self._run.promises
 
     @property
     def states_energy(self) -> bool:
@@ -312,7 +312,7 @@ class Result:
         if self.states_energy:
             time, rate, busy = (columns[name] for name in ("time", "rate", "busy"))
             columns["power"] = self._schedule.power(time, rate, busy)
-        if self.cluster.is_named and len(self._run.state.end):
+        if self.cluster.is_named and len(self._run.end):
             columns |= self._schedule.resources.columns_at(columns["time"])
         return columns
 

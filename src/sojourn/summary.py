@@ -10,15 +10,6 @@ from numpy.typing import NDArray
 from . import measures
 from .__about__ import __version__
 from .aftermath import KILLED, STATUS, Aftermath
-from .engine.state import (
-    EFFECTIVE,
-    IN_SERVICE,
-    POTENTIAL,
-    QUEUE,
-    WASTE,
-    WORKLOAD,
-    WORKLOAD_LEFT,
-)
 from .machine import REASONS
 from .options import Prepared
 from .recorded import recorded_beside
@@ -189,12 +180,12 @@ def _system(schedule: Schedule) -> dict[str, Any]:
     if not len(end):
         return {"makespan": 0.0}
     span = float(last - run.jobs.submit[0])
-    total = run.state.total
+    total = run.s
 
     def mean(integral: float) -> float:
         return float(integral / span) if span > 0 else float("nan")
 
-    area = measures.product_sum(run.state.held[ended], schedule.service[ended])
+    area = measures.product_sum(run.held[ended], schedule.service[ended])
     if schedule.after is not None:
         area += float(schedule.after.lost_area.sum())
     epochs, rates = schedule.epochs
@@ -204,14 +195,14 @@ def _system(schedule: Schedule) -> dict[str, Any]:
         "makespan": span,
         "throughput": mean(len(end[ended])),
         "utilisation": mean(area / schedule.prepared.cluster.procs),
-        "mean_present": mean(total[QUEUE] + total[IN_SERVICE]),
-        "mean_queue": mean(total[QUEUE]),
+        "mean_present": mean(total.queue_time + total.service_time),
+        "mean_queue": mean(total.queue_time),
         "mean_busy": mean(area),
-        "mean_workload": mean(total[WORKLOAD]),
-        "mean_workload_at_epochs": mean(total[WORKLOAD_LEFT]),
-        "potential_load": mean(total[POTENTIAL]),
-        "effective_load": mean(total[EFFECTIVE]),
-        "job_wasting": mean(total[WASTE]),
+        "mean_workload": mean(total.workload),
+        "mean_workload_at_epochs": mean(total.workload_left),
+        "potential_load": mean(total.potential),
+        "effective_load": mean(total.effective),
+        "job_wasting": mean(total.waste),
         "rate_shares": shares,
         "rate_switches": len(epochs) - 1,
         "energy": schedule.energy.bill(span),
