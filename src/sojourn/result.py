@@ -165,7 +165,10 @@ class Result:
         import pandas as pd
 
         self._schedule.allocation  # noqa: B018  (raises where processors were only counted)
-        return pd.DataFrame(self._schedule.energy.node_columns())
+        columns = self._schedule.energy.node_columns()
+        if not self.states_energy:
+            columns = {name: columns[name] for name in columns if not name.endswith("_energy")}
+        return pd.DataFrame(columns)
 
     @cached_property
     def resources(self) -> pd.DataFrame:

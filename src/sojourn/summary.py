@@ -78,8 +78,10 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
             "placement": str(options.placement),
             "constraints": str(options.constraints),
             "foresight": options.foresight,
-            "mean_slowness": float(np.mean(schedule.slowness[ran])) if len(submit) else np.nan,
         }
+        if cluster.has_speeds:
+            slowness = schedule.slowness[ran]
+            told["mean_slowness"] = float(np.mean(slowness)) if len(submit) else np.nan
     if schedule.after is not None:
         told["events"] = _events(schedule, schedule.after)
     told |= _parts(schedule, ran)

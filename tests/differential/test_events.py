@@ -46,13 +46,17 @@ PAIRS = {
     for pair in (
         Pair("fcfs", parse_policy("fcfs"), around(orders.fcfs)),
         Pair("first-fit", parse_policy("first-fit"), around(orders.fcfs, "first-fit")),
-        Pair("easy", parse_policy("easy"), around(orders.fcfs, "easy")),
+        Pair("easy", parse_policy("easy"), around(orders.fcfs, "easy", former=True)),
         Pair("easy:2", parse_policy("fcfs+easy:2"), around(orders.fcfs, "easy", 2)),
         Pair("easy:inf", parse_policy("fcfs+easy:inf"), around(orders.fcfs, "easy", math.inf)),
-        Pair("sjf+easy", parse_policy("sjf+easy"), around(orders.sjf, "easy")),
-        Pair("easy-sjbf", parse_policy("easy-sjbf"), around(orders.fcfs, "easy", 1, orders.sjf)),
+        Pair("sjf+easy", parse_policy("sjf+easy"), around(orders.sjf, "easy", former=True)),
+        Pair(
+            "easy-sjbf",
+            parse_policy("easy-sjbf"),
+            around(orders.fcfs, "easy", 1, orders.sjf, former=True),
+        ),
         Pair("conservative", parse_policy("conservative"), around(orders.fcfs, "conservative")),
-        Pair("aging+easy", Policy(aging, "easy"), around(aging_exactly, "easy")),
+        Pair("aging+easy", Policy(aging, "easy"), around(aging_exactly, "easy", former=True)),
     )
 }
 JOBS = 8

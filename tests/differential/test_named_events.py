@@ -117,7 +117,7 @@ def compare(
     """Run both; everything they tell must agree, exactly or to 1e-9."""
     expected = simulate_around_nodes(
         drawn.jobs, drawn.nodes, pair.scheduling, speed.exact, choice.exact, *troubled[:2], coins,
-        requeue=troubled.requeue,
+        requeue=troubled.requeue, former=True,
     )  # fmt: skip
     run = run_engine(pair, speed, choice, drawn, expected.accepted, troubled, coins)
     about = f"{pair.name}, {choice.name}, {speed.name}, {drawn}, {troubled}"

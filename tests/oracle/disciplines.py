@@ -63,10 +63,10 @@ def _sorted(state: State, labels: list[int], score: Score) -> list[int]:
 
 
 def _prefix(state: State, order: list[int]) -> list[int]:
-    """The longest prefix that fits into all servers, eq. (1)."""
+    """The longest prefix that fits into what is there, eq. (1)."""
     chosen: list[int] = []
     for j in order:
-        if sum(state.jobs[i].procs for i in [*chosen, j]) > state.servers:
+        if sum(state.jobs[i].procs for i in [*chosen, j]) > state.there:
             break
         chosen.append(j)
     return chosen
@@ -204,7 +204,7 @@ def _next_promise(state: State) -> Exact | None:
 
 
 def _by_remaining(state: State, largest: bool) -> list[int]:
-    if not state.departed:
+    if not state.selects:
         return _admitted(state)
     sign = -1 if largest else 1
 
@@ -221,6 +221,6 @@ def _admitted(state: State) -> list[int]:
     for j in state.arrived:
         queue = [i for i in state.present if i < j and i not in chosen]
         busy = sum(state.jobs[i].procs for i in chosen)
-        if not queue and busy + state.jobs[j].procs <= state.servers:
+        if not queue and busy + state.jobs[j].procs <= state.there:
             chosen.append(j)
     return chosen

@@ -56,6 +56,7 @@ class State:
     promises: dict[int, Instant] = field(default_factory=dict)
     first_promises: dict[int, Instant] = field(default_factory=dict)
     was_overdue: bool = False  # at the beginning of the previous pass
+    moved: list[int] = field(default_factory=list)  # in this pass, to other nodes
 
     @property
     def waiting(self) -> list[int]:
@@ -66,6 +67,16 @@ class State:
     def busy(self) -> int:
         """Busy servers, phi_i."""
         return sum(self.jobs[j].procs for j in self.running)
+
+    @property
+    def there(self) -> int:
+        """Servers that a preemptive discipline can give away now."""
+        return self.servers
+
+    @property
+    def selects(self) -> bool:
+        """Whether LPF and SPF choose anew in this pass."""
+        return bool(self.departed)
 
     @property
     def workload(self) -> Exact:
@@ -82,11 +93,12 @@ class Discipline(NamedTuple):
     """Who runs.
 
     `select` gives the running set after a pass; `wake` the point of the work clock at which
-    the discipline wants a pass of its own, if any.
+    the discipline wants a pass of its own, if any; `preemptive`: whether it stops jobs.
     """
 
     select: Callable[[State], list[int]]
     wake: Callable[[State], Exact | None] = lambda state: None
+    preemptive: bool = False
 
 
 class Event(NamedTuple):

@@ -1,37 +1,37 @@
-"""External events on named nodes: nodes go down and up, and are reserved; promises name nodes."""
+"""Runs on named nodes with external events: nodes go down and up, and are reserved."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from .disciplines import _sorted
-from .external import Around, ExternalOutcome, ExternalRun, Happening, Reservation
-from .model import Control, Discipline, Instant, Job, State
-from .named import Scheduling, _Dispatcher, why_never
+from .disciplines import _next_promise, _sorted
+from .dispatcher import Dispatcher, Scheduling
+from .external import ExternalOutcome, ExternalRun, Happening
+from .model import Control, Discipline, Exact, Instant, Job, State, exact, ratio
+from .named import why_never
 from .nodes import Allocation, Node, Request
-from .placements import Placement, first_fit
-from .pools import Hold, Machine, Room
+from .placements import Placement
+from .pools import Hold, Machine
+from .preemption import Preemptive
 from .profile import planned_end
+from .queues import Queues
+from .surroundings import Around, Reservation
 
 
-@dataclass
-class NamedExternalOutcome:
+class NamedExternalOutcome(NamedTuple):
     """Per accepted job: what became of it, and its nodes; those of the attempts that were lost."""
 
     run: ExternalOutcome
     accepted: list[int]
     allocations: list[Allocation]
     lost_allocations: list[Allocation]
+    stretches: list[Stretch]
 
 
-class _AroundDispatcher(_Dispatcher):
-    """One run's scheduling passes, around nodes that are down or reserved."""
-
-    def __init__(self, machine: Machine, scheduling: Scheduling) -> None:
-        super().__init__(machine, scheduling)
-        self.down: set[int] = set()
+class _AroundDispatcher(Dispatcher):
+    """One run's scheduling passes, around nodes that are down or reserved: the former rules."""
 
     def select(self, state: State) -> list[int]:
         assert isinstance(state, Around)
@@ -42,18 +42,19 @@ class _AroundDispatcher(_Dispatcher):
         self.state = state
         self.now = (state.clock, 0)
         self.starts = []
+        self.ends = {j: planned_end(state, j) for j in state.running}
         nodes = self.machine.nodes
         self.holds = [
             *(
                 Hold(self.now, planned_end(state, j), self.machine.held(j, self.pools[j]))
                 for j in state.running
             ),
-            *(Hold(begin, end, {k: Room(nodes[k].procs, 0)}) for begin, end, k in state.kept()),
+            *(Hold(begin, end, {k: (nodes[k].procs, 0)}) for begin, end, k in state.kept()),
             *(
                 Hold(
                     self.now,
                     (math.inf, 0),
-                    {self.machine.pool_of(k): Room(nodes[k].procs, nodes[k].memory)},
+                    {self.machine.pool_of(k): nodes[k].capacity},
                 )
                 for k in self.down
             ),
@@ -62,9 +63,6 @@ class _AroundDispatcher(_Dispatcher):
         second = [] if backfill == "none" else _sorted(state, order, backfill_score or score)
         self._plan_around(order, second, most)
         return state.running + self.starts
-
-    def _missing(self) -> list[int]:
-        return [n.procs if k in self.down else 0 for k, n in enumerate(self.machine.nodes)]
 
     def _plan_around(self, order: list[int], second: list[int], most: float) -> None:
         blocked: list[int] = []
@@ -95,11 +93,21 @@ class _AroundDispatcher(_Dispatcher):
         return None
 
 
+class Stretch(NamedTuple):
+    """An uninterrupted stretch of service, and the tasks of the job on each node."""
+
+    job: int
+    start: Exact
+    stop: Exact
+    nodes: Allocation
+
+
 class _NamedRun(ExternalRun):
     """As of counted processors; a node's failure stops those who have processors there."""
 
-    dispatcher: _AroundDispatcher
+    dispatcher: Dispatcher | Preemptive
     lost_allocations: list[Allocation]
+    stretches: list[Stretch]
 
     def _happen(self, happening: Happening) -> None:
         if happening.kind in ("down", "up"):
@@ -108,8 +116,29 @@ class _NamedRun(ExternalRun):
 
     def _fail(self, j: int) -> None:
         if self.requeue:
-            self.lost_allocations.append(self.dispatcher.nodes.pop(j))
+            self.lost_allocations.append(self.dispatcher.nodes[j])
         super()._fail(j)
+        if self.requeue:
+            del self.dispatcher.nodes[j]
+
+    def _serve(self, j: int) -> None:
+        dispatcher, state = self.dispatcher, self.state
+        if isinstance(dispatcher, Preemptive):
+            machine, asked = dispatcher.machine, dispatcher.asked[j]
+            dispatcher.nodes[j] = nodes = dispatcher.begun[j]
+            slowness, held = machine.slowness(nodes), machine.held(j, nodes)
+            procs = sum(held[k][0] for k, _ in nodes)
+            state.jobs[j] = Job(asked.submit, asked.work * slowness, procs, asked.plan * slowness)
+            state.remaining[j] *= slowness
+        super()._serve(j)
+
+    def _stop(self, j: int) -> None:
+        dispatcher, state = self.dispatcher, self.state
+        self.stretches.append(Stretch(j, self.resumed[j], state.now, dispatcher.nodes[j]))
+        super()._stop(j)
+        if isinstance(dispatcher, Preemptive):
+            state.remaining[j] = ratio(state.remaining[j], dispatcher.slowness(j))
+            state.jobs[j] = dispatcher.asked[j]
 
 
 def simulate_around_nodes(
@@ -123,15 +152,53 @@ def simulate_around_nodes(
     coins: Sequence[float] = (),
     *,
     requeue: bool = False,
+    former: bool = False,
 ) -> NamedExternalOutcome:
-    """Run all jobs that can ever run; events are about these; the rest as of `named.simulate`."""
+    """Run all jobs that can ever run; events are about these; the rest as of `named.simulate`.
+
+    With the `former` rules promises name nodes where nodes are reserved, and every discipline but
+    conservative backfilling plans with the profile.
+    """
     accepted = [i for i, job in enumerate(jobs) if why_never(job, nodes, placement) is None]
     asked = [jobs[i] for i in accepted]
-    counted = [Job(job.submit, job.work, job.procs, job.plan) for job in asked]
-    # Promises name nodes where nodes are reserved; else any will do, as without events.
-    pinned = bool(reservations)
-    machine = Machine(nodes, placement or first_fit, asked, scheduling.blind, pinned)
-    dispatcher = _AroundDispatcher(machine, scheduling)
+    dispatcher: Dispatcher
+    if former:
+        # Promises name nodes where nodes are reserved; else any will do, as without events.
+        machine = Machine(nodes, placement, asked, scheduling.blind, bool(reservations))
+        dispatcher = _AroundDispatcher(machine, scheduling)
+    else:
+        dispatcher = dispatcher_of(Machine(nodes, placement, asked, scheduling.blind), scheduling)
+    outside = Outside(tuple(happenings), tuple(reservations), requeue)
+    return run_on_nodes(dispatcher, control, coins, outside)._replace(accepted=accepted)
+
+
+class Outside(NamedTuple):
+    """External events, reservations, and whether jobs of failed nodes wait again."""
+
+    happenings: Sequence[Happening] = ()
+    reservations: Sequence[Reservation] = ()
+    requeue: bool = False
+
+
+def dispatcher_of(
+    machine: Machine, scheduling: Scheduling, queues: Queues | None = None
+) -> Dispatcher:
+    """The passes of a discipline that does not stop jobs."""
+    if scheduling.blind and scheduling.backfill == "conservative":
+        scheduling = scheduling._replace(backfill="easy", reservations=math.inf)
+    return Dispatcher(machine, scheduling, queues)
+
+
+def run_on_nodes(
+    dispatcher: Dispatcher | Preemptive,
+    control: Control,
+    coins: Sequence[float],
+    outside: Outside,
+    passes: str = "instant",
+) -> NamedExternalOutcome:
+    """All jobs of the machine to their end."""
+    machine = dispatcher.machine
+    nodes, asked = machine.nodes, machine.jobs
 
     def on_node(run: ExternalRun, happening: Happening) -> list[int]:
         struck = [
@@ -141,23 +208,27 @@ def simulate_around_nodes(
         ]
         return run.latest_first(struck)
 
+    def next_promise(state: State) -> Exact | None:
+        assert isinstance(state, Around)
+        return None if state.stopped else _next_promise(state)
+
     run = _NamedRun(
-        counted,
+        [Job(exact(job.submit), exact(job.work), job.procs, exact(job.plan)) for job in asked],
         sum(node.procs for node in nodes),
-        Discipline(dispatcher.select),
+        Discipline(dispatcher.select, next_promise, isinstance(dispatcher, Preemptive)),
         control,
         coins,
-        happenings,
-        reservations,
-        requeue,
+        *outside,
         on_node,
         lambda node: nodes[node].procs,
     )
-    run.dispatcher, run.lost_allocations = dispatcher, []
-    outcome = run.to_the_end()
+    run.state.counted = False
+    run.dispatcher, run.lost_allocations, run.stretches = dispatcher, [], []
+    outcome = run.to_the_end(passes)
     return NamedExternalOutcome(
         outcome,
-        accepted,
+        list(range(len(asked))),
         [dispatcher.nodes.get(j, ()) for j in range(len(asked))],
         run.lost_allocations,
+        sorted(run.stretches),
     )

@@ -1,4 +1,4 @@
-"""Resource selection: from the usable processors of each node to an allocation."""
+"""Resource selection: from the usable tasks of each node to an allocation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Key = Callable[[Site], Exact]
 
 
 class Placement(NamedTuple):
-    """`place` gives so many processors to a job; `key` is the fixed order of nodes, if any."""
+    """`place` finds room for so many tasks; `key` is the fixed order of nodes, if any."""
 
     name: str
     place: Place
@@ -197,7 +197,9 @@ PLACEMENTS = {
 }
 
 
-def watts_of(allocation: Allocation, sites: Sequence[Site]) -> Exact | Fraction:
+def watts_of(
+    allocation: Allocation, sites: Sequence[Site], procs_per_task: int = 1
+) -> Exact | Fraction:
     """Watts of the processors in use, at 100 % load."""
     watts = {site.index: site.watts for site in sites}
-    return sum(taken * watts[k] for k, taken in allocation)
+    return sum(taken * procs_per_task * watts[k] for k, taken in allocation)

@@ -7,7 +7,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from .model import Exact, Instant
-from .nodes import Allocation, Node, Request, memory_of, usable
+from .nodes import Allocation, Node, Partition, Request, Vector, held_on, usable
+from .nodes import amount as amount_of
 from .placements import (
     Asked,
     Place,
@@ -22,56 +23,49 @@ from .placements import (
 from .profile import later
 
 
-class Room(NamedTuple):
-    """Processors and memory (KB) of a pool."""
-
-    procs: int
-    memory: int
-
-
 class Hold(NamedTuple):
     """Room held in some pools over the half-open stretch [begin, end) of the work clock."""
 
     begin: Instant
     end: Instant
-    rooms: dict[int, Room]
+    rooms: dict[int, Vector]
 
 
 class Future:
     """Room in every pool over the work clock from now on, by direct summation."""
 
-    def __init__(self, pools: Sequence[Node], holds: Sequence[Hold]) -> None:
-        self.pools = pools
+    def __init__(self, capacities: Sequence[Vector], holds: Sequence[Hold]) -> None:
+        self.capacities = capacities
         self.holds = holds
         self.breakpoints = sorted({x for hold in holds for x in (hold.begin, hold.end)})
-        self._known: dict[Instant, list[Room]] = {}
+        self._known: dict[Instant, list[Vector]] = {}
 
-    def free(self, x: Instant) -> list[Room]:
+    def free(self, x: Instant) -> list[Vector]:
         """Room of each pool at one instant."""
         if x not in self._known:
             held = [hold.rooms for hold in self.holds if hold.begin <= x < hold.end]
             self._known[x] = [
-                Room(
-                    pool.procs - sum(rooms[q].procs for rooms in held if q in rooms),
-                    pool.memory - sum(rooms[q].memory for rooms in held if q in rooms),
+                tuple(
+                    amount - sum(amount_of(rooms[q], r) for rooms in held if q in rooms)
+                    for r, amount in enumerate(capacity)
                 )
-                for q, pool in enumerate(self.pools)
+                for q, capacity in enumerate(self.capacities)
             ]
         return self._known[x]
 
-    def available(self, start: Instant, work: Exact) -> list[Room]:
+    def available(self, start: Instant, work: Exact) -> list[Vector]:
         """The least room of each pool throughout [start, start + work), and at start."""
         end = later(start, work)
         inside = [x for x in self.breakpoints if start < x < end]
         by_pool = zip(*(self.free(x) for x in [start, *inside]), strict=True)
-        return [
-            Room(min(room.procs for room in rooms), min(room.memory for room in rooms))
-            for rooms in by_pool
-        ]
+        return [tuple(map(min, zip(*rooms, strict=True))) for rooms in by_pool]
 
 
 class Machine:
-    """A cluster as reservations see it; where there are allocations, they are of pools."""
+    """A cluster as reservations see it; where there are allocations, they are of pools.
+
+    Licences stand behind the pools, as one more.
+    """
 
     def __init__(
         self,
@@ -80,13 +74,20 @@ class Machine:
         jobs: Sequence[Request],
         blind: bool = False,
         pinned: bool = False,
+        partitions: Sequence[Partition] = (),
+        licences: Vector = (),
     ) -> None:
         self.nodes = nodes
+        self.partitions = partitions
+        everywhere = frozenset(range(len(nodes)))
         self.blind = blind
         self.placement = placement
         self.jobs = jobs
         # Whether any free processor will do, however fast.
-        self.counts = placement.name != contiguous.name and all(job.is_plain for job in jobs)
+        self.counts = placement.name != contiguous.name and all(
+            job.is_plain and all(partitions[i].nodes == everywhere for i in job.partitions or ())
+            for job in jobs
+        )
         self.counts = self.counts and not pinned
         self.pools = _pools(nodes, placement) if self.counts else None
         self.pinned = self.pools is None
@@ -100,6 +101,7 @@ class Machine:
         self.whole = [
             nodes[pool[0]]._replace(procs=sum(nodes[k].procs for k in pool)) for pool in self.pools
         ]
+        self.capacities = [*(pool.capacity for pool in self.whole), licences]
 
     def pool_of(self, node: int) -> int:
         """The pool that a node belongs to."""
@@ -108,7 +110,7 @@ class Machine:
 
     def future(self, holds: Sequence[Hold]) -> Future:
         """What is left beside these."""
-        return Future(self.whole, holds)
+        return Future(self.capacities, holds)
 
     def slowness(self, pools: Allocation) -> Exact:
         """Eq. (2): the slowest processor sets the pace."""
@@ -118,35 +120,50 @@ class Machine:
         """Work that is expected of a waiting job; a blind scheduler does not know of speeds."""
         return plan if self.blind else plan * slowness
 
-    def held(self, j: int, pools: Allocation) -> dict[int, Room]:
-        """What job j takes from others: all of a node that it wants for itself."""
+    def held(self, j: int, pools: Allocation) -> dict[int, Vector]:
+        """What job j takes from others: all of a node that it wants for itself, and licences."""
         job = self.jobs[j]
-        return {
-            q: Room(self.whole[q].procs if job.whole_node else taken, memory_of(job, taken))
-            for q, taken in pools
-        }
+        held = {q: held_on(self.whole[q], job, tasks) for q, tasks in pools}
+        return held | {len(self.whole): job.licences} if job.licences else held
 
     def place(
-        self, asked: Asked, rooms: Sequence[Room], longest: Exact | None = None
+        self, asked: Asked, rooms: Sequence[Vector], longest: Exact | None = None
     ) -> Allocation | None:
-        """The allocation of a job in these rooms, on pools no slower than `longest`."""
+        """The allocation of a job in these rooms, on pools no slower than `longest`.
+
+        It lies in the first of the job's partitions that has one.
+        """
         job = asked.job
+        if any(want > amount_of(rooms[-1], r) for r, want in enumerate(job.licences)):
+            return None
         sites = []
-        for q, (pool, room) in enumerate(zip(self.whole, rooms, strict=True)):
-            # Where speeds are not known of, promises may overlap.
-            useful = max(usable(pool, room.procs, room.memory, job), 0)
+        for q, pool in enumerate(self.whole):
+            useful = usable(pool, rooms[q], job)
             if longest is not None and pool.slowness > longest:
                 useful = 0
             sites.append(
-                Site(q, pool.procs, room.procs, useful, pool.slowness, pool.watts_per_proc)
+                Site(q, pool.procs, rooms[q][0], useful, pool.slowness, pool.watts_per_proc)
             )
-        pools = self._place(sites, job.procs, asked)
+        if job.partitions is None or self.counts:
+            return self._place_within(asked, sites)
+        for i in job.partitions:
+            members = self.partitions[i].nodes
+            within = [s if s.index in members else s._replace(usable=0) for s in sites]
+            allocation = self._place_within(asked, within)
+            if allocation is not None:
+                return allocation
+        return None
+
+    def _place_within(self, asked: Asked, sites: Sequence[Site]) -> Allocation | None:
+        job = asked.job
+        procs = job.of_task[0]
+        pools = self._place(sites, job.width, asked)
         budget = job.power_budget
-        if pools is not None and budget is not None and watts_of(pools, sites) > budget:
+        if pools is not None and budget is not None and watts_of(pools, sites, procs) > budget:
             if self.placement.name == contiguous.name:
                 return None
-            pools = lowest_power.place(sites, job.procs, asked)
-            if pools is not None and watts_of(pools, sites) > budget:
+            pools = lowest_power.place(sites, job.width, asked)
+            if pools is not None and watts_of(pools, sites, procs) > budget:
                 return None
         return pools
 
@@ -170,11 +187,13 @@ class Machine:
                 return pools
         return None
 
-    def fits(self, j: int, pools: Allocation, rooms: Sequence[Room]) -> bool:
+    def fits(self, j: int, pools: Allocation, rooms: Sequence[Vector]) -> bool:
         """Whether there is room for all that job j would hold."""
         return all(
-            room.procs <= rooms[q].procs and room.memory <= rooms[q].memory
-            for q, room in self.held(j, pools).items()
+            want <= amount_of(rooms[q], r)
+            for q, held in self.held(j, pools).items()
+            for r, want in enumerate(held)
+            if want
         )
 
     def concrete(self, asked: Asked, pools: Allocation, taken: Sequence[int]) -> Allocation:
@@ -186,7 +205,7 @@ class Machine:
             sites = []
             for k in self.pools[q]:
                 node = self.nodes[k]
-                free = node.procs - taken[k]
+                free = max(node.procs - taken[k], 0)
                 sites.append(Site(k, node.procs, free, free, node.slowness, node.watts_per_proc))
             part = self.placement.place(sites, want, asked)
             assert part is not None, "a pool has fewer processors than it promised"

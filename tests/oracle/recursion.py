@@ -188,18 +188,23 @@ class _Run:
         self.state.running.remove(j)
         self.segments.append(Segment(j, self.resumed.pop(j), self.state.now))
 
+    def _serve(self, j: int) -> None:
+        state = self.state
+        state.running.append(j)
+        state.started[j] = state.clock
+        self.resumed[j] = state.now
+        self.start.setdefault(j, state.now)
+
     def _pass(self) -> None:
         """Replace the running set, eq. (1), and note first starts, eq. (6)."""
         state = self.state
         selected = self.discipline.select(state)
-        for j in [j for j in state.running if j not in selected]:
+        for j in [j for j in state.running if j not in selected or j in state.moved]:
             self._stop(j)
         for j in selected:
             if j not in state.running:
-                state.running.append(j)
-                state.started[j] = state.clock
-                self.resumed[j] = state.now
-                self.start.setdefault(j, state.now)
+                self._serve(j)
+        state.moved = []
         assert state.busy <= state.servers
         state.arrived, state.departed, state.ended_early = [], [], False
         self.trajectory.append(

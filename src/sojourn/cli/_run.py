@@ -58,7 +58,7 @@ class Plan:
 def carry_out(plan: Plan) -> dict[str, Any]:
     """Read, simulate and write; return the summary with its provenance."""
     from ..output import Digest
-    from ..workload.intake import SIMULATED
+    from ..workload.intake import simulated
     from ._ahead import Ahead, load_engine, load_writers, reader_is_loaded
 
     results, machine = plan.results, plan.machine
@@ -99,7 +99,7 @@ def carry_out(plan: Plan) -> dict[str, Any]:
             classes=bool(by),
         )
     if results.format != "swf":
-        jobs = jobs.only(SIMULATED)
+        jobs = simulated(jobs)
     clock.append(time.perf_counter())
     engine.wait()
 
@@ -160,6 +160,10 @@ def input_files(
         from ..study.inputs import servers_of
 
         found["servers"] = servers_of(cluster)
+    elif cluster is not None and cluster.lower().endswith(".conf"):
+        from ..cluster.slurm import files_beside
+
+        found |= files_beside(cluster)
     if isinstance(carbon, str) and isinstance(o.number_or_text(carbon), str):
         found["carbon"] = carbon
     for name, given in (("order", orders), ("placement", placements)):

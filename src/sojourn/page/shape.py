@@ -174,6 +174,7 @@ STUDY: Shape = MappingProxyType(
     {
         **dict.fromkeys(("keys", "objectives", "maximised"), _TEXTS),
         "replications": _COUNT,
+        "power_model": _TEXT,
         "options": {"set": _TEXTS},
         "inputs": _OBJECTS,
     }

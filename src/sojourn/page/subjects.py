@@ -128,6 +128,7 @@ class Run:
                 delimiter=self._option("workload", "delimiter"),
                 timezone=self._option("workload", "timezone"),
                 wait_from=self._option("workload", "wait_from"),
+                partition_column=self._option("workload", "partition_column"),
             )
         except InputError:
             return None
@@ -234,7 +235,8 @@ class Study:
     @property
     def assumed_watts(self) -> str:
         """What watts its energies rest on if nobody gave any; else nothing."""
-        return assumed_watts_of_study(self.settings, self.keys) if self.scenario else ""
+        told = str(self.facts.get("power_model") or "")
+        return assumed_watts_of_study(self.settings, self.keys) or told if self.scenario else ""
 
     @property
     def states_energy(self) -> bool:

@@ -14,6 +14,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "delimiter": ("workload", "delimiter"),
     "timezone": ("workload", "timezone"),
     "wait_from": ("workload", "wait_from"),
+    "partition_column": ("workload", "partition_column"),
     "width": ("workload", "width"),
     "first": ("workload", "first"),
     "strict": ("workload", "strict"),

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError
 from .jobs import Jobs
-from .schema import NAMED, did_you_mean
+from .schema import did_you_mean
 
 __all__ = [
     "CLASSES",
@@ -20,7 +20,7 @@ __all__ = [
     "queues_are_partitions",
 ]
 
-CLASSES = (*NAMED, "width")
+CLASSES = ("user", "group", "account", "queue", "partition", "qos", "width")
 """What the jobs of a log can be classed by."""
 
 UNKNOWN = "(unknown)"

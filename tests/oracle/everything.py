@@ -1,0 +1,229 @@
+"""One way in: a case of any kind, and what becomes of its jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from . import controls, placements
+from .disciplines import longest_remaining, preempt, shortest_remaining
+from .dispatcher import Scheduling
+from .external import ExternalOutcome, Fate, Happening, simulate_around
+from .model import Control, Discipline, Exact, Job, Row, exact
+from .named import bound, why_never
+from .named_external import Outside, Stretch, dispatcher_of, run_on_nodes
+from .nodes import Node, Partition, Request, Vector
+from .placements import Placement
+from .pools import Machine
+from .preemption import DISCIPLINES, Preemptive
+from .queues import Queue, Queues
+from .surroundings import Reservation, around, unless_stopped
+
+REASONS = {"procs": "processors", "power": "power budget"}
+
+
+class Case(NamedTuple):
+    """Jobs in the order of submit, the machine, and how it is run.
+
+    The machine is `nodes`, or if there are none `servers` that are only counted. `pools` are the
+    licences of the whole cluster. Without `queues` all jobs are in one, in the order of the
+    discipline's score. Events are about jobs by their place in `jobs`, whether accepted or not.
+    """
+
+    jobs: tuple[Request, ...]
+    nodes: tuple[Node, ...] | None = None
+    servers: int = 0
+    pools: Vector = ()
+    partitions: tuple[Partition, ...] = ()
+    queues: tuple[Queue, ...] = ()
+    between: str = "priority"
+    discipline: Scheduling = Scheduling()
+    placement: Placement = placements.first_fit
+    control: Control = controls.constant(1)
+    coins: tuple[float, ...] = ()
+    happenings: tuple[Happening, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
+    requeue: bool = False
+    passes: str = "instant"
+    blind: bool = False
+
+
+@dataclass
+class Everything:
+    """Per job, by its place in the case: None where there is none.
+
+    `start` is the first of the last attempt, `promises` are the first ones. A stretch has the
+    processors in use on each node; none on counted processors. `lost` are attempts that were begun
+    and have to be done again. `fates` have "unaccepted" too, and `reasons` why.
+    """
+
+    start: list[Exact | None]
+    end: list[Exact | None]
+    fates: list[Fate]
+    reasons: dict[int, str]
+    stretches: list[Stretch]
+    lost: list[tuple[int, Exact, Exact]] = field(default_factory=list)
+    promises: list[Exact | None] = field(default_factory=list)
+    trajectory: list[Row] = field(default_factory=list)
+    area: Exact = 0  # processors held times work, of all attempts
+
+    @property
+    def states(self) -> list[str]:
+        """What became of each job."""
+        return [fate.state for fate in self.fates]
+
+
+def simulate(case: Case) -> Everything:
+    """Run all jobs of a case that can ever run."""
+    _check(case)
+    bounded = [_bounded(case, job) for job in case.jobs]
+    reasons = {}
+    for i, job in enumerate(bounded):
+        reason = _why_never(case, job)
+        if reason is not None:
+            reasons[i] = REASONS.get(reason, reason)
+    accepted = [i for i in range(len(bounded)) if i not in reasons]
+    asked = [bounded[i] for i in accepted]
+    happenings = _about(case.happenings, accepted)
+    stretches: list[Stretch]
+    if not asked:
+        return _by_place(case, accepted, reasons, None, [])
+    if case.nodes is None:
+        run = _counted(case, asked, happenings)
+        stretches = [Stretch(*segment, ()) for segment in run.run.segments]
+    else:
+        run, stretches = _on_nodes(case, asked, happenings)
+    return _by_place(case, accepted, reasons, run, stretches)
+
+
+def _check(case: Case) -> None:
+    if case.passes not in ("instant", "event"):
+        raise ValueError(f"unknown passes {case.passes!r}")
+    if case.discipline.backfill in DISCIPLINES and case.queues:
+        raise ValueError("jobs of several queues are not stopped for each other")
+    if case.nodes is None and (case.pools or case.partitions):
+        raise ValueError("counted processors have neither licences nor partitions")
+
+
+def _bounded(case: Case, job: Request) -> Request:
+    job = job._replace(submit=exact(job.submit), work=exact(job.work), plan=exact(job.plan))
+    return bound(job, case.partitions, case.queues[job.queue] if case.queues else None)
+
+
+def _why_never(case: Case, job: Request) -> str | None:
+    queue = case.queues[job.queue] if case.queues else None
+    if case.nodes is not None:
+        return why_never(job, case.nodes, case.placement, case.partitions, case.pools, queue)
+    if job.procs > case.servers:
+        return "procs"
+    return "queue" if queue is not None and queue.forbids(job.asked_time, job.procs) else None
+
+
+def _about(happenings: Sequence[Happening], accepted: list[int]) -> list[Happening]:
+    """Events about jobs by label; those about a job that is not accepted are left out."""
+    kept = []
+    for happening in happenings:
+        if happening.kind in ("withdraw", "strike"):
+            if happening.about not in accepted:
+                continue
+            happening = happening._replace(about=accepted.index(happening.about))
+        kept.append(happening)
+    return kept
+
+
+def _sizes(asked: Sequence[Request]) -> list[Job]:
+    return [Job(job.submit, job.work, job.procs, job.plan) for job in asked]
+
+
+def _queues(case: Case, asked: Sequence[Request]) -> Queues | None:
+    members = [job.queue for job in asked]
+    return Queues(case.queues, members, _sizes(asked), case.between) if case.queues else None
+
+
+def _counted(
+    case: Case, asked: Sequence[Request], happenings: Sequence[Happening]
+) -> ExternalOutcome:
+    score, backfill, reservations, backfill_score, _ = case.discipline
+    discipline: Discipline
+    if backfill == "preempt":
+        discipline = unless_stopped(preempt(score))
+    elif backfill == "longest-remaining":
+        discipline = unless_stopped(longest_remaining())
+    elif backfill == "shortest-remaining":
+        discipline = unless_stopped(shortest_remaining())
+    else:
+        queues = _queues(case, asked)
+        discipline = around(score, backfill, reservations, backfill_score, queues=queues)
+    return simulate_around(
+        _sizes(asked),
+        case.servers,
+        discipline,
+        case.control,
+        happenings,
+        case.reservations,
+        case.coins,
+        requeue=case.requeue,
+        passes=case.passes,
+    )
+
+
+def _on_nodes(
+    case: Case, asked: Sequence[Request], happenings: Sequence[Happening]
+) -> tuple[ExternalOutcome, list[Stretch]]:
+    assert case.nodes is not None
+    scheduling = case.discipline._replace(blind=case.blind or case.discipline.blind)
+    preemptive = scheduling.backfill in DISCIPLINES
+    machine = Machine(
+        case.nodes,
+        case.placement,
+        asked,
+        scheduling.blind,
+        preemptive,
+        case.partitions,
+        case.pools,
+    )
+    outcome = run_on_nodes(
+        Preemptive(machine, scheduling, _sizes(asked))
+        if preemptive
+        else dispatcher_of(machine, scheduling, _queues(case, asked)),
+        case.control,
+        case.coins,
+        Outside(happenings, case.reservations, case.requeue),
+        case.passes,
+    )
+    in_use = [
+        stretch._replace(
+            nodes=tuple((k, tasks * asked[stretch.job].of_task[0]) for k, tasks in stretch.nodes)
+        )
+        for stretch in outcome.stretches
+    ]
+    return outcome.run, in_use
+
+
+def _by_place(
+    case: Case,
+    accepted: list[int],
+    reasons: dict[int, str],
+    run: ExternalOutcome | None,
+    stretches: Sequence[Stretch],
+) -> Everything:
+    number = len(case.jobs)
+    outcome = Everything(
+        [None] * number,
+        [None] * number,
+        [Fate("unaccepted") for _ in case.jobs],
+        reasons,
+        [stretch._replace(job=accepted[stretch.job]) for stretch in stretches],
+        promises=[None] * number,
+    )
+    if run is None:
+        return outcome
+    for label, i in enumerate(accepted):
+        outcome.start[i] = run.start[label]
+        outcome.end[i] = run.end[label]
+        outcome.fates[i] = run.fates[label]
+        outcome.promises[i] = run.run.promises[label]
+    outcome.lost = [(accepted[label], start, stop) for label, start, stop in run.lost]
+    outcome.trajectory, outcome.area = run.run.trajectory, run.area
+    return outcome
