@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .cluster import Cluster
 from .energy import Allocation, Stretches
 from .fragmentation import Absences, Fragmentation, Holdings, measure_fragmentation, over_time
 from .options import Prepared
@@ -42,7 +41,7 @@ class Resources:
         end: float,
     ) -> None:
         self._span = {"begin": begin, "end": max(begin, end)}
-        self.names, self.capacity = _capacity(prepared.cluster)
+        self.names, self.capacity = prepared.cluster.resource_names, prepared.cluster.capacity
         self._holdings = _holdings(prepared, stretches, given, len(self.names))
         absence = None if prepared.external is None else prepared.external.absence
         self._absences = (
@@ -101,18 +100,7 @@ class Resources:
         # What is free follows from the rest, and nothing is down without events.
         states = ["used", "stranded", *(["down"] if np.size(self._absences.node) else [])]
         names = [f"{name}_{state}" for name in self.names for state in states]
-        return {name: table[name].to_numpy()[at] for name in names}
-
-
-def _capacity(cluster: Cluster) -> tuple[tuple[str, ...], Integers]:
-    """Names of the resources that nodes have, and what each node has of them."""
-    columns = cluster.columns
-    # Row 0 is what counts as a processor, be it a core, a chip or a node.
-    names, sizes = ["cores"], [columns.procs]
-    if (columns.memory > 0).any():
-        names.append("memory")
-        sizes.append(np.maximum(columns.memory, 0))
-    return tuple(names), np.stack(sizes)
+        return {name: table[name].to_numpy()[at] for name in names if name in table}
 
 
 def _holdings(
@@ -125,9 +113,10 @@ def _holdings(
     job = np.repeat(stretches.job, count)
     whole = asked.whole_node[accepted][job]
     held = [np.where(whole, prepared.cluster.columns.procs[given.node], given.procs)]
-    if resources > 1:
-        per_core = asked.memory_per_core[accepted][job]
-        held.append(per_core * given.procs + asked.memory_per_node[accepted][job])
+    per_core = asked.memory_per_core[accepted][job]
+    held.append(per_core * given.procs + asked.memory_per_node[accepted][job])
+    # Nobody is given any of the others yet.
+    held += [np.zeros_like(given.procs)] * (resources - len(held))
     numbers = prepared.jobs.job[accepted]
     start, stop = (np.repeat(column, count) for column in (stretches.start, stretches.stop))
     return Holdings(numbers[job], given.node, start, stop, np.stack(held))
