@@ -158,3 +158,80 @@ def test_duplicate_names(run, tmp_path):
     code, _, err = run("inspect", path)
     assert code == 2
     assert "line 3, field 'name': two nodes are called 'a'" in err
+
+
+PARTS = """\
+between = "round-robin"
+[[node]]
+name = "n[1-2]"
+cores = 4
+memory = "8G"
+[[node]]
+name = "g"
+cores = 2
+gpu = 3
+[[partition]]
+name = "p"
+nodes = ["g", "n1"]
+max_time = "2:00:00"
+[[queue]]
+name = "q"
+order = "{order}"
+[[queue]]
+name = "r"
+max_running = 2
+[[pool]]
+name = "matlab"
+count = 4
+"""
+
+
+def test_inspect_shows_all_parts(run, tmp_path):
+    path = tmp_path / "c.toml"
+    path.write_text(PARTS.format(order="sjf"))
+    code, out, err = run("inspect", path)
+    assert (code, err) == (0, "")
+    lines = [" ".join(each.split()) for each in out.splitlines()]
+    for line in (
+        "1 node is in no partition: no job can use it",
+        "memory 16 GB (and what is not known of 1 nodes)",
+        "gpu 3 on 1 node",
+        "speed not known: all processors are equally fast",
+        "watts not known: no energy is stated",
+        "model nodes cores GB gpu",
+        "n 2 4 8 0",
+        "g 1 2 - 3",
+        "p 2 6 at most 2:00:00",
+        "q sjf",
+        "r fcfs 2 jobs at once",
+        "between queues: round-robin",
+        "matlab 4",
+    ):
+        assert line in lines
+
+
+def test_all_parts_as_json(run, tmp_path):
+    path = tmp_path / "c.toml"
+    path.write_text(PARTS.format(order="sjf"))
+    told = json.loads(run("inspect", path, "--json")[1])
+    assert told["resources"] == [{"resource": "gpu", "count": 3, "nodes": 1}]
+    (part,) = told["partitions"]
+    assert (part["name"], part["nodes"], part["max_time"]) == ("p", ["n1", "g"], 7200)
+    assert [queue["order"] for queue in told["queues"]] == ["sjf", "fcfs"]
+    assert told["queues"][0]["max_time"] is None
+    assert (told["between"], told["pools"]) == ("round-robin", {"matlab": 4})
+    assert told["nodes"][2]["resources"] == {"gpu": 3}
+    assert (told["speed"]["average"], told["totals"]["watts"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("order", "words"),
+    [("sjff", "queue 'q': unknown policy 'sjff'"), ("sjf+easy", "queue 'q': order 'sjf+easy' has")],
+)
+def test_orders_of_queues_are_checked(run, tmp_path, order, words):
+    path = tmp_path / "c.toml"
+    path.write_text(PARTS.format(order=order))
+    code, out, err = run("inspect", path)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert len(err.splitlines()) == 1

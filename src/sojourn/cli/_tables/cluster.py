@@ -50,7 +50,7 @@ def _totals(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("memory", _sum(total, "memory", "GB")),
     ]
     rows += [
-        (each["resource"], f"{each['count']:,} on {each['nodes']:,} nodes")
+        (each["resource"], f"{each['count']:,} on {_nodes(each['nodes'])}")
         for each in facts["resources"]
     ]
     if speed["average"] is None:
@@ -67,6 +67,10 @@ def _totals(facts: dict[str, Any]) -> list[tuple[str, str]]:
         words = f"{as_number(total['efficiency'])} operations/s per W at full load"
         rows.append(("efficiency", words))
     return rows
+
+
+def _nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count:,} nodes"
 
 
 def _sum(total: dict[str, Any], name: str, unit: str) -> str:
