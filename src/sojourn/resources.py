@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .cluster import Cluster
 from .energy import Allocation, Stretches
 from .fragmentation import Absences, Fragmentation, Holdings, measure_fragmentation, over_time
 from .options import Prepared
@@ -42,7 +41,7 @@ class Resources:
         end: float,
     ) -> None:
         self._span = {"begin": begin, "end": max(begin, end)}
-        self.names, self.capacity = _capacity(prepared.cluster)
+        self.names, self.capacity = prepared.cluster.resource_names, prepared.cluster.capacity
         self._holdings = _holdings(prepared, stretches, given, self.names)
         absence = None if prepared.external is None else prepared.external.absence
         self._absences = (
@@ -101,15 +100,7 @@ class Resources:
         # What is free follows from the rest, and nothing is down without events.
         states = ["used", "stranded", *(["down"] if np.size(self._absences.node) else [])]
         names = [f"{name}_{state}" for name in self.names for state in states]
-        return {name: table[name].to_numpy()[at] for name in names}
-
-
-def _capacity(cluster: Cluster) -> tuple[tuple[str, ...], Integers]:
-    """Names of the resources that nodes have, and what each node has of them."""
-    # Row 0 is what counts as a processor, be it a core, a chip or a node.
-    some = cluster.capacity.any(axis=1)
-    names = (name for name, has in zip(cluster.resource_names, some, strict=True) if has)
-    return tuple(names), cluster.capacity[some]
+        return {name: table[name].to_numpy()[at] for name in names if name in table}
 
 
 def _holdings(

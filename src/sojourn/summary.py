@@ -87,21 +87,19 @@ def _parts(schedule: Schedule, ran: slice | NDArray[np.bool_]) -> dict[str, Any]
     if schedule.prepared.cluster.is_named and len(schedule.end):
         told["resources"] = schedule.resources.as_dict()
     partitions = _partitions(schedule, ran)
-    if len(partitions) > 1:
-        told["partitions"] = partitions
-    return told
+    return {**told, "partitions": partitions} if partitions else told
 
 
 def _partitions(schedule: Schedule, ran: slice | NDArray[np.bool_]) -> dict[str, dict[str, Any]]:
-    """Measures of the jobs of each partition that the log knows, by its name.
+    """Measures of the jobs of each partition that log or cluster know, and use of its nodes.
 
     Measures over jobs are of those that count, as those of the whole run are.
     """
     prepared = schedule.prepared
     log, accepted = prepared.jobs, prepared.accepted
-    if "partition" not in log.names:
-        return {}
     codes, names = log.coded("partition")
+    places = {part.name: part.nodes for part in prepared.cluster.partitions}
+    names = [*names, *(name for name in places if name not in names)]
     if len(names) < 2:
         return {}
     jobs = np.bincount(codes + 1, minlength=len(names) + 1)[1:]
@@ -127,6 +125,8 @@ def _partitions(schedule: Schedule, ran: slice | NDArray[np.bool_]) -> dict[str,
                 measures.bounded_slowdown(sojourn[here], service[here])
             ),
         }
+        if name in places and len(schedule.end):
+            told[name] |= schedule.resources.of_nodes(places[name])
     return told
 
 
