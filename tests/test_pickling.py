@@ -20,7 +20,7 @@ import sojourn
 from sojourn import adequacy, capacity, errors, policy, study, theory, workload
 from sojourn.adequacy.matching import StreamError
 from sojourn.billing import bill_nodes
-from sojourn.cluster import ClusterReport, Remark
+from sojourn.cluster import ClusterReport, Partition, Queue, Remark, Server
 from sojourn.cost import Clock
 from sojourn.report import Pieces
 from sojourn.theory import fit
@@ -72,6 +72,17 @@ def cluster() -> sojourn.Cluster:
     return sojourn.parse_cluster("3 x X5670, 2 x L5420")
 
 
+def divided() -> sojourn.Cluster:
+    nodes = [Server("thin", 16, memory=32.0), Server("gpu", 16, resources={"gpu:a100": 2})]
+    return sojourn.Cluster.of(
+        nodes,
+        pools={"matlab": 4},
+        partitions=[Partition("all", (0, 1), default=True), Partition("gpu", (1,), max_time=3600)],
+        queues=[Queue("main"), Queue("fast", ("gpu",), "sjf", priority=3.0)],
+        between="round-robin",
+    )
+
+
 def scenario() -> study.Scenario:
     return study.Scenario.from_mapping(
         {
@@ -112,6 +123,7 @@ def examples() -> list[Any]:
         *(jobs(), jobs().header, workload.events_of(jobs())),
         workload.ExternalEvents((workload.ExternalEvent("cancel", 5.0, 3),)),
         *(cluster(), sojourn.Cluster.homogeneous(16), sojourn.XEON_5430, cluster().columns),
+        divided(),
         *(sojourn.ConstantPower(), sojourn.ScaledPower(), sojourn.RatePower({1.0: (2.0, 1.0)})),
         ClusterReport("c.csv", "CSV", 1, 1, 1, (Remark("repaired", "a", (1,)),)),
         *(sojourn.parse_tariff("0.1"), sojourn.parse_carbon("300"), Clock()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from .workload.classes import check_class, classed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CLASSES", "measure_classes", "measure_groups"]
+__all__ = ["CLASSES", "class_rows", "measure_classes", "measure_groups"]
 
 CLASSES = (*OF_LOGS, "status")
 """What the jobs of a run can be classed by."""
@@ -61,3 +61,16 @@ def measure_groups(
         measured["energy"] = grouped["energy"].sum()
     found = pd.DataFrame(measured).rename_axis(what)
     return found.set_axis(pd.Index(found.index.astype(object), name=what))
+
+
+def class_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return one row per class as plain values, its name first; ready for JSON and CSV.
+
+    Parameters
+    ----------
+    table : one row per class, by its name.
+    """
+    return [
+        {"class": str(name), **{str(key): value for key, value in row.items()}}
+        for name, row in zip(table.index, table.to_dict("records"), strict=True)
+    ]

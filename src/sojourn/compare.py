@@ -179,6 +179,23 @@ class Comparison(Sequence[Outcome]):
 
         return pd.DataFrame([outcome.row() for outcome in self]).set_index("policy")
 
+    def by(self, what: str) -> pd.DataFrame:
+        """Measures per class of jobs under each policy, and on named nodes placement.
+
+        Parameters
+        ----------
+        what : and columns: as for `Result.by`. Rows are by policy (placement) and class.
+        """
+        import pandas as pd
+
+        keys = [key for key in ("policy", "placement") if key in self[0].row()]
+        named = [tuple(outcome.row()[key] for key in keys) for outcome in self]
+        parts = [
+            outcome.result.by(what).reset_index().assign(**dict(zip(keys, name, strict=True)))
+            for outcome, name in zip(self, named, strict=True)
+        ]
+        return pd.concat(parts, ignore_index=True).set_index([*keys, what])
+
     def _repr_html_(self) -> str:
         rows = [outcome.row() for outcome in self]
         run = self[0].result

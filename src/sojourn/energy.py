@@ -134,8 +134,7 @@ class Energy:
     def nodes(self) -> billing.Bill:
         """The bill of named nodes."""
         _, start, stop = self._stretches
-        columns, given = self._cluster.columns, self.given
-        curves = np.array([node.server.watts for node in self._cluster.nodes])
+        columns, given, curves = self._cluster.columns, self.given, self._cluster.curves
         bill = billing.bill_nodes(
             start,
             stop,
@@ -268,7 +267,9 @@ class Energy:
         }
         if self._cluster.is_named:
             told["peas_kwh"] = float(self.peas.sum()) / _JOULES_PER_KWH
-            told["idle_known"] = all(node.server.idle_known for node in self._cluster.nodes)
+            # Of nodes without watts those of idle are assumed as well.
+            servers = (node.server for node in self._cluster.nodes)
+            told["idle_known"] = all(s.idle_known or not s.has_watts for s in servers)
         options, header = self._options, self._header
         if options.price is not None or options.carbon is not None:
             clock = Clock.of(header, options.starts)

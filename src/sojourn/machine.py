@@ -52,6 +52,8 @@ _RULES = {
     "scored": SCORED,
 }
 
+_BY_WATTS = ("lowest-power", "lowest-energy")
+
 REASONS = ("", "processors", "feature", "memory", "contiguous", "power budget")
 """Why a job can never run: what there is not enough of, even on the empty cluster."""
 
@@ -131,6 +133,8 @@ def build_machine(
 ) -> Machine:
     """Find out what each job asks, and which can never run."""
     asked = constraints.of(jobs)
+    if cluster.power_model is not None:
+        _refuse_watts(placement, asked)
     both = (asked.memory_per_core > 0) & (asked.memory_per_node > 0)
     if both.any():
         raise JobError(
@@ -156,6 +160,16 @@ def build_machine(
                 seen[wish] = _reason(cluster, placement, *wish)
             reason[j] = seen[wish]
     return Machine(cluster, placement, reason, asked)
+
+
+def _refuse_watts(placement: Placement, asked: Asked) -> None:
+    """Refuse what rests on watts of nodes, where some have none."""
+    if placement.name in _BY_WATTS:
+        raise PolicyError(
+            f"placement '{placement}': not all nodes have watts; give them, or another placement"
+        )
+    if np.isfinite(asked.power_budget).any():
+        raise OptionError("power_budget: not all nodes have watts; give them, or leave it out")
 
 
 def _reason(

@@ -37,6 +37,9 @@ CATEGORIES = {"status": STATUS, "reason": REASONS}
 WHO = ("user", "account", "partition", "queue", "qos")
 """Columns of names, which a job table has where its log knows them."""
 
+REQUESTED = ("nodes", "gpus")
+"""Columns of what a job asks for besides processors, which a job table has likewise."""
+
 
 class Result:
     """The outcome of one run.
@@ -162,7 +165,38 @@ class Result:
         import pandas as pd
 
         self._schedule.allocation  # noqa: B018  (raises where processors were only counted)
-        return pd.DataFrame(self._schedule.energy.node_columns())
+        columns = self._schedule.energy.node_columns()
+        if not self.states_energy:
+            columns = {name: columns[name] for name in columns if not name.endswith("_energy")}
+        return pd.DataFrame(columns)
+
+    @cached_property
+    def resources(self) -> pd.DataFrame:
+        """One row per resource of the nodes: what was used, stranded, free and down.
+
+        Columns: ``capacity``; ``jobs`` that held some; resource-seconds ``used``, ``stranded``
+        (nobody can use it, because another resource of its node is used up), ``free`` and ``down``;
+        and their shares of the capacity, ``used_share`` and so on.
+        """
+        import pandas as pd
+
+        rows = {
+            name: {
+                **{key: value for key, value in told.items() if key != "share"},
+                **{f"{state}_share": value for state, value in told["share"].items()},
+            }
+            for name, told in self._schedule.resources.as_dict().items()
+        }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("resource")
+
+    @property
+    def fragmentation(self) -> pd.DataFrame:
+        """What is used, stranded, free and down of each resource of the nodes, over time.
+
+        Columns: ``time`` (s), and ``cores_used``, ``cores_stranded``, ``cores_free``,
+        ``cores_down`` and so on for every resource, which hold from then on.
+        """
+        return self._schedule.resources.over_time
 
     @cached_property
     def decisions(self) -> Decisions:
@@ -216,6 +250,7 @@ class Result:
             columns["label"] = log.label[first:last]
         if schedule.after is not None:
             columns["restarts"] = spread(schedule.after.restarts[at].astype(np.float64))
+        columns |= {name: known[first:last] for name, known in self._requested.items()}
         if self.cluster.is_named:
             columns["nodes"] = spread(np.diff(schedule.allocation.first)[at].astype(np.float64))
             columns["slowness"] = spread(schedule.slowness[at])
@@ -228,6 +263,13 @@ class Result:
         log = self._prepared.jobs
         found = {name: log.coded(name) for name in WHO if name in log.names}
         return {name: (codes, names) for name, (codes, names) in found.items() if names}
+
+    @cached_property
+    def _requested(self) -> dict[str, Floats]:
+        """What the log knows that jobs ask for; nan where it is not known."""
+        log = self._prepared.jobs
+        wanted = [name for name in REQUESTED if name in log.names and (log[name] > 0).any()]
+        return {name: np.where(log[name] >= 0, log[name], np.nan) for name in wanted}
 
     @property
     def categories(self) -> dict[str, Sequence[str]]:
@@ -270,6 +312,8 @@ class Result:
         if self.states_energy:
             time, rate, busy = (columns[name] for name in ("time", "rate", "busy"))
             columns["power"] = self._schedule.power(time, rate, busy)
+        if self.cluster.is_named and len(self._run.state.end):
+            columns |= self._schedule.resources.columns_at(columns["time"])
         return columns
 
     @cached_property

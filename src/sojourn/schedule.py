@@ -16,6 +16,7 @@ from .engine.state import NOW
 from .errors import OptionError
 from .invariants import check_bill, check_run
 from .options import Prepared
+from .resources import Resources
 
 __all__ = ["Schedule"]
 
@@ -116,6 +117,13 @@ class Schedule:
     def energy(self) -> Energy:
         """What the run spent."""
         return Energy(self.prepared, self.run, self.stretches, *self.epochs, self.last)
+
+    @cached_property
+    def resources(self) -> Resources:
+        """What was held of each resource; an error where processors were only counted."""
+        self.allocation  # noqa: B018  (raises there)
+        first = float(self.epochs[0][0])
+        return Resources(self.prepared, self.stretches, self.energy.given, first, self.last)
 
     def power(self, time: Floats, rate: Floats, busy: NDArray[Any]) -> Floats:
         """Watts of the whole system at some instants (s) [rumyantsev2018, eq. 11]."""

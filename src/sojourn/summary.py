@@ -78,12 +78,64 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
             "placement": str(options.placement),
             "constraints": str(options.constraints),
             "foresight": options.foresight,
-            "mean_slowness": float(np.mean(schedule.slowness[ran])) if len(submit) else np.nan,
         }
+        if cluster.has_speeds:
+            slowness = schedule.slowness[ran]
+            told["mean_slowness"] = float(np.mean(slowness)) if len(submit) else np.nan
     if schedule.after is not None:
         told["events"] = _events(schedule, schedule.after)
+    told |= _parts(schedule, ran)
     told["not_modelled"] = not_acted_on(log, prepared.policy, options.constraints)
     told["cleaning"] = log.report.as_dict()
+    return told
+
+
+def _parts(schedule: Schedule, ran: slice | NDArray[np.bool_]) -> dict[str, Any]:
+    """What became of each resource of named nodes, and of each of several partitions."""
+    told: dict[str, Any] = {}
+    if schedule.prepared.cluster.is_named and len(schedule.end):
+        told["resources"] = schedule.resources.as_dict()
+    partitions = _partitions(schedule, ran)
+    if len(partitions) > 1:
+        told["partitions"] = partitions
+    return told
+
+
+def _partitions(schedule: Schedule, ran: slice | NDArray[np.bool_]) -> dict[str, dict[str, Any]]:
+    """Measures of the jobs of each partition that the log knows, by its name.
+
+    Measures over jobs are of those that count, as those of the whole run are.
+    """
+    prepared = schedule.prepared
+    log, accepted = prepared.jobs, prepared.accepted
+    if "partition" not in log.names:
+        return {}
+    codes, names = log.coded("partition")
+    if len(names) < 2:
+        return {}
+    jobs = np.bincount(codes + 1, minlength=len(names) + 1)[1:]
+    refused = np.bincount(codes[~accepted] + 1, minlength=len(names) + 1)[1:]
+    mine = codes[accepted][ran]
+    columns = schedule.run.jobs
+    submit, service = columns.submit[ran], schedule.service[ran]
+    wait, sojourn = schedule.start[ran] - submit, schedule.end[ran] - submit
+    area = columns.procs[ran] * service
+    whole = float(area.sum())
+    order = np.argsort(mine, kind="stable")
+    bounds = np.searchsorted(mine[order], np.arange(len(names) + 1))
+    told = {}
+    for k, name in enumerate(names):
+        here = order[bounds[k] : bounds[k + 1]]
+        told[name] = {
+            "jobs": int(jobs[k]),
+            "unaccepted": int(refused[k]),
+            "share": float(area[here].sum()) / whole if whole > 0 else float("nan"),
+            "wait": measures.describe(wait[here]),
+            "slowdown": measures.describe(measures.slowdown(sojourn[here], service[here])),
+            "bounded_slowdown": measures.describe(
+                measures.bounded_slowdown(sojourn[here], service[here])
+            ),
+        }
     return told
 
 

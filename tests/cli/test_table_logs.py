@@ -66,3 +66,63 @@ def test_values_that_are_none(
     log.write_text(TABLE.replace(old, new))
     assert said in refused("simulate", log, "--procs", 4, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+QUEUED = """\
+job,queue,submit,start,end,limit,nodes,cores,gpus,mics,memory_kib
+1,long,0,5,65,100,1,4,0,2,4194304
+2,short,1,6,66,100,1,2,1,0,2097152
+"""
+
+
+def test_a_column_is_the_partition_on_every_command_that_reads_a_log(
+    run: Run, tmp_path: Path
+) -> None:
+    log = tmp_path / "site.csv"
+    log.write_text(QUEUED)
+    by_partition = ("--by", "partition", "--partition-column", "queue")
+    told = run("waits", log, *by_partition)
+    assert told.code == 0, told.err
+    assert "long" in told.out
+    assert "short" in told.out
+    facts = run("inspect", log, "--partition-column", "queue", "--json")
+    assert json.loads(facts.out)["partitions"]["count"] == 2
+    told = run(
+        "simulate", log, "--procs", 8, "--partition-column", "queue", "--out", tmp_path / "out"
+    )
+    assert told.code == 0, told.err
+    table = pd.read_parquet(tmp_path / "out" / "jobs.parquet")
+    assert table["partition"].tolist() == table["queue"].tolist() == ["long", "short"]
+    bad = run("waits", log, "--by", "partition", "--partition-column", "quue")
+    assert (bad.code, bad.err.count("\n")) == (2, 1)
+    assert "no column 'quue' (for 'partition'); did you mean 'queue'?" in bad.err
+
+
+def test_a_scenario_keeps_the_column_of_the_partition(run: Run, tmp_path: Path) -> None:
+    log, scenario = tmp_path / "site.csv", tmp_path / "s.toml"
+    log.write_text(QUEUED)
+    given = ("--procs", 8, "--partition-column", "queue")
+    assert run("simulate", log, *given, "--save-scenario", scenario).code == 0
+    assert 'partition_column = "queue"' in scenario.read_text()
+    told = run("run", scenario, "--out", tmp_path / "out")
+    assert told.code == 0, told.err
+    table = pd.read_parquet(tmp_path / "out" / "jobs.parquet")
+    assert table["partition"].tolist() == ["long", "short"]
+    text = scenario.read_text().replace('partition_column = "queue"', 'partition_column = "quue"')
+    scenario.write_text(text)
+    bad = run("run", scenario, "--out", tmp_path / "other")
+    assert (bad.code, bad.err.count("\n")) == (2, 1)
+    assert "'quue'" in bad.err
+    assert not (tmp_path / "other").exists()
+
+
+def test_converting_keeps_every_column(run: Run, tmp_path: Path) -> None:
+    log = tmp_path / "site.csv"
+    log.write_text(QUEUED.replace("mics", "mics,rack").replace(",2,4194304", ",2,a,4194304")
+                   .replace(",0,2097152", ",0,b,2097152"))  # fmt: skip
+    assert run("convert", log, tmp_path / "b.parquet").code == 0
+    assert run("convert", tmp_path / "b.parquet", tmp_path / "c.csv").code == 0
+    table = pd.read_csv(tmp_path / "c.csv")
+    assert table["mics"].tolist() == [2, 0]
+    assert table["rack"].tolist() == ["a", "b"]
+    assert table["memory_per_node"].tolist() == [4194304, 2097152]

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from sojourn.cluster._layout import COLUMNS, field_of
+from sojourn.cluster._parts import PART_KEYS
 from sojourn.cluster.description import _TOP, KEYS
 from sojourn.cluster.query import FIELDS
 
@@ -22,6 +23,14 @@ def names(section: str) -> list[str]:
 def test_columns_and_keys():
     assert names("Description in CSV") == list(KEYS)
     assert sorted(names("Description in TOML")) == sorted(_TOP)
+
+
+def test_keys_of_partitions_and_queues():
+    for kind, title in (("partition", "Partitions"), ("queue", "Queues")):
+        text = PAGE.read_text(encoding="utf-8").partition(f"### {title}\n")[2]
+        table = text.partition("|---|")[2].partition("\n\n")[0]
+        listed = [line.split("|")[1].strip() for line in table.splitlines()[1:]]
+        assert listed == list(PART_KEYS[kind])
 
 
 def test_fields():

@@ -22,7 +22,7 @@ from sojourn.policy import BACKFILLS, ORDERS, POLICIES
 from sojourn.result import WHO
 from sojourn.workload import RULES, log
 from sojourn.workload.log import FORMATS
-from sojourn.workload.schema import SWF_FIELDS
+from sojourn.workload.schema import STORED, SWF_FIELDS
 
 DOCS = ROOT / "docs"
 
@@ -65,6 +65,12 @@ def test_columns_of_the_job_table(result):
     assert [*first_cells(text), "queue"] == list(result.jobs.columns)
     names = page("reference/jobs.md").partition("## Whose they are")[2].partition("\n## ")[0]
     assert first_cells(names) == [*WHO, "label"]
+
+
+def test_columns_of_a_workload():
+    told = page("reference/jobs.md").partition("## Columns of a workload")[2].partition("\n## ")[0]
+    assert set(first_cells(told)) - set(SWF_FIELDS) == set(STORED) - set(SWF_FIELDS)
+    assert all(f"| `{name}`" in told for name in ("gpu_type", "licences", "features", "after"))
 
 
 def test_columns_of_classes(result):
@@ -212,6 +218,7 @@ WITH_EXAMPLES = (
     "sojourn.capacity.saturation",
     "sojourn.capacity.targets",
     "sojourn.compare",
+    "sojourn.fragmentation.holding",
     "sojourn.report.of_run",
     "sojourn.study.intervals",
     "sojourn.study.paired",
@@ -224,12 +231,17 @@ WITH_EXAMPLES = (
     "sojourn.theory.recursion",
     "sojourn.theory.response",
     "sojourn.theory.saturated",
+    "sojourn.workload._names",
     "sojourn.workload._pbs_fields",
+    "sojourn.workload._pbs_requests",
     "sojourn.workload._slurm_fields",
+    "sojourn.workload._slurm_resources",
+    "sojourn.workload._synonyms",
     "sojourn.workload.classes",
     "sojourn.workload.header",
     "sojourn.workload.jobs",
     "sojourn.workload.occupancy",
+    "sojourn.workload.schema",
     "sojourn.workload.spec",
     "sojourn.workload.waits",
 )

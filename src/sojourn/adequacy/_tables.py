@@ -35,9 +35,13 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "limit_min": ("limit_min",),
     "user": ("user",),
     "queue": ("queue", "partition"),
+    "account": ("account",),
+    "partition": ("partition",),
+    "qos": ("qos",),
 }
 """Columns, and what a table may call them."""
 
+_MORE = ("account", "partition", "qos")
 _NEEDED = ("id", "submit", "start", "end")
 _OF_LOGS = ("wait", "runtime")
 _MINUTE = 60.0
@@ -94,6 +98,7 @@ def table_columns(
         "limit": np.where(limit > 0, limit, np.nan),
         "user": words("user"),
         "queue": words("queue"),
+        "more": {name: told for name in _MORE if (told := words(name)) is not None},
     }
 
 

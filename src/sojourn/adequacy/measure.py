@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import OptionError
 from .divergence import Divergence, first_divergence
 from .matching import SLACK, Match, Pair, Unstarted, match_streams
-from .stream import JobStream
+from .stream import MORE, JobStream
 
 __all__ = ["CLASSES", "Adequacy", "ClassMeasure", "Prefix", "compare_streams", "distance"]
 
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 _TABLE = (50, 100, 250, 500, 750, 1000)
 """Prefixes of [baranov2019, table I]."""
 
-CLASSES = ("width", "queue", "user")
+CLASSES = ("width", "queue", "user", *MORE)
 """What jobs are classed by."""
 
 _CONFIDENCE = 0.95
@@ -89,8 +89,8 @@ class Adequacy:
     different : jobs that waited another time.
     half : the fewest jobs that make half of the sum of squares.
     prefixes : P over the first jobs.
-    classes : P by width, queue and user, where more than one is known; queues and users with the
-        largest part in the sum of squares first.
+    classes : P by width, queue, user, account, partition and QoS, where more than one is known;
+        those with the largest part in the sum of squares first, but widths from narrow to wide.
     within : s, by which waits may differ and still count as equal.
     divergence : the first decision that differs; None if none does.
     """
@@ -262,9 +262,10 @@ def _prefixes(
 def _classes(pair: Pair, squares: Floats, differs: NDArray[np.bool_]) -> tuple[ClassMeasure, ...]:
     found = []
     for by in CLASSES:
-        names = _widths(pair.width) if by == "width" else getattr(pair.real, by)
+        names = _names(pair, by)
         kinds, which = np.unique(names, return_inverse=True)
-        if kinds.size < 2:
+        # Accounting of Slurm has its partition in the column of queues too.
+        if kinds.size < 2 or (by == "partition" and np.array_equal(names, pair.real.queue)):
             continue
         count = np.bincount(which)
         size = np.bincount(which, squares)
@@ -287,6 +288,14 @@ def _classes(pair: Pair, squares: Floats, differs: NDArray[np.bool_]) -> tuple[C
             rows.sort(key=lambda row: -row.n * row.P**2)
         found.extend(rows)
     return tuple(found)
+
+
+def _names(pair: Pair, by: str) -> NDArray[Any]:
+    """Return the class of each job; none where it is not known."""
+    if by == "width":
+        return _widths(pair.width)
+    real = pair.real
+    return real.more.get(by, np.empty(0, np.str_)) if by in MORE else getattr(real, by)
 
 
 def _widths(width: NDArray[np.int64]) -> NDArray[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,13 +22,16 @@ from ._tables import table_columns
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["JobStream", "read_stream"]
+__all__ = ["MORE", "JobStream", "read_stream"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _ACCOUNTING = ("sacct", "jobcomp", "pbs")
 _UNKNOWN = -1
+
+MORE = ("account", "partition", "qos")
+"""Names that jobs may have besides those of user and queue."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class JobStream:
     limit : ordered processing time e_i (s), nan if not known, inf if there was none.
     user, queue : names, empty if not known.
     source : where the stream came from.
+    more : further names by column: ``account``, ``partition`` and ``qos``, where they are known.
     """
 
     label: NDArray[Any]
@@ -57,6 +61,7 @@ class JobStream:
     user: NDArray[Any]
     queue: NDArray[Any]
     source: str = ""
+    more: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -72,6 +77,7 @@ class JobStream:
         user: Sequence[Any] | NDArray[Any] | None = None,
         queue: Sequence[Any] | NDArray[Any] | None = None,
         source: str = "",
+        more: Mapping[str, Sequence[Any] | NDArray[Any]] | None = None,
     ) -> JobStream:
         """Make a stream of columns; labels default to 1, 2, ..., all else to unknown."""
         submits = np.asarray(submit, np.float64)
@@ -88,14 +94,19 @@ class JobStream:
             "user": np.full(count, "") if user is None else np.asarray(user).astype(np.str_),
             "queue": np.full(count, "") if queue is None else np.asarray(queue).astype(np.str_),
         }
-        for name, column in columns.items():
+        further = {name: np.asarray(names).astype(np.str_) for name, names in (more or {}).items()}
+        for name, column in {**columns, **further}.items():
             if column.shape != (count,):
                 raise OptionError(f"{name}: {column.size} values for {count} jobs; give one each")
         if count == 0:
             raise OptionError("a stream needs at least one job; give more")
         # Jobs submitted together enter the system in the order of the log.
         order = np.argsort(submits, kind="stable")
-        return cls(**{name: column[order] for name, column in columns.items()}, source=source)
+        return cls(
+            **{name: column[order] for name, column in columns.items()},
+            source=source,
+            more={name: column[order] for name, column in further.items()},
+        )
 
     @classmethod
     def of_jobs(cls, jobs: Jobs) -> JobStream:
@@ -111,9 +122,10 @@ class JobStream:
             label=distinct(jobs.job.astype(np.str_).tolist()),
             procs=jobs.procs,
             limit=np.where(jobs.estimate > 0, jobs.estimate, np.nan),
-            user=_named(jobs.user),
-            queue=_named(jobs.queue),
+            user=jobs.labels("user"),
+            queue=jobs.labels("queue"),
             source=jobs.source,
+            more={name: jobs.labels(name) for name in MORE if name in jobs.names},
         )
 
     @classmethod
@@ -134,6 +146,7 @@ class JobStream:
             user=told["user"],
             queue=told["queue"],
             source=told.source,
+            more={name: told[name] for name in MORE},
         )
 
     @classmethod
@@ -165,13 +178,16 @@ class JobStream:
     def __getitem__(self, rows: Any) -> JobStream:
         """Return some of the jobs, by mask or indices."""
         names = ("label", "submit", "start", "end", "nodes", "procs", "limit", "user", "queue")
-        return JobStream(**{name: getattr(self, name)[rows] for name in names}, source=self.source)
+        return JobStream(
+            **{name: getattr(self, name)[rows] for name in names},
+            source=self.source,
+            more={name: column[rows] for name, column in self.more.items()},
+        )
 
     def shifted(self, seconds: float) -> JobStream:
         """Return the stream on a clock that shows so much more."""
         times = {name: getattr(self, name) + seconds for name in ("submit", "start", "end")}
-        rest = {name: getattr(self, name) for name in ("label", "nodes", "procs", "limit")}
-        return JobStream(**times, **rest, user=self.user, queue=self.queue, source=self.source)
+        return replace(self, **times)
 
 
 def _whole(values: ArrayLike | None, count: int) -> Ints:
@@ -180,10 +196,6 @@ def _whole(values: ArrayLike | None, count: int) -> Ints:
 
 def _real(values: ArrayLike | None, count: int) -> Floats:
     return np.full(count, np.nan) if values is None else np.asarray(values, np.float64)
-
-
-def _named(numbers: Ints) -> NDArray[Any]:
-    return np.where(numbers >= 0, numbers.astype(np.str_), "")
 
 
 def read_stream(
@@ -200,7 +212,8 @@ def read_stream(
     path : a log in SWF, the output of ``sacct -P``, a log of ``jobcomp/filetxt`` or of PBS
         accounting, a job table that sojourn wrote (``jobs.parquet``, ``jobs.csv``), or a CSV table
         with columns ``id``, ``submit``, ``start``, ``end`` and ``nodes`` (or ``procs``); it may
-        have ``limit`` (s) or ``limit_min``, ``user`` and ``queue`` too. An empty start is that of
+        have ``limit`` (s) or ``limit_min``, ``user``, ``queue``, ``account``, ``partition`` and
+        ``qos`` too. An empty start is that of
         a job that never started.
     format : ``swf``, ``sacct``, ``jobcomp``, ``pbs``, ``parquet`` or ``csv``; by default told by
         the file's suffix or content.

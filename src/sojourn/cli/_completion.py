@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["class_lists", "classes", "log_formats", "placements", "policies", "policy_lists"]
+__all__ = [
+    "class_lists",
+    "classes",
+    "log_formats",
+    "placements",
+    "policies",
+    "policy_lists",
+    "run_class_lists",
+]
 
 
 def _matching(names: Iterable[str], incomplete: str) -> list[str]:
@@ -61,5 +69,12 @@ def classes(incomplete: str) -> list[str]:
 def class_lists(incomplete: str) -> list[str]:
     """What jobs can be classed by, with commas between."""
     from ..workload.classes import CLASSES
+
+    return _list_of(CLASSES, incomplete)
+
+
+def run_class_lists(incomplete: str) -> list[str]:
+    """What the jobs of a run can be classed by, with commas between."""
+    from ..classes import CLASSES
 
     return _list_of(CLASSES, incomplete)

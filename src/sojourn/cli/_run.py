@@ -58,7 +58,7 @@ class Plan:
 def carry_out(plan: Plan) -> dict[str, Any]:
     """Read, simulate and write; return the summary with its provenance."""
     from ..output import Digest
-    from ..workload.intake import SIMULATED
+    from ..workload.intake import simulated
     from ._ahead import Ahead, load_engine, load_writers, reader_is_loaded
 
     results, machine = plan.results, plan.machine
@@ -86,16 +86,24 @@ def carry_out(plan: Plan) -> dict[str, Any]:
     machine.cost.check(jobs)
     cluster = machine.for_jobs(jobs)
     jobs = plan.reading.clean(jobs, cluster.procs)
+    by = results.classes
+    results.check_classes(jobs)
     if results.out is not None:
         from ..output import check_run
 
-        check_run(results.out, format=results.format, trajectory=results.trajectory, named=named)
+        check_run(
+            results.out,
+            format=results.format,
+            trajectory=results.trajectory,
+            named=named,
+            classes=bool(by),
+        )
     if results.format != "swf":
-        jobs = jobs.only(SIMULATED)
+        jobs = simulated(jobs)
     clock.append(time.perf_counter())
     engine.wait()
 
-    from ..output import provenance, write_run
+    from ..output import class_tables, provenance, write_run
     from ..simulation import simulate
     from ._pictures import overview_of
     from ._progress import progress
@@ -116,12 +124,14 @@ def carry_out(plan: Plan) -> dict[str, Any]:
         origin["cluster"] |= {key: told[key] for key in ("kind", "rows", "repaired", "refused")}
     origin["seconds"] = {"read": clock[1] - clock[0], "simulate": clock[2] - clock[1]}
     if results.out is None:
-        return {**result.summary, "provenance": origin}
+        classes = {"classes": class_tables(result, by)} if by else {}
+        return {**result.summary, **classes, "provenance": origin}
     return write_run(
         result,
         results.out,
         format=results.format,
         trajectory=results.trajectory,
+        by=by,
         extras=overview_of(result) if results.plots else {},
         origin=origin,
     )
@@ -150,6 +160,10 @@ def input_files(
         from ..study.inputs import servers_of
 
         found["servers"] = servers_of(cluster)
+    elif cluster is not None and cluster.lower().endswith(".conf"):
+        from ..cluster.slurm import files_beside
+
+        found |= files_beside(cluster)
     if isinstance(carbon, str) and isinstance(o.number_or_text(carbon), str):
         found["carbon"] = carbon
     for name, given in (("order", orders), ("placement", placements)):

@@ -173,13 +173,12 @@ def remarks_of(scenario: Scenario, point: Mapping[str, Any]) -> dict[str, Any]:
     """
     from ..study.building import make_constraints
     from ..unmodelled import not_acted_on
-    from ..wattage import assumed_watts_of_study
 
     there = scenario.with_values(point)
     jobs = there.log()
     wishes = None if there.nodes is None else make_constraints(there.keys.policy.constraints)
     return {
-        "power_model": assumed_watts_of_study(scenario.as_mapping(), list(point)) or None,
+        "power_model": _assumed_watts(scenario, there, list(point)) or None,
         "not_modelled": [] if jobs is None else not_acted_on(jobs, there.policy, wishes),
     }
 
@@ -203,12 +202,21 @@ def show_watts(remarks: Mapping[str, Any], measures: Sequence[str]) -> None:
 
 def stated(measures: Sequence[str], scenario: Scenario, varied: Sequence[str]) -> list[str]:
     """Return measures without energies that rest on watts which nobody gave or asked for."""
-    from ..wattage import MEASURES, assumed_watts_of_study, study_asks
+    from ..wattage import MEASURES, study_asks
 
     settings = scenario.as_mapping()
-    if study_asks(settings, varied) or not assumed_watts_of_study(settings, varied):
+    if study_asks(settings, varied) or not _assumed_watts(scenario, scenario, varied):
         return list(measures)
     return [name for name in measures if name not in MEASURES]
+
+
+def _assumed_watts(scenario: Scenario, there: Scenario, varied: Sequence[str]) -> str:
+    """Return what watts energies rest on if nobody gave any, not even with the nodes."""
+    from ..wattage import assumed_watts_of_study
+
+    words = assumed_watts_of_study(scenario.as_mapping(), varied)
+    nodes = None if words else there.nodes
+    return words if nodes is None else nodes.power_model or ""
 
 
 def end_interrupted(done: int, total: int, folder: Path | None) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import OptionError, PolicyError
 from ._options import AsJson
 
-_MODELS = 12
+if TYPE_CHECKING:
+    from ..cluster import Cluster
 
 
 def register(app: typer.Typer) -> None:
@@ -28,8 +30,8 @@ def inspect(
         str,
         typer.Argument(
             metavar="FILE",
-            help="SPECpower table or description (.csv, .toml, also .gz, .xz), or counts such as "
-            "'64 x X5670'.",
+            help="Description or SPECpower table (.toml, .csv, also .gz, .xz), slurm.conf, or "
+            "counts such as '64 x X5670' or '64 x (16 cores, 32G, 2 gpu)'.",
         ),
     ],
     where: Annotated[
@@ -50,23 +52,26 @@ def inspect(
     ] = False,
     json: AsJson = False,
 ) -> None:
-    """Describe a cluster: what was read, repaired and refused; nodes, speed, memory, watts.
+    """Describe a cluster: what was read and left out; nodes, resources, partitions, queues.
 
     Example: sojourn cluster inspect ssj2008.csv --where 'published <= 2011-12 and cores >= 8'
     """
     from ..cluster import find_cluster
     from ..cluster.facts import cluster_facts
     from ..output import as_json
+    from ._tables.cluster import show_cluster
 
     kept = "keep" if keep_noncompliant else "refuse"
     cluster = find_cluster(file, processor=processor, noncompliant=kept, strict=strict)
     if where is not None:
         cluster = cluster.select(where)
+    if cluster.queues:
+        _check_orders(cluster)
     told = cluster_facts(cluster)
     if json:
         print(as_json({**told, "where": where}))
         return
-    _show(told, where)
+    show_cluster(told, where)
 
 
 def listing(
@@ -100,72 +105,15 @@ def listing(
     new_console().print(table)
 
 
-def _show(told: dict[str, Any], where: str | None) -> None:
-    from rich.text import Text
+def _check_orders(cluster: Cluster) -> None:
+    """See that the orders of queues are known."""
+    from ..policy import parse_policy
 
-    from ._tables import as_number, facts_table, new_console, new_table
-
-    console = new_console()
-    _show_report(console, told["report"])
-    total, speed = told["totals"], told["speed"]
-    kind = told["processor"]
-    rows = [("where", where)] if where else []
-    rows += [
-        ("nodes", f"{total['nodes']:,}"),
-        (
-            "processors",
-            f"{total['procs']:,}, each a {kind} ({total['cores']:,} cores on "
-            f"{total['chips']:,} chips)",
-        ),
-        ("memory", _sum(total, "memory", "GB")),
-        (
-            "speed",
-            f"slowest {as_number(speed['slowest'], 6)}, average {as_number(speed['average'], 6)}, "
-            f"fastest {as_number(speed['fastest'], 6)} operations/s of a {kind}",
-        ),
-        (
-            "watts",
-            f"idle {_sum(total, 'idle_watts', 'W')}, at full load {as_number(total['watts'])} W",
-        ),
-        ("efficiency", f"{as_number(total['efficiency'])} operations/s per W at full load"),
-    ]
-    console.print(facts_table(rows))
-    console.print()
-    table = new_table("model", "nodes", "processors")
-    for model in told["models"][:_MODELS]:
-        table.add_row(Text(model["model"]), f"{model['nodes']:,}", f"{model['procs']:,}")
-    console.print(table)
-    others = len(told["models"]) - _MODELS
-    if others > 0:
-        console.print(Text(f"and {others:,} models more; --json has every node", style="dim"))
-
-
-def _sum(total: dict[str, Any], name: str, unit: str) -> str:
-    from ._tables import as_number
-
-    if total[name] is None:
-        return "not known"
-    unknown = total[f"{name}_unknown"]
-    more = f" (and what is not known of {unknown:,} nodes)" if unknown else ""
-    return f"{as_number(total[name])} {unit}{more}"
-
-
-def _show_report(console: Any, report: dict[str, Any] | None) -> None:
-    """Print what was read, and each thing that was repaired or refused."""
-    from rich.text import Text
-
-    from ..cluster import Remark
-
-    if report is None:
-        return
-    console.print(
-        Text(
-            f"{report['source']}: {report['rows']:,} rows read, {report['servers']:,} kept "
-            f"({report['repaired']:,} repaired), {report['refused']:,} refused"
-        ),
-        soft_wrap=True,
-    )
-    for each in report["remarks"]:
-        remark = Remark(each["action"], each["what"], tuple(each["lines"]), each["example"])
-        console.print(Text(f"  {remark}"), style="yellow", soft_wrap=True)
-    console.print()
+    for queue in cluster.queues:
+        try:
+            parse_policy(queue.order)
+        except PolicyError as error:
+            raise OptionError(f"queue '{queue.name}': {error}") from None
+        if "+" in queue.order:
+            problem = f"order '{queue.order}' has a backfill in it, which all queues share"
+            raise OptionError(f"queue '{queue.name}': {problem}; give the order alone")

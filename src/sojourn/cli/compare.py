@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from json import loads as json_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,6 +64,7 @@ def compare(
     nodes: NodeOptions,
     cost: CostOptions,
     reading: o.LogOptions,
+    by: o.By = None,
     json: o.AsJson = False,
     csv: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the table as CSV too.")
@@ -83,10 +85,16 @@ def compare(
     places = _placements(placements)
     options = {**running.options(), **machine.options(), "record": out is not None}
 
+    from ..classes import CLASSES
     from ..output import Digest, as_json, check_file, check_folder, provenance, write_rows
+    from ..workload.classes import check_known, listed_classes
+
+    classes = [] if by is None else listed_classes(by, CLASSES)
 
     if out is not None:
         check_folder(out)
+        if classes:
+            check_file(out / "classes.csv")
     files = input_files(
         log,
         machine,
@@ -102,6 +110,8 @@ def compare(
     if csv is not None:
         check_file(csv)
     jobs = reading.clean(jobs, system.procs)
+    for name in classes:
+        check_known(jobs, name)
 
     from ..compare import measures_of
     from ..compare import outcomes_of as run
@@ -114,6 +124,7 @@ def compare(
         "cluster": cluster,
         "placements": placements,
         **flat(counted, running, nodes, cost, reading),
+        "by": by,
     }
     origin = provenance("compare", told_options, running.seed) | {
         name: {"path": str(path), "sha256": digests[name].hexdigest()}
@@ -126,10 +137,14 @@ def compare(
     told: dict[str, Any] = {"procs": system.procs, "jobs": len(jobs), "rows": rows}
     told |= {"recorded": recorded, "power_model": system.power_model}
     told["cleaning"] = cleaning = jobs.report.as_dict()
+    if classes:
+        told["classes"] = {name: [] for name in classes}
     with progress("simulating") as report, _keeping(out, told, origin) as keep:
         given = {**options, "placements": places, "clean": ()}
         for each in run(jobs, system, chosen, progress=report, **given):
             rows.append(each.row())
+            for name in classes:
+                told["classes"][name] += _class_rows(each, rows[-1], name)
             summary = each.result.summary
             if "recorded" in summary:
                 recorded[_label(rows[-1])] = summary["recorded"]
@@ -141,13 +156,20 @@ def compare(
     if json:
         print(as_json(told))
         return
-    from ._tables import new_console, show_comparison, show_not_acted_on, show_report
+    from ._tables import (
+        new_console,
+        show_compared_classes,
+        show_comparison,
+        show_not_acted_on,
+        show_report,
+    )
 
     show_report(cleaning)
     show_not_acted_on(new_console(), told["not_modelled"])
     show_comparison(
         rows, measures_of(system, options), assumed=system.power_model or "", recorded=recorded
     )
+    show_compared_classes(new_console(), told.get("classes", {}))
     if out is not None:
         print(f"\neach run in a folder of {out}, and compare.json")
 
@@ -160,18 +182,41 @@ def _keeping(
     if out is None:
         yield lambda run: None
         return
-    from ..output import as_json, stage_run, staged
+    from ..output import as_json, put_rows, stage_run, staged
 
     folders: list[str] = []
     with staged(out) as stage:
 
         def keep(run: Outcome) -> None:
             folders.append(_folder(run.row(), folders))
-            stage_run(run.result, stage, folders[-1], origin=origin)
+            by = list(told.get("classes", {}))
+            stage_run(run.result, stage, folders[-1], by=by, origin=origin)
 
         yield keep
+        if "classes" not in told and _has_classes(out):
+            stage.remove("classes.csv")
+        if "classes" in told:
+            every = told["classes"].items()
+            put_rows(
+                stage("classes.csv"), [{"by": by, **row} for by, part in every for row in part]
+            )
         text = as_json({**told, "folders": folders, "provenance": origin})
         stage("compare.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _has_classes(out: Path) -> bool:
+    """Whether a former comparison left measures of classes there."""
+    try:
+        return "classes" in json_of((out / "compare.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+def _class_rows(run: Outcome, row: dict[str, Any], by: str) -> list[dict[str, Any]]:
+    """Return the measures of each class of jobs of a run, with what the table calls the run."""
+    from ..classes import class_rows
+
+    return [{"run": _label(row), **part} for part in class_rows(run.result.by(by))]
 
 
 def _label(row: dict[str, Any]) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from . import _completion
 from . import _options as o
 from ._groups import grouped
 
@@ -18,6 +21,15 @@ def inspect(
     log: o.Log,
     *,
     procs: o.Procs = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS,...",
+            help="A table each of what jobs are like: by user, group, account, partition, queue, "
+            "qos or width.",
+            autocompletion=_completion.class_lists,
+        ),
+    ] = None,
     json: o.AsJson = False,
     reading: o.ReadOptions,
 ) -> None:
@@ -28,15 +40,22 @@ def inspect(
 
     Example: sojourn inspect log.swf.gz --procs 128
     """
+    from ..classes import class_rows
     from ..output import as_json
     from ..workload import STANDARD
-    from ..workload.facts import facts
+    from ..workload.classes import check_known, listed_classes
+    from ..workload.facts import facts, facts_by
     from ..workload.intake import cleaned
 
+    classes = [] if by is None else listed_classes(by)
     jobs = reading.jobs(log)
+    for name in classes:
+        check_known(jobs, name)
     found = facts(jobs, procs)
     left = cleaned(jobs, found["procs"], STANDARD, strict=reading.strict)
     told = {**found, "cleaning": left.report.as_dict()}
+    if classes:
+        told["classes"] = {name: class_rows(facts_by(jobs, name)) for name in classes}
     if json:
         print(as_json(told))
         return

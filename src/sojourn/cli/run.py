@@ -29,6 +29,7 @@ def run(
         int | None,
         typer.Option(metavar="S", min=0, help="Seed in place of that of the scenario."),
     ] = None,
+    by: o.By = None,
     json: o.AsJson = False,
 ) -> None:
     """Run what a scenario file describes, as simulate does with the same options.
@@ -44,6 +45,11 @@ def run(
     chosen = read_scenario(scenario)
     if seed is not None:
         chosen = chosen.with_value("run.seed", seed)
+    if by is not None:
+        from ..classes import CLASSES
+        from ..workload.classes import listed_classes
+
+        chosen = chosen.with_value("run.by", listed_classes(by, CLASSES))
     with progress(str(scenario)) as report:
         told = run_scenario(chosen, out, pictures=overview_of, progress=report)
     if json:

@@ -86,12 +86,14 @@ def waits(
     jobs = reading.read(log)
     jobs = reading.clean(jobs, jobs.max_procs)
 
+    from ..classes import class_rows
     from ..output import as_json
+    from ..workload.classes import known_classes, listed_classes
     from ..workload.occupancy import has_recorded_wait
-    from ..workload.waits import bottleneck, known_classes
+    from ..workload.waits import bottleneck
     from ..workload.waits import waits as measure
 
-    chosen = known_classes(jobs) if by is None else _listed(by)
+    chosen = known_classes(jobs) if by is None else listed_classes(by)
     tables = {
         name: measure(jobs, name, target=limit, sort=name if sort == "name" else sort)
         for name in chosen
@@ -101,7 +103,7 @@ def waits(
     kept = {name: table if top is None else table.head(top) for name, table in tables.items()}
     if plot is not None:
         _draw(jobs, chosen, plot)
-    rows = {name: _rows(table) for name, table in kept.items()}
+    rows = {name: class_rows(table) for name, table in kept.items()}
     if out is not None:
         from ..output import write_rows
 
@@ -124,17 +126,6 @@ def waits(
             print(f"\n{path} written")
 
 
-def _listed(text: str) -> list[str]:
-    from ..workload.classes import check_class
-
-    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    if not names:
-        raise OptionError("--by names no class; give for example partition,user")
-    for name in names:
-        check_class(name)
-    return names
-
-
 def _check_files(out: Path | None, plot: Path | None) -> None:
     """Raise OptionError for what could not be written, before a long log is read."""
     if out is not None and out.suffix.lower() != ".csv":
@@ -153,14 +144,6 @@ def _draw(jobs: Any, chosen: list[str], path: Path) -> None:
     from ..workload.waits import waits_of_classes
 
     save(class_waits({name: waits_of_classes(jobs, name) for name in chosen}), path)
-
-
-def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    names = map(str, table.index)
-    return [
-        {"class": name, **{str(key): value for key, value in row.items()}}
-        for name, row in zip(names, table.to_dict("records"), strict=True)
-    ]
 
 
 def _show(told: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[str, int]) -> None:

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..errors import ClusterError, InputError, OptionError
+from ..workload._slurm_fields import duration, expand_nodes
+from ._resources import resource_name
 from ._table import Path, number
 from .cluster import Cluster
 from .library import find_server
 from .server import LEVELS, Server
 
-__all__ = ["FORMULA", "Group", "GroupReader", "is_number"]
+__all__ = ["FORMULA", "SHORT", "Group", "GroupReader", "is_number"]
 
 FORMULA = ("=", "+", "-", "@")
 """How texts begin that spreadsheets take for formulas."""
+
+SHORT = ("gpu", "gpus", "mic", "mics")
+"""Resources that are so common that they need no table of resources."""
+
+_GB = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10, "P": 2.0**20}
+_SIZE = re.compile(r"(.*[\d.])\s*([KMGTP])i?B?", re.IGNORECASE | re.DOTALL)
+_BRACKET = re.compile(r"[\[\]]")
+_MOST_NAMES = 1_000_000
 
 
 class Group(NamedTuple):
@@ -92,7 +104,88 @@ class GroupReader:
 
     def count(self) -> int:
         """How many nodes."""
-        return self.whole("count") or 1
+        count = self.whole("count") or 1
+        if count > _MOST_NAMES:
+            raise self.error("count", f"more than {_MOST_NAMES:,} nodes; give fewer")
+        return count
+
+    def names(self) -> list[str]:
+        """Return the names of the nodes, of a pattern or numbered; none if they have no name."""
+        name, count = self.label("name"), self.count()
+        if not name:
+            return []
+        if not _BRACKET.search(name):
+            return [name] if count == 1 else [f"{name}-{i}" for i in range(1, count + 1)]
+        names = self.expanded("name", name)
+        if "count" in self.group.said and count != len(names):
+            raise self.error("count", f"{count}, but '{name[:40]}' are {len(names)}; remove it")
+        return names
+
+    def expanded(self, name: str, pattern: str) -> list[str]:
+        """Return the names that a pattern such as ``n[1-32],login`` stands for."""
+        is_closed = pattern.count("[") == pattern.count("]")
+        try:
+            names = expand_nodes(pattern) if is_closed else ()
+        except ValueError:
+            names = ()
+        if not names or any(_BRACKET.search(each) for each in names):
+            problem = f"'{pattern[:40]}' is no list of nodes; write for example n[1-32]"
+            raise self.error(name, problem)
+        return list(names)
+
+    def flag(self, name: str) -> bool:
+        """Return what is true or false; false if it is not given."""
+        value = self.group.said.get(name, False)
+        if not isinstance(value, bool):
+            raise self.error(name, f"{str(value)[:40]!r} is neither true nor false; correct it")
+        return value
+
+    def seconds(self, name: str) -> float:
+        """Return a length of time: seconds, or ``1-12:00:00``; inf if it is not given."""
+        value = self.group.said.get(name)
+        if value is None:
+            return math.inf
+        try:
+            length = duration(value) if isinstance(value, str) else self._number(name, value)
+        except ValueError:
+            length = math.nan
+        if not length > 0:
+            problem = f"{str(value)[:40]!r} is no time; write seconds, or '1-12:00:00'"
+            raise self.error(name, problem)
+        return length
+
+    def memory(self) -> float | None:
+        """Return memory in GB, of which a number without a unit is one; None if not given."""
+        value = self.group.said.get("memory")
+        sized = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+        if value is None or sized is None:
+            return self.positive("memory")
+        gigabytes = self._number("memory", sized[1]) * _GB[sized[2].upper()]
+        if gigabytes <= 0:
+            raise self.error("memory", f"{value.strip()[:40]} is not above 0; correct it")
+        return gigabytes
+
+    def resources(self) -> dict[str, int] | None:
+        """Return what else can be counted, by name; None if nothing is given."""
+        said = self.group.said
+        table = said.get("resources", {})
+        if not isinstance(table, Mapping):
+            raise self.error("resources", "is no table; write for example { gpu = 2 }")
+        given = [(name, name, said[name]) for name in SHORT if name in said]
+        given += [("resources", name, value) for name, value in table.items()]
+        counts: dict[str, int] = {}
+        for field, name, value in given:
+            try:
+                known = resource_name(name, f"'{name}'")
+            except OptionError as error:
+                raise self.error(field, str(error)) from None
+            count = self._number(field, value)
+            if count < 0 or count != int(count):
+                raise self.error(field, f"{count:g} of {known}; give a whole number, 0 or more")
+            if known in counts:
+                raise self.error(field, f"'{known}' is given twice; remove one")
+            counts[known] = int(count)
+        return counts if given else None
 
     def features(self) -> frozenset[str] | None:
         """Return the words that jobs can ask for, or None if not given."""
@@ -121,6 +214,8 @@ class GroupReader:
             return tuple(self._watts("watts", each) for each in value), True
         if value is None and base is None:
             raise self.error("watts", "is missing; give it, or a server to take it from")
+        if value is None and base is not None and not base.has_watts:
+            raise self.error("watts", f"is missing, and server {base.model} has none; give it")
         full = base.watts[-1] if value is None and base else self._watts("watts", value)
         return (0.0 if idle is None else self._watts("idle_watts", idle), full), idle is not None
 
@@ -138,33 +233,45 @@ class GroupReader:
                 base = find_server(wanted, self.catalogue)
             except OptionError as error:
                 raise self.error("server", str(error)) from None
-        cores, chips, ops = self.whole("cores"), self.whole("chips"), self.positive("ops")
-        memory, features, watts = self.positive("memory"), self.features(), self.watts(base)
-        for name, value in (("cores", cores), ("ops", ops), ("watts", watts)):
-            if value is None and base is None:
+        cores, ops, watts = self.whole("cores"), self.positive("ops"), self.watts(base)
+        if cores is None and base is None:
+            raise self.error("cores", "is missing; give it, or a server to take it from")
+        for name, value, other in (("ops", ops, watts), ("watts", watts, ops)):
+            # Without both, nodes are equally fast and no energy is stated.
+            if value is None and other is not None and base is None:
                 raise self.error(name, "is missing; give it, or a server to take it from")
-        model = self.label("model") or (base.model if base else self.label("name") or "node")
         given = {
-            "model": model,
+            "model": self.label("model") or (base.model if base else self._kind(ops is None)),
             "cores": cores,
-            "chips": chips,
+            "chips": self.whole("chips"),
             "ops": ops,
-            "memory": memory,
-            "features": features,
+            "memory": self.memory(),
+            "features": self.features(),
             "watts": watts[0] if watts else None,
             "idle_known": watts[1] if watts else None,
+            "resources": self.resources(),
         }
         try:
             return _overlaid(base, {name: v for name, v in given.items() if v is not None})
         except InputError as error:
             raise self.error("server", str(error)) from None
 
+    def _kind(self, is_plain: bool) -> str:
+        """Return a name of the kind of node: what nodes of it have in common.
+
+        Of nodes whose speed was measured it is the whole name, unless that is a pattern.
+        """
+        name = self.label("name")
+        bare = name.partition("[")[0]
+        if is_plain or bare != name:
+            bare = bare.rstrip("0123456789").rstrip("-_.")
+        return bare or "node"
+
 
 def _overlaid(base: Server | None, given: dict[str, Any]) -> Server:
     if base is None:
         return Server(**given)
-    kept = ("model", "cores", "ops", "watts", "chips", "memory", "features", "idle_known", "facts")
-    return Server(**{**{name: getattr(base, name) for name in kept}, **given})
+    return replace(base, **given)
 
 
 def is_number(value: Any) -> bool:

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 from .._ledger import note_input
 from ..errors import ClusterError
 
-__all__ = ["LONGEST", "Table", "key", "number", "read_table", "read_text"]
+__all__ = ["LONGEST", "Table", "key", "number", "read_head", "read_table", "read_text"]
 
 LONGEST = 1 << 20
 """Characters a line may have."""
 
 _MOST_TEXT = 1 << 24
 _HEAD = 4096
+_HEAD_LINES = 2000
 _GZIP = b"\x1f\x8b"
 _XZ = b"\xfd7zXZ\x00"
 _SEPARATORS = ",;\t"
@@ -117,6 +118,16 @@ def _rows(
     except csv.Error as error:
         line = reader.line_num + before
         raise ClusterError(path, f"is not a table ({error}); correct the line", line=line) from None
+
+
+def read_head(path: Path) -> str:
+    """Return the first lines of a file, as far as they tell what kind of file it is."""
+    text: list[str] = []
+    for line in _lines(path, LONGEST):
+        text.append(line)
+        if len(text) >= _HEAD_LINES:
+            break
+    return "".join(text)
 
 
 def read_text(path: Path) -> str:

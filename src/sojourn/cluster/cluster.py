@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._html import html_table
 from ..errors import OptionError
+from ._pages import cluster_html
+from ._resources import Counts
+from .partition import BETWEEN, Partition, Queue, check_parts, check_pools, unknown
 from .power import AssumedPower, Power
 from .report import ClusterReport
-from .server import PROCESSORS, Node, Server
+from .server import LEVELS, PROCESSORS, Node, Server
 
 __all__ = ["Cluster", "NodeColumns"]
 
 _KB_PER_GB = 1024 * 1024
 _MOST = 2**31 - 1
-_KINDS_SHOWN = 10
+_COMMON = ("cores", "memory")
+
+_P = TypeVar("_P", Partition, Queue)
 
 
 class NodeColumns(NamedTuple):
     """The nodes of a cluster as columns, in its order; per processor where it says so.
 
     `slowness` is how much longer than recorded a job runs there: the ratio in [gomez2012, eq. 2].
+    Where speeds are not known all processors are equally fast; where watts are not known they are
+    those of `AssumedPower`.
     """
 
     procs: NDArray[np.int64]
@@ -53,6 +59,12 @@ class Cluster:
     reference_ops : operations per second of the processor on which the runtimes were recorded;
         default: the average processor of the cluster [gomez2012, eq. 1].
     report : what reading it from a file found; None if it was not read.
+    pools : what the whole cluster has a number of, such as licences, by name.
+    partitions : sets of nodes with limits; none: every job may use every node.
+    queues : that jobs wait in; none: there is one.
+    between : how queues take turns: ``priority`` (the highest first), ``round-robin`` or
+        ``weights``.
+    switches : places of the nodes at each leaf switch of the network, if they are known.
     """
 
     procs: int
@@ -61,6 +73,11 @@ class Cluster:
     processor: str = "core"
     reference_ops: float | None = None
     report: ClusterReport | None = field(default=None, compare=False, repr=False)
+    pools: Mapping[str, int] = field(default_factory=Counts)
+    partitions: tuple[Partition, ...] = ()
+    queues: tuple[Queue, ...] = ()
+    between: str = "priority"
+    switches: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "procs", _whole(self.procs))
@@ -74,6 +91,24 @@ class Cluster:
             raise OptionError(
                 f"cluster: reference speed of {self.reference_ops} operations per second; "
                 "give a number above 0"
+            )
+        if self.between not in BETWEEN:
+            raise OptionError(f"cluster: between '{self.between}': choose {', '.join(BETWEEN)}")
+        for name in ("partitions", "queues"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        check_parts(len(self.nodes), self.partitions, self.queues)
+        object.__setattr__(self, "pools", check_pools(self.pools, self.resource_names))
+        self._check_speeds()
+
+    def _check_speeds(self) -> None:
+        """See that all nodes have speeds that can be compared, or none has."""
+        known = [node.server.has_speed for node in self.nodes]
+        if self.reference_ops is not None and self.nodes and not any(known):
+            raise OptionError("cluster: a reference speed, but no node has ops; give them, or none")
+        if any(known) and not all(known):
+            node = self.nodes[known.index(False)]
+            raise OptionError(
+                f"cluster: node '{node.name}' has no ops, but others have; give them of all or none"
             )
 
     @classmethod
@@ -89,6 +124,10 @@ class Cluster:
         processor: str = "core",
         reference_ops: float | None = None,
         report: ClusterReport | None = None,
+        pools: Mapping[str, int] | None = None,
+        partitions: Iterable[Partition] = (),
+        queues: Iterable[Queue] = (),
+        between: str = "priority",
     ) -> Cluster:
         """Return a machine of these nodes; a server without a name gets that of its model.
 
@@ -96,7 +135,7 @@ class Cluster:
         ----------
         nodes : in the order in which first fit looks at them.
         processor : what counts as a processor: ``core``, ``chip`` or ``node``.
-        reference_ops, report : see `Cluster`.
+        reference_ops, report, pools, partitions, queues, between : see `Cluster`.
         """
         if processor not in PROCESSORS:
             raise OptionError(f"cluster: processor '{processor}': choose {', '.join(PROCESSORS)}")
@@ -110,18 +149,14 @@ class Cluster:
             processor=processor,
             reference_ops=reference_ops,
             report=report,
+            pools=pools or {},
+            partitions=tuple(partitions),
+            queues=tuple(queues),
+            between=between,
         )
 
     def _repr_html_(self) -> str:
-        title = f"cluster of {self.procs:,} processors"
-        if not self.is_named:
-            return html_table(title, (), [("power", str(self.power))])
-        kinds = Counter((node.server.model, node.server.cores) for node in self.nodes)
-        most = kinds.most_common(_KINDS_SHOWN)
-        rest = len(kinds) - len(most)
-        rows = [(name, cores, count) for (name, cores), count in most]
-        note = f"and {rest:,} more kinds of nodes" if rest else ""
-        return html_table(title, ("server", "cores", "nodes"), rows, note)
+        return cluster_html(self)
 
     @property
     def is_named(self) -> bool:
@@ -131,12 +166,30 @@ class Cluster:
     @property
     def power_model(self) -> str | None:
         """What watts are assumed, in words; None where they were given or are those of nodes."""
-        assumed = not self.is_named and isinstance(self.power, AssumedPower)
-        return str(self.power) if assumed else None
+        if self.has_watts:
+            return None
+        return str(AssumedPower() if self.is_named else self.power)
+
+    @cached_property
+    def has_watts(self) -> bool:
+        """Whether watts were given: for counted processors, or of every node."""
+        if not self.is_named:
+            return not isinstance(self.power, AssumedPower)
+        return all(node.server.has_watts for node in self.nodes)
+
+    @property
+    def has_speeds(self) -> bool:
+        """Whether nodes have operations per second; else they are equally fast."""
+        return self.is_named and self.nodes[0].server.has_speed
 
     @cached_property
     def average_ops(self) -> float:
-        """Operations per second of the average processor [gomez2012, eq. 1], rounded once."""
+        """Operations per second of the average processor [gomez2012, eq. 1], rounded once.
+
+        It is 1 where speeds are not known.
+        """
+        if not self.has_speeds:
+            return 1.0
         total = sum(Fraction(node.server.ops) for node in self.nodes)
         return float(total / self.procs)
 
@@ -145,37 +198,99 @@ class Cluster:
         """The nodes as columns."""
         servers = [node.server for node in self.nodes]
         procs = np.array([s.procs(self.processor) for s in servers], dtype=np.int64)
-        ops = np.array([s.ops for s in servers]) / procs
+        ops = np.array([s.ops for s in servers]) / procs if self.has_speeds else np.ones(len(procs))
         reference = self.average_ops if self.reference_ops is None else self.reference_ops
         return NodeColumns(
             procs=procs,
             ops=ops,
             slowness=reference / ops,
-            watts=np.array([s.watts[-1] for s in servers]) / procs,
-            idle_watts=np.array([s.watts[0] for s in servers]) / procs,
+            watts=self.curves[:, -1] / procs,
+            idle_watts=self.curves[:, 0] / procs,
             memory=np.array(
                 [-1 if np.isnan(s.memory) else round(s.memory * _KB_PER_GB) for s in servers],
                 dtype=np.int64,
             ),
         )
 
+    @cached_property
+    def curves(self) -> NDArray[np.float64]:
+        """Watts of each node at the eleven `LEVELS`; where not known, those of `AssumedPower`."""
+        assumed = AssumedPower()
+        idle, more = assumed.idle_watts, assumed.busy_watts - assumed.idle_watts
+        line = np.array([idle + more * level for level in LEVELS])
+        rows = [
+            node.server.watts or node.server.procs(self.processor) * line for node in self.nodes
+        ]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), len(LEVELS))
+
+    @cached_property
+    def resource_names(self) -> tuple[str, ...]:
+        """What nodes have a number of: ``cores``, ``memory``, then all others by name.
+
+        The first is what counts as a processor, be it a core, a chip or a node.
+        """
+        kinds = {node.server.resources for node in self.nodes}
+        return (*_COMMON, *sorted({name for kind in kinds for name in kind}))
+
+    @cached_property
+    def capacity(self) -> NDArray[np.int64]:
+        """How much of each resource (row) each node (column) has; memory in KB, 0 if not known."""
+        table = np.zeros((len(self.resource_names), len(self.nodes)), dtype=np.int64)
+        if self.nodes:
+            table[0] = self.columns.procs
+            table[1] = np.maximum(self.columns.memory, 0)
+        for row, name in enumerate(self.resource_names[len(_COMMON) :], len(_COMMON)):
+            table[row] = [node.server.resources.get(name, 0) for node in self.nodes]
+        return table
+
+    def partition(self, name: str | None = None) -> Partition:
+        """Return a partition by name; without one, that of jobs which name none.
+
+        That is the default one, or the first where none is marked.
+        """
+        return _part("partition", self.partitions, name)
+
+    def queue(self, name: str | None = None) -> Queue:
+        """Return a queue by name; without one, that of jobs which name none."""
+        return _part("queue", self.queues, name)
+
     def with_nodes(self, nodes: Sequence[Node]) -> Cluster:
-        """Return a cluster of other nodes, with the same idea of a processor."""
-        return Cluster.of(
+        """Return a cluster of other nodes, with the same idea of a processor.
+
+        Partitions keep those of their nodes that are among them, by name; what is left without
+        nodes is left out, and so are queues whose partitions are all gone.
+        """
+        place = {node.name: at for at, node in enumerate(nodes)}
+        new = [place.get(node.name, -1) for node in self.nodes]
+
+        def kept(old: Iterable[int]) -> tuple[int, ...]:
+            return tuple(new[at] for at in old if new[at] >= 0)
+
+        parts = [replace(p, nodes=kept(p.nodes)) for p in self.partitions if kept(p.nodes)]
+        names = {part.name for part in parts}
+        queues = [
+            replace(queue, partitions=tuple(p for p in queue.partitions if p in names))
+            for queue in self.queues
+            if not queue.partitions or names.intersection(queue.partitions)
+        ]
+        made = Cluster.of(
             nodes,
             processor=self.processor,
             reference_ops=self.reference_ops,
             report=self.report,
+            pools=self.pools,
+            partitions=parts,
+            queues=queues,
+            between=self.between,
         )
+        return replace(made, switches=tuple(filter(None, map(kept, self.switches))))
 
     def counting(self, processor: str) -> Cluster:
         """Return the same nodes with another idea of a processor: core, chip or node."""
-        return Cluster.of(
-            self.nodes,
-            processor=processor,
-            reference_ops=self.reference_ops,
-            report=self.report,
-        )
+        if processor not in PROCESSORS:
+            raise OptionError(f"cluster: processor '{processor}': choose {', '.join(PROCESSORS)}")
+        procs = sum(node.server.procs(processor) for node in self.nodes)
+        return replace(self, procs=procs, processor=processor)
 
     def select(
         self,
@@ -210,6 +325,16 @@ class Cluster:
         if not kept:
             raise OptionError(f"cluster: no node is left by the selection '{where or names}'")
         return self.with_nodes(kept)
+
+
+def _part(kind: str, parts: Sequence[_P], name: str | None) -> _P:
+    """Return a partition or queue by name, or the default one."""
+    for part in parts:
+        if part.default if name is None else part.name == name:
+            return part
+    if name is None and parts:
+        return parts[0]
+    raise OptionError(f"cluster: {unknown(kind, name or 'default', (p.name for p in parts))}")
 
 
 def _whole(procs: object) -> int:

@@ -1,34 +1,35 @@
-"""Clusters that somebody describes: a CSV or TOML file, or counts such as ``64 x X5670``."""
+"""Clusters that somebody describes in a CSV or TOML file."""
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path as FilePath
+from typing import NamedTuple
 
-from ..errors import ClusterError, LogError, OptionError
-from ._group import Group, GroupReader, is_number
+from ..errors import ClusterError, OptionError
+from ._group import SHORT, Group, GroupReader, is_number
 from ._names import nearest
-from ._table import Path, Table, key, read_text
+from ._parts import PART_KEYS, check_keys, partitions_of, pools_of, queues_of, tables_of
+from ._sheet import Sheet, read_sheet
+from ._table import Path, Table, read_text
 from .cluster import Cluster
-from .library import find_server
-from .report import ClusterReport
+from .partition import BETWEEN, Partition
+from .report import ClusterReport, Remark
 from .server import Node, Server
 
-__all__ = ["KEYS", "parse_cluster", "write_cluster"]
+__all__ = ["KEYS", "RESOURCES", "cluster_of_table", "read_toml", "with_idle_nodes"]
 
 KEYS: Mapping[str, str] = {
-    "name": "of the node, or of the nodes, which are then numbered",
+    "name": "of the node, of nodes as n[1-32], or of nodes which are then numbered",
     "count": "how many such nodes; default 1",
     "server": "a model to take what is not said here from",
     "model": "short name of the kind of node; default: the server's, or the name",
     "cores": "cores of a node",
     "chips": "sockets of a node; default 1",
-    "memory": "GB of a node",
+    "memory": "of a node: GB, or a text such as 192G",
     "ops": "operations per second of a node at full load",
     "watts": "W of a node at full load, or at idle, 10 %, ..., 100 %",
     "idle_watts": "W of an idle node",
@@ -36,10 +37,16 @@ KEYS: Mapping[str, str] = {
 }
 """Columns of a description in CSV, keys of a ``[[node]]`` in TOML."""
 
-_TOP = ("processor", "reference_ops", "servers", "node")
+RESOURCES: Mapping[str, str] = {
+    "gpu": "GPUs of a node; also gpus",
+    "mic": "coprocessors of a node; also mics",
+    "resources": "what else of a node can be counted: { nvme = 2 }",
+}
+"""Keys of a ``[[node]]`` in TOML for further resources."""
+
+_NODE = {**KEYS, **RESOURCES, **dict.fromkeys(SHORT, "")}
+_TOP = ("processor", "reference_ops", "servers", "node", "partition", "queue", "pool", "between")
 _MOST_NODES = 1_000_000
-_DIGITS = 9
-_COUNTED = re.compile(r"(?:(\d+)\s*[x×*]\s*)?(?!\d+\s*[x×*]?$)(.+)", re.IGNORECASE | re.DOTALL)
 
 Catalogue = Callable[[FilePath], Cluster]
 
@@ -53,29 +60,31 @@ def cluster_of_table(
     catalogue: Cluster | None = None,
 ) -> Cluster:
     """Return the cluster of a description in CSV that has been opened."""
-    names = _columns(path, table.header)
-    groups = []
-    for line, row in table.rows:
-        if any(cell.strip() for cell in row[len(names) :]):
-            problem = f"{len(row)} cells where the first line names {len(names)} columns"
-            raise ClusterError(path, f"{problem}; correct the row", line=line)
-        cells = {name: cell.strip() for name, cell in zip(names, row, strict=False)}
-        groups.append(Group(line, "", {name: cell for name, cell in cells.items() if cell}))
-    return _cluster(path, groups, processor, reference_ops, catalogue)
+    sheet = read_sheet(path, table, KEYS)
+    nodes = _nodes(path, sheet.groups, catalogue)
+    parts = [Partition(name, tuple(places)) for name, places in _members(sheet, nodes).items()]
+    report = ClusterReport(
+        str(path), "description", nodes.rows, nodes.rows, len(nodes.servers), sheet.remarks
+    )
+    try:
+        return Cluster.of(
+            nodes.servers,
+            processor=processor,
+            reference_ops=reference_ops,
+            report=with_idle_nodes(report, parts),
+            partitions=parts,
+        )
+    except OptionError as error:
+        raise ClusterError(path, str(error)) from None
 
 
-def _columns(path: Path, header: list[str]) -> list[str]:
-    ours = {key(name): name for name in KEYS}
-    names: list[str] = []
-    for title in header:
-        name = ours.get(key(title))
-        if name is None:
-            problem = f"unknown column '{title.strip()[:40]}'; {nearest(title.strip(), KEYS)}"
-            raise ClusterError(path, problem, line=1)
-        if name in names:
-            raise ClusterError(path, f"two columns are called '{name}'; remove one", line=1)
-        names.append(name)
-    return names
+def _members(sheet: Sheet, nodes: _Nodes) -> dict[str, list[int]]:
+    """Return the places of the nodes of each partition, in the order in which rows name them."""
+    members: dict[str, list[int]] = {}
+    for names, (first, last) in zip(sheet.partitions, nodes.spans, strict=True):
+        for name in names:
+            members.setdefault(name, []).extend(range(first, last))
+    return members
 
 
 def read_toml(
@@ -99,15 +108,9 @@ def read_toml(
     for name in told:
         if name not in _TOP:
             raise ClusterError(path, f"unknown key '{name}'; {nearest(name, _TOP)}")
-    tables = told.get("node", [])
-    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
-        raise ClusterError(path, "nodes are tables; begin each with [[node]]", field="node")
-    for at, each in enumerate(tables, 1):
-        for name in each:
-            if name not in KEYS:
-                raise ClusterError(
-                    path, f"unknown key '{name}'; {nearest(name, KEYS)}", field=f"node {at}"
-                )
+    groups = {kind: tables_of(path, told, kind) for kind in ("node", *PART_KEYS)}
+    for kind, keys in (("node", _NODE), *PART_KEYS.items()):
+        check_keys(path, groups[kind], keys)
     servers = told.get("servers")
     if servers is not None and catalogue is None:
         if not isinstance(servers, str) or read_catalogue is None:
@@ -116,108 +119,83 @@ def read_toml(
     reference = told.get("reference_ops") if reference_ops is None else reference_ops
     if reference is not None and not is_number(reference):
         raise ClusterError(path, f"{reference!r} is not a number", field="reference_ops")
-    groups = [Group(None, f"node {at}: ", each) for at, each in enumerate(tables, 1)]
-    kind = processor or told.get("processor", "core")
-    return _cluster(path, groups, str(kind), reference, catalogue)
-
-
-def _cluster(
-    path: Path,
-    groups: Iterable[Group],
-    processor: str,
-    reference_ops: float | None,
-    catalogue: Cluster | None,
-) -> Cluster:
-    nodes: list[Node | Server] = []
-    taken: set[str] = set()
-    rows = 0
-    for group in groups:
-        rows += 1
-        reader = GroupReader(path, group, catalogue)
-        count, server = reader.count(), reader.server()
-        if len(nodes) + count > _MOST_NODES:
-            raise reader.error("count", f"more than {_MOST_NODES:,} nodes; give fewer")
-        name = reader.label("name")
-        if not name:
-            nodes += [server] * count
-            continue
-        names = [name] if count == 1 else [f"{name}-{i}" for i in range(1, count + 1)]
-        for each in names:
-            if each in taken:
-                raise reader.error(
-                    "name", f"two nodes are called '{each}'; give each a name of its own"
-                )
-            taken.add(each)
-            nodes.append(Node(each, server))
-    if not nodes:
-        raise ClusterError(path, "describes no node; add one")
-    report = ClusterReport(str(path), "description", rows, rows, len(nodes))
+    nodes = _nodes(path, groups["node"], catalogue)
+    report = ClusterReport(str(path), "description", nodes.rows, nodes.rows, len(nodes.servers))
     try:
-        return Cluster.of(nodes, processor=processor, reference_ops=reference_ops, report=report)
+        plain = Cluster.of(
+            nodes.servers,
+            processor=str(processor or told.get("processor", "core")),
+            reference_ops=reference,
+            report=report,
+        )
     except OptionError as error:
         raise ClusterError(path, str(error)) from None
+    between = told.get("between", "priority")
+    if between not in BETWEEN:
+        problem = f"{str(between)[:40]!r}: choose {', '.join(BETWEEN)}"
+        raise ClusterError(path, problem, field="between")
+    partitions = partitions_of(path, groups["partition"], nodes.places(plain))
+    return replace(
+        plain,
+        partitions=tuple(partitions),
+        queues=tuple(queues_of(path, groups["queue"], [part.name for part in partitions])),
+        pools=pools_of(path, groups["pool"], plain.resource_names),
+        between=between,
+        report=with_idle_nodes(report, partitions),
+    )
 
 
-def parse_cluster(
-    text: str,
-    *,
-    catalogue: Cluster | None = None,
-    processor: str = "core",
-    reference_ops: float | None = None,
-) -> Cluster:
-    """Return the cluster of counts such as ``64 x X5670, 8 x L5420``.
+class _Nodes(NamedTuple):
+    """Nodes of a description: where those of each row or table begin and end, and its name."""
 
-    Parameters
-    ----------
-    text : counts and names of servers, with commas between.
-    catalogue : a cluster that has the servers; default: the built-in library.
-    processor, reference_ops : see `Cluster`.
-    """
-    nodes: list[Server] = []
-    for part in text.split(","):
-        found = _COUNTED.fullmatch(part.strip())
-        if found is None:
-            raise OptionError(f"cluster '{text[:60]}': write for example 64 x X5670, 8 x L5420")
-        count = int((found[1] or "1")[:_DIGITS])
-        if not 1 <= count <= _MOST_NODES - len(nodes):
-            raise OptionError(
-                f"cluster '{text[:60]}': {count} nodes; give 1 to {_MOST_NODES:,} in all"
-            )
-        nodes += [find_server(found[2].strip(), catalogue)] * count
-    report = ClusterReport(text, "counts", text.count(",") + 1, text.count(",") + 1, len(nodes))
-    return Cluster.of(nodes, processor=processor, reference_ops=reference_ops, report=report)
+    servers: list[Node | Server]
+    spans: list[tuple[int, int]]
+    labels: list[str]
+
+    @property
+    def rows(self) -> int:
+        return len(self.spans)
+
+    def places(self, cluster: Cluster) -> dict[str, Sequence[int]]:
+        """Return places by the names of nodes, and by the names of tables, of all their nodes."""
+        found: dict[str, Sequence[int]] = {
+            node.name: (at,) for at, node in enumerate(cluster.nodes)
+        }
+        for label, span in zip(self.labels, self.spans, strict=True):
+            if label:
+                found.setdefault(label, range(*span))
+        return found
 
 
-def write_cluster(cluster: Cluster, path: Path) -> None:
-    """Write the nodes of a cluster as a description in CSV, atomically.
+def _nodes(path: Path, groups: Iterable[Group], catalogue: Cluster | None) -> _Nodes:
+    made = _Nodes([], [], [])
+    taken: set[str] = set()
+    for group in groups:
+        reader = GroupReader(path, group, catalogue)
+        names, server = reader.names(), reader.server()
+        count, first = len(names) or reader.count(), len(made.servers)
+        if first + count > _MOST_NODES:
+            raise reader.error("count", f"more than {_MOST_NODES:,} nodes; give fewer")
+        for name in names:
+            if name in taken:
+                raise reader.error(
+                    "name", f"two nodes are called '{name}'; give each a name of its own"
+                )
+            taken.add(name)
+        made.servers.extend([Node(name, server) for name in names] or [server] * count)
+        made.spans.append((first, first + count))
+        made.labels.append(reader.label("name"))
+    if not made.servers:
+        raise ClusterError(path, "describes no node; add one")
+    return made
 
-    Every number reads back as the same number. What counts as a processor, the reference speed
-    and further facts for queries are not written.
-    """
-    from ..workload._files import open_atomic
 
-    if not cluster.is_named:
-        raise OptionError("cluster: only named nodes can be written; this one is counted")
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["name", "model", "cores", "chips", "memory", "ops", "watts", "features"])
-    for node in cluster.nodes:
-        server = node.server
-        curve = server.watts if server.idle_known else server.watts[-1:]
-        writer.writerow(
-            [
-                node.name,
-                server.model,
-                server.cores,
-                server.chips,
-                "" if math.isnan(server.memory) else repr(server.memory),
-                repr(server.ops),
-                " ".join(map(repr, curve)),
-                " ".join(sorted(server.features)),
-            ]
-        )
-    try:
-        with open_atomic(path) as file:
-            file.write(out.getvalue().encode())
-    except LogError as error:
-        raise ClusterError(path, error.problem) from None
+def with_idle_nodes(report: ClusterReport, partitions: Sequence[Partition]) -> ClusterReport:
+    """Return a report that says how many nodes are in no partition, where there are partitions."""
+    used = {at for part in partitions for at in part.nodes}
+    unused = report.nodes - len(used) if partitions else 0
+    if not unused:
+        return report
+    who, them = ("1 node is", "it") if unused == 1 else (f"{unused:,} nodes are", "them")
+    what = f"{who} in no partition: no job can use {them}"
+    return replace(report, remarks=(*report.remarks, Remark("kept", what, ())))

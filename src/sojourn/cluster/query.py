@@ -97,15 +97,17 @@ def facts_of(server: Server) -> dict[str, Any]:
         "cores": server.cores,
         "chips": server.chips,
         "cores_per_chip": server.cores / server.chips,
-        "ops": server.ops,
-        "watts": server.watts[-1],
         "features": " ".join(sorted(server.features)),
     }
     if not math.isnan(server.memory):
         facts["memory"] = server.memory
+    if server.has_speed:
+        facts["ops"] = server.ops
+    if server.has_watts:
+        facts["watts"] = server.watts[-1]
     if server.idle_known:
         facts["idle_watts"] = server.watts[0]
-    if server.watts[-1] > 0:
+    if server.has_speed and server.has_watts and server.watts[-1] > 0:
         facts["efficiency"] = server.ops / server.watts[-1]
     if facts.get("threads_per_core"):
         facts["threads"] = server.cores * facts["threads_per_core"]

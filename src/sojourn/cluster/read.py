@@ -9,15 +9,19 @@ from pathlib import Path as FilePath
 from ..errors import ClusterError
 from . import description, specpower
 from ._layout import field_of
-from ._table import Path, key, read_table
+from ._sheet import COLUMN_NAMES
+from ._table import Path, key, read_head, read_table
 from .cluster import Cluster
-from .description import KEYS, parse_cluster
+from .counts import parse_cluster
+from .description import KEYS
 
 __all__ = ["find_cluster", "read_cluster"]
 
 _TOML = re.compile(r"\s*(\[|[A-Za-z_-]+\s*=)")
 _COUNTS = re.compile(r"\s*\d+\s*[x×*]\s*\S")
 _PACKED = (".gz", ".xz")
+_STATEMENT = re.compile(r"^[ \t]*[^#\s].*", re.M)
+_SLURM = re.compile(r"^[ \t]*(NodeName|PartitionName)[ \t]*=[ \t]*[^\s\"']", re.I | re.M)
 
 
 def read_cluster(
@@ -30,18 +34,20 @@ def read_cluster(
     split: bool = True,
     strict: bool = False,
 ) -> Cluster:
-    """Read a cluster: a table of SPECpower results, or a description in CSV or TOML.
+    """Read a cluster: a ``slurm.conf``, a table of SPECpower results, or a description.
 
     Parameters
     ----------
-    path : the file, plain or packed with gzip or xz.
+    path : the file; tables and descriptions, in CSV or TOML, may be packed with gzip or xz. What
+        it is, is seen from its content.
     processor : what counts as a processor: ``core``, ``chip`` or ``node``; default: what the file
         says, or ``core``.
     reference_ops : operations per second of the processor on which runtimes were recorded;
         default: what the file says, or the average processor [gomez2012, eq. 1].
     catalogue : where the servers that a description names are; default: the file that it names,
         or the built-in library.
-    noncompliant, split, strict : as for `read_specpower`; of no effect on descriptions.
+    noncompliant, split : as for `read_specpower`; of no effect on other files.
+    strict : fail at the first row that is refused or repaired; of no effect on descriptions.
 
     Raises
     ------
@@ -50,19 +56,21 @@ def read_cluster(
     """
     if _suffix(path) == ".toml":
         return _read_toml(path, processor, reference_ops, catalogue)
+    if is_slurm_conf(path):
+        return _read_slurm(path, processor or "core", reference_ops, strict)
     table = read_table(path)
     if _TOML.match(table.header[0]):
         return _read_toml(path, processor, reference_ops, catalogue)
     kind = processor or "core"
-    ours = {key(name) for name in KEYS}
+    ours = {key(name) for name in (*KEYS, *COLUMN_NAMES)}
     described = sum(key(name) in ours for name in table.header)
     published = sum(field_of(name) is not None and key(name) not in ours for name in table.header)
     if not described and not published:
         shown = ", ".join(name.strip() for name in table.header)[:60]
         raise ClusterError(
             path,
-            f"is no cluster file: its columns are '{shown}'; give a SPECpower table, or a "
-            f"description with columns {', '.join(KEYS)}",
+            f"is no cluster file: its columns are '{shown}'; give a slurm.conf, a SPECpower "
+            f"table, or a description with columns {', '.join(KEYS)}",
         )
     if described > published:
         return description.cluster_of_table(
@@ -77,6 +85,24 @@ def read_cluster(
         strict=strict,
         reference_ops=reference_ops,
     )
+
+
+def is_slurm_conf(path: Path) -> bool:
+    """Whether a file is one of Slurm's: by its name, or by lines of nodes or partitions in it."""
+    if FilePath(os.fspath(path)).suffix.lower() == ".conf":
+        return True
+    head = read_head(path)
+    first = _STATEMENT.search(head)
+    return first is not None and "=" in first[0] and _SLURM.search(head) is not None
+
+
+def _read_slurm(path: Path, processor: str, reference_ops: float | None, strict: bool) -> Cluster:
+    from .slurm import read_slurm_cluster
+
+    if reference_ops is not None:
+        problem = "has no speeds of nodes, so none to compare with; leave the reference speed out"
+        raise ClusterError(path, problem)
+    return read_slurm_cluster(path, processor=processor, strict=strict)
 
 
 def _read_toml(

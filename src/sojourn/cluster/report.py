@@ -18,7 +18,7 @@ class Remark:
     ----------
     action : ``repaired``, ``refused``, or ``kept`` as it is although something is odd.
     what : what was found.
-    lines : line numbers of the rows, counted from 1.
+    lines : line numbers of the rows, counted from 1; none if it is about no row.
     example : what the first of them looks like.
     """
 
@@ -33,6 +33,8 @@ class Remark:
         return len(self.lines)
 
     def __str__(self) -> str:
+        if not self.lines:
+            return f"{self.what}{f' ({self.example})' if self.example else ''}"
         plural = "" if self.count == 1 else "s"
         more = ", ..." if self.count > _SHOWN else ""
         shown = ", ".join(map(str, self.lines[:_SHOWN]))

@@ -7,9 +7,9 @@
 
 from __future__ import annotations
 
-from .folder import as_json, check_file, check_folder, staged, write_rows
+from .folder import as_json, check_file, check_folder, put_rows, staged, write_rows
 from .provenance import Digest, provenance
-from .run import FORMATS, Write, check_run, stage_run, write_run
+from .run import FORMATS, Write, check_run, class_tables, stage_run, write_run
 from .tables import as_cell
 
 __all__ = [
@@ -21,7 +21,9 @@ __all__ = [
     "check_file",
     "check_folder",
     "check_run",
+    "class_tables",
     "provenance",
+    "put_rows",
     "stage_run",
     "staged",
     "write_rows",

@@ -19,7 +19,7 @@ from ..errors import OptionError, RunError
 from ..workload._staging import FULL, Stage, staging
 from .tables import as_cell
 
-__all__ = ["as_json", "check_file", "check_folder", "staged", "write_rows"]
+__all__ = ["as_json", "check_file", "check_folder", "put_rows", "staged", "write_rows"]
 
 
 def as_json(value: Any) -> str:
@@ -95,13 +95,16 @@ def staged(folder: str | os.PathLike[str]) -> Iterator[Stage]:
 
 def write_rows(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) -> None:
     """Write rows with the same keys as CSV, all of them or nothing."""
+    target = Path(path)
+    with staged(target.parent) as place:
+        put_rows(place(target.name), rows)
+
+
+def put_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows with the same keys as CSV to a path of a stage."""
     import csv
 
-    target = Path(path)
-    with (
-        staged(target.parent) as place,
-        open(place(target.name), "w", encoding="utf-8", newline="") as file,
-    ):
+    with open(path, "w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         table.writeheader()
         table.writerows({name: _cell(value) for name, value in row.items()} for row in rows)

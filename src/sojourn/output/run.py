@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..__about__ import __version__
 from .._ledger import check_outputs
+from ..classes import class_rows
 from ..errors import OptionError
 from ..workload._staging import Stage
-from .folder import as_json, check_folder, staged
+from .folder import as_json, check_folder, put_rows, staged
 from .provenance import provenance
 from .tables import as_cell, write_table
 
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["FORMATS", "Write", "check_run", "stage_run", "write_run"]
+__all__ = ["FORMATS", "Write", "check_run", "class_tables", "stage_run", "write_run"]
 
 FORMATS = ("parquet", "csv", "swf")
 """What the job table can be written as."""
 
 _SUMMARY, _NODES, _DECISIONS = "summary.json", "nodes.csv", "decisions.log"
+_CLASSES = "classes.csv"
 _OURS = {
     _SUMMARY,
     _NODES,
     _DECISIONS,
+    _CLASSES,
     "overview.png",
+    "fragmentation.png",
     *(f"{table}.{suffix}" for table in ("trajectory", "schedule") for suffix in ("parquet", "csv")),
     *(f"jobs.{suffix}" for suffix in FORMATS),
 }
@@ -44,6 +48,7 @@ def write_run(
     *,
     format: str = "parquet",
     trajectory: bool = True,
+    by: Sequence[str] = (),
     extras: Mapping[str, Write] | None = None,
     origin: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -59,6 +64,8 @@ def write_run(
     format : of the job table; with ``swf`` it is the log with the simulated waits in it.
     trajectory : write the trajectory too (like the schedule as CSV beside a job table in CSV, else
         as Parquet).
+    by : classes of jobs, as `Result.by` takes them: their measures go to ``classes.csv`` and into
+        the summary.
     extras : further files by name, such as ``overview.png``, and what writes each to a path.
     origin : provenance to put into the summary, as from `provenance`.
 
@@ -73,6 +80,7 @@ def write_run(
             stage,
             format=format,
             trajectory=trajectory,
+            by=by,
             extras=extras,
             origin=origin,
         )
@@ -85,6 +93,7 @@ def stage_run(
     *,
     format: str = "parquet",
     trajectory: bool = True,
+    by: Sequence[str] = (),
     extras: Mapping[str, Write] | None = None,
     origin: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -99,15 +108,19 @@ def stage_run(
         raise OptionError(f"format '{format}' is unknown; choose {', '.join(FORMATS)}")
     within = f"{name}/" if name else ""
     tables = _tables(result, format, trajectory)
-    later = {**_texts(result), **(extras or {})}
+    classes = class_tables(result, by)
+    later = {**_texts(result, classes), **(extras or {})}
     files = [*tables, *later, _SUMMARY]
     if result.cluster.is_named:
-        # All of them need the energy bill: made once, before they go different ways.
+        # All of them need the energy bill, and some what was held: made once, before they go
+        # different ways.
         result.power_steps  # noqa: B018
+        if trajectory:
+            result.fragmentation  # noqa: B018
     # Compression lets go of the interpreter lock: two tables and the summary at a time.
     with ThreadPoolExecutor(2) as pool:
         tasks = [pool.submit(write, stage(within + file)) for file, write in tables.items()]
-        summary = dict(result.summary)
+        summary = {**result.summary, **({"classes": classes} if classes else {})}
         summary["provenance"] = {**(origin or provenance("", {})), "files": files}
         for task in tasks:
             task.result()
@@ -120,12 +133,18 @@ def stage_run(
     return summary
 
 
+def class_tables(result: Result, by: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """Return the measures of each class of jobs as rows, by what jobs are classed by."""
+    return {name: class_rows(result.by(name)) for name in by}
+
+
 def check_run(
     folder: str | os.PathLike[str],
     *,
     format: str,
     trajectory: bool,
     named: bool,
+    classes: bool = False,
 ) -> None:
     """Raise OptionError, before the work is done, if a run would replace what the command reads.
 
@@ -133,9 +152,11 @@ def check_run(
     ----------
     folder, format, trajectory : as for `write_run`.
     named : whether it is a run on named nodes.
+    classes : whether measures of classes of jobs are written.
     """
     files = {_SUMMARY, *_table_names(format, trajectory, named)}
     files |= {_NODES} if named else set()
+    files |= {_CLASSES} if classes else set()
     check_folder(folder)
     check_outputs(Path(folder) / file for file in files | _files_of_former_run(Path(folder)))
 
@@ -158,13 +179,16 @@ def _tables(result: Result, format: str, trajectory: bool) -> dict[str, Write]:
     return {name: writers[name.partition(".")[0]] for name in names}
 
 
-def _texts(result: Result) -> dict[str, Write]:
-    """The texts of a run on named nodes by name, and what writes each."""
+def _texts(result: Result, classes: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Write]:
+    """The small tables and the texts of a run by name, and what writes each."""
     texts: dict[str, Write] = {}
     if result.cluster.is_named:
         texts[_NODES] = lambda path: _write_nodes(result, path)
     if result.options.decisions:
         texts[_DECISIONS] = lambda path: _write_lines(path, result.decisions.lines())
+    if classes:
+        rows = [{"by": by, **row} for by, part in classes.items() for row in part]
+        texts[_CLASSES] = lambda path: put_rows(path, rows)
     return texts
 
 

@@ -19,7 +19,7 @@ from .words import confidence, measure, percent, plural
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["describe_distribution", "describe_points", "describe_users"]
+__all__ = ["describe_classes", "describe_distribution", "describe_points"]
 
 Floats = NDArray[np.float64]
 
@@ -96,17 +96,24 @@ def describe_distribution(runs: Sequence[Run], name: str) -> dict[str, Any]:
     return {"kind": "plain", "figure": {"data": data, "layout": layout}}
 
 
-def describe_users(users: pd.DataFrame) -> dict[str, Any]:
-    """Return the chart of users: what each used of the machine, and how each was served."""
+def describe_classes(classes: pd.DataFrame, what: str, several: str) -> dict[str, Any]:
+    """Return the chart of users, accounts and so on: what each used, and how each was served.
+
+    Parameters
+    ----------
+    classes : their measures, by name.
+    what, several : one of them, and more of them, in words.
+    """
     share, wait, slowdown = (
-        users[name].to_numpy(np.float64) for name in ("share", "mean_wait", "mean_bounded_slowdown")
+        classes[name].to_numpy(np.float64)
+        for name in ("share", "mean_wait", "mean_bounded_slowdown")
     )
-    names = [f"user {name}" for name in users.index]
+    names = [f"{what} {name}" for name in classes.index]
     text = [
         f"{name}: {plural(int(jobs), 'job')}, {percent(part)} of the processor time<br>"
         f"mean wait {duration(mean)}, mean bounded slowdown {number(slow)}"
         for name, jobs, part, mean, slow in zip(
-            names, users["jobs"], share, wait, slowdown, strict=True
+            names, classes["jobs"], share, wait, slowdown, strict=True
         )
     ]
     low = float(slowdown[np.isfinite(slowdown)].min(initial=1.0))
@@ -118,8 +125,8 @@ def describe_users(users: pd.DataFrame) -> dict[str, Any]:
                 {
                     "type": "scatter",
                     "mode": "markers",
-                    "uid": "users",
-                    "name": plural(len(names), "user"),
+                    "uid": several,
+                    "name": plural(len(names), what, several),
                     "x": _rounded(share),
                     "y": _rounded(slowdown),
                     "customdata": text,

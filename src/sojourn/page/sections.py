@@ -9,18 +9,17 @@ import numpy as np
 
 from ..report.style import number
 from ..wattage import assumed_watts, states_energy
-from .aggregate import jain_index
 from .answers import answer_comparison, answer_run, answer_study
-from .charts import describe_distribution, describe_points, describe_users
-from .classes import by_who, by_width, of_who, of_width
+from .charts import describe_distribution, describe_points
 from .collect import intervals_of_run, points_of_runs, points_of_study
+from .fairness import section_of_run, section_of_runs
 from .methods import cited, methods_of
 from .pack import Packer
 from .parts import Figure, Page, Section, Table
 from .points import Points
 from .provenance import provenance_of
 from .subjects import Comparison, Run, Study
-from .tables import table_of_classes, table_of_failures, table_of_points, table_of_run
+from .tables import table_of_failures, table_of_points, table_of_resources, table_of_run
 from .timeline import describe_timeline
 from .words import between, listed, measure, percent, plural
 
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
     from ..study.intervals import Interval
 
 __all__ = ["page_of"]
-
-_USERS = 15
-_WHERE = {"account": "Accounts", "partition": "Partitions", "queue": "Queues", "qos": "QoS"}
 
 
 def page_of(subject: Run | Comparison | Study, packer: Packer) -> Page:
@@ -47,9 +43,9 @@ def _page_of_run(run: Run, packer: Packer) -> Page:
     charts = {"timeline": describe_timeline([run], packer)}
     charts |= _distribution_charts([run])
     sections = [_over_time([run]), _distributions([run], [table_of_run(run)])]
-    users = _users(run, charts)
-    sections.append(users)
-    methods = methods_of(run, interval=bool(intervals), fairness=bool(users.figures))
+    classes = section_of_run(run, charts)
+    sections.append(classes)
+    methods = methods_of(run, interval=bool(intervals), fairness="users" in charts)
     return Page(
         answer_run(run, intervals),
         _tiles(run, intervals),
@@ -77,6 +73,7 @@ def _page_of_comparison(comparison: Comparison, packer: Packer) -> Page:
             _trade_off((), table_of_points(points, range(len(points)), caption)),
             _over_time(runs),
             _distributions(runs, []),
+            section_of_runs(runs),
         ],
         charts,
         methods,
@@ -221,8 +218,10 @@ def _over_time(runs: Sequence[Run]) -> Section:
         "Drag to zoom, double-click to see everything again. Zoomed out, neighbouring jobs are "
         "averaged; zoomed in, single jobs appear."
     )
-    power = " and power" if any(states_energy(run.summary) for run in runs) else ""
-    label = f"Who would run on which servers, and over time busy processors, jobs waiting{power}"
+    shown = ["busy processors", "jobs waiting"]
+    shown += ["power"] if any(states_energy(run.summary) for run in runs) else []
+    shown += ["stranded resources"] if any(len(run.resources) > 1 for run in runs) else []
+    label = f"Who would run on which servers, and over time {listed(shown)}"
     caption = (
         "Servers without names are numbered after the run: a job takes the lowest gap that holds "
         "it whole, else the lowest free servers in several blocks."
@@ -230,7 +229,9 @@ def _over_time(runs: Sequence[Run]) -> Section:
         else "Each node is as high as it has processors, the first on top."
     )
     figure = Figure("timeline", label, caption, tall=True)
-    return Section("time", "What the machine would do", (), (figure,), (), hint)
+    resources = table_of_resources(runs)
+    tables = () if resources is None else (resources,)
+    return Section("time", "What the machine would do", (), (figure,), tables, hint)
 
 
 def _distribution_charts(runs: Sequence[Run]) -> dict[str, Any]:
@@ -255,53 +256,6 @@ def _distributions(runs: Sequence[Run], tables: Sequence[Table]) -> Section:
         ),
         tables,
     )
-
-
-def _users(run: Run, charts: dict[str, Any]) -> Section:
-    """Users and widths; the chart of users is added to the charts."""
-    users, widths = by_who(run, "user"), by_width(run)
-    texts, figures, tables = [], [], []
-    if users is None:
-        texts.append(_no_users(run))
-    else:
-        charts["users"] = describe_users(users)
-        index = jain_index(users["mean_bounded_slowdown"].to_numpy(np.float64))
-        texts.append(
-            f"{plural(len(users), 'user')}; Jain's index of their mean bounded slowdowns is "
-            f"{number(index)} (1: all alike; {number(1 / max(len(users), 1))}: one bears it all)."
-        )
-        label = "Mean bounded slowdown of each user over the user's share of the processor time"
-        figures.append(Figure("users", label, "One point per user."))
-        note = ""
-        if len(users) > _USERS:
-            rest = users["share"].iloc[_USERS:].sum()
-            note = f"{len(users) - _USERS:,} more users have {percent(float(rest))} of the time."
-        most = "Users with most processor time"
-        tables.append(table_of_classes(run, users.head(_USERS), of_who("user"), most, note))
-    known = {column: by_who(run, column) for column in _WHERE}
-    for column, several in _WHERE.items():
-        classes, partitions = known[column], known["partition"]
-        if classes is None or len(classes) < 2:
-            continue
-        # Accounting of Slurm has its partition in both columns.
-        if column != "queue" or partitions is None or not classes.equals(partitions):
-            most = f"{several} with most processor time"
-            shown = classes.head(_USERS)
-            tables.append(table_of_classes(run, shown, of_who(column), most))
-    tables.append(table_of_classes(run, widths, of_width, "Jobs by width"))
-    return Section("fairness", "Who would wait", texts, figures, tables)
-
-
-def _no_users(run: Run) -> str:
-    """Say why users are not known."""
-    if run.is_of_model:
-        return "Users are not known: the jobs are those of a model, which has none."
-    why = "is not where it was, has changed, or cannot be read"
-    if run.is_redrawn:
-        why = "was drawn from anew"
-    elif run.log is not None:
-        why = "does not tell whose they are"
-    return f"Users are not known: the job table does not name them, and the log of the jobs {why}."
 
 
 def _trade_off(texts: Sequence[str], *tables: Table) -> Section:

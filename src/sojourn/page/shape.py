@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
+from ..fragmentation import STATES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,6 +114,20 @@ _FINDINGS = Kind(
     ),
     or_null=False,
 )
+_RESOURCES = Kind(
+    "an object of resources with capacity, jobs and shares",
+    _is_object_of(
+        lambda value: (
+            _is_object(value)
+            and all(_is_count(value.get(name)) for name in ("capacity", "jobs"))
+            and _is_object(value.get("share"))
+            and all(
+                value["share"].get(state) is None or _is_number(value["share"][state])
+                for state in STATES
+            )
+        )
+    ),
+)
 _FILE: Shape = MappingProxyType({"path": _TEXT, "sha256": _TEXT, "jobs": _COUNT, "model": _TEXT})
 _WAITS: Shape = MappingProxyType(
     {
@@ -138,6 +153,7 @@ SUMMARY: Shape = MappingProxyType(
             **dict.fromkeys(("total_kwh", "peas_kwh", "power_peak", "cost", "carbon_kg"), _NUMBER),
             **dict.fromkeys(("power_model", "currency"), _TEXT),
         },
+        "resources": _RESOURCES,
         "not_modelled": _TEXTS,
         "cleaning": {"source": _TEXT, "read": _COUNT, "kept": _COUNT, "findings": _FINDINGS},
         "provenance": {
@@ -158,6 +174,7 @@ STUDY: Shape = MappingProxyType(
     {
         **dict.fromkeys(("keys", "objectives", "maximised"), _TEXTS),
         "replications": _COUNT,
+        "power_model": _TEXT,
         "options": {"set": _TEXTS},
         "inputs": _OBJECTS,
     }
@@ -304,7 +321,8 @@ def check_runs(path: Path, table: pa.Table) -> None:
 def check_trajectory(path: Path, columns: Columns) -> None:
     """Raise OptionError where a trajectory is none."""
     table = _Table(path, columns)
-    names = ("time", "queued", "busy", *(("power",) if "power" in columns else ()))
+    stranded = (name for name in columns if name.endswith("_stranded"))
+    names = ("time", "queued", "busy", *(("power",) if "power" in columns else ()), *stranded)
     table.need(names)
     table.finite(names)
     for name in names[1:]:

@@ -57,6 +57,12 @@ class Run:
         """Processors of the machine."""
         return int(self.summary["procs"])
 
+    @property
+    def resources(self) -> Mapping[str, Mapping[str, Any]]:
+        """Of the resources of the nodes those that jobs ask for, as the summary has them."""
+        told = self.summary.get("resources") or {}
+        return {str(name): row for name, row in told.items() if row["jobs"]}
+
     @cached_property
     def _order(self) -> NDArray[np.int64]:
         return np.argsort(np.asarray(self.jobs["submit"], np.float64), kind="stable")
@@ -122,12 +128,13 @@ class Run:
                 delimiter=self._option("workload", "delimiter"),
                 timezone=self._option("workload", "timezone"),
                 wait_from=self._option("workload", "wait_from"),
+                partition_column=self._option("workload", "partition_column"),
             )
         except InputError:
             return None
 
     def who(self, column: str) -> NDArray[Any] | None:
-        """Return the user, account, partition, queue or QoS of each job by name.
+        """Return the user, group, account, partition, queue or QoS of each job by name.
 
         None where it is known of no job.
         """
@@ -228,7 +235,8 @@ class Study:
     @property
     def assumed_watts(self) -> str:
         """What watts its energies rest on if nobody gave any; else nothing."""
-        return assumed_watts_of_study(self.settings, self.keys) if self.scenario else ""
+        told = str(self.facts.get("power_model") or "")
+        return assumed_watts_of_study(self.settings, self.keys) or told if self.scenario else ""
 
     @property
     def states_energy(self) -> bool:

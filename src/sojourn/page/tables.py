@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..fragmentation import STATES
+from ..report.style import number
 from .parts import Cell, Table
 from .points import RUN, Points, in_words
 from .spread import mean_of_run, quantile_of_run
@@ -20,7 +22,13 @@ if TYPE_CHECKING:
 
     from ..study.intervals import Interval
 
-__all__ = ["table_of_classes", "table_of_failures", "table_of_points", "table_of_run"]
+__all__ = [
+    "table_of_classes",
+    "table_of_failures",
+    "table_of_points",
+    "table_of_resources",
+    "table_of_run",
+]
 
 _POINTS, _ERRORS, _COLUMNS = 200, 20, 6
 _PLACES: Mapping[str, float] = MappingProxyType(
@@ -88,6 +96,30 @@ def table_of_classes(
     first = "processors" if classes.index.name == "width" else str(classes.index.name)
     heads = [first, "jobs", "processor time", "mean wait", "median", "95 %", "bounded slowdown"]
     return Table(heads, rows, f"{caption}, with {_INTERVALS}", note)
+
+
+def table_of_resources(runs: Sequence[Run]) -> Table | None:
+    """Return what was used, stranded, free and down of the resources that jobs ask for.
+
+    None where jobs ask for no more than one, or nodes have no names.
+    """
+    rows: list[list[Cell]] = []
+    for run in runs:
+        asked = run.resources
+        if len(asked) < 2:
+            continue
+        for name, told in asked.items():
+            shares = (percent(float(told["share"][state] or 0.0)) for state in STATES)
+            size = f"{told['capacity']:,}"
+            if name == "memory":
+                size = f"{number(told['capacity'] / 2**20)} GB"
+            rows.append([*([run.name] if len(runs) > 1 else []), name, size, *shares])
+    if not rows:
+        return None
+    heads = [*([""] if len(runs) > 1 else []), "resource", "capacity", *STATES]
+    note = "Stranded is what nobody can use because another resource of its node is used up."
+    keys = 2 if len(runs) > 1 else 1
+    return Table(heads, rows, "Resources of the nodes, shares of capacity × time", note, keys=keys)
 
 
 def _with(name: str, value: float, made: Callable[..., Interval | None], *sample: Any) -> Cell:

@@ -23,7 +23,7 @@ from ..report.timeline import busy_path
 from ..wattage import states_energy
 from .aggregate import Blocks, aggregate_blocks, aggregate_path
 from .pack import Packer
-from .subjects import Run
+from .subjects import Columns, Run
 from .words import percent
 
 __all__ = ["describe_timeline", "paths_of"]
@@ -34,6 +34,8 @@ _BLOCKS = 150_000
 _STEPS = 60_000
 _CODES = 65534
 _TICKS = (1.0, 10.0, 60.0, 600.0, 3600.0, 21600.0, 86400.0, 604800.0, 2592000.0)
+_STRANDED = 2  # panels at most
+_MEMORY = "memory stranded"  # in KB
 _POWERS = ((1e6, "MW"), (1e3, "kW"), (1.0, "W"))
 
 
@@ -203,7 +205,7 @@ def _grain(span: tuple[float, float]) -> float:
 
 
 def paths_of(run: Run) -> dict[str, Path]:
-    """Return busy processors, jobs waiting and power over time, as far as they are known."""
+    """Return busy processors, jobs waiting, power and what is stranded, as far as it is known."""
     table = run.trajectory
     if table is not None and len(table["time"]):
         paths = {
@@ -213,7 +215,7 @@ def paths_of(run: Run) -> dict[str, Path]:
         watts = table.get("power") if states_energy(run.summary) else None
         if watts is not None and np.any(np.asarray(watts) > 0):
             paths["power"] = Path.of(table["time"], watts)
-        return paths
+        return paths | _stranded(run, table)
     submit, start = (np.asarray(run.jobs[name], np.float64) for name in ("submit", "start"))
     ran = np.isfinite(start)
     if not ran.any():
@@ -224,11 +226,26 @@ def paths_of(run: Run) -> dict[str, Path]:
     }
 
 
+def _stranded(run: Run, table: Columns) -> dict[str, Path]:
+    """Return what is stranded of the resources of which most is, over time."""
+    found = {
+        name: float(told["share"].get("stranded") or 0.0) for name, told in run.resources.items()
+    }
+    worst = sorted(found, key=lambda name: -found[name])[:_STRANDED]
+    return {
+        f"{name} stranded": Path.of(table["time"], table[f"{name}_stranded"])
+        for name in worst
+        if found[name] > 0 and f"{name}_stranded" in table
+    }
+
+
 def _describe_panel(
     name: str, paths: Sequence[dict[str, Path]], span: tuple[float, float], packer: Packer
 ) -> dict[str, Any]:
     size, unit = 1.0, ""
-    if name == "power":
+    if name == _MEMORY:
+        size, unit = 2.0**20, "GB"
+    elif name == "power":
         most = max(float(found[name].value.max()) for found in paths if name in found)
         size, unit = next((power for power in _POWERS if most >= power[0]), _POWERS[-1])
     lines = []

@@ -1,8 +1,8 @@
 """What a run looks like: pictures of schedules, paths and distributions.
 
 - `plots`: every picture by its name
-- `timeline`, `schedule`, `nodes`, `machine`, `curves`, `waits`, `fitting`, `limits`, `adequacy`,
-  `page`: how they are drawn
+- `timeline`, `resources`, `schedule`, `nodes`, `machine`, `curves`, `waits`, `fitting`,
+  `limits`, `adequacy`, `page`: how they are drawn
 - `servers`, `binning`, `boxes`: what is computed for them
 - `style`: colours, axes and files
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         compare,
         distributions,
         fitted,
+        fragmentation,
         gantt,
         limit_curves,
         node_gantt,
@@ -48,6 +49,7 @@ __all__ = [
     "compare",
     "distributions",
     "fitted",
+    "fragmentation",
     "gantt",
     "limit_curves",
     "node_gantt",

@@ -56,6 +56,8 @@ def cluster(machine: Cluster, *, fig: Figure | SubFigure | None = None) -> Figur
     """
     if not machine.is_named:
         raise OptionError("the processors of this cluster are only counted; name nodes to draw it")
+    if not (machine.has_speeds and machine.has_watts):
+        raise OptionError("cluster: drawn by speed and power; give ops and watts of its nodes")
     kinds = _kinds(machine)
     servers = list(kinds)
     colors, scale = _colors(servers)

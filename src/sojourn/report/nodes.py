@@ -50,7 +50,8 @@ def node_gantt(
         `Result.allocations` or a file ``schedule``.
     nodes : columns node (name), procs and, for groups of many nodes, model; `Result.nodes` or a
         file ``nodes.csv``.
-    color : what the colour says: how long the job waited, its width, its user, or just the job.
+    color : what the colour says: how long the job waited, its width, its user (or
+        account, partition, queue, qos), or just the job.
     ax : axes to draw in; a new figure when None.
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.
     """

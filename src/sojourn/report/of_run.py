@@ -112,6 +112,12 @@ class RunPlots:
 
         return power(self._result.power_steps, **options)
 
+    def fragmentation(self, **options: Any) -> Figure:
+        """Draw what is used, stranded, free and down of the resources of named nodes over time."""
+        from .resources import fragmentation
+
+        return fragmentation(self._result.fragmentation, **options)
+
     def workload(self, **options: Any) -> Figure:
         """Draw the workload and the jobs in service over time."""
         from .timeline import workload

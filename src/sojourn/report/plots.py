@@ -1,6 +1,6 @@
 """Every picture by its name; each function returns a `matplotlib.figure.Figure`.
 
-- over time: `workload`, `utilisation`, `power`
+- over time: `workload`, `utilisation`, `power`; `fragmentation`, of the resources of named nodes
 - who ran where: `gantt`, `occupation`, and `assign_servers`, which names the servers; `node_gantt`
   of a run on named nodes
 - what a cluster is made of: `cluster`
@@ -21,6 +21,7 @@ from .limits import limit_curves
 from .machine import cluster
 from .nodes import node_gantt
 from .page import overview
+from .resources import fragmentation
 from .schedule import gantt, occupation
 from .servers import Pieces, assign_servers
 from .style import save
@@ -35,6 +36,7 @@ __all__ = [
     "compare",
     "distributions",
     "fitted",
+    "fragmentation",
     "gantt",
     "limit_curves",
     "node_gantt",

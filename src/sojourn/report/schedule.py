@@ -47,7 +47,9 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Color = Literal["wait", "width", "user", "job"]
+Color = Literal["wait", "width", "job", "user", "account", "partition", "queue", "qos"]
+
+_WHO = ("user", "account", "partition", "queue", "qos")
 
 _WAITING = "#B4B4B4"
 _AT_ONCE = "#C6CAD0"
@@ -78,19 +80,19 @@ def _by_value(value: Floats, seconds: bool) -> _Colors:
     return _Colors(rgb, scale, [], "wait (gray: started at once)")
 
 
-def _users(jobs: Table) -> NDArray[Any]:
-    """Return users as names, or as numbers where the table has numbers."""
-    if "user" not in jobs:
-        raise OptionError("the table has no column 'user'; this picture needs it")
-    users = np.asarray(jobs["user"])
-    if users.dtype.kind in "iuf":
-        return users.astype(np.int64)
+def _names(jobs: Table, by: str) -> NDArray[Any]:
+    """Return users and so on as names, or as numbers where the table has numbers."""
+    if by not in jobs:
+        raise OptionError(f"the table has no column '{by}'; this picture needs it")
+    names = np.asarray(jobs[by])
+    if names.dtype.kind in "iuf":
+        return names.astype(np.int64)
     # A missing name is None or nan, which is not equal to itself.
-    return np.array(["?" if name is None or name != name else str(name) for name in users])
+    return np.array(["?" if name is None or name != name else str(name) for name in names])
 
 
-def _by_user(user: NDArray[Any], area: Floats) -> _Colors:
-    names, who = np.unique(user, return_inverse=True)
+def _by_name(name: NDArray[Any], by: str, area: Floats) -> _Colors:
+    names, who = np.unique(name, return_inverse=True)
     share = np.bincount(who, area)
     top = np.argsort(-share, kind="stable")[: len(PALETTE) - 1]
     rgb = np.tile(to_rgb("#BDBDBD"), (names.size, 1))
@@ -98,7 +100,7 @@ def _by_user(user: NDArray[Any], area: Floats) -> _Colors:
     for rank, index in enumerate(top):
         rgb[index] = to_rgb(PALETTE[rank])
         percent = 100 * share[index] / max(share.sum(), 1e-300)
-        patches.append(Patch(color=PALETTE[rank], label=f"user {names[index]}: {percent:.0f} %"))
+        patches.append(Patch(color=PALETTE[rank], label=f"{by} {names[index]}: {percent:.0f} %"))
     if names.size > top.size:
         patches.append(Patch(color="#BDBDBD", label=f"{names.size - top.size} others"))
     return _Colors(rgb[who], None, patches, "")
@@ -110,13 +112,14 @@ def colors_of(jobs: Table, rows: NDArray[np.int64], area: Floats, color: Color) 
         return _by_value((column(jobs, "start") - column(jobs, "submit"))[rows], True)
     if color == "width":
         return _by_value(column(jobs, "procs")[rows], False)
-    if color == "user":
-        return _by_user(_users(jobs)[rows], area)
+    if color in _WHO:
+        return _by_name(_names(jobs, color)[rows], color, area)
     if color == "job":
         strong = np.array([to_rgb(name) for name in PALETTE[:-1]])
         cycle = np.concatenate((strong, 0.5 + 0.5 * strong))
         return _Colors(cycle[rows % len(cycle)], None, [], "")
-    raise OptionError(f"color '{color}' is not known; use wait, width, user or job")
+    others = ", ".join(_WHO[1:])
+    raise OptionError(f"color '{color}' is not known; use wait, width, user or job, or {others}")
 
 
 def stretches_of(jobs: Table, segments: Table | None) -> tuple[NDArray[np.int64], Floats, Floats]:
@@ -156,7 +159,8 @@ def gantt(
     jobs : columns job, submit, start, end (s), procs; user when coloured by user. Jobs that were
         not accepted have NaN in start and end and are left out.
     procs : servers of the cluster.
-    color : what the colour says: how long the job waited, its width, its user, or just the job.
+    color : what the colour says: how long the job waited, its width, its user (or
+        account, partition, queue, qos), or just the job.
     segments : stretches of service (columns job, start, end) when jobs were preempted.
     ax : axes to draw in; a new figure when None.
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.

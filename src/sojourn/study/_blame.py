@@ -35,6 +35,7 @@ _BEGINNINGS: dict[str, Path] = {
     "timezone": ("workload", "timezone"),
     "wait-from": ("workload", "wait_from"),
     "delimiter": ("workload", "delimiter"),
+    "partition-column": ("workload", "partition_column"),
 }
 # Those who read a scenario have given no options.
 _OPTION = re.compile(r"(?:--policy-file|--placement) |generate: ")

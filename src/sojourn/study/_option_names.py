@@ -14,6 +14,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "delimiter": ("workload", "delimiter"),
     "timezone": ("workload", "timezone"),
     "wait_from": ("workload", "wait_from"),
+    "partition_column": ("workload", "partition_column"),
     "width": ("workload", "width"),
     "first": ("workload", "first"),
     "strict": ("workload", "strict"),
@@ -49,6 +50,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "seed": ("run", "seed"),
     "trajectory": ("run", "trajectory"),
     "format": ("run", "format"),
+    "by": ("run", "by"),
     "plots": ("run", "plots"),
     "debug": ("run", "decisions"),
 }

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from ..classes import CLASSES
 from ..cluster.query import parse_query
 from ..cost import Clock, parse_tariff
 from ..policy import BACKFILLS, ORDERS, PLACEMENTS, POLICIES, parse_policy
@@ -281,7 +282,13 @@ class RunKeys(Keys):
     format: Annotated[
         Literal["parquet", "csv", "swf"], Says("Format of the job table", "parquet, csv or swf")
     ] = "parquet"
-    plots: Annotated[bool, Says("Draw overview.png", TRUE)] = False
+    by: Annotated[
+        list[Annotated[str, OneOf(CLASSES, "class of jobs", or_file=False)]] | None,
+        Says("Results of each class of jobs too", "a list of names such as partition and user"),
+    ] = None
+    plots: Annotated[
+        bool, Says("Draw overview.png, and on named nodes fragmentation.png", TRUE)
+    ] = False
     decisions: Annotated[
         bool, Says("Write decisions.log: why this job, why these nodes, why not yet", TRUE)
     ] = False

@@ -33,6 +33,7 @@ OF_LOGS = (
         "delimiter",
         "timezone",
         "wait_from",
+        "partition_column",
         "width",
         "since",
         "until",
@@ -78,6 +79,10 @@ class WorkloadKeys(Keys):
     wait_from: Annotated[
         Literal["submit", "eligible"] | None,
         Says("When jobs of accounting count as submitted", "submit (default) or eligible"),
+    ] = None
+    partition_column: Annotated[
+        str | None,
+        Says("Column of the log that tells the partition of a job", "a name such as queue"),
     ] = None
     width: Annotated[
         Literal["requested", "allocated", "max"] | None,

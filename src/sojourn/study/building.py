@@ -43,7 +43,7 @@ from ._sections import (
     PowerKeys,
     ScenarioKeys,
 )
-from .inputs import Stamp, servers_of, stamp_of
+from .inputs import Stamp, machine_files, stamp_of
 
 __all__ = [
     "ALLOWED",
@@ -199,13 +199,12 @@ def make_nodes(keys: ClusterKeys, *, strict: bool = False) -> Cluster | None:
     """Return the cluster of named nodes; None where processors are counted."""
     if keys.nodes is None:
         return None
-    servers = servers_of(keys.nodes)
-    stamps = stamp_of(keys.nodes), None if servers is None else stamp_of(servers)
-    return _nodes(keys, stamps, strict)
+    paths = [keys.nodes, *machine_files(keys.nodes).values()]
+    return _nodes(keys, tuple(map(stamp_of, paths)), strict)
 
 
 @lru_cache(maxsize=8)
-def _nodes(keys: ClusterKeys, stamps: tuple[Stamp, Stamp], strict: bool) -> Cluster:
+def _nodes(keys: ClusterKeys, stamps: tuple[Stamp, ...], strict: bool) -> Cluster:
     kept = "keep" if keys.keep_noncompliant else "refuse"
     found = find_cluster(
         keys.nodes or "", processor=keys.processor, noncompliant=kept, strict=strict

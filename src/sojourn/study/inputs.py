@@ -20,6 +20,7 @@ __all__ = [
     "digest_of",
     "digest_with_files",
     "files_of",
+    "machine_files",
     "moved",
     "resolved",
     "servers_of",
@@ -111,9 +112,23 @@ def files_of(keys: ScenarioKeys) -> dict[str, str]:
 
 
 def with_servers(files: Mapping[str, str]) -> dict[str, str]:
-    """Return files with the one that a description of a cluster among them names now."""
-    servers = servers_of(files["cluster"]) if "cluster" in files else None
-    return dict(files) if servers is None else {**files, "servers": servers}
+    """Return files with those that a description of a cluster among them depends on now."""
+    return {**files, **(machine_files(files["cluster"]) if "cluster" in files else {})}
+
+
+def machine_files(path: str) -> dict[str, str]:
+    """Return the further files that a description of a cluster depends on, by what they are."""
+    if path.lower().endswith(".conf"):
+        return dict(_files_beside(stamp_of(path)))
+    servers = servers_of(path)
+    return {} if servers is None else {"servers": servers}
+
+
+@lru_cache(maxsize=64)
+def _files_beside(stamp: Stamp) -> tuple[tuple[str, str], ...]:
+    from ..cluster.slurm import files_beside
+
+    return () if stamp is None else tuple(files_beside(stamp[0]).items())
 
 
 def servers_of(path: str) -> str | None:

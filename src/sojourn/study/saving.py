@@ -11,8 +11,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from ..classes import CLASSES
 from ..errors import OptionError
 from ..output import check_folder, staged
+from ..workload.classes import listed_classes
 from . import inputs
 from ._keys import number_or_text
 from ._option_names import OPTIONS
@@ -78,6 +80,10 @@ def _rules(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip() != "none"]
 
 
+def _classes(text: str) -> list[str]:
+    return listed_classes(text, CLASSES)
+
+
 def _placement(text: str) -> str:
     return text if ".py:" in text else text.strip().lower()
 
@@ -137,6 +143,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "watts": _levels,
     "price": number_or_text,
     "carbon": number_or_text,
+    "by": _classes,
 }
 
 

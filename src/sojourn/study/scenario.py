@@ -226,8 +226,9 @@ class Scenario:
     def nodes(self) -> Cluster | None:
         """The cluster of named nodes; None where processors are only counted."""
         keys, strict = self._resolved.cluster, self.keys.workload.strict
+        others = inputs.machine_files(keys.nodes or "")
         return self._kept(
-            "_nodes", lambda: building.make_nodes(keys, strict=strict), "cluster", "servers"
+            "_nodes", lambda: building.make_nodes(keys, strict=strict), "cluster", *others
         )
 
     @property

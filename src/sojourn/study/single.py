@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..cost import Clock, parse_carbon
-from ..output import Digest, Write, check_folder, check_run, provenance, write_run
+from ..output import Digest, Write, check_folder, check_run, class_tables, provenance, write_run
 from ..result import Result
 from ..workload import Jobs
+from ..workload.classes import check_known
 from ._blame import blaming
 from ._lines import Path
 from .scenario import Scenario
@@ -61,7 +62,7 @@ def run_scenario(
         raise source.error(
             ("run", "decisions"), "are written into the folder of the results; give --out"
         )
-    files = scenario.files
+    by, files = wanted.by or (), scenario.files
     # Whatever can be wrong is found before the log is read.
     for part, key in _PARTS.items():
         with blaming(source, files, key):
@@ -72,9 +73,17 @@ def run_scenario(
         jobs = scenario.workload()
     with blaming(source, files, ("power", "starts")):
         _check_cost(scenario, jobs)
+    with blaming(source, files, ("run", "by")):
+        for name in by:
+            check_known(jobs, name)
     if folder is not None:
-        named = scenario.nodes is not None
-        check_run(folder, format=wanted.format, trajectory=wanted.trajectory, named=named)
+        check_run(
+            folder,
+            format=wanted.format,
+            trajectory=wanted.trajectory,
+            named=scenario.nodes is not None,
+            classes=bool(by),
+        )
     clock.append(time.perf_counter())
     with blaming(source, files):
         result = scenario.run(
@@ -98,12 +107,14 @@ def run_scenario(
     origin["scenario"] = scenario.digest
     origin["seconds"] = {"read": clock[1] - clock[0], "simulate": clock[2] - clock[1]}
     if folder is None:
-        return {**summary, "provenance": origin}
+        classes = {"classes": class_tables(result, by)} if by else {}
+        return {**summary, **classes, "provenance": origin}
     return write_run(
         result,
         folder,
         format=wanted.format,
         trajectory=wanted.trajectory,
+        by=by,
         extras=pictures(result) if wanted.plots and pictures is not None else {},
         origin=origin,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OptionError
+from ..errors import InputError, OptionError
 from ..output import provenance
 from ._asked import added_to, check_files, check_measures
 from .execute import DONE, FAILED, Bundle, Row
@@ -220,7 +220,18 @@ def described(
             name: {"path": str(path), "sha256": digest_of(path)}
             for name, path in scenario.files.items()
         },
+        **_assumed_watts(scenario),
     }
+
+
+def _assumed_watts(scenario: Scenario) -> dict[str, str]:
+    """Say which watts energies rest on where nodes have none; files that are gone say nothing."""
+    try:
+        nodes = scenario.nodes
+    except InputError:
+        return {}
+    words = None if nodes is None else nodes.power_model
+    return {"power_model": words} if words else {}
 
 
 def carried_out(

@@ -13,7 +13,7 @@ from ..external import before_cleaning, load_events
 from ..workload import EventStream, ExternalEvents, Jobs, clean
 from ..workload.estimates import apply_estimates
 from ..workload.generate import generate
-from ..workload.intake import SIMULATED, chosen_rules, cleaned, machine_size, read_jobs
+from ..workload.intake import chosen_rules, cleaned, machine_size, read_jobs, simulated
 from ..workload.lublin import lublin
 from ..workload.spec import interarrival_for, parse_time, parse_width
 from ._workload_keys import OF_LOGS, WorkloadKeys
@@ -145,6 +145,7 @@ def _cleaned_log(
         delimiter=keys.delimiter,
         timezone=keys.timezone,
         wait_from=keys.wait_from,
+        partition_column=keys.partition_column,
     )
     jobs = _sliced(jobs, keys)
     events = read_external_events(keys)
@@ -153,7 +154,7 @@ def _cleaned_log(
     rules = chosen_rules(keys.rules, keep_zero=keys.keep_zero)
     size = machine_size(jobs, procs, "cluster.procs") if "too-wide" in rules else None
     left = cleaned(jobs, size, rules, strict=keys.strict)
-    return left if whole else left.only(SIMULATED)
+    return left if whole else simulated(left)
 
 
 def _sliced(jobs: Jobs, keys: WorkloadKeys) -> Jobs:

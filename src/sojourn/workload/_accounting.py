@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +14,7 @@ from ._columns import WIDTHS, widths
 from ._names import numbered
 from ._report import CleaningReport, Finding
 from .jobs import Jobs
-from .schema import MISSING, did_you_mean
+from .schema import MISSING, did_you_mean, is_further
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +67,13 @@ class Record(NamedTuple):
     least_nodes : that it asked for by number, -1 if not known.
     gpus : asked for, in all, -1 if not known.
     features : of nodes that it asked for, as written; None if not known.
+    gpu_type : of the GPUs it asked for, empty if not known or several.
+    cores_per_node : it asked for, -1 if not known, or not the same on all nodes.
+    memory_per_node : requested, KB, -1 if not known, or not the same on all nodes.
+    licences : it asked for, such as ``matlab:2,ansys``, empty if none or not known.
+    resources : others that it asked for, in all, such as ``mic=4,fpga=1``; None if not known.
+    whole_node : 1 if it asked for whole nodes, 0 if not, -1 if not known.
+    after : what it depends on, as written.
     has_number : whether `job` is its own number.
     array : number of the array that it is a task of, or of its heterogeneous job; -1 if of none.
     """
@@ -99,6 +106,13 @@ class Record(NamedTuple):
     least_nodes: int = MISSING
     gpus: int = MISSING
     features: str | None = None
+    gpu_type: str = ""
+    cores_per_node: int = MISSING
+    memory_per_node: float = float(MISSING)
+    licences: str = ""
+    resources: str | None = None
+    whole_node: int = MISSING
+    after: str = ""
     has_number: bool = True
     array: int = MISSING
 
@@ -171,7 +185,11 @@ class Accounting:
             **numbers,
             "procs": nodes if width == "nodes" else widths(requested, allocated, width),
         }
-        optional = {"nodes": nodes, "gpus": columns["gpus"]}
+        optional = {
+            **{name: columns[name] for name in _OPTIONAL_NUMBERS},
+            "begin": self._begin(origin),
+            **self._resources(),
+        }
         made |= {name: values for name, values in optional.items() if (values >= 0).any()}
         if (columns["run"] != job.astype(np.str_)).any():
             made["label"] = columns["run"]
@@ -190,12 +208,34 @@ class Accounting:
             ),
         )
 
+    def _begin(self, origin: float) -> Floats:
+        """Return before when jobs could not start; -1 for those that could at their submit."""
+        submit, eligible = self.columns["submit"], self.columns["eligible"]
+        over = np.where(np.isfinite(self.columns["start"]), self.columns["start"], self["end"])
+        # What is told of the end of a wait is surer than when the job could have started.
+        held = (eligible > submit) & ~(eligible > over)
+        return _known(eligible - origin, held)
+
+    def _resources(self) -> dict[str, Ints]:
+        """Return further resources that jobs asked for, by name; 0 where others did."""
+        texts = self.columns["resources"].tolist()
+        amounts = {text: dict(_amounts(text)) for text in dict.fromkeys(texts) if text}
+        names = dict.fromkeys(name for each in amounts.values() for name in each)
+        unknown = {None: MISSING}
+        return {
+            name: np.array(
+                [amounts[t].get(name, 0) if t else unknown.get(t, 0) for t in texts], np.int64
+            )
+            for name in names
+            if is_further(name)
+        }
+
     def _numbers(self) -> tuple[dict[str, Ints], list[str]]:
         """Return the columns that stand for names, and the lines that say for which."""
         made: dict[str, Ints] = {}
         lines: list[str] = []
         for column, number in _NAMES.items():
-            names = self.columns[column].tolist()
+            names = [name or "" for name in self.columns[column].tolist()]
             if column in _OPTIONAL and not any(names):
                 continue
             own = self.columns[number].tolist() if number else []
@@ -211,10 +251,21 @@ _NAMES = {
     "partition": "",
     "account": "",
     "qos": "",
+    "gpu_type": "",
+    "licences": "",
+    "features": "",
+    "after": "",
 }
 """Columns of names, and those that may have the manager's own numbers for them."""
 
-_OPTIONAL = ("partition", "account", "qos")
+_OPTIONAL = ("partition", "account", "qos", "gpu_type", "licences", "features", "after")
+_OPTIONAL_NUMBERS = ("nodes", "cores_per_node", "gpus", "memory_per_node", "whole_node")
+
+
+def _amounts(text: str) -> Iterator[tuple[str, int]]:
+    for part in text.split(","):
+        name, _, amount = part.partition("=")
+        yield name, int(amount)
 
 
 def check_width(width: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -9,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError, OptionError
-from ._synonyms import synonym_of
-from .schema import LABEL, SCHEMA, check_names, did_you_mean
+from ._synonyms import is_free_text, is_synonym, synonym_of
+from .schema import LABEL, SCHEMA, check_columns, did_you_mean, is_further
 
 __all__ = [
     "INSTANTS",
@@ -40,8 +41,8 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 Note = tuple[str, str, str, NDArray[np.bool_]]
 """A rule, an action and what it is about, for each job whether it is touched."""
 
-INSTANTS = ("submit", "start", "end")
-"""Columns of a table that may hold dates; wait and runtime are told by the last two."""
+INSTANTS = ("submit", "start", "end", "begin")
+"""Columns of a table that may hold dates; wait and runtime are told by start and end."""
 
 LATEST = 1e11
 """Instants that no log has in seconds: the year 5138, or in milliseconds 1973."""
@@ -58,7 +59,8 @@ class Choice(NamedTuple):
 
     Parameters
     ----------
-    columns : our name (or ``interarrival``, ``start``, ``end``) -> the table's.
+    columns : our name (or ``interarrival``, ``start``, ``end``, or that of a further column) -> the
+        table's.
     mapped : those of ours that the caller named.
     unused : the table's own columns that are left aside.
     """
@@ -90,8 +92,8 @@ def choose(
 ) -> Choice:
     """Return which column of a table is which of ours.
 
-    Columns that are called as ours, or as others call them, are taken by themselves, unless
-    `mapping` names all that is needed: then it alone counts.
+    Columns that are called as ours, or as others call them, are taken by themselves, and further
+    ones under their own names, unless `mapping` names all that is needed: then it alone counts.
 
     Parameters
     ----------
@@ -105,7 +107,7 @@ def choose(
         raise OptionError("columns: give a mapping of our names to those of the table")
     # Columns of frames may be called by numbers.
     chosen = {ours: str(theirs) for ours, theirs in (mapping or {}).items()}
-    check_names(chosen, valid)
+    check_columns(ours for ours in chosen if ours not in valid)
     for ours, theirs in chosen.items():
         if theirs not in available:
             near = did_you_mean(theirs, available) or f"; it has: {listed(available)}"
@@ -114,6 +116,9 @@ def choose(
         if _lacking(mapping or {}) is None:
             break
         left = [name for name in available if name not in chosen.values()]
+        if ours == "queue" and "partition" in (mapping or {}):
+            # Where queues are said to be the partitions, they are queues all the same.
+            left.append(chosen["partition"])
         # Processors that somebody mapped may be nodes: others are then counted in another unit.
         if ours in NEEDED["procs"] and "procs" in (mapping or {}) and ours not in left:
             continue
@@ -127,9 +132,28 @@ def choose(
         left = [name for name in available if name not in chosen.values()]
         near = did_you_mean(lacking, left) or f"; it has: {listed(available)}"
         raise error(f"{table} has no column '{lacking}'; map one to it{near}")
-    ordered = {ours: chosen[ours] for ours in valid if ours in chosen}
+    further = {ours: theirs for ours, theirs in chosen.items() if ours not in valid}
+    ordered = {ours: chosen[ours] for ours in valid if ours in chosen} | further
+    if _lacking(mapping or {}) is not None:
+        ordered |= {name: name for name in _kept(available, ordered)}
     unused = tuple(name for name in dict.fromkeys(available) if name not in ordered.values())
     return Choice(ordered, frozenset(mapping or ()), unused)
+
+
+def _kept(available: Sequence[str], taken: Mapping[str, str]) -> list[str]:
+    """Return the columns that nobody asked for, and that are taken under their own names."""
+    times = Counter(available)
+    used = {*taken, *taken.values()}
+    return [
+        name
+        for name in available
+        if times[name] == 1
+        and name not in used
+        and is_further(name)
+        # One that could have been ours, and is not, would be taken for it.
+        and not is_synonym(name)
+        and not is_free_text(name)
+    ]
 
 
 def _lacking(chosen: Collection[str]) -> str | None:
@@ -188,6 +212,8 @@ def assemble(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
         known = [np.asarray(made[name]) for name in ("requested", "allocated") if name in made]
         made["procs"] = widths(known[0], known[-1])
     count = len(made["submit"])
+    if "begin" in made:  # What could start before time began could start at once.
+        made["begin"] = np.where(made["begin"] < 0, np.nan, made["begin"])
     nothing = np.full(count, np.nan)
     notes = [("late-submits", "keep", f"the submit {IN_FRACTIONS}", made["submit"] > LATEST)]
     if "start" not in made and "end" not in made:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from ..errors import OptionError
 from ._arrow import cells_of, cells_of_series
 from ._cells import Unreadable
 from ._columns import choose
+from ._names import AS_NUMBERS
 from ._sheet import Sheet
 from .jobs import Jobs
 
-__all__ = ["jobs_of"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["frame_of", "jobs_of"]
 
 _NO_FRAME = "a {} is no data frame; give one of pandas, or Jobs of its columns"
 
@@ -26,10 +32,32 @@ def jobs_of(frame: Any, mapping: Mapping[str, str] | None, timezone: str | None)
     try:
         for ours, theirs in choice.columns.items():
             sheet.add_from(ours, partial(column, names.index(theirs)))
-        return sheet.jobs()
+        return sheet.jobs(header=_header(frame))
     except Unreadable as error:
         row = "" if error.row is None else f", row {error.row}"
         raise OptionError(f"the frame, field '{error.field}'{row}: {error.problem}") from None
+
+
+def frame_of(jobs: Jobs, columns: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
+    """Return the stored columns of jobs as a data frame; see `Jobs.to_pandas`."""
+    import pandas as pd
+
+    made: dict[str, Any] = dict(columns)
+    for name in jobs.named:
+        if name not in AS_NUMBERS:
+            codes, names = jobs.coded(name)
+            made[name] = pd.Categorical.from_codes(codes, categories=pd.Index(names, dtype=str))
+    frame = pd.DataFrame(made)
+    if jobs.header:
+        frame.attrs["header"] = list(jobs.header)
+    return frame
+
+
+def _header(frame: Any) -> list[str]:
+    """Return the header that `frame_of` left with a frame, if it did."""
+    lines = getattr(frame, "attrs", {}).get("header", [])
+    is_header = isinstance(lines, list) and all(isinstance(line, str) for line in lines)
+    return lines if is_header else []
 
 
 def _columns(frame: Any) -> tuple[list[str], Any]:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from ._pbs_requests import chunks_of, is_count
 from ._slurm_fields import kilobytes
 from .schema import MISSING
 
 __all__ = ["held", "ordered", "ordered_gpus", "requested_memory"]
 
-_DIGITS = 7
-"""Of a count that can be true."""
 
+def requested_memory(told: dict[str, str], procs: int, of_chunks: float = MISSING) -> float:
+    """Return requested memory per processor (KB), -1 if not told.
 
-def _is_count(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= _DIGITS
-
-
-def requested_memory(told: dict[str, str], procs: int) -> float:
-    """Return requested memory per processor (KB), -1 if not told."""
+    Parameters
+    ----------
+    told : values of the records of a job by key.
+    procs : it asked for.
+    of_chunks : memory of all its chunks (KB), which counts where the records tell no other.
+    """
     each = kilobytes(told.get("Resource_List.pmem", ""))
     whole = kilobytes(told.get("Resource_List.mem", ""))
     if each == each:
         return each
+    if whole != whole and of_chunks > 0:
+        whole = of_chunks
     return whole / procs if whole == whole and procs > 0 else float(MISSING)
 
 
@@ -31,17 +34,10 @@ def ordered(told: dict[str, str]) -> tuple[int, int]:
     # Torque tells a default of one processor beside nodes with several.
     if told.get("Resource_List.ncpus") and ":ppn=" not in request:
         return int(told["Resource_List.ncpus"]), nodes
-    procs = total = 0
-    for chunk in filter(None, request.split("+")):
-        first, *rest = chunk.split(":")
-        count = int(first) if _is_count(first) else 1
-        each = 1
-        for option in rest:
-            name, _, value = option.partition("=")
-            if name in ("ppn", "ncpus") and _is_count(value):
-                each = int(value)
-        procs, total = procs + count * each, total + count
-    if _is_count(told.get("Resource_List.procs", "")):
+    chunks = chunks_of(request)
+    procs = sum(chunk.times * chunk.cores for chunk in chunks)
+    total = sum(chunk.times for chunk in chunks)
+    if is_count(told.get("Resource_List.procs", "")):
         procs += int(told["Resource_List.procs"])
     return procs or MISSING, nodes if nodes > 0 else total or MISSING
 
@@ -55,17 +51,10 @@ def ordered_gpus(told: dict[str, str]) -> int:
     (3, -1)
     """
     total = told.get("Resource_List.ngpus", "")
-    if _is_count(total):
+    if is_count(total):
         return int(total)
     request = told.get("Resource_List.nodes") or told.get("Resource_List.select") or ""
-    found = 0
-    for chunk in filter(None, request.split("+")):
-        first, *rest = chunk.split(":")
-        count = int(first) if _is_count(first) else 1
-        for option in rest:
-            name, _, value = option.partition("=")
-            if name in ("gpus", "ngpus") and _is_count(value):
-                found += count * int(value)
+    found = sum(chunk.times * chunk.gpus for chunk in chunks_of(request))
     return found if request else MISSING
 
 
@@ -81,11 +70,11 @@ def held(hosts: str) -> tuple[int, int]:
         name, _, index = part.partition("/")
         names.add(name)
         _, star, times = index.partition("*")
-        if star and _is_count(times):
+        if star and is_count(times):
             slots += int(times)
             continue
         for span in index.split(","):
             first, dash, last = span.partition("-")
-            whole = dash and _is_count(first) and _is_count(last)
+            whole = dash and is_count(first) and is_count(last)
             slots += int(last) - int(first) + 1 if whole else 1
     return (slots, len(names)) if names else (MISSING, MISSING)

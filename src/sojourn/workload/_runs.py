@@ -21,11 +21,14 @@ WAITS = ("submit", "eligible")
 
 _TEXTS = (
     *("label", "state", "user", "group", "queue", "uid", "gid", "account", "partition", "qos"),
-    "run",
+    *("run", "gpu_type"),
 )
-_WHOLE = ("job", "requested", "allocated", "nodes", "line", "least_nodes", "gpus", "attempt")
+_WHOLE = (
+    *("job", "requested", "allocated", "nodes", "line", "least_nodes", "gpus", "attempt"),
+    *("cores_per_node", "whole_node"),
+)
 # Texts that may be long, of which few are alike.
-_LONG = ("node_list", "name", "features")
+_LONG = ("node_list", "name", "features", "licences", "resources", "after")
 
 
 def check_waits(wait_from: str) -> None:

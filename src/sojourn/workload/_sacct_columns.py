@@ -20,7 +20,9 @@ _FREE = frozenset(
     | {"systemcomment", "workdir", "stdin", "stdout", "stderr", "reason"}
 )
 # What may have a comma in it, where that is the delimiter.
-_LISTS = frozenset({"alloctres", "flags", "nodelist", "partition", "reqtres"})
+_LISTS = frozenset(
+    {"alloctres", "dependency", "flags", "licenses", "nodelist", "partition", "reqtres"}
+)
 _COUNT = re.compile(r"(-?\d{1,12}(\.\d+)?[KMG]?)?")
 _STATE = re.compile(r"([A-Z_]+( by \S+|\+)?)?")
 _EXIT = re.compile(r"(\d+:\d+)?")

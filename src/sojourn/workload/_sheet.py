@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from typing import Any
@@ -21,7 +20,6 @@ from ._cells import (
     as_word,
     finite,
     is_number,
-    is_positive,
     parsed,
     reads,
     refuse,
@@ -29,10 +27,11 @@ from ._cells import (
     texts,
 )
 from ._clock import Clock
-from ._columns import IN_FRACTIONS, INSTANTS, LATEST, Choice, assemble, listed
-from ._names import numbered
+from ._columns import IN_FRACTIONS, INSTANTS, LATEST, Choice, Note, assemble, listed
+from ._further import FurtherColumn
+from ._names import numbered, without_told
 from ._report import CleaningReport, Finding
-from ._slurm_fields import kilobytes
+from ._sizes import A_SIZE, SIZES, is_size, sizes_of
 from ._synonyms import names_other_unit
 from .jobs import Jobs
 from .schema import LABEL, MISSING, NAMED, SCHEMA
@@ -42,10 +41,13 @@ __all__ = ["Sheet", "finished"]
 Floats = NDArray[np.float64]
 Raw = Sequence[str] | NDArray[Any]
 
-_SIZES = ("memory", "used_memory")
-_WORDS = (*NAMED, "status", *_SIZES)
+_WORDS = (*NAMED, "status", *SIZES)
+_KNOWN = (*SCHEMA, LABEL, "interarrival", "start", "end")
 # Others keep lists of names, or names, in columns called like these.
-_MAY_BE_TEXT = ("job", "nodes", "gpus", "executable", "preceding")
+_MAY_BE_TEXT = (
+    *("job", "nodes", "gpus", "executable", "preceding"),
+    *("cores_per_node", "whole_node", "begin"),
+)
 # What decides about a schedule is never left aside.
 _ESSENTIAL = (
     *("submit", "interarrival", "start", "end", "wait", "runtime", "work", "estimate"),
@@ -53,8 +55,6 @@ _ESSENTIAL = (
 )
 # A job without it has no place in the stream.
 _ALWAYS = ("submit", "interarrival")
-_SIZE = re.compile(r"\d{1,18}(\.\d{0,18})?\s?[kmgtp]i?b?[nc]?", re.IGNORECASE | re.ASCII)
-_A_SIZE = "an amount of memory such as 4G"
 
 
 class Sheet:
@@ -69,7 +69,14 @@ class Sheet:
     def __init__(self, choice: Choice, timezone: str | None = None) -> None:
         self.choice = choice
         self._clock = Clock(timezone)
-        self._parts: dict[str, list[NDArray[Any]]] = {ours: [] for ours in choice.columns}
+        self._parts: dict[str, list[NDArray[Any]]] = {
+            ours: [] for ours in choice.columns if ours in _KNOWN
+        }
+        self._further = {
+            ours: FurtherColumn(ours, is_mapped=ours in choice.mapped)
+            for ours in choice.columns
+            if ours not in _KNOWN
+        }
         self._dated: dict[str, bool] = {}
         self._words: dict[str, dict[str, int]] = {}
         self._seen: dict[str, dict[str, int]] = {}
@@ -104,6 +111,9 @@ class Sheet:
         cells: Raw = ()
         try:
             cells, zone = get(ours)
+            if ours in self._further:
+                self._further[ours].add(cells)
+                return
             if self._jobs_are_named and ours == LABEL:
                 refuse_steps(list(cells))
             read = self._read(ours, cells, zone)
@@ -112,7 +122,8 @@ class Sheet:
             self._parts[ours].append(read)
         except Unreadable as error:
             is_type = error.row is None and ours not in _ESSENTIAL
-            if not (is_type or ours in _MAY_BE_TEXT) or ours in self.choice.mapped:
+            is_ours = ours not in self._further and ours not in _MAY_BE_TEXT
+            if (is_ours and not is_type) or ours in self.choice.mapped:
                 raise
             if ours == "job" and not isinstance(cells, np.ndarray):
                 refuse_steps(cells)
@@ -144,6 +155,8 @@ class Sheet:
             return self._coded(ours, cells)
         if ours in INSTANTS:
             return self._instants(ours, cells)
+        if ours == "whole_node":
+            return parsed(ours, cells, values.flag, values.FLAG)
         if not _is_real(ours):
             return parsed(ours, cells, values.whole, values.WHOLE)
         return parsed(ours, cells, values.span, values.SPAN)
@@ -188,8 +201,8 @@ class Sheet:
                 continue
             # A name must fit into the line of a header that tells it.
             plain = " ".join(word.split())
-            if ours in _SIZES and not (_SIZE.fullmatch(plain) or is_number(plain)):
-                refuse(row, ours, repr(word[:40]), _A_SIZE)
+            if ours in SIZES and not is_size(plain):
+                refuse(row, ours, repr(word[:40]), A_SIZE)
             seen[word] = codes.setdefault(plain, len(codes))
         return np.array([seen[word] for word in words], np.int64)
 
@@ -226,6 +239,10 @@ class Sheet:
         }
         lines = self._from_first_submit(columns)
         findings = self._said()
+        if "begin" in columns and self.choice.columns["begin"] != "begin":
+            # What others call eligible is the submit itself where nothing held a job back.
+            later = columns["begin"] > columns["submit"]
+            columns["begin"] = np.where(later, columns["begin"], np.nan)
         columns, notes = assemble(columns)
         for name in NAMED:
             if name in columns:
@@ -235,16 +252,17 @@ class Sheet:
         if "status" in columns:
             states = np.array([values.status(word) for word in self._words["status"]])
             columns["status"] = states[columns["status"]]
-        for name in _SIZES:
-            if name in columns:
-                columns[name], bare = self._sizes(name, columns)
-                notes.append(("no-unit", "keep", f"{name} without a unit: unknown", bare))
+        notes += self._measured(columns)
+        for name, further in self._further.items():
+            if name not in self._aside:
+                columns[name], said = further.column()
+                lines.extend(said)
         if LABEL in columns:
             columns[LABEL] = columns[LABEL].astype(np.str_)
         for name, column in columns.items():
-            if name != LABEL and SCHEMA[name].kind == "f" and np.isnan(column).any():
+            if name in SCHEMA and SCHEMA[name].kind == "f" and np.isnan(column).any():
                 columns[name] = np.where(np.isnan(column), float(MISSING), column)
-        jobs = Jobs(columns, header=[*header, *lines], source=source)
+        jobs = Jobs(columns, header=[*without_told(header, lines), *lines], source=source)
         for rule, action, what, hit in notes:
             findings += found(rule, action, what, jobs.job[hit])
         return jobs.replace(report=CleaningReport(source, len(jobs), len(jobs), tuple(findings)))
@@ -252,6 +270,10 @@ class Sheet:
     def _from_first_submit(self, columns: dict[str, Any]) -> list[str]:
         """Let dates count from the first submit; return the line of a header that tells it."""
         kinds = {name: self._dated[name] for name in INSTANTS if name in self._dated}
+        in_submit = kinds.get("submit")
+        if "begin" not in self.choice.mapped and kinds.get("begin", in_submit) is not in_submit:
+            self._aside["begin"] = "another way to write instants than that of submit"
+            del columns["begin"], kinds["begin"]
         for name, dated in kinds.items():
             if dated is not kinds.get("submit", dated):
                 what = "dates" if dated else "numbers"
@@ -277,28 +299,28 @@ class Sheet:
                 if known.size and np.median(known) > LATEST:
                     raise Unreadable(None, name, f"{known[0]:.0f} {IN_FRACTIONS}")
 
-    def _sizes(self, name: str, columns: dict[str, Any]) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return memory in KB per processor, and of which jobs it stands there without a unit."""
-        theirs = self.choice.columns[name]
-        # Only a column called as ours is surely in our unit.
-        in_ours = theirs == name or name in self.choice.mapped
-        count = len(self._words[name])
-        plain, held = np.full(count, np.nan), np.full(count, np.nan)
-        per_node, per_proc = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
-        for k, word in enumerate(self._words[name]):
-            if not _SIZE.fullmatch(word):
-                plain[k] = values.number(word) if in_ours else np.nan
-                continue
-            size = re.sub(r"[\si]", "", word.lower())
-            held[k] = kilobytes(size)
-            per_node[k], per_proc[k] = size.endswith("n"), size.endswith("c") or name != "memory"
-        code = columns[name]
-        nodes = columns.get("nodes", np.full(len(code), MISSING))
-        procs = np.where(columns["procs"] > 0, columns["procs"], np.nan)
-        shares = np.where(per_node[code], np.where(nodes > 0, nodes, np.nan), 1.0) / procs
-        known: Floats = held[code] * np.where(per_proc[code], 1.0, shares)
-        bare = np.array([not in_ours and is_positive(word) for word in self._words[name]], np.bool_)
-        return np.where(np.isnan(held[code]), plain[code], known), bare[code]
+    def _measured(self, columns: dict[str, Any]) -> list[Note]:
+        """Let amounts of memory be KB per processor, or per node; return what is not known."""
+        notes: list[Note] = []
+        nodes = columns.get("nodes", np.full(len(columns["submit"]), MISSING))
+        for name in [name for name in SIZES if name in columns]:
+            theirs = self.choice.columns[name]
+            # Only a column called as ours is surely in our unit.
+            in_ours = theirs == name or name in self.choice.mapped
+            sizes = sizes_of(
+                name, list(self._words[name]), columns[name], theirs=theirs, in_ours=in_ours
+            )
+            procs = columns["procs"]
+            if name == "memory_per_node":
+                columns[name] = sizes.size
+            else:
+                columns[name] = sizes.per_processor(nodes, procs)
+            if name == "memory" and "memory_per_node" not in columns:
+                known = sizes.per_node(nodes, procs)
+                if np.isfinite(known).any():
+                    columns["memory_per_node"] = known
+            notes.append(("no-unit", "keep", f"{name} without a unit: unknown", sizes.bare))
+        return notes
 
     def _guessed(self) -> dict[str, str]:
         """What was taken from columns of other names; texts of jobs are their names."""
@@ -325,6 +347,9 @@ class Sheet:
         if not choice.is_mapped:
             unused += choice.unused
         parts = [", ".join(taken)] if taken else []
+        further = [name for name in self._further if name not in {*choice.mapped, *self._aside}]
+        if further:
+            parts.append(f"as they are: {listed(further, _one_line)}")
         if unused:
             parts.append(f"not used: {listed(unused, _one_line)}")
         count = len(choice.columns) - len(self._aside)
@@ -347,7 +372,7 @@ def finished(sheet: Sheet, path: str | os.PathLike[str], **said: Any) -> Jobs:
 
 def _is_real(ours: str) -> bool:
     """Whether a column holds real numbers; those that `SCHEMA` does not have are times."""
-    return ours not in SCHEMA or (SCHEMA[ours].kind == "f" and ours not in _SIZES)
+    return ours not in SCHEMA or (SCHEMA[ours].kind == "f" and ours not in SIZES)
 
 
 def _one_line(name: str) -> str:

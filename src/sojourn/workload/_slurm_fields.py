@@ -23,13 +23,12 @@ __all__ = [
     "duration",
     "expand_nodes",
     "fold_nodes",
-    "gpus_among",
-    "gpus_in",
     "instant",
     "job_number",
     "kilobytes",
     "limit",
     "memory",
+    "memory_per_node",
     "moment",
     "tasks",
     "trackable",
@@ -186,6 +185,23 @@ def memory(text: str, nodes: int, procs: int) -> float:
 
 
 @lru_cache(maxsize=1 << 12)
+def memory_per_node(text: str, nodes: int, procs: int) -> float:
+    """Return requested memory per node (KB), -1 if not known; texts as for `memory`.
+
+    Memory of a whole job is so much on each node only if its processors are shared out evenly.
+
+    >>> memory_per_node("4Gn", 2, 8), memory_per_node("16G", 2, 8), memory_per_node("1Gc", 2, 8)
+    (4194304.0, 8388608.0, -1.0)
+    """
+    total, per = _amount(text, "M")
+    if not total > 0 or per == "c":
+        return -1.0
+    if per == "n":
+        return total
+    return total / nodes if nodes > 0 and procs > 0 and procs % nodes == 0 else -1.0
+
+
+@lru_cache(maxsize=1 << 12)
 def trackable(text: str) -> dict[str, str]:
     """Return trackable resources by name: ``cpu=16,mem=16G,node=2``."""
     pairs = (part.partition("=") for part in text.split(",") if "=" in part)
@@ -212,37 +228,6 @@ def whole(text: str) -> int:
     if not abs(value) <= _LARGEST:
         raise ValueError(text)
     return int(value)
-
-
-@lru_cache(maxsize=1 << 12)
-def gpus_among(text: str) -> int:
-    """Return the GPUs among trackable resources, in all; -1 where none are listed.
-
-    >>> gpus_among("cpu=8,gres/gpu=4,gres/gpu:a100=4"), gpus_among("gres/gpu:a100=3,gres/gpu:t4=1")
-    (4, 4)
-    >>> gpus_among("cpu=8,node=1"), gpus_among("")
-    (0, -1)
-    """
-    told = trackable(text)
-    if not told:
-        return -1
-    if told.get("gres/gpu"):
-        return count(told["gres/gpu"])
-    return sum(count(told[name] or "0") for name in told if name.startswith("gres/gpu:"))
-
-
-def gpus_in(text: str) -> int:
-    """Return the GPUs per node of generic resources as they are asked for.
-
-    >>> gpus_in("gpu:2"), gpus_in("gres:gpu:tesla:2,nic:1"), gpus_in("gpu:a100:4(S:0-1)")
-    (2, 2, 4)
-    """
-    total = 0
-    for part in re.sub(r"\([^)]*\)?|gres[/:]|PER_NODE:", "", text).split(","):
-        words = part.strip().split(":")
-        if words[0] == "gpu":
-            total += whole(words[-1]) if words[-1].isdecimal() else 1
-    return total
 
 
 class JobNumber(NamedTuple):

@@ -7,7 +7,15 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
-__all__ = ["SYNONYMS", "names_other_unit", "synonym_of"]
+__all__ = [
+    "SYNONYMS",
+    "is_free_text",
+    "is_per_processor",
+    "is_synonym",
+    "names_other_unit",
+    "size_unit",
+]
+__all__ += ["synonym_of"]
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -60,7 +68,18 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             *("gpusreq", "reqgpus", "requestedgpus", "ngpus", "numgpus", "gpucount"),
             *("allocgpus", "gpusalloc", "gpusused"),
         ),
-        "memory": ("memreq", "reqmem", "memoryreq", "requestedmemory", "memoryrequested"),
+        "cores_per_node": ("cpuspernode", "ncpuspernode", "procspernode", "ppn"),
+        "gpu_type": ("gpumodel", "gpuname", "acceleratortype"),
+        "memory": (
+            *("memreq", "reqmem", "memoryreq", "requestedmemory", "memoryrequested"),
+            *("mempercpu", "mempercore", "memperproc", "memorypercpu", "memorypercore"),
+        ),
+        "memory_per_node": ("mempernode", "memnode", "memorynode", "reqmempernode"),
+        "whole_node": ("exclusive", "wholenodes", "nodeexclusive", "exclusivenodes"),
+        "licences": ("licenses", "licence", "license", "reqlicenses"),
+        "features": ("feature", "constraint", "constraints"),
+        "begin": ("begintime", "earlieststart", "eligible", "eligibletime"),
+        "after": ("dependency", "dependencies", "depend", "depends", "dependson"),
         "used_memory": ("maxrss", "memused", "memoryused", "usedmem"),
         "status": ("state", "jobstate", "finalstate", "exitstate", "jobstatus"),
         "user": ("userid", "username", "uid", "owner"),
@@ -73,7 +92,18 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Small letters and digits alone: ``Submit_Time``, ``submit time`` and ``SubmitTime`` are one."""
 
+_FREE_TEXTS = frozenset(
+    {"name", "jobname", "comment", "admincomment", "systemcomment", "command", "script", "reason"}
+    | {"submitline", "workdir", "workingdirectory", "stdin", "stdout", "stderr", "description"}
+    | {"nodelist", "nodeslist", "hosts", "hostlist", "exechost", "exitcode", "derivedexitcode"}
+)
+"""Columns of texts that are about one job each, and tell nothing of what it asks for."""
+
 _LONGEST = 80
+# With the unit in the name, plain numbers tell how much it is; `mem` alone may be anything.
+_SIZE_UNIT = re.compile(r"(?i)[\W_]+\(?([kmgt])i?b(?:ytes)?[)\]]?$")
+_PER_PROCESSOR = re.compile(r"(?i)per[\W_]*(cpu|core|proc)")
+_WITH_UNIT = {"memory": "mem"}
 _SECONDS = re.compile(r"(?i)(_s|_secs?|_seconds|\s*[(\[](s|secs?|seconds)[)\]])$")
 
 _OTHER_UNIT = re.compile(
@@ -101,7 +131,31 @@ def synonym_of(ours: str, available: Sequence[str]) -> str | None:
     # Processor time is counted per processor here and over all of them elsewhere.
     own = () if ours == "cpu_time" else (_letters(ours),)
     wanted = (*own, *SYNONYMS.get(ours, ()))
-    return next((plain[name] for name in wanted if name in plain), None)
+    like = next((plain[name] for name in wanted if name in plain), None)
+    if like is not None or "memory" not in ours:
+        return like
+    sized = {_without_unit(name): name for name in reversed(available) if size_unit(name)}
+    wanted = (*wanted, _WITH_UNIT.get(ours, ""))
+    return next((sized[name] for name in wanted if name in sized), None)
+
+
+def size_unit(name: str) -> str:
+    """Return the unit of memory that a column's name ends with: K, M, G or T, empty if with none.
+
+    >>> size_unit("memory_kib"), size_unit("ReqMem (GB)"), size_unit("memory")
+    ('K', 'G', '')
+    """
+    match = _SIZE_UNIT.search(name[-_LONGEST:])
+    return match[1].upper() if match else ""
+
+
+def is_per_processor(name: str) -> bool:
+    """Whether a column's name says that it is told per processor.
+
+    >>> is_per_processor("mem_per_cpu_mb"), is_per_processor("memory_kib")
+    (True, False)
+    """
+    return _PER_PROCESSOR.search(name[-_LONGEST:]) is not None
 
 
 def names_other_unit(name: str) -> bool:
@@ -111,6 +165,24 @@ def names_other_unit(name: str) -> bool:
     [True, True, True, False]
     """
     return _OTHER_UNIT.search(name[-_LONGEST:]) is not None
+
+
+def _without_unit(name: str) -> str:
+    # No name that anybody gives to a column is longer, and a pattern takes its time over blanks.
+    return name if len(name) > _LONGEST else _letters(_SIZE_UNIT.sub("", name))
+
+
+def is_synonym(name: str) -> bool:
+    """Whether a column is called as others call one of ours, whichever."""
+    return _letters(name) in _EVERY or _without_unit(name) in _EVERY
+
+
+_EVERY = frozenset(name for names in SYNONYMS.values() for name in names)
+
+
+def is_free_text(name: str) -> bool:
+    """Whether a column is called as others call texts about one job."""
+    return _letters(name) in _FREE_TEXTS
 
 
 @lru_cache(maxsize=1 << 12)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from .jobs import Jobs
-from .schema import SCHEMA
 
 __all__ = ["formatted"]
 
@@ -30,8 +29,8 @@ def formatted(
     """
     from ._formatting import format_rows
 
-    whole = [name for name in names if SCHEMA[name].kind == "i"]
-    real = [name for name in names if SCHEMA[name].kind == "f"]
+    whole = [name for name in names if jobs[name].dtype.kind == "i"]
+    real = [name for name in names if jobs[name].dtype.kind == "f"]
     order = np.array(
         [whole.index(name) if name in whole else -real.index(name) - 1 for name in names]
     )

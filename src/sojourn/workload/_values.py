@@ -15,10 +15,12 @@ from .schema import MISSING
 
 __all__ = [
     "DATE",
+    "FLAG",
     "NUMBER",
     "SPAN",
     "WHOLE",
     "date",
+    "flag",
     "is_unknown",
     "number",
     "span",
@@ -28,6 +30,7 @@ __all__ = [
 
 NUMBER = "a number"
 WHOLE = "a whole number"
+FLAG = "0, 1, yes or no"
 SPAN = "a number of seconds or a length of time such as 1-02:03:04"
 DATE = "a number of seconds or a date such as 2021-02-11T22:36:19"
 
@@ -36,6 +39,10 @@ _UNKNOWN = frozenset(
 )
 _ENDLESS = frozenset({"unlimited", "infinite", "partition_limit"})
 _STATES = {**ENDED, "COMPLETE": 1, "DONE": 1, "FINISHED": 1, "SUCCESS": 1, "EXIT": 0, "ERROR": 0}
+_FLAGS = {
+    **dict.fromkeys(("1", "1.0", "true", "t", "yes", "y", "exclusive", "excl"), 1),
+    **dict.fromkeys(("0", "0.0", "false", "f", "no", "n", "shared", "ok"), 0),
+}
 _CLOCK = re.compile(
     r"(?:(\d{1,9})(?:-|\s+days?,?\s+))?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,2}(?:\.\d{0,18})?)", re.ASCII
 )
@@ -79,6 +86,20 @@ def whole(token: str) -> int:
         if not value.is_integer():
             raise
         return int(value)
+
+
+def flag(token: str) -> int:
+    """Return 1 or 0 for a yes or no, or -1 where it is not known.
+
+    >>> flag("True"), flag("no"), flag("")
+    (1, 0, -1)
+    """
+    word = token.strip().lower()
+    if word in _FLAGS:
+        return _FLAGS[word]
+    if is_unknown(token) or word == "-1.0":
+        return MISSING
+    raise ValueError(token)
 
 
 def span(token: str) -> float:

@@ -7,15 +7,26 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError
 from .jobs import Jobs
-from .schema import NAMED, did_you_mean
+from .schema import did_you_mean
 
-__all__ = ["CLASSES", "UNKNOWN", "check_class", "classed", "queues_are_partitions"]
+__all__ = [
+    "CLASSES",
+    "UNKNOWN",
+    "check_class",
+    "check_known",
+    "classed",
+    "known_classes",
+    "listed_classes",
+    "queues_are_partitions",
+]
 
-CLASSES = (*NAMED, "width")
+CLASSES = ("user", "group", "account", "queue", "partition", "qos", "width")
 """What the jobs of a log can be classed by."""
 
 UNKNOWN = "(unknown)"
 """The class of jobs of which a log does not say it."""
+
+_ASKED = ("partition", "queue", "account", "qos", "user", "width")
 
 
 def check_class(by: str, valid: tuple[str, ...] = CLASSES) -> None:
@@ -23,6 +34,29 @@ def check_class(by: str, valid: tuple[str, ...] = CLASSES) -> None:
     if by not in valid:
         near = did_you_mean(str(by), valid)
         raise OptionError(f"class '{by}': choose from {', '.join(valid)}{near}")
+
+
+def listed_classes(text: str, valid: tuple[str, ...] = CLASSES) -> list[str]:
+    """Return what jobs are to be classed by, from a list with commas; OptionError for nonsense."""
+    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise OptionError("--by names no class; give for example partition,user")
+    for name in names:
+        check_class(name, valid)
+    return names
+
+
+def known_classes(jobs: Jobs) -> list[str]:
+    """Return by what the jobs of a log can be told apart, in the order in which people ask."""
+    shown = [by for by in _ASKED if by != "queue" or not queues_are_partitions(jobs)]
+    return [by for by in shown if by == "width" or jobs.coded(by)[1]]
+
+
+def check_known(jobs: Jobs, by: str) -> None:
+    """Raise OptionError where a log says of no job which class it belongs to."""
+    if by in NAMED and not jobs.coded(by)[1]:
+        known = ", ".join(known_classes(jobs))
+        raise OptionError(f"class '{by}': the log does not say it of any job; it knows {known}")
 
 
 def classed(jobs: Jobs, by: str) -> tuple[NDArray[np.int64], list[str]]:

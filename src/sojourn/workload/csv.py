@@ -5,18 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import LogError, OptionError
 from ._cells import Unreadable
 from ._columns import choose
 from ._files import open_atomic
 from ._lines import read_text
+from ._names import AS_NUMBERS
 from ._sheet import Sheet, finished
 from ._text import formatted
 from .jobs import Jobs
+from .schema import LABEL
 
 __all__ = ["read_csv", "write_csv"]
 
@@ -117,8 +122,45 @@ def _batches(
 def write_csv(jobs: Jobs, path: str | os.PathLike[str]) -> None:
     """Write the stored columns of jobs as comma-separated values, atomically.
 
-    Every number reads back as the same number; the header is not written.
+    Every number reads back as the same number. Names of ``gpu_type``, ``licences``, ``features``,
+    ``after`` and of further columns are texts, behind the numbers; those of users, queues and so on
+    are numbers, and the header that tells them is not written.
     """
+    texts = [name for name in jobs.named if name not in AS_NUMBERS]
+    numbers = [name for name in jobs.names if name not in texts]
+    texts += [LABEL] if jobs.has_labels else []
     with open_atomic(path) as file:
-        file.write((",".join(jobs.names) + "\n").encode())
-        file.writelines(formatted(jobs, jobs.names, ","))
+        file.write(_line([*numbers, *texts]))
+        lines = formatted(jobs, numbers, ",")
+        file.writelines(_beside(lines, jobs, texts) if texts else lines)
+
+
+def _line(cells: Sequence[str]) -> bytes:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(cells)
+    return line.getvalue().encode()
+
+
+def _beside(parts: Iterable[bytes], jobs: Jobs, texts: Sequence[str]) -> Iterator[bytes]:
+    """Yield lines of numbers with texts after them."""
+    columns = [_cells(jobs, name) for name in texts]
+    row = 0
+    for part in parts:
+        lines = part.split(b"\n")[:-1]
+        rows = slice(row, row + len(lines))
+        row = rows.stop
+        tails = zip(*(cells[rows] for cells in columns), strict=True)
+        yield b"".join(
+            b"%b,%b\n" % (line, b",".join(tail)) for line, tail in zip(lines, tails, strict=True)
+        )
+
+
+def _cells(jobs: Jobs, name: str) -> NDArray[Any]:
+    """Return a column of texts as they are written: in quotes where they need them."""
+    words = jobs.label if name == LABEL else jobs.labels(name)
+    unique, places = np.unique(words, return_inverse=True)
+    quoted = np.empty(len(unique), object)
+    # Two cells, since one empty cell alone would be written in quotes.
+    quoted[:] = [_line(["", word])[1:-1] for word in unique.tolist()]
+    cells: NDArray[Any] = quoted[places]
+    return cells

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .classes import classed
 from .header import Header
 from .jobs import Jobs
 from .occupancy import has_recorded_wait, recorded_occupancy
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = [
     "daily_counts",
     "facts",
+    "facts_by",
     "header_fields",
     "local_clock",
     "offered_load",
@@ -244,3 +249,44 @@ def facts(jobs: Jobs, procs: int | None = None) -> dict[str, Any]:
         "submits_by_hour": {"counts": per_hour, "clock": clock},
         "header": header_fields(jobs.header),
     }
+
+
+def facts_by(jobs: Jobs, by: str) -> pd.DataFrame:
+    """Return what the jobs of each class are like, as they stand in the log.
+
+    Parameters
+    ----------
+    jobs : the log, not cleaned.
+    by : ``user``, ``group``, ``account``, ``queue``, ``partition``, ``qos`` or ``width``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per class, by its name: ``jobs``; ``processor_hours`` and their ``share`` of all;
+        ``mean_width`` (processors); ``mean_runtime`` and ``median_runtime`` (s), of jobs whose
+        runtime is known; ``mean_wait`` (s), of jobs whose wait is recorded.
+    """
+    import pandas as pd
+
+    codes, names = classed(jobs, by)
+    area = np.maximum(jobs.procs, 0) * np.maximum(jobs.runtime, 0.0) / _HOUR
+    known = {
+        "procs": np.where(jobs.procs > 0, jobs.procs, np.nan),
+        "runtime": np.where(jobs.runtime >= 0, jobs.runtime, np.nan),
+        "wait": np.where(has_recorded_wait(jobs), jobs.wait, np.nan),
+    }
+    table = pd.DataFrame({**known, "area": area}).groupby(codes)
+    whole = float(area.sum())
+    hours = table["area"].sum()
+    found = pd.DataFrame(
+        {
+            "jobs": table.size(),
+            "processor_hours": hours,
+            "share": hours / whole if whole > 0 else 0.0 * hours,
+            "mean_width": table["procs"].mean(),
+            "mean_runtime": table["runtime"].mean(),
+            "median_runtime": table["runtime"].median(),
+            "mean_wait": table["wait"].mean(),
+        }
+    )
+    return found.set_axis(pd.Index([names[k] for k in found.index], name=by))

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import LogError, OptionError
+from ._names import known_names, without_told
 from ._sniff import format_of
 from .clean import STANDARD, clean
 from .jobs import Jobs
 from .log import read_log
+from .schema import did_you_mean
 
 __all__ = [
     "SIMULATED",
@@ -20,14 +22,17 @@ __all__ = [
     "kind_of",
     "machine_size",
     "read_jobs",
+    "simulated",
     "size_in_words",
 ]
 
 SIMULATED = (
     *("job", "submit", "wait", "runtime", "work", "procs", "estimate"),
     *("user", "group", "account", "queue", "partition", "qos", "memory", "gpus", "label"),
+    *("nodes", "cores_per_node", "gpu_type", "memory_per_node", "whole_node", "licences"),
+    *("features", "begin"),
 )
-"""What a run and its summary look at; the other columns of a log only cost memory."""
+"""What a run and its summary look at; the other columns of SWF only cost memory."""
 
 _TAKEN_BY = {
     "timezone": ("sacct", "jobcomp", "pbs", "csv", "parquet"),
@@ -50,6 +55,7 @@ def read_jobs(
     columns: Mapping[str, str] | Sequence[str] | None = None,
     strict: bool = False,
     width: str | None = None,
+    partition_column: str | None = None,
     **accounting: Any,
 ) -> Jobs:
     """Read a log of any format, with those of the options that its reader has.
@@ -60,11 +66,15 @@ def read_jobs(
     columns : of a table, ours by theirs; names of the columns of ``sacct -n``.
     strict : fail at the first bad line.
     width : where processors come from.
+    partition_column : the column of the log that tells partitions, such as ``queue``.
     accounting : ``timezone``, ``delimiter`` and ``wait_from``, as the readers of accounting take
         them; None for their defaults.
     """
     options: dict[str, Any] = {}
     kind = kind_of(path, format)
+    is_table = kind in ("csv", "parquet")
+    if is_table and partition_column is not None:
+        columns = _with_partition(columns, partition_column)
     if columns is not None:
         options["mapping" if kind == "parquet" else "columns"] = columns
     if width is not None:
@@ -72,7 +82,36 @@ def read_jobs(
     if strict and kind in ("swf", "sacct", "jobcomp", "pbs"):
         options["strict"] = True
     options |= accounting_options(kind, **accounting)
-    return read_log(path, format=format, **options)
+    jobs = read_log(path, format=format, **options)
+    if partition_column is None or is_table:
+        return jobs
+    return _partitioned(jobs, partition_column)
+
+
+def _with_partition(
+    columns: Mapping[str, str] | Sequence[str] | None, column: str
+) -> Mapping[str, str]:
+    """Return a mapping of columns in which one of the table is the partition."""
+    mapping = dict(columns) if isinstance(columns, Mapping) else {}
+    if mapping.get("partition", column) != column:
+        raise OptionError(
+            f"partition-column '{column}': columns name '{mapping['partition']}' as the partition;"
+            " leave one of them out"
+        )
+    return mapping | {"partition": column}
+
+
+def _partitioned(jobs: Jobs, column: str) -> Jobs:
+    """Return jobs whose partitions are what another column tells."""
+    names = [name for name in jobs.names if jobs[name].dtype.kind == "i"]
+    if column not in names:
+        near = did_you_mean(column, names) or f"; it has: {', '.join(names)}"
+        raise OptionError(f"partition-column '{column}': {jobs.source} has no such column{near}")
+    if column == "partition":
+        return jobs
+    lines = [f"Partition: {n} {name}" for n, name in known_names(jobs.header, column).items()]
+    header = without_told(jobs.header, ["Partition:"])
+    return jobs.replace(partition=jobs[column], header=[*header, *lines])
 
 
 def accounting_options(kind: str, **given: Any) -> dict[str, Any]:
@@ -91,6 +130,14 @@ def accounting_options(kind: str, **given: Any) -> dict[str, Any]:
             option = name.replace("_", "-")
             raise OptionError(f"{option}: only for logs of {known}, not {kind}; leave it out")
     return chosen
+
+
+def simulated(jobs: Jobs) -> Jobs:
+    """Return jobs with what a run looks at: `SIMULATED`, and further columns, which it may ask for.
+
+    The rest of the log may then be freed.
+    """
+    return jobs.only((*SIMULATED, *jobs.further))
 
 
 def chosen_rules(rules: Iterable[str] | None, *, keep_zero: bool) -> tuple[str, ...]:

@@ -11,7 +11,15 @@ from ._accounting import ENDED, Accounting, Record, check_width, found
 from ._clock import Clock
 from ._lines import parse_lines
 from ._runs import account, check_waits
-from ._slurm_fields import expand_nodes, gpus_among, gpus_in, limit, whole
+from ._slurm_fields import expand_nodes, limit, whole
+from ._slurm_resources import (
+    gpu_types_among,
+    gpu_types_in,
+    gpus_among,
+    gpus_in,
+    licences_among,
+    resources_among,
+)
 from .jobs import Jobs
 from .sacct import LACKS as SACCT_LACKS
 from .schema import MISSING
@@ -103,6 +111,11 @@ def _record(path: str | os.PathLike[str], text: str, line: int, clock: Clock) ->
         procs = whole(told.get(field) or str(MISSING))
         field = "Tres"
         gpus = _gpus(told, nodes)
+        licences, resources = (
+            licences_among(told.get(field, "")),
+            resources_among(told.get(field, "")),
+        )
+        types = gpu_types_among(told.get(field, "")) or gpu_types_in(told.get("Gres", ""))
     except KeyError:
         raise LogError(path, f"has no {field}=; correct or remove the line", line=line) from None
     except (ValueError, OverflowError):
@@ -140,6 +153,9 @@ def _record(path: str | os.PathLike[str], text: str, line: int, clock: Clock) ->
         partition=told.get("Partition", ""),
         qos=_known(told.get("QOS", "")),
         gpus=gpus,
+        gpu_type=types[0] if len(types) == 1 else "",
+        licences=licences,
+        resources=resources,
     )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._html import html_table
 from ..errors import OptionError
+from ._names import AS_NUMBERS, as_texts, known_names, renumbered
 from ._report import CleaningReport
 from .header import Header
 from .schema import (
@@ -20,6 +21,7 @@ from .schema import (
     SCHEMA,
     STORED,
     Column,
+    check_columns,
     check_names,
     checked_column,
 )
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Jobs", "check_jobs"]
 
-_SHOWN = ("job", "submit", "wait", "runtime", "procs", "estimate", *NAMED)
+_SHOWN = ("job", "submit", "wait", "runtime", "procs", "estimate", *AS_NUMBERS)
 _ROWS_SHOWN = 5
 
 
@@ -46,6 +48,29 @@ def _distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
     return there + low, table[shifted]
 
 
+def _in_order(columns: Iterable[str]) -> list[str]:
+    """Return the names of columns as they are stored: those of the schema, then further ones."""
+    further = [name for name in columns if name not in STORED]
+    return [name for name in (*SCHEMA, *further, LABEL) if name in columns]
+
+
+def _checked(
+    columns: Mapping[str, ArrayLike], ids: Column | None, header: Header
+) -> tuple[dict[str, Column], Header]:
+    """Return columns in their own types, and the header that tells names given as texts."""
+    arrays: dict[str, Column] = {}
+    lines: list[str] = []
+    for name, values in columns.items():
+        may_be_names = name in NAMED or name not in STORED
+        texts = as_texts(values) if may_be_names else None
+        if texts is None:
+            arrays[name] = checked_column(name, values, ids)
+            continue
+        arrays[name], said = renumbered(name, texts, header)
+        lines += said
+    return arrays, Header([*header, *lines]) if lines else header
+
+
 class Jobs:
     """A stream of jobs: one array per column, rows in log order.
 
@@ -55,16 +80,20 @@ class Jobs:
     (processors), ``estimate`` (s, the user's limit), ``memory`` (KB per processor, requested),
     ``status``, ``user``, ``group``, ``executable``, ``queue``, ``partition``, ``preceding``
     (job id), ``think_time`` (s). Beyond that format: ``account``, ``qos``, ``nodes`` and ``gpus``
-    (requested, in all). And two that a simulation reads: ``procs``, the width it uses, and
-    ``work``, the job amount in seconds at the reference rate. The numbers of ``user``, ``group``,
-    ``account``, ``queue``, ``partition`` and ``qos`` may stand for names: see `labels`. The only
-    column of texts is ``label``: the job as its manager names it, such as ``12_3`` of an array;
-    where that is not stored, its number.
+    (requested, in all), ``cores_per_node``, ``gpu_type``, ``memory_per_node`` (KB), ``whole_node``
+    (0 or 1), ``licences``, ``features``, ``begin`` (s, no start before it), ``after`` (what it
+    depends on). And two that a simulation reads: ``procs``, the width it uses, and ``work``, the
+    job amount in seconds at the reference rate. Any further column of numbers or names is kept.
+    The numbers of ``user``, ``group``, ``account``, ``queue``, ``partition``, ``qos``,
+    ``gpu_type``, ``licences``, ``features``, ``after`` and further columns may stand for names: see
+    `labels`. The only column of texts is ``label``: the job as its manager names it, such as
+    ``12_3`` of an array; where that is not stored, its number.
 
     Parameters
     ----------
     columns : arrays by column name. Needed: ``submit``, ``procs``, and ``runtime`` or ``work``
         (each stands in for the other where absent). ``job`` defaults to 1..n, all others to -1.
+        Names may be given as texts: they are numbered, and the header tells them.
     header : comment lines of the log.
     source : where the jobs came from.
     report : what reading and cleaning did to them.
@@ -91,15 +120,16 @@ class Jobs:
         source: str = "",
         report: CleaningReport | None = None,
     ) -> None:
-        check_names(columns, STORED)
+        check_columns(columns)
         for needed in ("submit", "procs"):
             if needed not in columns:
                 raise OptionError(f"jobs need a column '{needed}'; give it")
         if "runtime" not in columns and "work" not in columns:
             raise OptionError("jobs need a column 'runtime' or 'work'; give one")
         ids = checked_column("job", columns["job"], None) if "job" in columns else None
-        ordered = {name: columns[name] for name in STORED if name in columns and name != "job"}
-        arrays = {name: checked_column(name, values, ids) for name, values in ordered.items()}
+        others = {name: values for name, values in columns.items() if name != "job"}
+        arrays, told = _checked(others, ids, Header(header))
+        arrays = {name: arrays[name] for name in _in_order(arrays)}
         count = arrays["submit"].size
         arrays = {"job": np.arange(1, count + 1) if ids is None else ids, **arrays}
         for name, array in arrays.items():
@@ -109,7 +139,7 @@ class Jobs:
                     " give one value per job"
                 )
         self._columns = arrays
-        self._header = Header(header)
+        self._header = told
         self._source = source
         self._report = report or CleaningReport(source, count, count)
 
@@ -132,6 +162,21 @@ class Jobs:
     def names(self) -> tuple[str, ...]:
         """Columns of numbers that are stored, in schema order; others are derived or unknown."""
         return tuple(name for name in self._columns if name != LABEL)
+
+    @property
+    def further(self) -> tuple[str, ...]:
+        """Stored columns that only this workload has: they are not in `SCHEMA`."""
+        return tuple(name for name in self.names if name not in SCHEMA)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Stored columns whose numbers may stand for names: those of the schema, and further ones
+        of which the header tells names."""
+        return tuple(
+            name
+            for name in self.names
+            if name in NAMED or (name not in SCHEMA and known_names(self._header, name))
+        )
 
     @property
     def label(self) -> NDArray[np.str_]:
@@ -158,7 +203,7 @@ class Jobs:
         return int(self._columns["procs"].max(initial=0)), "widest job"
 
     def labels(self, column: str) -> NDArray[np.str_]:
-        """Return a column of users, queues and so on as names.
+        """Return a column of users, queues and so on, or of names of your own, as names.
 
         A number without a name in the header stands for itself; what is not known is empty.
 
@@ -185,10 +230,12 @@ class Jobs:
         >>> codes.tolist(), names
         ([1, 0, -1], ['anna', '7'])
         """
-        check_names([column], NAMED)
+        check_names([column], [*NAMED, *self.further])
         if column not in self._columns:
             return np.full(len(self), MISSING, np.int32), []
-        known = self._header.names(NAMED[column])
+        if self._columns[column].dtype.kind == "f":
+            raise OptionError(f"column '{column}' holds fractions, no names; leave it out")
+        known = known_names(self._header, column)
         numbers, inverse = _distinct(self._columns[column])
         places: dict[str, int] = {}
         codes = [
@@ -215,10 +262,10 @@ class Jobs:
         return html_table(title, shown, rows, note)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *SCHEMA]
+        return [*super().__dir__(), *SCHEMA, *self.further]
 
     def __getattr__(self, name: str) -> Column:
-        if name in SCHEMA:
+        if name in SCHEMA or name in self.__dict__.get("_columns", ()):
             return self._read(name)
         raise AttributeError(f"Jobs has no column or attribute '{name}'")
 
@@ -243,7 +290,8 @@ class Jobs:
     def __getitem__(self, key: Any) -> Any:
         """Return a column (by name), or some of the jobs (by slice, mask or indices)."""
         if isinstance(key, str):
-            check_names([key], STORED)
+            if key not in self._columns:
+                check_names([key], [*STORED, *self.further])
             return self.label if key == LABEL else self._read(key)
         if isinstance(key, slice):
             return self._with({k: np.ascontiguousarray(v[key]) for k, v in self._columns.items()})
@@ -264,7 +312,7 @@ class Jobs:
     def only(self, names: Iterable[str]) -> Jobs:
         """Return jobs with copies of some columns alone, so that the memory of the rest can go."""
         wanted = set(names)
-        check_names(wanted, STORED)
+        check_names(wanted, [*STORED, *self.further])
         return self._with({n: c.copy() for n, c in self._columns.items() if n in wanted})
 
     def replace(
@@ -275,10 +323,13 @@ class Jobs:
         report: CleaningReport | None = None,
         **columns: ArrayLike,
     ) -> Jobs:
-        """Return jobs with some columns (or header, source, report) replaced or added."""
-        check_names(columns, STORED)
-        ids = self._columns["job"]
-        new = {name: checked_column(name, values, ids) for name, values in columns.items()}
+        """Return jobs with some columns (or header, source, report) replaced or added.
+
+        Names given as texts are numbered as the header has them, those that are new after them.
+        """
+        check_columns(name for name in columns if name not in self._columns)
+        told = self._header if header is None else Header(header)
+        new, told = _checked(columns, self._columns["job"], told)
         for name, array in new.items():
             if array.size != len(self):
                 raise OptionError(
@@ -288,9 +339,8 @@ class Jobs:
         merged = {**self._columns, **new}
         if "job" in columns and LABEL not in columns:
             merged.pop(LABEL, None)
-        twin = self._with({name: merged[name] for name in STORED if name in merged})
-        if header is not None:
-            twin._header = Header(header)
+        twin = self._with({name: merged[name] for name in _in_order(merged)})
+        twin._header = told
         if source is not None:
             twin._source = source
         if report is not None:
@@ -309,10 +359,15 @@ class Jobs:
         return self[np.lexsort((self._columns["job"], submit))]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the stored columns as a data frame."""
-        import pandas as pd
+        """Return the stored columns as a data frame.
 
-        return pd.DataFrame(self._columns)
+        Names of ``gpu_type``, ``licences``, ``features``, ``after`` and of further columns are
+        categories, those of users, queues and so on numbers; ``attrs["header"]`` of the frame has
+        the header that tells them.
+        """
+        from ._frames import frame_of
+
+        return frame_of(self, self._columns)
 
     @classmethod
     def from_pandas(

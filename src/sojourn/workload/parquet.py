@@ -72,7 +72,7 @@ def read_parquet(
         rows = file.metadata.num_rows
         raise LogError(path, f"holds {rows} rows, more than fit into memory; give a part of it")
     try:
-        table = file.read(columns=list(choice.columns.values()))
+        table = file.read(columns=list(dict.fromkeys(choice.columns.values())))
         note = _note(file.schema_arrow.metadata or {})
     except (pa.ArrowException, OSError, ValueError) as error:
         raise LogError(path, f"is damaged ({_reason(error)}); fetch the file again") from None

@@ -15,6 +15,8 @@ from ._accounting import Accounting, Record, check_width, found
 from ._clock import NO_ZONE
 from ._lines import parse_lines
 from ._pbs_fields import held, ordered, ordered_gpus, requested_memory
+from ._pbs_requests import Request, request_of
+from ._report import Finding
 from ._runs import account, check_waits
 from ._slurm_fields import duration, whole, zone_of
 from .jobs import Jobs
@@ -80,7 +82,9 @@ def read_pbs(
     Returns
     -------
     Jobs
-        As from `read_sacct`.
+        As from `read_sacct`. A ``select`` of equal chunks tells ``cores_per_node``,
+        ``memory_per_node``, ``gpu_type`` and ``features``; of one whose chunks differ, or shared
+        nodes, the totals are kept, and the report counts it.
     """
     check_width(width)
     told = pbs_accounting(path, strict=strict, timezone=timezone, wait_from=wait_from)
@@ -216,12 +220,16 @@ def pbs_accounting(
             _tell(runs.setdefault(record.job, []), record)
     if not runs:
         raise LogError(path, "holds no record of a job; check that the log is complete")
-    made = [_record(job, run) for job, each in runs.items() for run in each]
-    skipped = found("bad-line", "skip", "no record of PBS accounting", bad, "line")
+    every = [(job, run, request_of(run.told)) for job, each in runs.items() for run in each]
+    made = [_record(job, run, request) for job, run, request in every]
+    notes = [
+        *found("bad-line", "skip", "no record of PBS accounting", bad, "line"),
+        *_unsaid(list(zip(made, (request for _, _, request in every), strict=True))),
+    ]
     return account(
         made,
         str(path),
-        skipped,
+        notes,
         LACKS,
         header=_clock(records, timezone),
         wait_from=wait_from,
@@ -276,7 +284,33 @@ def _ended(run: _Run) -> str:
     return "COMPLETED" if status == 0 else "FAILED"
 
 
-def _record(job: str, run: _Run) -> Record:
+def _unsaid(requests: list[tuple[Record, Request]]) -> list[Finding]:
+    """Return what jobs asked for that the columns of a table cannot tell."""
+    cases = (
+        (
+            "different-chunks",
+            "asks for chunks that differ: kept as totals over all of them",
+            [record.job for record, request in requests if request.differs],
+        ),
+        (
+            "packed-chunks",
+            "chunks of it shared a node: what it asked for per chunk is kept as totals",
+            [record.job for record, request in requests if _is_packed(request, record.nodes)],
+        ),
+        (
+            "named-request",
+            "asks for hosts by name, or by a text that no column tells: left out",
+            [record.job for record, request in requests if request.unsaid],
+        ),
+    )
+    return [each for rule, what, jobs in cases for each in found(rule, "keep", what, jobs)]
+
+
+def _is_packed(request: Request, nodes: int) -> bool:
+    return request.cores_per_node > 0 and 0 < nodes != request.chunks
+
+
+def _record(job: str, run: _Run, request: Request) -> Record:
     told = run.told
     number = job.partition(".")[0]
     found_number = re.match(r"\d+", number)
@@ -288,6 +322,8 @@ def _record(job: str, run: _Run) -> Record:
     requested, nodes = ordered(told)
     slots, hosts = held(told.get("exec_host", ""))
     wanted = requested if requested > 0 else slots
+    had = hosts if hosts > 0 else nodes
+    is_packed = _is_packed(request, had)
     return Record(
         label=number,
         job=int(found_number[0]) if found_number else MISSING,
@@ -298,8 +334,8 @@ def _record(job: str, run: _Run) -> Record:
         limit=duration(told.get("Resource_List.walltime", "")),
         requested=requested,
         allocated=slots,
-        nodes=hosts if hosts > 0 else nodes,
-        memory=requested_memory(told, wanted),
+        nodes=had,
+        memory=requested_memory(told, wanted, request.memory),
         cpu_time=duration(told.get("resources_used.cput", "")),
         resident=math.nan,
         state=run.state,
@@ -312,5 +348,13 @@ def _record(job: str, run: _Run) -> Record:
         account=told.get("account", "").strip('"') or told.get("project", ""),
         least_nodes=nodes,
         gpus=ordered_gpus(told),
+        gpu_type=request.gpu_type,
+        cores_per_node=MISSING if is_packed else request.cores_per_node,
+        memory_per_node=float(MISSING) if is_packed else request.memory_per_node,
+        features=request.features,
+        resources=request.resources,
+        whole_node=request.whole_node,
+        after=told.get("depend", ""),
+        qos=told.get("Resource_List.qos", ""),
         has_number=number.isdecimal() or number.endswith("[]"),
     )

@@ -17,14 +17,22 @@ from ._slurm_fields import (
     JobNumber,
     count,
     duration,
-    gpus_among,
-    gpus_in,
     job_number,
     kilobytes,
     limit,
     memory,
+    memory_per_node,
     tasks,
     trackable,
+)
+from ._slurm_resources import (
+    gpu_types_among,
+    gpu_types_in,
+    gpus_among,
+    gpus_in,
+    known_text,
+    licences_among,
+    resources_among,
 )
 from .jobs import Jobs
 from .schema import MISSING, did_you_mean
@@ -81,7 +89,9 @@ def read_sacct(
         free. ``label`` is the job as Slurm names it: ``12_3``, ``12+1``; ``12#2`` for the second
         run of a job that was requeued, which is submitted when it was requeued. ``queue`` and
         ``partition`` are Slurm's partition; names are numbered, and told in the header. ``nodes``
-        are those it had, or asked for if it never started; ``gpus`` all it asked for. A runtime is
+        are those it had, or asked for if it never started; ``gpus`` all it asked for, and other
+        generic resources (``gres/mic=2``) are columns of their own. ``begin`` is when it became
+        eligible, where that is later than its submit. A runtime is
         ``Elapsed`` (and the time suspended) where that is told, else from start to end. A job
         cancelled before it started has no runtime, and its wait is until then. What is not known is
         -1; ``jobs.report`` counts every decision.
@@ -148,6 +158,7 @@ class _Reading:
         self.components: list[int] = []
         self.suspended: list[int] = []
         self.elapsed: list[int] = []
+        self.mixed: list[int] = []
         self.clusters = {self._text(row, "cluster") for row in rows.good}
 
     def account(self, wait_from: str) -> Accounting:
@@ -256,6 +267,9 @@ class _Reading:
         had = self._count(row, "allocnodes", "nnodes", "alloctres.node")
         nodes = had if had > 0 else asked
         procs = requested if requested > 0 else allocated
+        asked_memory = self._text(row, "reqmem")
+        if not asked_memory:
+            asked_memory = trackable(self._text(row, "reqtres")).get("mem", "")
         column = "timelimit" if self._text(row, "timelimit") else "timelimitraw"
         return Record(
             label=self._label(number, row),
@@ -268,7 +282,7 @@ class _Reading:
             requested=requested,
             allocated=allocated,
             nodes=nodes,
-            memory=memory(self._text(row, "reqmem"), nodes, procs),
+            memory=memory(asked_memory, nodes, procs),
             cpu_time=self._value(row, "totalcpu", duration),
             resident=kilobytes(self._text(row, "maxrss")),
             state=state,
@@ -285,8 +299,36 @@ class _Reading:
             qos=self._text(row, "qos"),
             least_nodes=asked,
             gpus=self._gpus(row, nodes),
-            features=self._text(row, "constraints") if "constraints" in self.places else None,
+            features=self._features(row),
+            gpu_type=self._gpu_type(row, number),
+            memory_per_node=memory_per_node(asked_memory, nodes, procs),
+            licences=self._licences(row),
+            resources=self._value(row, self._requests(row), resources_among),
+            after=known_text(self._text(row, "dependency")),
         )
+
+    def _requests(self, row: Row) -> str:
+        """Return the column of trackable resources that tells most of what was asked for."""
+        return "reqtres" if self._text(row, "reqtres") else "alloctres"
+
+    def _features(self, row: Row) -> str | None:
+        if "constraints" not in self.places:
+            return None
+        # Of two empty columns after it, the first may have gone to a text with bars in it.
+        return known_text(self._text(row, "constraints")).rstrip("|")
+
+    def _licences(self, row: Row) -> str:
+        written = known_text(self._text(row, "licenses"))
+        return written or self._value(row, self._requests(row), licences_among)
+
+    def _gpu_type(self, row: Row, number: JobNumber) -> str:
+        """Return the type of GPU that a job asked for; empty if any will do, or several."""
+        types = self._value(row, self._requests(row), gpu_types_among)
+        if not types:
+            types = gpu_types_in(self._text(row, "reqgres"))
+        if len(types) > 1:
+            self.mixed.append(number.job)
+        return types[0] if len(types) == 1 else ""
 
     def _times(self, number: JobNumber, row: Row, state: str) -> tuple[float, float, float, float]:
         """Return submit, eligible, start and end; the last by what was spent, where that is told.
@@ -373,6 +415,8 @@ class _Reading:
                    self.elapsed),
             *self.clock.findings(),
             *found("cut-tasks", "keep", "Slurm left tasks out of a long list", self.cut),
+            *found("mixed-gpus", "keep", "asks for GPUs of several types: counted together",
+                   self.mixed),
             *found("component", "keep", "a part of a heterogeneous job, taken as a job",
                    self.components),
             *found(

@@ -14,7 +14,7 @@ from ..errors import JobError, OptionError
 from ._arrays import for_kernels, plain
 
 __all__ = ["LABEL", "MISSING", "NAMED", "SCHEMA", "STORED", "SWF_FIELDS", "Column"]
-__all__ += ["check_names", "checked_column", "did_you_mean"]
+__all__ += ["check_columns", "check_names", "checked_column", "did_you_mean", "is_further"]
 
 MISSING = -1
 """The value of a field that is not known, in every column [swf]."""
@@ -52,12 +52,20 @@ SCHEMA: Mapping[str, np.dtype[Any]] = MappingProxyType(
         "account": _INT,
         "qos": _INT,
         "nodes": _INT,
+        "cores_per_node": _INT,
         "gpus": _INT,
+        "gpu_type": _INT,
+        "memory_per_node": _FLOAT,
+        "whole_node": _INT,
+        "licences": _INT,
+        "features": _INT,
+        "begin": _FLOAT,
+        "after": _INT,
         "procs": _INT,
         "work": _FLOAT,
     }
 )
-"""Every column a `Jobs` can have, with its type."""
+"""Every column that has a meaning here, with its type; a `Jobs` may have further ones."""
 
 NAMED: Mapping[str, str] = MappingProxyType(
     {
@@ -67,6 +75,10 @@ NAMED: Mapping[str, str] = MappingProxyType(
         "queue": "Queue",
         "partition": "Partition",
         "qos": "QOS",
+        "gpu_type": "GpuType",
+        "licences": "Licences",
+        "features": "Features",
+        "after": "After",
     }
 )
 """Columns of numbers that stand for names, and the header's key of ``; Key: number name``."""
@@ -75,7 +87,13 @@ LABEL = "label"
 """The one column of texts: jobs as their manager names them, such as ``12_3``."""
 
 STORED = (*SCHEMA, LABEL)
-"""Every column that may be stored."""
+"""Every column that is known by name."""
+
+# Others mean something by them: instants of a table, and what `Jobs.replace` takes besides columns.
+_TAKEN = frozenset({"start", "end", "interarrival", "header", "source", "report"})
+_LONGEST_NAME = 80
+_LIKENESS = 0.8
+"""Of two names of which one may be the other misspelt; `watts` is not `wait`."""
 
 Column = NDArray[Any]
 
@@ -93,6 +111,41 @@ def check_names(names: Iterable[str], valid: Iterable[str] = SCHEMA) -> None:
         if name not in valid:
             near = did_you_mean(name, valid) or f"; known columns: {', '.join(valid)}"
             raise OptionError(f"no column is called '{name}'{near}")
+
+
+def is_further(name: object) -> bool:
+    """Whether a column that is not known by name may be called so.
+
+    >>> is_further("mics"), is_further("watts"), is_further("runtme"), is_further("procs")
+    (True, True, False, False)
+    """
+    return _fits(name) and not difflib.get_close_matches(
+        str(name).lower(), STORED, n=1, cutoff=_LIKENESS
+    )
+
+
+def _fits(name: object) -> bool:
+    """Whether a name stands on one line, and for nothing else."""
+    if not isinstance(name, str) or name in _TAKEN or name != " ".join(name.split()):
+        return False
+    return 0 < len(name) <= _LONGEST_NAME and name.isprintable()
+
+
+def check_columns(names: Iterable[str]) -> None:
+    """Raise OptionError at the first name that is neither known nor that of a further column."""
+    for name in names:
+        if name not in STORED and not is_further(name):
+            if not isinstance(name, str):
+                raise OptionError(f"no column is called {name!r}; give names as texts")
+            if _fits(name):
+                near = difflib.get_close_matches(name.lower(), STORED, n=1, cutoff=_LIKENESS)
+                raise OptionError(f"no column is called '{name}'; did you mean '{near[0]}'?")
+            if name in _TAKEN:
+                check_names([name], STORED)
+            raise OptionError(
+                f"no column can be called {name[:_LONGEST_NAME]!r}; give a name on one line, of at "
+                f"most {_LONGEST_NAME} letters"
+            )
 
 
 def _integers(array: Column) -> Column | None:
@@ -119,9 +172,21 @@ def checked_column(name: str, values: ArrayLike, ids: Column | None) -> Column:
             row = int(bad[0])
             job = row + 1 if ids is None or row >= ids.size else int(ids[row])
             raise JobError(job, name, f"{array[row]} is not a finite number; use -1 for unknown")
-    if SCHEMA[name] == _FLOAT:
+    dtype = SCHEMA.get(name) or (_FLOAT if array.dtype.kind == "f" else _INT)
+    if dtype == _FLOAT:
         return for_kernels(array.astype(_FLOAT, copy=False))
     integers = _integers(array)
     if integers is None:
         raise OptionError(f"column '{name}' must hold whole numbers that fit in 64 bits")
+    if name == "whole_node":
+        _check_flags(integers, ids)
     return for_kernels(integers)
+
+
+def _check_flags(flags: Column, ids: Column | None) -> None:
+    bad = np.flatnonzero((flags < MISSING) | (flags > 1))
+    if bad.size:
+        row = int(bad[0])
+        job = row + 1 if ids is None or row >= ids.size else int(ids[row])
+        problem = f"{flags[row]} is neither 0 nor 1; use 1 for whole nodes, -1 for unknown"
+        raise JobError(job, "whole_node", problem)

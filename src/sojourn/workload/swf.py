@@ -15,11 +15,12 @@ from ._columns import widths
 from ._files import open_atomic
 from ._kinds import COMMENT, EXACT, GOOD, MALFORMED, NOT_INTEGER, TOO_FEW, TOO_LARGE, TOO_MANY
 from ._lines import read_raw
+from ._names import AS_NUMBERS, key_of, without_told
 from ._report import EXAMPLES, CleaningReport, Finding
 from ._text import formatted
 from .header import Header
 from .jobs import Jobs
-from .schema import SWF_FIELDS
+from .schema import NAMED, SWF_FIELDS
 
 __all__ = ["read_swf", "write_swf"]
 
@@ -28,6 +29,8 @@ _NAMES = tuple(SWF_FIELDS)
 # 18 digits, 17 blanks and a newline: no good line is shorter.
 _SHORTEST = 2 * len(_NAMES)
 _NOTES = 1 << 16
+_UNTOLD = tuple(name for name in NAMED if name not in AS_NUMBERS)
+"""Columns of names that the format has no field for, and whose names are not worth a line."""
 
 
 def read_swf(
@@ -221,13 +224,14 @@ def write_swf(
     -----
     Every number reads back as the same number. The format has no field for ``procs``: where
     requested (or else allocated) processors do not already say it, it is written as requested.
-    ``work`` has no field either, and is not written.
+    ``work`` has no field either, and is not written; nor are further columns, and their names.
     """
     said = widths(jobs["requested"], jobs["allocated"])
     if not np.array_equal(said, jobs["procs"]):
         requested = np.where(said == jobs["procs"], jobs["requested"], jobs["procs"])
         jobs = jobs.replace(requested=requested)
-    lines = Header(jobs.header if header is None else header)
+    kept = without_told(jobs.header, (f"{key_of(name)}:" for name in (*_UNTOLD, *jobs.further)))
+    lines = Header(kept if header is None else header)
     with open_atomic(path) as file:
         file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"))
         file.writelines(formatted(jobs, _NAMES, " "))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LogError, OptionError
-from .classes import CLASSES, UNKNOWN, check_class, classed, queues_are_partitions
+from .classes import check_class, check_known, classed, known_classes
 from .jobs import Jobs, check_jobs
 from .occupancy import has_recorded_wait, held_processors
 from .schema import did_you_mean
@@ -33,7 +33,6 @@ COLUMNS = (
 """Columns of the table of `waits`."""
 
 _HOUR = 3600.0
-_SHOWN = ("partition", "queue", "account", "qos", "user", "width")
 
 
 def waits(
@@ -85,12 +84,6 @@ def waits(
     return _sorted(_measured(recorded, codes, names, target).rename_axis(by), by, sort)
 
 
-def known_classes(jobs: Jobs) -> list[str]:
-    """Return by what the jobs of a log can be told apart, in the order in which people ask."""
-    shown = [by for by in _SHOWN if by != "queue" or not queues_are_partitions(jobs)]
-    return [by for by in shown if by == "width" or jobs.coded(by)[1]]
-
-
 def waits_of_classes(jobs: Jobs, by: str) -> dict[str, NDArray[np.float64]]:
     """Return the recorded waits (s) of each class."""
     recorded = _recorded(jobs)
@@ -129,11 +122,8 @@ def _recorded(jobs: Jobs) -> Jobs:
 
 def _classed(jobs: Jobs, by: str) -> tuple[NDArray[np.int64], list[str]]:
     check_class(by)
-    codes, names = classed(jobs, by)
-    if names == [UNKNOWN] and by in CLASSES and not jobs.coded(by)[1]:
-        known = ", ".join(known_classes(jobs))
-        raise OptionError(f"class '{by}': the log does not say it of any job; it knows {known}")
-    return codes, names
+    check_known(jobs, by)
+    return classed(jobs, by)
 
 
 def _measured(

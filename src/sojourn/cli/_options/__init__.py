@@ -25,12 +25,13 @@ from .log import (
 )
 from .nodes import ClusterName, NodeOptions, Placement
 from .policy import PolicyFile, PolicyName, chosen_policies, chosen_policy
-from .results import AsJson, Results
+from .results import AsJson, By, Results
 from .running import Estimates, OverLimit, RunOptions
 from .text import names, number_or_text, pairs, seconds
 
 __all__ = [
     "AsJson",
+    "By",
     "ClusterName",
     "Columns",
     "CostOptions",

@@ -22,6 +22,7 @@ __all__ = [
     "Log",
     "LogFormat",
     "LogOptions",
+    "PartitionColumn",
     "ReadOptions",
     "Rules",
     "Strict",
@@ -106,6 +107,14 @@ Delimiter = Annotated[
         rich_help_panel=_JOBS,
     ),
 ]
+PartitionColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Column of the log that tells the partition of jobs, such as queue; default: its own.",
+        rich_help_panel=_JOBS,
+    ),
+]
 Timezone = Annotated[
     str | None,
     typer.Option(
@@ -137,6 +146,7 @@ class ReadOptions:
     delimiter: Delimiter = None
     timezone: Timezone = None
     wait_from: WaitFrom = None
+    partition_column: PartitionColumn = None
 
     def jobs(self, log: Path) -> Jobs:
         """Return the jobs of a log as it has them."""
@@ -158,6 +168,7 @@ class ReadOptions:
             columns=given,
             strict=self.strict,
             width=self.width,
+            partition_column=self.partition_column,
             **self.clock(),
             delimiter=self.delimiter,
         )

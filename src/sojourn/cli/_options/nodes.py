@@ -25,8 +25,9 @@ ClusterName = Annotated[
     str | None,
     typer.Option(
         metavar="FILE|COUNTS",
-        help="Cluster of named nodes: a SPECpower table or description (.csv, .toml), or counts "
-        "such as '64 x X5670'; in place of --procs and --watts.",
+        help="Cluster of named nodes: a description or SPECpower table (.toml, .csv), a "
+        "slurm.conf, or counts such as '64 x X5670' or '64 x (16 cores, 32G, 2 gpu)'; in place of "
+        "--procs and --watts.",
         rich_help_panel=_NODES,
     ),
 ]

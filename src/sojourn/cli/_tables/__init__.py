@@ -3,10 +3,12 @@
 - `layout`: how tables and numbers look
 - `cleaning`, `facts`: what became of a log, and what it holds
 - `summary`, `events`: a run; `comparison`: several; `recorded`: what the log knows beside them
+- `classes`: jobs by user, partition and so on
 """
 
 from __future__ import annotations
 
+from .classes import show_classes, show_compared_classes
 from .cleaning import show_report
 from .comparison import show_comparison
 from .facts import show_facts
@@ -20,6 +22,8 @@ __all__ = [
     "facts_table",
     "new_console",
     "new_table",
+    "show_classes",
+    "show_compared_classes",
     "show_comparison",
     "show_facts",
     "show_not_acted_on",

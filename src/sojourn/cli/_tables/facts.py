@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from .classes import show_log_classes
 from .cleaning import show_report
 from .layout import HOUR, as_number, facts_table, new_console, new_table
 
@@ -40,6 +41,7 @@ def show_facts(told: dict[str, Any]) -> None:
     if accuracy:
         table.add_row("runtime / estimate", *(as_number(accuracy[key]) for key in keys))
     console.print(table)
+    show_log_classes(console, told.get("classes", {}))
     console.print()
     _show_day(console, told["submits_by_hour"])
     if told["cleaning"]["findings"]:

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...wattage import assumed_watts, states_energy
+from .classes import show_classes
 from .cleaning import show_report
 from .events import event_rows
 from .layout import HOUR, as_number, as_seconds, facts_table, new_console, new_table
@@ -32,6 +33,8 @@ def show_summary(told: dict[str, Any], out: Path | None) -> None:
     _show_recorded(console, told)
     console.print()
     console.print(facts_table(_system(told)))
+    _show_resources(console, told)
+    show_classes(console, told.get("classes", {}))
     _show_end(console, told, out)
 
 
@@ -53,11 +56,31 @@ def show_peas(told: dict[str, Any], out: Path | None) -> None:
     ]  # fmt: skip
     console.print(facts_table(rows + _energy(told) + _jobs(told) + _speed(told)))
     _show_recorded(console, told)
+    _show_resources(console, told)
+    show_classes(console, told.get("classes", {}))
     _show_end(console, told, out)
 
 
 def _show_recorded(console: Console, told: dict[str, Any]) -> None:
     show_recorded(console, {"": told["recorded"]} if "recorded" in told else {})
+
+
+def _show_resources(console: Console, told: dict[str, Any]) -> None:
+    """Print what was used, stranded, free and down of the resources that jobs ask for."""
+    asked = {name: row for name, row in told.get("resources", {}).items() if row["jobs"]}
+    if len(asked) < 2:
+        return
+    table = new_table("resource", "capacity", "used", "stranded", "free", "down")
+    for name, row in asked.items():
+        size = f"{as_number(row['capacity'] / 2**20)} GB" if name == "memory" else None
+        shares = (
+            f"{100 * row['share'][state]:.2f} %" for state in ("used", "stranded", "free", "down")
+        )
+        table.add_row(Text(name), size or f"{row['capacity']:,}", *shares)
+    console.print()
+    console.print(table)
+    note = "stranded: nobody can use it, another resource of its node is used up"
+    console.print(Text(note, style="dim"), soft_wrap=True)
 
 
 def _head(told: dict[str, Any]) -> str:

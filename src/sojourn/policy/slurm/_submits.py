@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from ...errors import LogError
 from ...workload._files import read_bytes
 from ...workload._lines import parse_lines
-from ...workload._slurm_fields import gpus_in, kilobytes, limit
+from ...workload._slurm_fields import kilobytes, limit
+from ...workload._slurm_resources import gpus_in
 from ._asked import Asked
 
 __all__ = ["is_events", "read_events", "read_stream"]

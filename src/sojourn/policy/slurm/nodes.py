@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...cluster.slurm import natural_order
 from ...errors import ClusterError
 from .conf import SlurmConf
 
@@ -72,7 +72,7 @@ def node_table(conf: SlurmConf) -> NodeTable:
         raise ClusterError(conf.path, "has no NodeName line; add one, or give a number of nodes")
     if not conf.partitions:
         raise ClusterError(conf.path, "has no PartitionName line; add one")
-    nodes = sorted(conf.nodes, key=lambda node: _natural(node.name))
+    nodes = sorted(conf.nodes, key=lambda node: natural_order(node.name))
     features = tuple(dict.fromkeys(word for node in conf.nodes for word in node.features))
     kinds = dict.fromkeys(kind for node in conf.nodes for kind, _ in node.gres)
     # Where there are several kinds, GPUs are what jobs wait for.
@@ -104,9 +104,3 @@ def node_table(conf: SlurmConf) -> NodeTable:
         partition_names=tuple(partition.name for partition in conf.partitions),
         gres=gres,
     )
-
-
-def _natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a key by which n2 comes before n10."""
-    parts = re.findall(r"\d+|\D+", name)
-    return tuple((0, int(p), p) if p.isdecimal() else (1, 0, p) for p in parts)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ._lines import read_lines
+from ...cluster.slurm import read_lines
 
 __all__ = ["PARAMETERS", "UNMODELLED", "Scheduling", "read_scheduling"]
 

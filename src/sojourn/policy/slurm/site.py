@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ...cluster.slurm import SlurmNode, SlurmPartition, is_tree, whole_minutes
 from ...errors import ClusterError
-from ...workload._slurm_fields import limit
 from .scheduling import PARAMETERS, UNMODELLED, Scheduling
 
-__all__ = ["Node", "Partition", "SlurmConf", "is_tree", "whole_minutes"]
+__all__ = ["Node", "Partition", "SlurmConf"]
 
 _UNMODELLED_LINES = {
     "preempttype": ("preempt/none", "no job is preempted"),
@@ -30,48 +30,8 @@ _UNMODELLED_LINES = {
 """Lines that change a schedule and are not modelled: the value that changes nothing, and why."""
 
 
-@dataclass(frozen=True)
-class Node:
-    """A node: processors, memory (MB), generic resources by kind, features, weight."""
-
-    name: str
-    cpus: int = 1
-    memory: int = 1
-    gres: tuple[tuple[str, int], ...] = ()
-    features: tuple[str, ...] = ()
-    weight: int = 1
-
-
-@dataclass(frozen=True)
-class Partition:
-    """A partition.
-
-    Parameters
-    ----------
-    name : of the partition.
-    nodes : by name.
-    is_default : whether jobs that name none come here.
-    is_up : whether its jobs may start.
-    whole : whether a job has its nodes to itself (``OverSubscribe=EXCLUSIVE``).
-    tier, factor : ``PriorityTier`` and ``PriorityJobFactor``.
-    most_minutes, default_minutes : limits of time; inf for none, nan if not given.
-    least_nodes, most_nodes : of a job.
-    memory_per_cpu, memory_per_node : default requests (MB), 0 if not given.
-    """
-
-    name: str
-    nodes: tuple[str, ...]
-    is_default: bool = False
-    is_up: bool = True
-    whole: bool = False
-    tier: int = 1
-    factor: int = 1
-    most_minutes: float = math.inf
-    default_minutes: float = math.nan
-    least_nodes: int = 1
-    most_nodes: float = math.inf
-    memory_per_cpu: int = 0
-    memory_per_node: int = 0
+Node = SlurmNode
+Partition = SlurmPartition
 
 
 @dataclass(frozen=True)
@@ -215,19 +175,3 @@ class SlurmConf:
             else:
                 lines[key] = value
         return replace(self, lines=lines)
-
-
-def is_tree(plugin: str) -> bool:
-    """Whether a network plugin has switches that nodes hang on."""
-    return plugin.lower() == "topology/tree"
-
-
-def whole_minutes(text: str, path: str, line: int | None, field: str) -> float:
-    """Return whole minutes, rounded up as Slurm does."""
-    try:
-        seconds = limit(text)
-    except ValueError:
-        seconds = math.nan
-    if not seconds >= 0:
-        raise ClusterError(path, f"'{text[:40]}' is no time; correct it", line=line, field=field)
-    return seconds if math.isinf(seconds) else float(math.ceil(seconds / 60.0))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..._ledger import note_input
 from ...errors import ClusterError
 
-__all__ = ["Line", "read_lines"]
+__all__ = ["Line", "files_beside", "read_lines"]
 
 _DEEPEST = 8
 _COMMENT = re.compile(r"(?<!\\)#")
@@ -46,6 +46,26 @@ def read_lines(path: str | os.PathLike[str], *, follow: bool = True) -> Iterator
         When a file cannot be read, a line is not ``Name=value``, or files include each other.
     """
     yield from _lines(Path(path), follow, 0)
+
+
+def files_beside(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Return the further files that a ``slurm.conf`` depends on, by what they are.
+
+    These are the ``gres.conf`` and ``topology.conf`` beside it and those it includes. What cannot
+    be read has none.
+    """
+    folder = Path(path).parent
+    files = {
+        name: str(folder / f"{name}.conf")
+        for name in ("gres", "topology")
+        if (folder / f"{name}.conf").is_file()
+    }
+    try:
+        names = dict.fromkeys(line.path for line in read_lines(path))
+    except ClusterError:
+        return files
+    others = (name for name in names if Path(name) != Path(path))
+    return files | {f"included {at}": name for at, name in enumerate(others, 1)}
 
 
 def _lines(path: Path, follow: bool, depth: int) -> Iterator[Line]:

@@ -1,0 +1,144 @@
+"""What a cluster is made of, for people: nodes by kind, partitions, queues, pools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from .layout import as_number, facts_table, new_console, new_table
+
+__all__ = ["show_cluster"]
+
+_KINDS = 12
+
+
+def show_cluster(facts: dict[str, Any], where: str | None) -> None:
+    """Print a cluster from its facts: what was read, totals, and a table of each of its parts.
+
+    Parameters
+    ----------
+    facts : of `cluster_facts`.
+    where : the query that took some of the nodes; None for all.
+    """
+    console = new_console()
+    _show_report(console, facts["report"])
+    rows = [("where", where)] if where else []
+    console.print(facts_table([*rows, *_totals(facts)]))
+    console.print()
+    _show_kinds(console, facts)
+    _show_partitions(console, facts["partitions"])
+    _show_queues(console, facts)
+    if facts["pools"]:
+        table = new_table("pool", "count")
+        for name, count in facts["pools"].items():
+            table.add_row(Text(name), f"{count:,}")
+        console.print()
+        console.print(table)
+
+
+def _totals(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    total, speed, kind = facts["totals"], facts["speed"], facts["processor"]
+    rows = [
+        ("nodes", f"{total['nodes']:,}"),
+        (
+            "processors",
+            f"{total['procs']:,}, each a {kind} ({total['cores']:,} cores on "
+            f"{total['chips']:,} chips)",
+        ),
+        ("memory", _sum(total, "memory", "GB")),
+    ]
+    rows += [
+        (each["resource"], f"{each['count']:,} on {each['nodes']:,} nodes")
+        for each in facts["resources"]
+    ]
+    if speed["average"] is None:
+        rows.append(("speed", "not known: all processors are equally fast"))
+    else:
+        words = ", ".join(f"{name} {as_number(speed[name], 6)}" for name in speed)
+        rows.append(("speed", f"{words} operations/s of a {kind}"))
+    if total["watts"] is None:
+        rows.append(("watts", "not known: no energy is stated"))
+    else:
+        full = _sum(total, "watts", "W")
+        rows.append(("watts", f"idle {_sum(total, 'idle_watts', 'W')}, at full load {full}"))
+    if total["efficiency"] is not None:
+        words = f"{as_number(total['efficiency'])} operations/s per W at full load"
+        rows.append(("efficiency", words))
+    return rows
+
+
+def _sum(total: dict[str, Any], name: str, unit: str) -> str:
+    if total[name] is None:
+        return "not known"
+    unknown = total[f"{name}_unknown"]
+    more = f" (and what is not known of {unknown:,} nodes)" if unknown else ""
+    return f"{as_number(total[name])} {unit}{more}"
+
+
+def _show_kinds(console: Console, facts: dict[str, Any]) -> None:
+    """Print models, or kinds of nodes where they differ in what they have."""
+    if facts["resources"]:
+        kinds = facts["kinds"]
+        names = [each["resource"] for each in facts["resources"]]
+        table = new_table("model", "nodes", "cores", "memory\nGB", *names)
+        for kind in kinds[:_KINDS]:
+            own = (kind["resources"].get(name, 0) for name in names)
+            numbers = (kind["cores"], kind["memory"], *own)
+            table.add_row(Text(kind["model"]), f"{kind['nodes']:,}", *map(as_number, numbers))
+    else:
+        kinds = facts["models"]
+        table = new_table("model", "nodes", "processors")
+        for kind in kinds[:_KINDS]:
+            table.add_row(Text(kind["model"]), f"{kind['nodes']:,}", f"{kind['procs']:,}")
+    console.print(table)
+    others = len(kinds) - _KINDS
+    if others > 0:
+        what = "kinds" if facts["resources"] else "models"
+        console.print(Text(f"and {others:,} {what} more; --json has every node", style="dim"))
+
+
+def _show_partitions(console: Console, partitions: list[dict[str, Any]]) -> None:
+    if not partitions:
+        return
+    table = new_table("partition", "nodes", "processors")
+    table.add_column("limits")
+    for each in partitions:
+        counts = f"{len(each['nodes']):,}", f"{each['procs']:,}"
+        table.add_row(Text(each["name"]), *counts, Text(each["limits"]))
+    console.print()
+    console.print(table)
+
+
+def _show_queues(console: Console, facts: dict[str, Any]) -> None:
+    if not facts["queues"]:
+        return
+    table = new_table("queue")
+    for name in ("order", "limits"):
+        table.add_column(name)
+    for each in facts["queues"]:
+        table.add_row(*(Text(each[name]) for name in ("name", "order", "limits")))
+    console.print()
+    console.print(table)
+    if len(facts["queues"]) > 1:
+        console.print(Text(f"between queues: {facts['between']}", style="dim"))
+
+
+def _show_report(console: Console, report: dict[str, Any] | None) -> None:
+    """Print what was read, and each thing that was repaired or refused."""
+    from ...cluster import Remark
+
+    if report is None:
+        return
+    console.print(
+        Text(
+            f"{report['source']}: {report['rows']:,} rows read, {report['servers']:,} kept "
+            f"({report['repaired']:,} repaired), {report['refused']:,} refused"
+        ),
+        soft_wrap=True,
+    )
+    for each in report["remarks"]:
+        remark = Remark(each["action"], each["what"], tuple(each["lines"]), each["example"])
+        console.print(Text(f"  {remark}"), style="yellow", soft_wrap=True)
+    console.print()

@@ -1,0 +1,208 @@
+"""Partitions, queues and pools of a description, read into what a cluster takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from ..errors import ClusterError, OptionError
+from ._group import Group, GroupReader
+from ._names import nearest
+from ._table import Path
+from .partition import Partition, Queue, unknown
+
+__all__ = ["PART_KEYS", "check_keys", "partitions_of", "pools_of", "queues_of", "tables_of"]
+
+PART_KEYS: Mapping[str, Mapping[str, str]] = {
+    "partition": {
+        "name": "of the partition",
+        "nodes": "its nodes: 'all', or a pattern such as n[1-32], or a list of them",
+        "max_time": "longest time limit of a job: seconds, or 1-12:00:00",
+        "max_nodes": "most nodes of a job",
+        "min_nodes": "fewest nodes of a job; default 1",
+        "whole_node": "whether a job has its nodes to itself",
+        "tier": "jobs of a higher tier are looked at first; default 1",
+        "default": "whether jobs that name no partition come here",
+        "max_cpus_per_node": "most processors of a node that its jobs use together",
+    },
+    "queue": {
+        "name": "of the queue",
+        "partitions": "where its jobs run, by name; default: all nodes",
+        "order": "in which its jobs are looked at; default fcfs",
+        "priority": "the queue with more is looked at first; default 0",
+        "weight": "jobs it may start in a turn; default 1",
+        "max_time": "longest time limit of a job: seconds, or 1-12:00:00",
+        "max_procs": "most processors of a job",
+        "max_running": "most jobs of the queue that run at once",
+        "max_used": "most processors that its jobs use at once",
+        "default": "whether jobs that name no queue come here",
+    },
+    "pool": {
+        "name": "of the pool, such as a licence",
+        "count": "how many the cluster has",
+    },
+}
+"""Keys of a ``[[partition]]``, ``[[queue]]`` and ``[[pool]]`` in TOML."""
+
+_FEW_NODES = 10_000  # to look for a similar name among
+
+_Part = TypeVar("_Part", Partition, Queue)
+
+
+def tables_of(path: Path, told: Mapping[str, Any], kind: str) -> list[Group]:
+    """Return the tables of one kind; its keys are looked at by `check_keys`."""
+    tables = told.get(kind, [])
+    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+        raise ClusterError(path, f"{kind}s are tables; begin each with [[{kind}]]", field=kind)
+    return [Group(None, f"{kind} {at}: ", each) for at, each in enumerate(tables, 1)]
+
+
+def check_keys(path: Path, groups: Sequence[Group], keys: Mapping[str, str]) -> None:
+    """See that tables have known keys only."""
+    for group in groups:
+        for name in group.said:
+            if name not in keys:
+                problem = f"unknown key '{name}'; {nearest(name, keys)}"
+                raise ClusterError(path, problem, field=group.label.removesuffix(": "))
+
+
+def partitions_of(
+    path: Path, groups: Sequence[Group], nodes: Mapping[str, Sequence[int]]
+) -> list[Partition]:
+    """Return the partitions of a description.
+
+    Parameters
+    ----------
+    path : of the file.
+    groups : its tables.
+    nodes : places of nodes by name; a name may stand for several.
+    """
+
+    def made(reader: GroupReader) -> Partition:
+        return Partition(
+            name=_name(reader),
+            nodes=_places(reader, nodes),
+            max_time=reader.seconds("max_time"),
+            max_nodes=reader.whole("max_nodes"),
+            min_nodes=reader.whole("min_nodes") or 1,
+            whole_node=reader.flag("whole_node"),
+            tier=_tier(reader),
+            default=reader.flag("default"),
+            max_cpus_per_node=reader.whole("max_cpus_per_node"),
+        )
+
+    return _unlike(path, groups, made)
+
+
+def queues_of(path: Path, groups: Sequence[Group], partitions: Sequence[str]) -> list[Queue]:
+    """Return the queues of a description; `partitions` are those there are."""
+
+    def made(reader: GroupReader) -> Queue:
+        names = _words(reader, "partitions")
+        for name in names:
+            if name not in partitions:
+                raise reader.error("partitions", unknown("partition", name, partitions))
+        return Queue(
+            name=_name(reader),
+            partitions=tuple(dict.fromkeys(names)),
+            order=reader.text("order") or "fcfs",
+            priority=reader.number("priority") or 0.0,
+            weight=reader.whole("weight") or 1,
+            max_time=reader.seconds("max_time"),
+            max_procs=reader.whole("max_procs"),
+            max_running=reader.whole("max_running"),
+            max_used=reader.whole("max_used"),
+            default=reader.flag("default"),
+        )
+
+    return _unlike(path, groups, made)
+
+
+def pools_of(path: Path, groups: Sequence[Group], resources: Sequence[str]) -> dict[str, int]:
+    """Return the pools of a description by name; `resources` are the names that nodes use."""
+    pools: dict[str, int] = {}
+    for group in groups:
+        reader = GroupReader(path, group, None)
+        name, count = _name(reader), reader.number("count")
+        if count is None:
+            raise reader.error("count", "is missing; give it")
+        if count < 0 or count != int(count):
+            raise reader.error("count", f"{count:g}; give a whole number, 0 or more")
+        if name in pools:
+            raise reader.error("name", f"two pools are called '{name}'; remove one")
+        if name in resources:
+            raise reader.error("name", f"nodes have a resource called '{name}'; choose another")
+        pools[name] = int(count)
+    return pools
+
+
+def _unlike(
+    path: Path, groups: Sequence[Group], made: Callable[[GroupReader], _Part]
+) -> list[_Part]:
+    """Return parts of different names, of which at most one is the default."""
+    parts: dict[str, _Part] = {}
+    default = ""
+    for group in groups:
+        reader = GroupReader(path, group, None)
+        try:
+            part = made(reader)
+        except OptionError as error:
+            where = group.label.removesuffix(": ")
+            raise ClusterError(path, str(error), field=where) from None
+        if part.name in parts:
+            raise reader.error("name", f"'{part.name}' is there already; give each its own name")
+        if part.default and default:
+            raise reader.error("default", f"'{default}' is the default already; mark one")
+        default = part.name if part.default else default
+        parts[part.name] = part
+    return list(parts.values())
+
+
+def _name(reader: GroupReader) -> str:
+    name = reader.label("name")
+    if not name:
+        raise reader.error("name", "is missing; give it")
+    return name
+
+
+def _tier(reader: GroupReader) -> int:
+    tier = reader.number("tier")
+    if tier is None:
+        return 1
+    if tier < 0 or tier != int(tier):
+        raise reader.error("tier", f"{tier:g}; give a whole number, 0 or more")
+    return int(tier)
+
+
+def _words(reader: GroupReader, name: str) -> list[str]:
+    value = reader.group.said.get(name, [])
+    words = [value] if isinstance(value, str) else value
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise reader.error(name, f"{str(value)[:40]!r} is no list of names; correct it")
+    return words
+
+
+def _places(reader: GroupReader, nodes: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
+    """Return the places of nodes that a partition names, in its order."""
+    patterns = _words(reader, "nodes")
+    if not patterns:
+        raise reader.error("nodes", "is missing; name some, or write 'all'")
+    places: dict[int, None] = {}
+    for pattern in patterns:
+        if pattern.strip().lower() == "all" and pattern not in nodes:
+            places |= dict.fromkeys(at for named in nodes.values() for at in named)
+            continue
+        names = [pattern] if pattern in nodes else reader.expanded("nodes", pattern)
+        for name in names:
+            if name not in nodes:
+                raise reader.error("nodes", unknown_node(name, nodes))
+            places |= dict.fromkeys(nodes[name])
+    return tuple(places)
+
+
+def unknown_node(name: str, nodes: Mapping[str, Sequence[int]]) -> str:
+    """Return that no node has a name, and which may be meant."""
+    hint = nearest(name, nodes) if len(nodes) <= _FEW_NODES else ""
+    if not hint.startswith("did"):
+        hint = f"the first is '{next(iter(nodes))}'"
+    return f"no node is called '{name[:40]}'; {hint}"

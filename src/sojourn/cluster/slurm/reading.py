@@ -1,0 +1,366 @@
+"""Nodes, partitions and switches of a ``slurm.conf``, statement by statement [slurm]."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import ClusterError
+from ...workload._slurm_fields import expand_nodes, limit
+from .lines import Line, read_lines
+
+__all__ = [
+    "SlurmNode",
+    "SlurmPartition",
+    "SlurmTables",
+    "Statement",
+    "is_tree",
+    "natural_order",
+    "read_tables",
+    "whole_minutes",
+]
+
+_MOST_NODES = 100_000
+_ALIAS = {"features": "feature", "shared": "oversubscribe"}
+_SIZES = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
+_UNLIMITED = ("", "UNLIMITED", "INFINITE")
+
+
+@dataclass(frozen=True)
+class SlurmNode:
+    """A node of a ``slurm.conf``.
+
+    Parameters
+    ----------
+    name : of the node.
+    cpus, memory : processors, and MB.
+    gres : generic resources by kind.
+    features : words that jobs can ask for.
+    weight : nodes with less are used first.
+    types : generic resources of a type, by ``kind:type``.
+    held : kinds of generic resources that are not used up (``no_consume``).
+    sockets, threads_per_core : of its processors.
+    reserved_cpus, reserved_memory : not for jobs: processors, and MB.
+    state : in capitals, as its line says; empty if it does not.
+    """
+
+    name: str
+    cpus: int = 1
+    memory: int = 1
+    gres: tuple[tuple[str, int], ...] = ()
+    features: tuple[str, ...] = ()
+    weight: int = 1
+    types: tuple[tuple[str, int], ...] = ()
+    held: tuple[str, ...] = ()
+    sockets: int = 1
+    threads_per_core: int = 1
+    reserved_cpus: int = 0
+    reserved_memory: int = 0
+    state: str = ""
+
+
+@dataclass(frozen=True)
+class SlurmPartition:
+    """A partition of a ``slurm.conf``.
+
+    Parameters
+    ----------
+    name : of the partition.
+    nodes : by name.
+    is_default : whether jobs that name none come here.
+    is_up : whether its jobs may start.
+    whole : whether a job has its nodes to itself (``OverSubscribe=EXCLUSIVE``).
+    tier, factor : ``PriorityTier`` and ``PriorityJobFactor``.
+    most_minutes, default_minutes : limits of time; inf for none, nan if not given.
+    least_nodes, most_nodes : of a job.
+    memory_per_cpu, memory_per_node : default requests (MB), 0 if not given.
+    most_cpus : processors of a node that its jobs may use together.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    is_default: bool = False
+    is_up: bool = True
+    whole: bool = False
+    tier: int = 1
+    factor: int = 1
+    most_minutes: float = math.inf
+    default_minutes: float = math.nan
+    least_nodes: int = 1
+    most_nodes: float = math.inf
+    memory_per_cpu: int = 0
+    memory_per_node: int = 0
+    most_cpus: float = math.inf
+
+
+class Statement(NamedTuple):
+    """A line of nodes or of a partition, with what the default lines before it say."""
+
+    kind: str
+    line: Line
+    said: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class SlurmTables:
+    """What a ``slurm.conf`` says, statement by statement.
+
+    Parameters
+    ----------
+    path : of the file.
+    lines : all lines but those of nodes and partitions, by their names in small letters.
+    nodes, partitions : in the order of the file.
+    switches : the nodes of each leaf switch; empty where Slurm is told of none.
+    assumed : what had to be assumed, in words.
+    statements : of nodes and partitions, in the order of the file.
+    origins : the line of each node.
+    absent : nodes that ``DownNodes`` lines name, with their state.
+    """
+
+    path: str
+    lines: Mapping[str, str]
+    nodes: tuple[SlurmNode, ...]
+    partitions: tuple[SlurmPartition, ...]
+    switches: tuple[tuple[str, ...], ...]
+    assumed: tuple[str, ...]
+    statements: tuple[Statement, ...]
+    origins: Mapping[str, Line]
+    absent: Mapping[str, str]
+
+
+def read_tables(path: str | os.PathLike[str]) -> SlurmTables:
+    """Read a ``slurm.conf``, the files it includes, and the ``topology.conf`` beside it.
+
+    Raises
+    ------
+    ClusterError
+        When a file cannot be read or says what cannot be; it names file, line and field.
+    """
+    lines: dict[str, str] = {}
+    nodes: dict[str, SlurmNode] = {}
+    origins: dict[str, Line] = {}
+    groups: list[tuple[str, ...]] = []
+    default: dict[str, dict[str, str]] = {"nodename": {}, "partitionname": {}}
+    statements: list[Statement] = []
+    sets: list[tuple[Line, dict[str, str]]] = []
+    absent: dict[str, str] = {}
+    for line in read_lines(path):
+        said = {_ALIAS.get(name.lower(), name.lower()): value for name, value in line.pairs}
+        kind = line.name.lower()
+        if kind in default and said[kind].upper() == "DEFAULT":
+            default[kind] |= said
+        elif kind in default:
+            said = {**default[kind], **said}
+            statements.append(Statement(kind, line, said))
+            if kind == "nodename":
+                made = _nodes(line, said)
+                groups.append(tuple(made))
+                nodes |= made
+                origins |= dict.fromkeys(made, line)
+        elif kind == "nodeset":
+            sets.append((line, said))
+        else:
+            lines |= said
+            if kind == "downnodes":
+                state = said.get("state", "DOWN").upper()
+                absent |= dict.fromkeys(_names(said[kind], line, "DownNodes"), state)
+    # A partition may name nodes that stand further down.
+    named = {said["nodeset"]: _node_set(line, said, nodes) for line, said in sets}
+    partitions = [
+        _partition(line, said, nodes, named)
+        for kind, line, said in statements
+        if kind == "partitionname"
+    ]
+    switches, assumed = _switches(Path(path), lines, groups)
+    return SlurmTables(
+        path=str(path),
+        lines=lines,
+        nodes=tuple(nodes.values()),
+        partitions=tuple(partitions),
+        switches=switches,
+        assumed=assumed,
+        statements=tuple(statements),
+        origins=origins,
+        absent=absent,
+    )
+
+
+def natural_order(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Return a key by which n2 comes before n10."""
+    parts = re.findall(r"\d+|\D+", name)
+    return tuple((0, int(p), p) if p.isdecimal() else (1, 0, p) for p in parts)
+
+
+def is_tree(plugin: str) -> bool:
+    """Whether a network plugin has switches that nodes hang on."""
+    return plugin.lower() == "topology/tree"
+
+
+def whole_minutes(text: str, path: str, line: int | None, field: str) -> float:
+    """Return whole minutes, rounded up as Slurm does."""
+    try:
+        seconds = limit(text)
+    except ValueError:
+        seconds = math.nan
+    if not seconds >= 0:
+        raise ClusterError(path, f"'{text[:40]}' is no time; correct it", line=line, field=field)
+    return seconds if math.isinf(seconds) else float(math.ceil(seconds / 60.0))
+
+
+def _node_set(
+    line: Line, said: Mapping[str, str], nodes: Mapping[str, SlurmNode]
+) -> dict[str, None]:
+    """Return the nodes of a ``NodeSet``: those it lists, and those with its feature."""
+    feature = said.get("feature", "")
+    having = [name for name, node in nodes.items() if feature in node.features]
+    return dict.fromkeys([*_names(said.get("nodes", ""), line, "Nodes"), *having])
+
+
+def _switches(
+    path: Path, lines: Mapping[str, str], groups: Iterable[tuple[str, ...]]
+) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
+    """Return the leaf switches, and a word where they are not told."""
+    if not is_tree(lines.get("topologyplugin", "")):
+        return (), ()
+    file = path.parent / "topology.conf"
+    if not file.is_file():
+        return tuple(groups), (
+            "TopologyPlugin=topology/tree without a topology.conf beside the file: "
+            "the nodes of one NodeName line are taken for those of one leaf switch",
+        )
+    leaves = []
+    for line in read_lines(file):
+        said = {name.lower(): value for name, value in line.pairs}
+        if "switchname" in said and said.get("nodes"):
+            leaves.append(_names(said["nodes"], line, "Nodes"))
+    return tuple(leaves), ()
+
+
+def _names(text: str, line: Line, field: str) -> tuple[str, ...]:
+    try:
+        names = expand_nodes(text)
+    except ValueError:
+        raise _bad(line, field, text) from None
+    if text.count("[") != text.count("]"):
+        raise _bad(line, field, text)
+    return names
+
+
+def _bad(line: Line, field: str, text: str) -> ClusterError:
+    problem = f"'{text[:40]}' is no value of it; correct it"
+    return ClusterError(line.path, problem, line=line.number, field=field)
+
+
+def _whole(line: Line, said: Mapping[str, str], field: str, default: int) -> int:
+    text = said.get(field.lower(), "")
+    if not text:
+        return default
+    if not text.isdecimal():
+        raise _bad(line, field, text)
+    return int(text)
+
+
+def _nodes(line: Line, said: Mapping[str, str]) -> dict[str, SlurmNode]:
+    sockets = _whole(line, said, "Sockets", 0)
+    threads = max(_whole(line, said, "ThreadsPerCore", 1), 1)
+    inner = _whole(line, said, "CoresPerSocket", 1) * threads
+    boards = _whole(line, said, "Boards", 1)
+    sockets = sockets or boards * _whole(line, said, "SocketsPerBoard", 1)
+    cpus = _whole(line, said, "CPUs", _whole(line, said, "Procs", sockets * inner))
+    gres, types, held = _gres(line, said.get("gres", ""))
+    node = SlurmNode(
+        name="",
+        cpus=max(cpus, 1),
+        memory=_whole(line, said, "RealMemory", 1),
+        gres=gres,
+        features=tuple(word.strip() for word in said.get("feature", "").split(",") if word.strip()),
+        weight=_whole(line, said, "Weight", 1),
+        types=types,
+        held=held,
+        sockets=max(sockets, 1),
+        threads_per_core=threads,
+        reserved_cpus=_whole(line, said, "CoreSpecCount", 0) * threads,
+        reserved_memory=_whole(line, said, "MemSpecLimit", 0),
+        state=said.get("state", "").upper(),
+    )
+    names = _names(said["nodename"], line, "NodeName")
+    if not names or len(names) > _MOST_NODES:
+        raise _bad(line, "NodeName", said["nodename"])
+    return {name: replace(node, name=name) for name in names}
+
+
+Counts = tuple[tuple[str, int], ...]
+
+
+def _gres(line: Line, text: str) -> tuple[Counts, Counts, tuple[str, ...]]:
+    """Return counts by kind and by type, and kinds that are not used up.
+
+    ``gpu:tesla:2,gpu:kepler:1`` are three of gpu.
+    """
+    counts: dict[str, int] = {}
+    types: dict[str, int] = {}
+    held: list[str] = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        words = part.partition("(")[0].split(":")
+        has_count = len(words) > 1 and words[-1][:1].isdecimal()
+        count = words.pop() if has_count else "1"
+        size = _SIZES.get(count[-1:].upper(), 1)
+        digits = count if size == 1 else count[:-1]
+        if not digits.isdecimal():
+            raise _bad(line, "Gres", text)
+        kind, *more = words
+        counts[kind] = counts.get(kind, 0) + size * int(digits)
+        if "no_consume" in more:
+            held.append(kind)
+        elif more:
+            name = f"{kind}:{more[0]}"
+            types[name] = types.get(name, 0) + size * int(digits)
+    return tuple(counts.items()), tuple(types.items()), tuple(held)
+
+
+def _partition(
+    line: Line,
+    said: Mapping[str, str],
+    nodes: Mapping[str, SlurmNode],
+    sets: Mapping[str, Iterable[str]],
+) -> SlurmPartition:
+    text = said.get("nodes", "")
+    listed = tuple(nodes) if text.upper() == "ALL" else _names(text, line, "Nodes")
+    names = tuple(dict.fromkeys(name for each in listed for name in sets.get(each, (each,))))
+    unknown = next((name for name in names if name not in nodes), None)
+    if unknown is not None:
+        raise ClusterError(
+            line.path, f"no NodeName line has '{unknown}'", line=line.number, field="Nodes"
+        )
+
+    def minutes(field: str, default: float) -> float:
+        told = said.get(field.lower(), "")
+        return whole_minutes(told, line.path, line.number, field) if told else default
+
+    def most(field: str) -> float:
+        is_free = said.get(field.lower(), "").upper() in _UNLIMITED
+        return math.inf if is_free else _whole(line, said, field, 1)
+
+    both = _whole(line, said, "Priority", 1)
+    share = said.get("oversubscribe", "NO").upper()
+    return SlurmPartition(
+        name=said["partitionname"],
+        nodes=names,
+        is_default=said.get("default", "NO").upper() == "YES",
+        is_up=said.get("state", "UP").upper() in ("UP", "DRAIN"),
+        whole=share == "EXCLUSIVE",
+        tier=_whole(line, said, "PriorityTier", both),
+        factor=_whole(line, said, "PriorityJobFactor", both),
+        most_minutes=minutes("MaxTime", math.inf),
+        default_minutes=minutes("DefaultTime", math.nan),
+        least_nodes=_whole(line, said, "MinNodes", 1),
+        most_nodes=most("MaxNodes"),
+        memory_per_cpu=_whole(line, said, "DefMemPerCPU", 0),
+        memory_per_node=_whole(line, said, "DefMemPerNode", 0),
+        most_cpus=most("MaxCPUsPerNode"),
+    )

@@ -1,0 +1,179 @@
+"""Writing a cluster as a description, in CSV or TOML, that reads back as the same cluster."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path as FilePath
+from typing import Any
+
+from ..errors import ClusterError, LogError, OptionError
+from ..workload._slurm_fields import expand_nodes, fold_nodes
+from ._sheet import PREFIX, is_resource
+from ._table import Path
+from .cluster import Cluster
+from .description import KEYS
+from .partition import Partition, Queue
+from .server import Node, Server
+
+__all__ = ["write_cluster"]
+
+
+def write_cluster(cluster: Cluster, path: Path) -> None:
+    """Write a cluster of named nodes as a description, atomically.
+
+    Parameters
+    ----------
+    cluster : with nodes.
+    path : ends in ``.toml`` for a description of everything; else the nodes are written in CSV,
+        which has neither partitions, queues and pools nor what counts as a processor and the
+        reference speed.
+
+    Every number reads back as the same number. Further facts for queries are not written.
+
+    Raises
+    ------
+    OptionError
+        When processors are only counted, or CSV has no place for what the cluster has.
+    ClusterError
+        When the file cannot be written.
+    """
+    from ..workload._files import open_atomic
+
+    if not cluster.is_named:
+        raise OptionError("cluster: only named nodes can be written; this one is counted")
+    if FilePath(os.fspath(path)).suffix.lower() == ".toml":
+        text = "\n".join(_toml(cluster))
+    elif cluster.partitions or cluster.queues or cluster.pools:
+        raise OptionError("cluster: CSV has no partitions, queues and pools; name a .toml file")
+    else:
+        text = _csv(cluster)
+    try:
+        with open_atomic(path) as file:
+            file.write(text.encode())
+    except LogError as error:
+        raise ClusterError(path, error.problem) from None
+
+
+def _csv(cluster: Cluster) -> str:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    more = cluster.resource_names[2:]
+    titles = [name if is_resource(name, KEYS) else f"{PREFIX}{name}" for name in more]
+    head = ["name", "model", "cores", "chips", "memory", "ops", "watts", "features"]
+    writer.writerow([*head, *titles])
+    for node in cluster.nodes:
+        server = node.server
+        writer.writerow(
+            [
+                node.name,
+                server.model,
+                server.cores,
+                server.chips,
+                "" if math.isnan(server.memory) else repr(server.memory),
+                repr(server.ops) if server.has_speed else "",
+                " ".join(map(repr, _watts(server))),
+                " ".join(sorted(server.features)),
+                *(server.resources.get(name, 0) for name in more),
+            ]
+        )
+    return out.getvalue()
+
+
+def _watts(server: Server) -> tuple[float, ...]:
+    return server.watts if server.idle_known else server.watts[-1:]
+
+
+def _toml(cluster: Cluster) -> Iterator[str]:
+    if cluster.processor != "core":
+        yield f"processor = {_value(cluster.processor)}"
+    if cluster.reference_ops is not None:
+        yield f"reference_ops = {_value(cluster.reference_ops)}"
+    if cluster.queues:
+        yield f"between = {_value(cluster.between)}"
+    for server, names in _runs(cluster.nodes):
+        yield from _table("node", {"name": names, **_node_keys(server)})
+    for partition in cluster.partitions:
+        own = [cluster.nodes[at].name for at in partition.nodes]
+        nodes = _folded(own) or own
+        yield from _table("partition", {**_changed(partition), "nodes": nodes})
+    for queue in cluster.queues:
+        yield from _table("queue", _changed(queue))
+    for name, count in cluster.pools.items():
+        yield from _table("pool", {"name": name, "count": count})
+    yield ""
+
+
+def _runs(nodes: Sequence[Node]) -> Iterator[tuple[Server, str]]:
+    """Yield equal nodes that follow each other, with their names as a pattern."""
+    begin = 0
+    for at in range(1, len(nodes) + 1):
+        if at < len(nodes) and nodes[at].server == nodes[begin].server:
+            continue
+        names = [node.name for node in nodes[begin:at]]
+        pattern = _folded(names)
+        called = [pattern] if "[" in pattern else names
+        yield from ((nodes[begin].server, name) for name in called)
+        begin = at
+
+
+def _folded(names: list[str]) -> str:
+    """Return names as a pattern, if that stands for the same names in the same order."""
+    pattern = fold_nodes(names)
+    try:
+        return pattern if expand_nodes(pattern) == tuple(names) else ""
+    except ValueError:
+        return ""
+
+
+def _node_keys(server: Server) -> dict[str, Any]:
+    told: dict[str, Any] = {"model": server.model, "cores": server.cores, "chips": server.chips}
+    if not math.isnan(server.memory):
+        told["memory"] = server.memory
+    if server.has_speed:
+        told["ops"] = server.ops
+    watts = _watts(server)
+    if watts:
+        told["watts"] = watts[0] if len(watts) == 1 else list(watts)
+    if server.features:
+        told["features"] = sorted(server.features)
+    if server.resources:
+        told["resources"] = dict(server.resources)
+    return told
+
+
+def _changed(part: Partition | Queue) -> dict[str, Any]:
+    """Return what a partition or queue has besides its name that is not the default."""
+    told = {"name": part.name}
+    for each in fields(part):
+        value = getattr(part, each.name)
+        if each.name != "name" and value != each.default:
+            told[each.name] = value
+    return told
+
+
+def _table(kind: str, values: Mapping[str, Any]) -> Iterator[str]:
+    yield ""
+    yield f"[[{kind}]]"
+    yield from (f"{name} = {_value(value)}" for name, value in values.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Mapping):
+        return "{ " + _joined(f"{_value(name)} = {count}" for name, count in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + _joined(map(_value, value)) + "]"
+    return repr(float(value)) if isinstance(value, float) else str(int(value))
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return ", ".join(parts)
