@@ -58,7 +58,7 @@ def each_placement(jobs, cluster: Cluster, quick: bool) -> None:
                 jobs, cluster, repeat=1 if quick else 3, estimates=estimates, placement=name
             )
             check(run, cluster)
-            speed = len(run.state.end) / taken
+            speed = len(run.end) / taken
             wanted = 100_000 if name == "first-fit" else 20_000
             note(
                 f"{name}, {estimates} estimates ({told(run, cluster)})",
@@ -79,7 +79,7 @@ def where_jobs_wait(jobs, cluster: Cluster, quick: bool) -> None:
     for name in PLACEMENTS:
         taken, run = kernel_time(some, few, repeat=1, estimates="exact", placement=name)
         check(run, few)
-        note(f"{name} ({told(run, few)})", f"{len(run.state.end) / taken:,.0f} jobs/s")
+        note(f"{name} ({told(run, few)})", f"{len(run.end) / taken:,.0f} jobs/s")
 
 
 def growth(cluster: Cluster, quick: bool) -> None:
@@ -202,7 +202,7 @@ def check(run, cluster: Cluster) -> None:
 
 def waited(run, last: int = 0) -> float:
     """The share of jobs that do not start at once; of the last so many, or of all."""
-    return float(np.mean((run.state.start > run.jobs.submit)[-last:]))
+    return float(np.mean((run.start > run.jobs.submit)[-last:]))
 
 
 def told(run, cluster: Cluster) -> str:

@@ -50,7 +50,7 @@ def main() -> int:
     by_script = simpy_easy(*(c.tolist() for c in columns), SERVERS)
     script = time.perf_counter() - began
     few_time, run = kernel_time(few, SERVERS, repeat=9, estimates="exact")
-    same = bool(np.array_equal(np.array(by_script, float), run.state.start))
+    same = bool(np.array_equal(np.array(by_script, float), run.start))
     note("start times equal to a SimPy script's", f"{'all' if same else 'NOT'} 10,000", "all", same)
     note("a plain SimPy script, EASY", f"{len(few) / script:,.0f} jobs/s")
 
@@ -64,7 +64,7 @@ def main() -> int:
     by_bare = bare_easy(*columns, SERVERS)
     bare = time.perf_counter() - began
     easy, run = kernel_time(many, SERVERS, estimates="exact")
-    same = bool(np.array_equal(by_bare, run.state.start))
+    same = bool(np.array_equal(by_bare, run.start))
     note("start times equal to the bare loop's", f"{'all' if same else 'NOT'} {n:,}", "all", same)
     note("a bare loop with no features", f"{n / bare / 1e6:.2f} M jobs/s")
     note("EASY kernel", f"{n / easy / 1e6:.2f} M jobs/s", ">= 2 M jobs/s", n / easy >= 2e6)
@@ -88,7 +88,7 @@ def main() -> int:
     # Half as many jobs again, so that the queue grows beyond 50,000.
     over = sojourn.lublin(n * 3 // 2, SERVERS, load=1.2, seed=1)
     slow, run = kernel_time(over, SERVERS, estimates="exact", record=False)
-    longest = longest_queue(over.submit, run.state.start)
+    longest = longest_queue(over.submit, run.start)
     ratio = (slow / len(over)) / (easy / n)
     note(
         f"cost per job overloaded (load 1.2, queue to {longest:,})",
@@ -127,7 +127,7 @@ def main() -> int:
         for policy in ("fcfs", "first-fit", "easy", "easy-sjbf", "fcfs+easy:4", "conservative"):
             for estimates in ("exact", "user"):
                 taken, run = kernel_time(jobs, 8192, policy, repeat=1, estimates=estimates)
-                wait = float(np.mean(run.state.start - run.jobs.submit))
+                wait = float(np.mean(run.start - run.jobs.submit))
                 note(
                     f"  {policy}, {estimates} estimates",
                     f"{taken:.2f} s",

@@ -17,7 +17,6 @@ import pytest
 
 import sojourn
 from sojourn.engine.drive import PAUSED, Run
-from sojourn.engine.state import INSTANTS, PAUSE
 from sojourn.errors import RunError
 from sojourn.simulation import prepare
 
@@ -133,11 +132,11 @@ def test_a_run_in_pieces_is_the_same(policy: str, monkeypatch: pytest.MonkeyPatc
     while status == PAUSED:
         paused += 1
         # Either by a budget, or by being asked, as soon as it is under way.
-        pieces.state.count[PAUSE] = paused % 2
+        pieces.s.pause = paused % 2
         status = pieces.advance(5)
     assert paused > 50
-    assert pieces.state.start.tobytes() == whole.state.start.tobytes()
-    assert pieces.state.end.tobytes() == whole.state.end.tobytes()
+    assert pieces.start.tobytes() == whole.start.tobytes()
+    assert pieces.end.tobytes() == whole.end.tobytes()
 
 
 def test_progress_is_reported_several_times_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +154,7 @@ def test_time_that_stands_still_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     run, _ = prepare(sojourn.lublin(10, 8, load=0.5, seed=1), 8, "easy")
 
     def spin(self: Run, budget: int = 0) -> int:
-        self.state.count[INSTANTS] += 500
+        self.s.instants += 500
         return PAUSED
 
     monkeypatch.setattr(Run, "advance", spin)

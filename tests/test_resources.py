@@ -189,6 +189,39 @@ def test_partitions_in_the_summary(jobs):
     assert "partitions" not in sojourn.simulate(alone, 40).summary
 
 
+def test_partitions_of_the_cluster_have_the_use_of_their_nodes(jobs):
+    parts = [
+        sojourn.cluster.Partition("all", tuple(range(7)), default=True),
+        sojourn.cluster.Partition("fast", (0, 1, 2)),
+    ]
+    machine = sojourn.Cluster.of(CLUSTER.nodes, partitions=parts)
+    named = jobs.replace(
+        partition=np.arange(len(jobs)) % 2 + 1, header=["Partition: 1 fast", "Partition: 2 gone"]
+    )
+    result = sojourn.simulate(named, machine, "easy")
+    told, busy = result.summary["partitions"], result.nodes["busy"].to_numpy()
+    size = result.nodes["procs"].to_numpy()
+    assert list(told) == ["fast", "gone", "all"]
+    assert told["fast"]["utilisation"] == pytest.approx(busy[:3].mean())
+    assert told["all"]["utilisation"] == pytest.approx(np.average(busy, weights=size))
+    assert told["all"]["utilisation"] == pytest.approx(result.summary["utilisation"])
+    assert (told["all"]["jobs"], told["all"]["nodes"]) == (0, 7)
+    assert "utilisation" not in told["gone"]
+    assert told["fast"]["resources"]["cores"]["capacity"] == 36
+
+
+def test_resources_that_nodes_have_besides_cores_and_memory(jobs):
+    machine = sojourn.parse_cluster("2 x (16 cores, 32G, 2 gpu), 2 x (16 cores, 64G)")
+    told = sojourn.simulate(jobs, machine, record=True)
+    assert told.resources["capacity"].to_dict() == {
+        "cores": 64, "memory": 192 * KB_PER_GB, "gpu": 4
+    }  # fmt: skip
+    assert told.summary["resources"]["gpu"]["used"] == 0
+    shares = told.resources[[f"{state}_share" for state in STATES]].sum(axis=1)
+    np.testing.assert_allclose(shares, 1.0, rtol=1e-9)
+    assert {"gpu_used", "gpu_stranded"} <= set(told.trajectory)
+
+
 def test_what_jobs_ask_for_is_in_the_job_table(jobs):
     count = len(jobs)
     nodes = np.where(np.arange(count) % 2, 3, -1)
@@ -196,5 +229,9 @@ def test_what_jobs_ask_for_is_in_the_job_table(jobs):
     table = sojourn.simulate(asked, 64).jobs
     np.testing.assert_array_equal(table["nodes"], np.where(nodes > 0, nodes, np.nan))
     assert "gpus" not in table  # nobody asks for one
+    mics = np.where(np.arange(count) % 5, 0, 2)
+    table = sojourn.simulate(asked.replace(mics=mics, cores_per_node=nodes), 64).jobs
+    np.testing.assert_array_equal(table["mics"], mics)
+    assert table["cores_per_node"].max() == 3
     table = sojourn.simulate(asked.replace(gpus=np.arange(count) % 3 - 1), 64).jobs
     np.testing.assert_array_equal(table["gpus"][:4], [np.nan, 0, 1, np.nan])

@@ -7,23 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .engine import outside as o
-from .engine.outside import (
-    FATE,
-    LEFT,
-    LOSSES,
-    LOST_HELD,
-    LOST_JOB,
-    LOST_ROW,
-    LOST_ROWS,
-    LOST_SLOWNESS,
-    LOST_START,
-    LOST_STOP,
-    LOST_WORK,
-    RESTARTS,
-    WORKED,
-    Outside,
-)
+from .engine import types as t
+from .engine.drive import Run
 
 __all__ = [
     "CANCELLED",
@@ -101,23 +86,23 @@ class Aftermath(NamedTuple):
         }
 
 
-def aftermath(outside: Outside) -> Aftermath:
+def aftermath(run: Run) -> Aftermath:
     """Read what the kernel noted."""
-    fate, losses = outside.fate[FATE], int(outside.number[LOSSES])
-    lost, what = outside.lost[:, :losses], outside.lost_what[:, :losses]
+    jobs, pieces = run.calendar.job, run.recording.segment[: run.s.segments]
+    lost = pieces[pieces["lost"] == 1]
     return Aftermath(
-        killed=fate == o.KILLED,
-        cancelled=fate == o.CANCELLED,
-        waiting=fate == o.UNDECIDED,
-        restarts=outside.fate[RESTARTS],
-        left=outside.job[LEFT],
-        worked=outside.job[WORKED],
-        lost_job=what[LOST_JOB],
-        lost_start=lost[LOST_START],
-        lost_stop=lost[LOST_STOP],
-        lost_work=lost[LOST_WORK],
-        lost_held=what[LOST_HELD],
-        lost_slowness=lost[LOST_SLOWNESS],
-        lost_row=what[LOST_ROW],
-        lost_rows=what[LOST_ROWS],
+        killed=jobs["fate"] == t.KILLED,
+        cancelled=jobs["fate"] == t.CANCELLED,
+        waiting=jobs["fate"] == t.UNDECIDED,
+        restarts=jobs["restarts"].copy(),
+        left=jobs["left"].copy(),
+        worked=jobs["worked"].copy(),
+        lost_job=lost["job"].copy(),
+        lost_start=lost["start"].copy(),
+        lost_stop=lost["stop"].copy(),
+        lost_work=lost["work"].copy(),
+        lost_held=lost["held"].copy(),
+        lost_slowness=lost["slowness"].copy(),
+        lost_row=lost["row"].copy(),
+        lost_rows=lost["rows"].copy(),
     )

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .aftermath import aftermath
-from .energy import allocation, allocation_around, stretches_around
+from .energy import allocation_in_pieces, stretches_in_pieces
 from .engine.decided import (
     BACKFILLED_BESIDE,
     BACKFILLED_IN_TIME,
@@ -20,12 +18,12 @@ from .engine.decided import (
     PROMISED,
     RESERVED,
     STARTED,
+    STOPPED,
     TOO_WIDE,
     WORDS,
     WOULD_DELAY,
 )
 from .engine.drive import Run
-from .engine.nodes import LOG_ABOUT, LOG_CODE, LOG_JOB, LOG_TIME, LOG_VALUE, LOGGED
 from .machine import REASONS
 from .options import Prepared
 
@@ -58,27 +56,18 @@ class Decisions:
 
     def __init__(self, prepared: Prepared, run: Run) -> None:
         self._prepared = prepared
-        self._log = run.nodes.log[:, : run.nodes.number[LOGGED]]
+        self._log = run.recording.line[: run.s.logged]
         self._run = run
-        if run.outside is None:
-            self._given = allocation(run)
-            self._attempts = [[j] for j in range(len(run.state.start))]
-        else:
-            after = aftermath(run.outside)
-            self._given = allocation_around(run, after)
-            self._attempts = [[] for _ in run.state.start]
-            job, start, _ = stretches_around(run, after)
-            for row in np.argsort(start, kind="stable").tolist():
-                self._attempts[job[row]].append(row)
+        self._attempts: list[list[int]] = [[] for _ in run.start]
+        job, start, _ = stretches_in_pieces(run)
+        for row in np.argsort(start, kind="stable").tolist():
+            self._attempts[job[row]].append(row)
+        self._given = None if run.nodes is None else allocation_in_pieces(run)
         self._numbers = prepared.jobs.job[prepared.accepted]
 
     def __len__(self) -> int:
         """Return the number of decisions."""
-        return int(self._log.shape[1])
-
-    def _column(self, row: int) -> NDArray[np.int64]:
-        column: NDArray[np.int64] = self._log[row].astype(np.int64)
-        return column
+        return len(self._log)
 
     def table(self) -> pd.DataFrame:
         """One row per decision: time (s), job, decision, about (another job or -1), value, says.
@@ -87,14 +76,13 @@ class Decisions:
         """
         import pandas as pd
 
-        about = self._column(LOG_ABOUT)
-        value = self._log[LOG_VALUE]
+        about, value = self._log["about"], self._log["value"]
         return pd.DataFrame(
             {
-                "time": self._log[LOG_TIME],
-                "job": self._numbers[self._column(LOG_JOB)],
+                "time": self._log["time"],
+                "job": self._numbers[self._log["job"]],
                 "decision": pd.Categorical.from_codes(
-                    self._column(LOG_CODE).tolist(), categories=pd.Index(WORDS)
+                    self._log["code"].tolist(), categories=pd.Index(WORDS)
                 ),
                 "about": np.where(about >= 0, self._numbers[np.maximum(about, 0)], -1),
                 "value": np.where(np.isfinite(value), value, np.nan),
@@ -111,15 +99,15 @@ class Decisions:
                 f"{job.submit[i]:12.2f}  job {job.job[i]}: not accepted, even the empty cluster "
                 f"has not enough of: {REASONS[prepared.reason[i]]}"
             )
-        for time, sentence in zip(self._log[LOG_TIME], self._sentences(), strict=True):
+        for time, sentence in zip(self._log["time"], self._sentences(), strict=True):
             yield f"{time:12.2f}  {sentence}"
 
     def _sentences(self) -> Iterator[str]:
         starts: Counter[int] = Counter()
-        for _, job, code, about, value in self._log.T:
-            j = int(job)
-            said = self._sentence(j, int(code), int(about), float(value))
-            if int(code) in _STARTS:
+        columns = (self._log[name].tolist() for name in ("job", "code", "about", "value"))
+        for j, code, about, value in zip(*columns, strict=True):
+            said = self._sentence(j, code, about, value)
+            if code in _STARTS and self._given is not None:
                 said += f"; {self._where(j, self._attempts[j][starts[j]])}"
                 starts[j] += 1
             yield said
@@ -139,12 +127,14 @@ class Decisions:
             WOULD_DELAY: f"waits: it would delay {head}"
             + (f", due at {value:.2f}" if np.isfinite(value) else ""),
             PROMISED: f"waits: promised {value:.2f}",
+            STOPPED: f"gives way to others; {value:.2f} s of its work remain",
         }[code]
         return f"job {number} {told}"
 
     def _where(self, j: int, attempt: int) -> str:
         """The nodes of a job in one of its attempts, and what they make of its runtime."""
         given, placement = self._given, self._prepared.options.placement
+        assert given is not None
         rows = slice(given.first[attempt], given.first[attempt + 1])
         names = [self._prepared.cluster.nodes[node].name for node in given.node[rows]]
         parts = [f"{name}:{procs}" for name, procs in zip(names, given.procs[rows], strict=True)]

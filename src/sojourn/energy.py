@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import billing, measures
-from .aftermath import Aftermath, aftermath
 from .cost import Clock, electricity_cost, emissions, parse_carbon, parse_tariff
 from .engine.drive import Run
-from .engine.nodes import FIRST_ROW, GIVEN_NODE, GIVEN_PROCS, JOB_SLOWNESS, ROW_COUNT
+from .engine.nodes import GIVEN_NODE, GIVEN_TASKS, PER_TASK
 from .options import Prepared
 
 __all__ = [
@@ -20,8 +19,8 @@ __all__ = [
     "Energy",
     "Stretches",
     "allocation",
-    "allocation_around",
-    "stretches_around",
+    "allocation_in_pieces",
+    "stretches_in_pieces",
 ]
 
 Floats = NDArray[np.float64]
@@ -59,38 +58,35 @@ class Allocation(NamedTuple):
 
 
 def allocation(run: Run) -> Allocation:
-    """The nodes of each accepted job, in the order of submission."""
-    nodes = run.nodes
-    return _rows_given(run, nodes.job[FIRST_ROW], nodes.job[ROW_COUNT], nodes.real[JOB_SLOWNESS])
+    """The nodes of each accepted job, in the order of submission; of its last stretch of service."""
+    jobs = run.nodes.job
+    every = np.arange(len(jobs))
+    return _rows_given(run, every, jobs["row"], jobs["rows"], jobs["slowness"].copy())
 
 
-def _rows_given(run: Run, row: Integers, count: Integers, slowness: Floats) -> Allocation:
+def _rows_given(
+    run: Run, job: Integers, row: Integers, count: Integers, slowness: Floats
+) -> Allocation:
     """The nodes in so many rows from each `row` on, which were written in the order of starts."""
     given = run.nodes.given
     first = np.concatenate([[0], np.cumsum(count)])
     at = np.repeat(row - first[:-1], count) + np.arange(first[-1])
-    return Allocation(first, given[GIVEN_NODE, at], given[GIVEN_PROCS, at], slowness)
+    tasks = given[GIVEN_TASKS, at]
+    # Where all jobs ask for processors only, a task is one.
+    procs = tasks * run.nodes.ask[PER_TASK, 0, np.repeat(job, count)] if run.s.vectors else tasks
+    return Allocation(first, given[GIVEN_NODE, at], procs, slowness)
 
 
-def stretches_around(run: Run, after: Aftermath) -> Stretches:
-    """Stretches of service of a run with external events: those of ended jobs, then lost ones."""
-    ended = np.flatnonzero(np.isfinite(run.state.end))
-    return Stretches(
-        np.concatenate([ended, after.lost_job]),
-        np.concatenate([run.state.start[ended], after.lost_start]),
-        np.concatenate([run.state.end[ended], after.lost_stop]),
-    )
+def stretches_in_pieces(run: Run) -> Stretches:
+    """Stretches of service where jobs may be stopped, in the order in which they ended."""
+    names = ("segment_job", "segment_start", "segment_stop")
+    return Stretches(*(np.ascontiguousarray(run.rows(name)) for name in names))
 
 
-def allocation_around(run: Run, after: Aftermath) -> Allocation:
+def allocation_in_pieces(run: Run) -> Allocation:
     """The nodes of each such stretch."""
-    nodes, ended = run.nodes, np.isfinite(run.state.end)
-    return _rows_given(
-        run,
-        np.concatenate([nodes.job[FIRST_ROW][ended], after.lost_row]),
-        np.concatenate([nodes.job[ROW_COUNT][ended], after.lost_rows]),
-        np.concatenate([nodes.real[JOB_SLOWNESS][ended], after.lost_slowness]),
-    )
+    names = ("segment_job", "segment_row", "segment_rows", "segment_slowness")
+    return _rows_given(run, *(np.ascontiguousarray(run.rows(name)) for name in names))
 
 
 class Energy:
@@ -116,7 +112,7 @@ class Energy:
     ) -> None:
         self._cluster = prepared.cluster
         self._options, self._header = prepared.options, prepared.jobs.header
-        self._in_pieces = prepared.policy.preemptive or run.outside is not None
+        self._in_pieces = prepared.policy.preemptive or run.events is not None
         self._absence = None if prepared.external is None else prepared.external.absence
         self._run = run
         self._stretches = stretches
@@ -126,9 +122,7 @@ class Energy:
     @cached_property
     def given(self) -> Allocation:
         """The nodes of each stretch of service; named nodes only."""
-        if self._run.outside is None:
-            return allocation(self._run)
-        return allocation_around(self._run, aftermath(self._run.outside))
+        return allocation_in_pieces(self._run) if self._in_pieces else allocation(self._run)
 
     @cached_property
     def nodes(self) -> billing.Bill:
@@ -166,12 +160,12 @@ class Energy:
         """Joules of each accepted job, from those of its stretches of service."""
         if not self._in_pieces:
             return spent
-        return measures.sum_by_job(self._stretches.job, spent, len(self._run.state.end))
+        return measures.sum_by_job(self._stretches.job, spent, len(self._run.end))
 
     @cached_property
     def idle(self) -> float:
         """Joules of idle processors."""
-        if not len(self._run.state.end):
+        if not len(self._run.end):
             return 0.0
         if self._cluster.is_named:
             return float(self.nodes.node_idle_joules.sum())

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from .aftermath import Aftermath
 from .engine.drive import Run
-from .engine.state import EFFECTIVE, IN_SERVICE, NOW, POTENTIAL, QUEUE, WASTE
 from .errors import RunError
 from .measures import product_sum
 
@@ -23,7 +22,7 @@ _ROWS = 1 << 15
 
 def _grain(run: Run) -> float:
     """Times are only as fine as their floats; a log of tiny jobs far from zero is coarse."""
-    largest = max(abs(run.state.clock[NOW]), np.abs(run.jobs.submit).max())
+    largest = max(abs(run.s.now), np.abs(run.jobs.submit).max())
     return 8 * float(np.spacing(largest))
 
 
@@ -39,25 +38,25 @@ def check_run(
     slowness : of each job's nodes [gomez2012, eq. 2].
     after : what external events did to the jobs.
     """
-    total, procs = run.state.total, run.state.held
+    total, procs = run.s, run.held
     grain = _grain(run)
     held = float(procs.sum())
     if after is None:
         done = product_sum(procs, run.jobs.work * slowness)
-        left = run.state.end
+        left = run.end
     else:
         done = product_sum(procs, np.nan_to_num(after.worked))
         done += product_sum(after.lost_held, after.lost_work)
         held += float(after.lost_held.sum())
-        left = np.where(after.waiting, run.state.clock[NOW], after.left)
+        left = np.where(after.waiting, run.s.now, after.left)
     coarse = grain * fastest * held
-    _must_equal("work done and the sum of job areas", total[EFFECTIVE], done, coarse)
+    _must_equal("work done and the sum of job areas", total.effective, done, coarse)
     lapse = float(np.sum(left - run.jobs.submit))
-    present = total[QUEUE] + total[IN_SERVICE]
+    present = total.queue_time + total.service_time
     _must_equal("Little's law", present, lapse, grain * len(procs))
-    wasted = total[POTENTIAL] - total[EFFECTIVE]
-    slack = coarse + _TOLERANCE * total[POTENTIAL]
-    _must_equal("potential less effective load", wasted, total[WASTE], slack)
+    wasted = total.potential - total.effective
+    slack = coarse + _TOLERANCE * total.potential
+    _must_equal("potential less effective load", wasted, total.waste, slack)
 
 
 def check_bill(run: Run, bill: float, power: Callable[[slice], Floats]) -> None:

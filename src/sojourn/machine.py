@@ -30,9 +30,10 @@ from .engine.nodes import (
     NodeView,
 )
 from .engine.types import empty_jobs
-from .errors import JobError, OptionError, PolicyError
-from .policy import Asked, Constraints, Placement
+from .errors import OptionError, PolicyError
+from .policy import Constraints, Placement
 from .policy._record import mistake_in
+from .requests import Requests, requests_of
 from .workload import Jobs
 
 __all__ = ["REASONS", "Machine", "build_machine", "empty_nodes"]
@@ -54,7 +55,18 @@ _RULES = {
 
 _BY_WATTS = ("lowest-power", "lowest-energy")
 
-REASONS = ("", "processors", "feature", "memory", "contiguous", "power budget")
+REASONS = (
+    "",
+    "processors",
+    "partition",
+    "feature",
+    "memory",
+    "resource",
+    "licence",
+    "contiguous",
+    "power budget",
+    "queue",
+)
 """Why a job can never run: what there is not enough of, even on the empty cluster."""
 
 
@@ -68,19 +80,13 @@ class Machine:
     cluster: Cluster
     placement: Placement
     reason: NDArray[np.int8]
-    asked: Asked
+    requests: Requests
 
-    def facts(
-        self, accepted: NDArray[np.bool_], seed: int, blind: bool, *, by_node: bool = False
-    ) -> Facts:
-        """What never changes during a run of the accepted jobs.
-
-        With `by_node` every promise names its nodes, whatever the jobs ask for.
-        """
+    def facts(self, accepted: NDArray[np.bool_], seed: int, blind: bool) -> Facts:
+        """What never changes during a run of the accepted jobs."""
         columns, placement = self.cluster.columns, self.placement
         order = _order(self.cluster, placement)
-        pinned = not bool(self.asked.plain[accepted].all()) or placement.rule == "contiguous"
-        pinned = pinned or by_node
+        pinned = not bool(self.requests.plain[accepted].all()) or placement.rule == "contiguous"
         pool_first, pooling = _pools(columns.slowness[order], placement, pinned)
         return Facts(
             rule=_RULES[placement.rule],
@@ -88,9 +94,8 @@ class Machine:
             seed=seed,
             blind=blind,
             pinned=pinned,
-            procs=columns.procs,
-            memory=columns.memory,
-            feature=self._masks([node.server.features for node in self.cluster.nodes]),
+            capacity=self.requests.capacity,
+            licences=self.requests.pools,
             ops=columns.ops,
             slowness=columns.slowness,
             watts=columns.watts,
@@ -101,114 +106,123 @@ class Machine:
         )
 
     def needs(self, accepted: NDArray[np.bool_], limit: Floats) -> Needs:
-        """What the accepted jobs ask of their nodes."""
-        asked = self.asked
-        words = [frozenset({word} if word else ()) for word in asked.feature[accepted]]
+        """What the accepted jobs ask of their nodes; `limit` is that of each (s)."""
+        asked = self.requests.of(accepted)
         return Needs(
-            plain=asked.plain[accepted],
-            memory_per_core=asked.memory_per_core[accepted],
-            memory_per_node=asked.memory_per_node[accepted],
-            whole=asked.whole_node[accepted],
-            feature=self._masks(words),
-            budget=asked.power_budget[accepted],
+            plain=asked.plain,
+            tasks=asked.tasks,
+            need=asked.need,
+            per_node=asked.per_node,
+            licence=asked.licence,
+            whole=asked.whole,
+            distinct=asked.distinct,
+            choice=asked.choice,
+            choices=asked.choices,
+            eligible=asked.eligible,
+            budget=asked.budget,
             limit=limit,
         )
-
-    def _masks(self, words: list[frozenset[str]]) -> Integers:
-        """Sets of features as bits; those that no node has share the last."""
-        known = sorted(set().union(*(node.server.features for node in self.cluster.nodes)))
-        if len(known) > 60:
-            raise OptionError(
-                f"cluster: {len(known)} different features; at most 60 are told apart"
-            )
-        bit = {word: 1 << i for i, word in enumerate(known)}
-        made: dict[frozenset[str], int] = {}
-        for each in set(words):
-            made[each] = sum(bit.get(word, 1 << 61) for word in each)
-        return np.array([made[each] for each in words], dtype=np.int64)
 
 
 def build_machine(
     jobs: Jobs, cluster: Cluster, placement: Placement, constraints: Constraints
 ) -> Machine:
     """Find out what each job asks, and which can never run."""
-    asked = constraints.of(jobs)
+    asked = requests_of(jobs, cluster, constraints)
     if cluster.power_model is not None:
         _refuse_watts(placement, asked)
-    both = (asked.memory_per_core > 0) & (asked.memory_per_node > 0)
-    if both.any():
-        raise JobError(
-            int(jobs.job[np.argmax(both)]),
-            "memory",
-            "asked per core and per node at once; give one of them",
-        )
     reason = np.zeros(len(jobs), dtype=np.int8)
-    seen: dict[tuple[Any, ...], int] = {}
-    columns = (
-        jobs.procs,
-        asked.memory_per_core,
-        asked.memory_per_node,
-        asked.whole_node,
-        asked.feature,
-        asked.power_budget,
-    )
     if asked.plain.all() and placement.rule != "contiguous":
         reason[jobs.procs > cluster.procs] = REASONS.index("processors")
-    else:
-        for j, wish in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-            if wish not in seen:
-                seen[wish] = _reason(cluster, placement, *wish)
-            reason[j] = seen[wish]
+        reason[asked.refused] = REASONS.index("partition")
+        return Machine(cluster, placement, reason, asked)
+    columns = (
+        asked.tasks,
+        asked.whole,
+        asked.distinct,
+        asked.choice,
+        asked.choices,
+        asked.budget,
+        asked.refused,
+    )
+    wishes = [
+        column.tolist() for column in (*columns, *asked.need, *asked.per_node, *asked.licence)
+    ]
+    seen: dict[tuple[Any, ...], int] = {}
+    for j, wish in enumerate(zip(*wishes, strict=True)):
+        if wish not in seen:
+            seen[wish] = REASONS.index(_reason(cluster, placement, asked, j))
+        reason[j] = seen[wish]
     return Machine(cluster, placement, reason, asked)
 
 
-def _refuse_watts(placement: Placement, asked: Asked) -> None:
+def _refuse_watts(placement: Placement, asked: Requests) -> None:
     """Refuse what rests on watts of nodes, where some have none."""
     if placement.name in _BY_WATTS:
         raise PolicyError(
             f"placement '{placement}': not all nodes have watts; give them, or another placement"
         )
-    if np.isfinite(asked.power_budget).any():
+    if np.isfinite(asked.budget).any():
         raise OptionError("power_budget: not all nodes have watts; give them, or leave it out")
 
 
-def _reason(
-    cluster: Cluster,
-    placement: Placement,
-    procs: int,
-    per_core: int,
-    per_node: int,
-    whole: bool,
-    feature: str,
-    budget: float,
-) -> int:
-    """Why a job cannot run even on the empty cluster: the first wish that makes it impossible."""
-    columns = cluster.columns
-    usable = columns.procs.copy()
-    if usable.sum() < procs:
-        return REASONS.index("processors")
-    if feature:
-        has = [feature in node.server.features for node in cluster.nodes]
-        usable[~np.array(has)] = 0
-        if usable.sum() < procs:
-            return REASONS.index("feature")
-    if per_core > 0:
-        usable = np.minimum(usable, np.maximum(columns.memory, 0) // per_core)
-    if per_node > 0:
-        usable[columns.memory < per_node] = 0
-    if usable.sum() < procs:
-        return REASONS.index("memory")
-    order = np.argsort(columns.watts, kind="stable")
-    if placement.rule == "contiguous":
-        stretches = np.split(np.arange(len(usable)), np.flatnonzero(usable == 0))
-        order = next((s for s in stretches if usable[s].sum() >= procs), np.arange(0))
-        if not len(order):
-            return REASONS.index("contiguous")
-    before = np.cumsum(usable[order]) - usable[order]
-    taken = np.clip(procs - before, 0, usable[order])
-    if np.dot(taken, columns.watts[order]) > budget:
-        return REASONS.index("power budget")
-    return 0
+def _reason(cluster: Cluster, placement: Placement, asked: Requests, j: int) -> str:
+    """Why job `j` cannot run even on the empty cluster: the first wish that makes it impossible."""
+    capacity, tasks = asked.capacity, int(asked.tasks[j])
+
+    def usable(rows: range, eligible: NDArray[np.bool_]) -> Integers:
+        most = capacity[0] // asked.need[0, j]
+        for r in rows:
+            need, once = asked.need[r, j], asked.per_node[r, j]
+            if need > 0:
+                most = np.minimum(most, np.maximum(capacity[r] - once, 0) // need)
+            elif once > 0:
+                most = np.where(capacity[r] < once, 0, most)
+        if asked.distinct[j]:
+            most = np.minimum(most, 1)
+        return np.where(eligible, most, 0)
+
+    everywhere = np.ones(len(capacity[0]), dtype=np.bool_)
+    if usable(range(1), everywhere).sum() < tasks:
+        return "processors"
+    if asked.refused[j]:
+        return "partition"
+    first = asked.choice[j]
+    choices = asked.eligible[first : first + asked.choices[j]]
+    if max(usable(range(1), some).sum() for some in choices) < tasks:
+        return "feature" if not cluster.partitions else "partition"
+    for rows, why in ((range(2), "memory"), (range(len(capacity)), "resource")):
+        if max(usable(rows, some).sum() for some in choices) < tasks:
+            return why
+    if np.any(asked.licence[:, j] > asked.pools):
+        return "licence"
+    return _reason_by_place(cluster, placement, asked, j, usable)
+
+
+def _reason_by_place(
+    cluster: Cluster, placement: Placement, asked: Requests, j: int, usable: Any
+) -> str:
+    """Whether neighbours or a power budget make a job impossible; "" if not."""
+    tasks, first = int(asked.tasks[j]), asked.choice[j]
+    watts = cluster.columns.watts * asked.need[0, j]
+    reason = ""
+    for some in asked.eligible[first : first + asked.choices[j]]:
+        most = usable(range(len(asked.capacity)), some)
+        if most.sum() < tasks:
+            continue
+        order = np.argsort(watts, kind="stable")
+        if placement.rule == "contiguous":
+            stretches = np.split(np.arange(len(most)), np.flatnonzero(most == 0))
+            order = next((s for s in stretches if most[s].sum() >= tasks), np.arange(0))
+            if not len(order):
+                reason = "contiguous"
+                continue
+        before = np.cumsum(most[order]) - most[order]
+        taken = np.clip(tasks - before, 0, most[order])
+        if np.dot(taken, watts[order]) <= asked.budget[j]:
+            return ""
+        reason = "power budget"
+    return reason
 
 
 def _order(cluster: Cluster, placement: Placement) -> Integers:

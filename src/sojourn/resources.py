@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .cluster import Cluster
 from .energy import Allocation, Stretches
 from .fragmentation import Absences, Fragmentation, Holdings, measure_fragmentation, over_time
 from .options import Prepared
@@ -42,8 +41,8 @@ class Resources:
         end: float,
     ) -> None:
         self._span = {"begin": begin, "end": max(begin, end)}
-        self.names, self.capacity = _capacity(prepared.cluster)
-        self._holdings = _holdings(prepared, stretches, given, len(self.names))
+        self.names, self.capacity = prepared.cluster.resource_names, prepared.cluster.capacity
+        self._holdings = _holdings(prepared, stretches, given, self.names)
         absence = None if prepared.external is None else prepared.external.absence
         self._absences = (
             Absences() if absence is None else Absences(absence.node, absence.begin, absence.end)
@@ -101,33 +100,24 @@ class Resources:
         # What is free follows from the rest, and nothing is down without events.
         states = ["used", "stranded", *(["down"] if np.size(self._absences.node) else [])]
         names = [f"{name}_{state}" for name in self.names for state in states]
-        return {name: table[name].to_numpy()[at] for name in names}
-
-
-def _capacity(cluster: Cluster) -> tuple[tuple[str, ...], Integers]:
-    """Names of the resources that nodes have, and what each node has of them."""
-    columns = cluster.columns
-    # Row 0 is what counts as a processor, be it a core, a chip or a node.
-    names, sizes = ["cores"], [columns.procs]
-    if (columns.memory > 0).any():
-        names.append("memory")
-        sizes.append(np.maximum(columns.memory, 0))
-    return tuple(names), np.stack(sizes)
+        return {name: table[name].to_numpy()[at] for name in names if name in table}
 
 
 def _holdings(
-    prepared: Prepared, stretches: Stretches, given: Allocation, resources: int
+    prepared: Prepared, stretches: Stretches, given: Allocation, names: tuple[str, ...]
 ) -> Holdings:
     """What each job held of each of its nodes; one that has whole nodes, all their processors."""
     assert prepared.machine is not None
-    asked, accepted = prepared.machine.asked, prepared.accepted
+    accepted = prepared.accepted
+    asked = prepared.machine.requests.of(accepted)
     count = np.diff(given.first)
     job = np.repeat(stretches.job, count)
-    whole = asked.whole_node[accepted][job]
-    held = [np.where(whole, prepared.cluster.columns.procs[given.node], given.procs)]
-    if resources > 1:
-        per_core = asked.memory_per_core[accepted][job]
-        held.append(per_core * given.procs + asked.memory_per_node[accepted][job])
+    amounts = asked.held(job, given.node, given.procs // asked.need[0, job])
+    # What nobody asks for is held by nobody.
+    held = np.zeros((len(names), len(job)), dtype=np.int64)
+    for row, name in enumerate(names):
+        if name in asked.resources:
+            held[row] = amounts[asked.resources.index(name)]
     numbers = prepared.jobs.job[accepted]
     start, stop = (np.repeat(column, count) for column in (stretches.start, stretches.stop))
-    return Holdings(numbers[job], given.node, start, stop, np.stack(held))
+    return Holdings(numbers[job], given.node, start, stop, held)

@@ -37,8 +37,9 @@ CATEGORIES = {"status": STATUS, "reason": REASONS}
 WHO = ("user", "account", "partition", "queue", "qos")
 """Columns of names, which a job table has where its log knows them."""
 
-REQUESTED = ("nodes", "gpus")
-"""Columns of what a job asks for besides processors, which a job table has likewise."""
+REQUESTED = ("nodes", "cores_per_node", "gpus", "memory_per_node")
+"""Columns of what a job asks for besides processors, which a job table has likewise; and so has it
+further counts of the log, such as those of another resource."""
 
 
 class Result:
@@ -107,17 +108,17 @@ class Result:
 
         A job that was requeued has the start of its last attempt.
         """
-        return self._run.state.start
+        return self._run.start
 
     @property
     def end(self) -> Floats:
         """End of each accepted job, in submission order, in seconds; nan if it never ran."""
-        return self._run.state.end
+        return self._run.end
 
     @property
     def promises(self) -> Floats:
         """First promised start of each accepted job under conservative backfilling, as work."""
-        return self._run.state.first_promise
+        return self._run.promises
 
     @property
     def states_energy(self) -> bool:
@@ -250,7 +251,8 @@ class Result:
             columns["label"] = log.label[first:last]
         if schedule.after is not None:
             columns["restarts"] = spread(schedule.after.restarts[at].astype(np.float64))
-        columns |= {name: known[first:last] for name, known in self._requested.items()}
+        for name, known in self._requested.items():
+            columns.setdefault(name, known[first:last])
         if self.cluster.is_named:
             columns["nodes"] = spread(np.diff(schedule.allocation.first)[at].astype(np.float64))
             columns["slowness"] = spread(schedule.slowness[at])
@@ -268,8 +270,13 @@ class Result:
     def _requested(self) -> dict[str, Floats]:
         """What the log knows that jobs ask for; nan where it is not known."""
         log = self._prepared.jobs
-        wanted = [name for name in REQUESTED if name in log.names and (log[name] > 0).any()]
-        return {name: np.where(log[name] >= 0, log[name], np.nan) for name in wanted}
+        counts = [name for name in log.further if log[name].dtype.kind == "i"]
+        wanted = [name for name in (*REQUESTED, *counts) if name in log.names]
+        return {
+            name: np.where(log[name] >= 0, log[name], np.nan)
+            for name in wanted
+            if name not in log.named and (log[name] > 0).any()
+        }
 
     @property
     def categories(self) -> dict[str, Sequence[str]]:
@@ -312,7 +319,7 @@ class Result:
         if self.states_energy:
             time, rate, busy = (columns[name] for name in ("time", "rate", "busy"))
             columns["power"] = self._schedule.power(time, rate, busy)
-        if self.cluster.is_named and len(self._run.state.end):
+        if self.cluster.is_named and len(self._run.end):
             columns |= self._schedule.resources.columns_at(columns["time"])
         return columns
 

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from . import measures
 from .aftermath import Aftermath, aftermath
-from .energy import Allocation, Energy, Stretches, allocation, stretches_around
+from .energy import Allocation, Energy, Stretches, allocation, stretches_in_pieces
 from .engine.drive import Run
-from .engine.state import NOW
 from .errors import OptionError
 from .invariants import check_bill, check_run
 from .options import Prepared
@@ -39,17 +38,17 @@ class Schedule:
     @property
     def start(self) -> Floats:
         """Start of each accepted job (s); nan if it never ran."""
-        return self.run.state.start
+        return self.run.start
 
     @property
     def end(self) -> Floats:
         """End of each accepted job (s); nan if it never ran."""
-        return self.run.state.end
+        return self.run.end
 
     @cached_property
     def after(self) -> Aftermath | None:
         """What external events did to the accepted jobs."""
-        return None if self.run.outside is None else aftermath(self.run.outside)
+        return None if self.run.events is None else aftermath(self.run)
 
     @cached_property
     def ended(self) -> slice | NDArray[np.bool_]:
@@ -61,7 +60,7 @@ class Schedule:
         """When the last accepted job had left (s)."""
         if self.after is None:
             return float(self.end.max(initial=-np.inf))
-        return float(self.run.state.clock[NOW])
+        return float(self.run.s.now)
 
     @cached_property
     def status(self) -> NDArray[np.int8]:
@@ -72,13 +71,8 @@ class Schedule:
     @cached_property
     def stretches(self) -> Stretches:
         """Stretches of service."""
-        run = self.run
-        if self.after is not None:
-            return stretches_around(run, self.after)
-        if self.prepared.policy.preemptive:
-            names = ("segment_job", "segment_start", "segment_stop")
-            job, start, stop = (run.rows(name) for name in names)
-            return Stretches(job, start, stop)
+        if self.after is not None or self.prepared.policy.preemptive:
+            return stretches_in_pieces(self.run)
         return Stretches(np.arange(len(self.start)), self.start, self.end)
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cluster import Cluster
-from .engine.drive import Laws, Run, backfill_code, load_kernel
-from .engine.nodes import make_nodes
-from .engine.state import CONSERVATIVE, EASY, RESERVE, Orders, Rules
+from .engine.drive import Laws, Orders, Rules, Run, backfill_code, load_kernel
+from .engine.passes import CONSERVATIVE, EASY
 from .engine.types import JobView, empty_jobs
-from .errors import JobError, OptionError, PolicyError
-from .external import External, before_cleaning, load_events, take_events
+from .errors import JobError, OptionError
+from .external import before_cleaning, load_events, take_events
 from .machine import Machine, build_machine
 from .options import Options, Prepared
 from .policy import (
@@ -93,7 +93,6 @@ def prepare(
     control = parse_control(rate)
     events = None
     if chosen.events is not None:
-        _check_events(scheduling, chosen, machine, stop_at_decisions)
         events = load_events(chosen.events)
         jobs = before_cleaning(jobs, events)
     given = jobs
@@ -109,7 +108,7 @@ def prepare(
     if events is not None:
         external = take_events(events, jobs, machine)
         jobs = external.jobs
-    named = _named(jobs, machine, scheduling, chosen, stop_at_decisions)
+    named = _named(jobs, machine, chosen)
     accepted = jobs.procs <= machine.procs if named is None else named.reason == 0
     taken = jobs if accepted.all() else jobs[accepted]
     if chosen.warmup and chosen.warmup >= len(taken):
@@ -122,21 +121,14 @@ def prepare(
     if chosen.check_policy:
         try_out(scene, scheduling, named)
     rules = _rules(view, machine, scheduling, control, chosen, stop_at_decisions)
-    outside = None
+    calendar = None
     if external is not None:
-        rules = _around(rules, scheduling, len(view.submit))
-        outside = external.outside(
-            accepted,
-            requeue=chosen.node_failure == "requeue",
-            in_order=scheduling.backfill == "none",
-        )
+        calendar = external.calendar(accepted, preemptive=scheduling.preemptive)
     nodes = None
     if named is not None:
         limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
-        facts = named.facts(
-            accepted, chosen.seed, chosen.foresight == "log", by_node=_names_nodes(external)
-        )
-        nodes = make_nodes(facts, named.needs(accepted, limit), len(view.submit))
+        facts = named.facts(accepted, chosen.seed, chosen.foresight == "log")
+        nodes = facts, named.needs(accepted, limit)
     run = Run(
         view,
         rules,
@@ -150,59 +142,28 @@ def prepare(
         control.initial,
         _coins(control, chosen.seed, len(view.submit)),
         nodes,
-        outside,
+        calendar,
     )
     return run, Prepared(
         jobs, accepted, killed, machine, scheduling, control, chosen, named, external
     )
 
 
-def _check_events(
-    policy: Policy, options: Options, cluster: Cluster, stop_at_decisions: bool
-) -> None:
-    """Refuse what external events are not defined for."""
-    if policy.preemptive:
-        raise PolicyError(
-            f"policy '{policy}' stops and resumes jobs, for which external events are not defined; "
-            "choose another or leave the events out"
-        )
-    if policy.backfill == "conservative" and cluster.is_named and options.foresight != "log":
-        raise PolicyError(
-            f"policy '{policy}' promises every job its nodes, and what becomes of such promises "
-            "when nodes fail is not defined; choose easy:inf, which promises anew at each instant, "
-            "count processors, or leave the events out"
-        )
-    if stop_at_decisions:
-        raise OptionError("a simulation is stepped without external events; leave the events out")
-    if options.passes == "event":
-        raise OptionError("passes 'event': external events need one pass per instant")
-
-
-def _named(
-    jobs: Jobs, cluster: Cluster, policy: Policy, options: Options, stop_at_decisions: bool
-) -> Machine | None:
+def _named(jobs: Jobs, cluster: Cluster, options: Options) -> Machine | None:
     """The named nodes of a run, or None where processors are only counted."""
     placement = parse_placement(options.placement)
-    if not cluster.is_named:
-        for what, given in (
-            (f"placement '{placement}'", placement.name != "first-fit"),
-            ("constraints", not options.constraints.are_none),
-            ("a log of decisions", options.decisions),
-        ):
-            if given:
-                raise OptionError(
-                    f"{what}: the cluster has no named nodes; give it some with Cluster.of, "
-                    "read_cluster or --cluster"
-                )
-        return None
-    if policy.preemptive:
-        raise PolicyError(
-            f"policy '{policy}' stops and resumes jobs, which is not defined between nodes of "
-            "different speed; choose another or count processors"
-        )
-    if stop_at_decisions:
-        raise OptionError("a simulation is stepped on counted processors only; use procs")
-    return build_machine(jobs, cluster, placement, options.constraints)
+    if cluster.is_named:
+        return build_machine(jobs, cluster, placement, options.constraints)
+    for what, given in (
+        (f"placement '{placement}'", placement.name != "first-fit"),
+        ("constraints", not options.constraints.are_none),
+    ):
+        if given:
+            raise OptionError(
+                f"{what}: the cluster has no named nodes; give it some with Cluster.of, "
+                "read_cluster or --cluster"
+            )
+    return None
 
 
 def preload(
@@ -224,7 +185,7 @@ def preload(
     scheduling, control = parse_policy(policy), parse_control(rate)
     _laws(scheduling, control)
     rules = _rules(empty_jobs(), Cluster(1), scheduling, control, Options(), False)
-    load_kernel(rules._replace(named=named, log=decisions), events)
+    load_kernel(replace(rules, log=decisions), named=named, eventful=events)
 
 
 def _options(given: dict[str, Any]) -> Options:
@@ -314,23 +275,9 @@ def _rules(
         may_overrun=bool(np.any(view.work > view.plan)) or options.passes == "event",
         record=bool(options.record),
         stop_at_decisions=stop_at_decisions,
-        named=cluster.is_named,
         log=options.decisions,
+        requeue=options.node_failure == "requeue",
     )
-
-
-def _around(rules: Rules, policy: Policy, jobs: int) -> Rules:
-    """The rules of a run with external events: every discipline plans around what is known."""
-    if rules.backfill == CONSERVATIVE:
-        return rules._replace(exact=False)
-    known = {"none": 0.0, "first-fit": 0.0, "conservative": np.inf}
-    most = known.get(policy.backfill, policy.reservations)
-    return rules._replace(backfill=RESERVE, reservations=int(min(most, max(jobs, 1))), exact=False)
-
-
-def _names_nodes(external: External | None) -> bool:
-    """Whether promises must name their nodes because some of these will be reserved."""
-    return external is not None and len(external.what) > 0
 
 
 def _keys(score: Score | None, scene: Scene, checked: bool) -> Floats | None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .engine.drive import DECIDE, DONE
-from .engine.state import CHOSEN, FREE, NOW, PENDING, RUNNING, WAITING, State, waiting_jobs
+from .engine.drive import DECIDE, DONE, Run
 from .errors import OptionError
 from .policy import parse_policy
 from .policy.columns import JobColumns, job_columns
@@ -42,23 +41,23 @@ class Decision:
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
 
-    def _state(self) -> State:
+    def _run(self) -> Run:
         if self._simulation._decision is not self:
             raise OptionError(
                 "this decision is over, the simulation has gone on; use the one that the last "
                 "step returned"
             )
-        return self._simulation._run.state
+        return self._simulation._run
 
     @property
     def now(self) -> float:
         """The instant, in seconds."""
-        return float(self._state().clock[NOW])
+        return float(self._run().s.now)
 
     @property
     def free(self) -> int:
         """Free processors, less those of the jobs started in this decision."""
-        return int(self._state().count[FREE]) - self._simulation._taken
+        return int(self._run().s.free)
 
     @property
     def jobs(self) -> JobColumns:
@@ -68,26 +67,26 @@ class Decision:
     @property
     def waiting(self) -> NDArray[np.int64]:
         """Who waits, less the jobs started in this decision."""
-        everybody = waiting_jobs(self._state())
-        return everybody[~np.isin(everybody, self._simulation._chosen)]
+        return _waiting(self._run())
 
     @property
     def running(self) -> NDArray[np.int64]:
         """Who runs, less the jobs started in this decision."""
-        state = self._state()
-        return np.sort(state.finish_job[: state.count[RUNNING]])
+        run, started = self._run(), self._simulation._started
+        everybody = np.sort(run.running.plan[: run.s.running])
+        return everybody[~np.isin(everybody, started)]
 
     def started(self, j: int) -> float:
         """When a running job started, in seconds."""
         place = _position(j)
         if place not in self.running:
             raise OptionError(f"job at position {place} does not run; choose from decision.running")
-        return float(self._state().start[place])
+        return float(self._run().start[place])
 
     def start(self, j: int) -> None:
         """Start a waiting job now."""
-        self._state()
-        self._simulation._choose(_position(j))
+        self._run()
+        self._simulation._start(_position(j))
 
 
 def _position(j: object) -> int:
@@ -129,8 +128,7 @@ class Simulation:
         self._watch = watch(self._run, self._prepared)
         self._columns: JobColumns = job_columns(self._run.jobs)
         self._decision: Decision | None = None
-        self._chosen: list[int] = []
-        self._taken = 0
+        self._started: list[int] = []
         self._done = False
 
     def __iter__(self) -> Iterator[Decision]:
@@ -141,11 +139,9 @@ class Simulation:
                 yield decision
 
     def step(self) -> Decision | None:
-        """Carry out what was decided and go on to the next decision; None at the end."""
-        state = self._run.state
-        state.chosen[: len(self._chosen)] = self._chosen
-        state.count[CHOSEN] = len(self._chosen)
-        self._chosen, self._taken, self._decision = [], 0, None
+        """Go on to the next decision; None at the end."""
+        self._started, self._decision = [], None
+        self._run.s.chosen = 0
         status = self._advance()
         if status == DECIDE:
             self._decision = Decision(self)
@@ -165,7 +161,7 @@ class Simulation:
     @property
     def result(self) -> Result:
         """The result, once the run has ended."""
-        left = int(self._run.state.count[WAITING])
+        left = int(self._run.s.waiting)
         if not self._done:
             raise OptionError("the simulation has not ended; go on stepping")
         if left:
@@ -175,17 +171,29 @@ class Simulation:
         self._run.check()
         return Result(self._prepared, self._run)
 
-    def _choose(self, j: int) -> None:
-        state = self._run.state
-        if not state.count[PENDING] or j not in waiting_jobs(state):
-            raise OptionError(f"job at position {j} does not wait; choose from decision.waiting")
-        if j in self._chosen:
+    def _start(self, j: int) -> None:
+        """Start a job at once, on nodes that the placement chooses."""
+        run = self._run
+        if j in self._started:
             raise OptionError(f"job at position {j} was started already in this decision")
-        procs = int(self._run.jobs.procs[j])
-        if procs > int(state.count[FREE]) - self._taken:
-            raise OptionError(
-                f"job at position {j} needs {procs} processors, "
-                f"{int(state.count[FREE]) - self._taken} are free"
-            )
-        self._chosen.append(j)
-        self._taken += procs
+        if not run.s.pending or j not in _waiting(run):
+            raise OptionError(f"job at position {j} does not wait; choose from decision.waiting")
+        run.discipline.waiting.chosen[0] = j
+        run.s.chosen = 1
+        self._advance()
+        if run.s.refused:
+            procs, free = int(run.jobs.procs[j]), int(run.s.free)
+            problem = f"needs {procs} processors, {free} are free"
+            if procs <= free:
+                problem = (
+                    f"finds no room: {free} processors are free, but not such as it asks for, or "
+                    "they are reserved before it would be over"
+                )
+            raise OptionError(f"job at position {j} {problem}")
+        self._started.append(j)
+
+
+def _waiting(run: Run) -> NDArray[np.int64]:
+    """Who waits, by submission."""
+    first, size = int(run.s.first), int(run.s.waiting)
+    return run.discipline.waiting.job[first : first + size].copy()

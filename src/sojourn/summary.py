@@ -10,15 +10,6 @@ from numpy.typing import NDArray
 from . import measures
 from .__about__ import __version__
 from .aftermath import KILLED, STATUS, Aftermath
-from .engine.state import (
-    EFFECTIVE,
-    IN_SERVICE,
-    POTENTIAL,
-    QUEUE,
-    WASTE,
-    WORKLOAD,
-    WORKLOAD_LEFT,
-)
 from .machine import REASONS
 from .options import Prepared
 from .recorded import recorded_beside
@@ -95,21 +86,19 @@ def _parts(schedule: Schedule, ran: slice | NDArray[np.bool_]) -> dict[str, Any]
     if schedule.prepared.cluster.is_named and len(schedule.end):
         told["resources"] = schedule.resources.as_dict()
     partitions = _partitions(schedule, ran)
-    if len(partitions) > 1:
-        told["partitions"] = partitions
-    return told
+    return {**told, "partitions": partitions} if partitions else told
 
 
 def _partitions(schedule: Schedule, ran: slice | NDArray[np.bool_]) -> dict[str, dict[str, Any]]:
-    """Measures of the jobs of each partition that the log knows, by its name.
+    """Measures of the jobs of each partition that log or cluster know, and use of its nodes.
 
     Measures over jobs are of those that count, as those of the whole run are.
     """
     prepared = schedule.prepared
     log, accepted = prepared.jobs, prepared.accepted
-    if "partition" not in log.names:
-        return {}
     codes, names = log.coded("partition")
+    places = {part.name: part.nodes for part in prepared.cluster.partitions}
+    names = [*names, *(name for name in places if name not in names)]
     if len(names) < 2:
         return {}
     jobs = np.bincount(codes + 1, minlength=len(names) + 1)[1:]
@@ -135,6 +124,8 @@ def _partitions(schedule: Schedule, ran: slice | NDArray[np.bool_]) -> dict[str,
                 measures.bounded_slowdown(sojourn[here], service[here])
             ),
         }
+        if name in places and len(schedule.end):
+            told[name] |= schedule.resources.of_nodes(places[name])
     return told
 
 
@@ -188,12 +179,12 @@ def _system(schedule: Schedule) -> dict[str, Any]:
     if not len(end):
         return {"makespan": 0.0}
     span = float(last - run.jobs.submit[0])
-    total = run.state.total
+    total = run.s
 
     def mean(integral: float) -> float:
         return float(integral / span) if span > 0 else float("nan")
 
-    area = measures.product_sum(run.state.held[ended], schedule.service[ended])
+    area = measures.product_sum(run.held[ended], schedule.service[ended])
     if schedule.after is not None:
         area += float(schedule.after.lost_area.sum())
     epochs, rates = schedule.epochs
@@ -203,14 +194,14 @@ def _system(schedule: Schedule) -> dict[str, Any]:
         "makespan": span,
         "throughput": mean(len(end[ended])),
         "utilisation": mean(area / schedule.prepared.cluster.procs),
-        "mean_present": mean(total[QUEUE] + total[IN_SERVICE]),
-        "mean_queue": mean(total[QUEUE]),
+        "mean_present": mean(total.queue_time + total.service_time),
+        "mean_queue": mean(total.queue_time),
         "mean_busy": mean(area),
-        "mean_workload": mean(total[WORKLOAD]),
-        "mean_workload_at_epochs": mean(total[WORKLOAD_LEFT]),
-        "potential_load": mean(total[POTENTIAL]),
-        "effective_load": mean(total[EFFECTIVE]),
-        "job_wasting": mean(total[WASTE]),
+        "mean_workload": mean(total.workload),
+        "mean_workload_at_epochs": mean(total.workload_left),
+        "potential_load": mean(total.potential),
+        "effective_load": mean(total.effective),
+        "job_wasting": mean(total.waste),
         "rate_shares": shares,
         "rate_switches": len(epochs) - 1,
         "energy": schedule.energy.bill(span),

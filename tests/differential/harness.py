@@ -18,6 +18,7 @@ from oracle.strategies import _jitter as jitter
 
 from sojourn.cluster import Cluster
 from sojourn.engine.drive import DONE, Laws, Run
+from sojourn.engine.passes import PREEMPT
 from sojourn.engine.types import JobView
 from sojourn.policy import Control, Policy, constant
 from sojourn.simulation import Options, _laws, _orders, _rules
@@ -132,21 +133,21 @@ def compare(
 
 def _columns(run: Run, expected: Outcome) -> Iterator[tuple[str, list[Any], Sequence[Any], float]]:
     """Name, what the engine says, what the oracle says, and the size of what was summed up."""
-    yield "start", run.state.start.tolist(), expected.start, 0.0
-    yield "end", run.state.end.tolist(), expected.end, 0.0
+    yield "start", run.start.tolist(), expected.start, 0.0
+    yield "end", run.end.tolist(), expected.end, 0.0
     names = expected.trajectory[0]._fields
     for name, wanted in zip(names, zip(*expected.trajectory, strict=True), strict=True):
         # The workload is a difference of large numbers: its error goes with their size.
         scale = float(run.jobs.work.sum()) if name == "workload" else 0.0
         yield name, run.rows(name).tolist(), wanted, scale
-    if len(run.state.first_promise):
+    if len(run.promises):
         wanted = [float(x) for x in expected.promises]
-        found = run.state.first_promise.tolist()
+        found = run.promises.tolist()
         # A promise made beside an overdue job has an infinitesimal, which is one ulp here.
         above = [math.nextafter(x, math.inf) for x in wanted]
         found = [x if y == up else y for x, y, up in zip(wanted, found, above, strict=True)]
         yield "promise", found, wanted, 0.0
-    if len(run.rows("segment_job")):
+    if expected.segments and run.rules.backfill >= PREEMPT:
         columns = [run.rows(name).tolist() for name in SEGMENT]
         found = sorted(zip(*columns, strict=True))
         for i, name in enumerate(SEGMENT):

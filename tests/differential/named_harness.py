@@ -21,7 +21,6 @@ import sojourn
 from sojourn.cluster import Cluster, Server
 from sojourn.cluster import Node as NamedNode
 from sojourn.engine.drive import DONE, Laws, Run
-from sojourn.engine.nodes import FIRST_ROW, JOB_SLOWNESS, ROW_COUNT, make_nodes
 from sojourn.engine.types import empty_jobs
 from sojourn.machine import REASONS, build_machine
 from sojourn.options import Prepared
@@ -187,8 +186,7 @@ def run_engine(
     taken = [job for job, good in zip(drawn.jobs, accepted, strict=True) if good]
     view = view_of(taken) if taken else empty_jobs()
     limits = np.array([np.inf if job.limit is None else float(job.limit) for job in taken])
-    facts, needs = machine.facts(accepted, choice.seed, blind), machine.needs(accepted, limits)
-    nodes = make_nodes(facts, needs, len(taken))
+    nodes = machine.facts(accepted, choice.seed, blind), machine.needs(accepted, limits)
     law, wake = control.pointers
     laws = replace(
         _laws_at_rate_1(policy, placement),
@@ -242,7 +240,7 @@ def compare(
     tolerance = 0.0 if exactly else TOLERANCE
     columns = [
         *_columns(run, expected.run),
-        ("slowness", run.nodes.real[JOB_SLOWNESS].tolist(), expected.slowness, 0.0),
+        ("slowness", run.nodes.job["slowness"].tolist(), expected.slowness, 0.0),
     ]
     for name, found, wanted, scale in columns:
         # On slow nodes the workload is larger than the sum of works.
@@ -268,7 +266,7 @@ def _energies(
 def _allocations(run: Run) -> list[Allocation]:
     """Nodes and processors of each job, by node."""
     rows = list(zip(*run.nodes.given.tolist(), strict=True))
-    spans = zip(*run.nodes.job[[FIRST_ROW, ROW_COUNT]].tolist(), strict=True)
+    spans = zip(run.nodes.job["row"].tolist(), run.nodes.job["rows"].tolist(), strict=True)
     return [tuple(sorted(rows[first : first + number])) for first, number in spans]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,13 @@ from oracle.external import ExternalOutcome, Happening, Reservation, around, sim
 from oracle.external_strategies import TIMES, Troubles, decode, reserved, troubles
 from oracle.strategies import Workload, workloads
 
+from sojourn.aftermath import aftermath
 from sojourn.cluster import Cluster
-from sojourn.engine import outside as o
+from sojourn.engine import calendar as o
+from sojourn.engine import types as t
 from sojourn.engine.drive import DONE, Run
 from sojourn.policy import Policy, parse_policy
-from sojourn.simulation import Options, _around, _orders, _rules
+from sojourn.simulation import Options, _orders, _rules
 
 from .cast import CONSTANT, aging, aging_exactly, switching
 from .harness import MOST_INSTANTS, TICKS, TOLERANCE, Pair, Speed, jittered, laws_of, view_of
@@ -36,46 +39,45 @@ KINDS = {
     "look": o.LOOK,
 }
 FATES = {
-    o.UNDECIDED: "waiting",
-    o.COMPLETED: "completed",
-    o.KILLED: "killed",
-    o.CANCELLED: "cancelled",
+    t.UNDECIDED: "waiting",
+    t.COMPLETED: "completed",
+    t.KILLED: "killed",
+    t.CANCELLED: "cancelled",
 }
 PAIRS = {
     pair.name: pair
     for pair in (
         Pair("fcfs", parse_policy("fcfs"), around(orders.fcfs)),
         Pair("first-fit", parse_policy("first-fit"), around(orders.fcfs, "first-fit")),
-        Pair("easy", parse_policy("easy"), around(orders.fcfs, "easy", former=True)),
+        Pair("easy", parse_policy("easy"), around(orders.fcfs, "easy")),
         Pair("easy:2", parse_policy("fcfs+easy:2"), around(orders.fcfs, "easy", 2)),
         Pair("easy:inf", parse_policy("fcfs+easy:inf"), around(orders.fcfs, "easy", math.inf)),
-        Pair("sjf+easy", parse_policy("sjf+easy"), around(orders.sjf, "easy", former=True)),
+        Pair("sjf+easy", parse_policy("sjf+easy"), around(orders.sjf, "easy")),
         Pair(
             "easy-sjbf",
             parse_policy("easy-sjbf"),
-            around(orders.fcfs, "easy", 1, orders.sjf, former=True),
+            around(orders.fcfs, "easy", 1, orders.sjf),
         ),
         Pair("conservative", parse_policy("conservative"), around(orders.fcfs, "conservative")),
-        Pair("aging+easy", Policy(aging, "easy"), around(aging_exactly, "easy", former=True)),
+        Pair("aging+easy", Policy(aging, "easy"), around(aging_exactly, "easy")),
     )
 }
 JOBS = 8
 
 
-def outside_of(drawn: Troubles, first: Any, jobs: int, policy: Policy) -> o.Outside:
+def calendar_of(drawn: Troubles, first: Any, jobs: int, *, begins: bool = False) -> o.Calendar:
     """Events of the oracle as the kernels see them."""
     looks = [Happening(r.end, "look") for r in drawn.reservations]
-    events = sorted([*looks, *drawn.happenings], key=lambda h: h.time)
-    kinds = [KINDS[h.kind] for h in events]
-    return o.make_outside(
-        np.array([max(h.time, first) for h in events], dtype=np.float64),
-        np.array([kinds, [h.about for h in events]], dtype=np.int64).reshape(2, -1),
-        np.array([r[:3] for r in drawn.reservations], dtype=np.float64).reshape(-1, 3).T.copy(),
-        np.array([r.what for r in drawn.reservations], dtype=np.int64),
-        jobs,
-        requeue=drawn.requeue,
-        in_order=policy.backfill == "none",
-    )
+    if begins:
+        looks += [Happening(r.begin, "look") for r in drawn.reservations]
+    happenings = sorted([*looks, *drawn.happenings], key=lambda h: h.time)
+    events = np.zeros(len(happenings), o.EVENT)
+    for i, each in enumerate(happenings):
+        events[i] = (max(each.time, first), KINDS[each.kind], each.about)
+    reserved = np.zeros(len(drawn.reservations), o.RESERVATION)
+    for i, it in enumerate(drawn.reservations):
+        reserved[i] = (*it[:3], it.what)
+    return o.make_calendar(events, reserved, jobs)
 
 
 def run_engine(
@@ -87,12 +89,12 @@ def run_engine(
     rules = _rules(view, cluster, policy, control, Options(record=True), False)
     run = Run(
         view,
-        _around(rules, policy, len(drawn.jobs)),
+        replace(rules, requeue=troubled.requeue),
         _orders(view, policy),
         laws_of(policy, control),
         control.initial,
         np.array(coins, dtype=np.float64),
-        outside=outside_of(troubled, drawn.jobs[0].submit, len(drawn.jobs), policy),
+        calendar=calendar_of(troubled, drawn.jobs[0].submit, len(drawn.jobs)),
     )
     status = run.advance(MOST_INSTANTS)
     assert status == DONE, f"{MOST_INSTANTS} instants and no end: {drawn} {troubled}"
@@ -119,24 +121,21 @@ def compare(
 
 
 def must_agree(run: Run, expected: ExternalOutcome, about: str, *, exactly: bool) -> None:
-    outside = run.outside
-    fates = [FATES[code] for code in outside.fate[o.FATE].tolist()]
+    after = aftermath(run)
+    fates = [FATES[code] for code in run.calendar.job["fate"].tolist()]
     assert fates == [fate.state for fate in expected.fates], f"fates {fates}; {about}"
-    restarts = outside.fate[o.RESTARTS].tolist()
+    restarts = after.restarts.tolist()
     assert restarts == [fate.restarts for fate in expected.fates], f"restarts; {about}"
-    losses = slice(0, outside.number[o.LOSSES])
-    assert outside.lost_what[o.LOST_JOB, losses].tolist() == [j for j, *_ in expected.lost]
+    assert after.lost_job.tolist() == [j for j, *_ in expected.lost]
     scale = float(run.jobs.work.sum())
-    lost = outside.lost[:, losses]
-    held, work = outside.lost_what[o.LOST_HELD, losses], lost[o.LOST_WORK]
-    done = np.nansum(run.state.held * outside.job[o.WORKED]) + np.dot(held, work)
+    done = np.dot(run.rows("segment_held"), run.rows("segment_work"))
     rows = expected.run.trajectory
     columns = [
-        ("start", run.state.start, expected.start, 0.0),
-        ("end", run.state.end, expected.end, 0.0),
-        ("left", outside.job[o.LEFT], [fate.left for fate in expected.fates], 0.0),
-        ("lost starts", lost[o.LOST_START], [start for _, start, _ in expected.lost], 0.0),
-        ("lost stops", lost[o.LOST_STOP], [stop for *_, stop in expected.lost], 0.0),
+        ("start", run.start, expected.start, 0.0),
+        ("end", run.end, expected.end, 0.0),
+        ("left", after.left, [fate.left for fate in expected.fates], 0.0),
+        ("lost starts", after.lost_start, [start for _, start, _ in expected.lost], 0.0),
+        ("lost stops", after.lost_stop, [stop for *_, stop in expected.lost], 0.0),
         ("work done", np.array([done]), [expected.area], scale),
         *(
             (name, run.rows(name), wanted, scale if name == "workload" else 0.0)

@@ -17,12 +17,11 @@ from oracle.named import Scheduling
 from oracle.named_external import simulate_around_nodes
 from oracle.named_strategies import Case, cases
 
-from sojourn.engine import outside as o
+from sojourn.aftermath import aftermath
 from sojourn.engine.drive import DONE, Run
-from sojourn.engine.nodes import GIVEN_NODE, GIVEN_PROCS, make_nodes
 from sojourn.machine import build_machine
 from sojourn.policy import Policy, parse_placement, parse_policy
-from sojourn.simulation import Options, _around, _orders, _rules
+from sojourn.simulation import Options, _orders, _rules
 
 from .cast import CONSTANT, aging, aging_exactly, switching
 from .harness import MOST_INSTANTS, Speed, view_of
@@ -36,7 +35,7 @@ from .named_harness import (
     told,
 )
 from .test_differential import EXAMPLES, USUAL
-from .test_events import must_agree, outside_of, scattered
+from .test_events import calendar_of, must_agree, scattered
 from .test_named import crowd
 
 PAIRS = {
@@ -53,6 +52,9 @@ PAIRS = {
         NamedPair("sjf+easy", parse_policy("sjf+easy"), Scheduling(orders.sjf, "easy")),
         NamedPair(
             "easy:inf", parse_policy("fcfs+easy:inf"), Scheduling(orders.fcfs, "easy", math.inf)
+        ),
+        NamedPair(
+            "conservative", parse_policy("conservative"), Scheduling(backfill="conservative")
         ),
         NamedPair("aging+easy", Policy(aging, "easy"), Scheduling(aging_exactly, "easy")),
     )
@@ -80,12 +82,11 @@ def run_engine(
     taken = [drawn.jobs[i] for i in accepted]
     view = view_of(taken)
     limits = np.array([np.inf if job.limit is None else float(job.limit) for job in taken])
-    by_node = bool(troubled.reservations)
-    facts = machine.facts(good, choice.seed, blind, by_node=by_node)
+    facts = machine.facts(good, choice.seed, blind)
     law, wake = control.pointers
     run = Run(
         view,
-        _around(_rules(view, cluster, policy, control, options, False), policy, len(taken)),
+        replace(_rules(view, cluster, policy, control, options, False), requeue=troubled.requeue),
         _orders(view, policy),
         replace(
             _laws_at_rate_1(policy, placement),
@@ -95,8 +96,8 @@ def run_engine(
         ),
         control.initial,
         np.array(coins, dtype=np.float64),
-        make_nodes(facts, machine.needs(good, limits), len(taken)),
-        outside_of(troubled, taken[0].submit, len(taken), policy),
+        (facts, machine.needs(good, limits)),
+        calendar_of(troubled, taken[0].submit, len(taken)),
     )
     status = run.advance(MOST_INSTANTS)
     assert status == DONE, f"{MOST_INSTANTS} instants and no end: {drawn} {troubled}"
@@ -117,7 +118,7 @@ def compare(
     """Run both; everything they tell must agree, exactly or to 1e-9."""
     expected = simulate_around_nodes(
         drawn.jobs, drawn.nodes, pair.scheduling, speed.exact, choice.exact, *troubled[:2], coins,
-        requeue=troubled.requeue, former=True,
+        requeue=troubled.requeue,
     )  # fmt: skip
     run = run_engine(pair, speed, choice, drawn, expected.accepted, troubled, coins)
     about = f"{pair.name}, {choice.name}, {speed.name}, {drawn}, {troubled}"
@@ -127,9 +128,8 @@ def compare(
 
 
 def _lost_allocations(run: Run) -> list[tuple[tuple[int, int], ...]]:
-    what = run.outside.lost_what[:, : run.outside.number[o.LOSSES]]
-    rows = run.nodes.given[[GIVEN_NODE, GIVEN_PROCS]].T.tolist()
-    spans = zip(what[o.LOST_ROW].tolist(), what[o.LOST_ROWS].tolist(), strict=True)
+    after, rows = aftermath(run), run.nodes.given.T.tolist()
+    spans = zip(after.lost_row.tolist(), after.lost_rows.tolist(), strict=True)
     return [tuple(sorted((k, n) for k, n in rows[a : a + b])) for a, b in spans]
 
 

@@ -18,7 +18,7 @@ from .placements import Asked
 from .pools import Future, Hold, Machine
 from .profile import later, planned_end
 from .queues import Queues
-from .surroundings import Around, is_news, take_back
+from .surroundings import Around, is_news, settle, take_back
 
 
 class Scheduling(NamedTuple):
@@ -329,8 +329,7 @@ class Dispatcher:
                     passed_over = True
                 else:
                     self._start_promised(j)
-        for j, begin in promises.items():
-            state.first_promises.setdefault(j, begin)
+        settle(state)
 
     def _promise(self, j: int, *, now_too: bool = True) -> None:
         """The earliest start that a job can have beside all others, if it has a place."""

@@ -120,7 +120,9 @@ class ExternalRun(_Run):
         state = self.state
         step = self.instant if passes == "instant" else self.events
         while state.arrivals < len(state.jobs) or state.present:
-            if not state.running and state.arrivals == len(state.jobs) and not self.happenings:
+            # With promises compressed in order there may be a gap in which nobody runs.
+            ahead = state.running or self.happenings or self.discipline.wake(state) is not None
+            if not ahead and state.arrivals == len(state.jobs):
                 break
             step(self.advance())
         labels = range(len(state.jobs))

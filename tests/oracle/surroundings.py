@@ -164,9 +164,16 @@ def _keep_promises(state: Around, order: list[int], queues: Queues | None) -> li
                 starts.append(j)
                 state.first_promises.setdefault(j, promises.pop(j))
                 fixed.append(Hold(now, _end_if_started(state, j), state.jobs[j].procs))
-    for j, begin in promises.items():
-        state.first_promises.setdefault(j, begin)
+    settle(state)
     return starts
+
+
+def settle(state: State) -> None:
+    """The pass is over: what is promised now counts."""
+    for j, begin in state.promises.items():
+        state.first_promises.setdefault(j, begin)
+    # Who starts with no plan is overdue at once: a promise behind it lasts no longer than it does.
+    state.was_overdue |= any(infinitesimal for _, infinitesimal in state.promises.values())
 
 
 def is_news(state: Around) -> bool:

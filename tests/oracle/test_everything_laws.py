@@ -35,7 +35,7 @@ def same(one: Everything, other: Everything, *, rows: bool = True) -> None:
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("scheduling", SCHEDULINGS)
 def test_nothing_is_given_twice_and_all_work_is_done(scheduling, machine):
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(everything(Axes(machine, scheduling)))
     def holds(case: Case) -> None:
         check_all(case, simulate(case))
@@ -46,7 +46,7 @@ def test_nothing_is_given_twice_and_all_work_is_done(scheduling, machine):
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("scheduling", SCHEDULINGS)
 def test_late_events_change_nothing(scheduling, machine):
-    @settings(max_examples=25)
+    @settings(max_examples=12)
     @given(everything(Axes(machine, scheduling, events="none")), st.booleans())
     def holds(case: Case, announced: bool) -> None:
         kinds = ("withdraw", "strike", "down", "up", "stop", "resume")
@@ -62,7 +62,7 @@ def test_late_events_change_nothing(scheduling, machine):
 
 
 @pytest.mark.parametrize("scheduling", SCHEDULINGS)
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_counted_without_events_is_the_recursion(scheduling, data):
     case = data.draw(everything(Axes("counted", scheduling, events="none", queued=False)))
@@ -93,7 +93,7 @@ def test_counted_without_events_is_the_recursion(scheduling, data):
 @pytest.mark.parametrize("machine", ["plain", "constrained"])
 @pytest.mark.parametrize("scheduling", NON_PREEMPTIVE)
 def test_nodes_without_events_are_as_without_the_outside(scheduling, machine):
-    @settings(max_examples=30)
+    @settings(max_examples=15)
     @given(everything(Axes(machine, scheduling, events="none", queued=False)))
     def holds(case: Case) -> None:
         scheduled = case.discipline._replace(blind=case.blind)
@@ -114,7 +114,7 @@ def test_nodes_without_events_are_as_without_the_outside(scheduling, machine):
 @pytest.mark.parametrize("events", ["none", "withdraw"])
 @pytest.mark.parametrize("scheduling", SCHEDULINGS)
 def test_equal_nodes_are_counted_processors(scheduling, events):
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(everything(Axes("plain", scheduling, events=events)))
     def holds(case: Case) -> None:
         if case.placement.name == "contiguous":
@@ -134,7 +134,7 @@ def test_equal_nodes_are_counted_processors(scheduling, events):
 
 
 @pytest.mark.parametrize("scheduling", ["fcfs", "first-fit", *PREEMPTIVE])
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_tasks_of_one_processor_are_processors_anywhere(scheduling, data):
     """Where nothing is promised it does not matter whether a promise would name nodes."""
@@ -145,7 +145,7 @@ def test_tasks_of_one_processor_are_processors_anywhere(scheduling, data):
 
 
 @pytest.mark.parametrize("scheduling", SCHEDULINGS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_a_partition_of_all_nodes_changes_nothing(scheduling, data):
     case = data.draw(everything(Axes("plain", scheduling)))
@@ -157,7 +157,7 @@ def test_a_partition_of_all_nodes_changes_nothing(scheduling, data):
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("scheduling", NON_PREEMPTIVE)
 def test_one_queue_without_limits_changes_nothing(scheduling, machine):
-    @settings(max_examples=25)
+    @settings(max_examples=12)
     @given(
         everything(Axes(machine, scheduling, queued=False)),
         st.sampled_from(["priority", "round-robin", "weights"]),

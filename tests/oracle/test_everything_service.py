@@ -315,3 +315,12 @@ def test_a_blind_scheduler_promises_anew_in_each_pass():
     case = Case(jobs, nodes, blind=True)
     found = simulate(case._replace(discipline=CONSERVATIVE))
     assert found == simulate(case._replace(discipline=scheduling))
+
+
+@pytest.mark.parametrize("machine", [{"servers": 1}, {"nodes": (Node(1),)}])
+def test_a_promise_ahead_is_kept_although_nobody_runs_until_then(machine):
+    # At 9, a second early, job 2 is looked at first and cannot pass the promise of job 1, at 10;
+    # that one is moved to 9, and job 2 keeps its own, at 14.
+    jobs = (job(0, 9, plan=10), job(1, 4), job(2, 3))
+    outcome = simulate(Case(jobs, discipline=SCHEDULINGS["sjf+conservative"], **machine))
+    assert outcome.start == [0, 9, 14]

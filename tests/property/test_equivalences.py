@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 from differential.cast import CONSTANT, PAIRS
@@ -14,7 +15,7 @@ from oracle.strategies import Workload, workloads
 
 import sojourn
 from sojourn.engine.drive import DONE, Run
-from sojourn.engine.state import RESERVE
+from sojourn.engine.passes import RESERVE
 from sojourn.simulation import Options, _laws, _orders, _rules, prepare
 
 from .runs import any_control, jobs_of, policies, run, seeds
@@ -75,14 +76,14 @@ def test_one_reservation_is_easy(drawn: Workload):
     assert rules.backfill == RESERVE
     other = Run(
         view,
-        rules._replace(reservations=1),
+        replace(rules, reservations=1),
         _orders(view, easy.policy),
         _laws(easy.policy, control),
         control.initial,
         np.empty(0),
     )
     assert other.advance(MOST_INSTANTS) == DONE
-    assert other.state.start.tolist() == expected.state.start.tolist()
+    assert other.start.tolist() == expected.start.tolist()
 
 
 @settings(max_examples=EXAMPLES)
@@ -114,6 +115,6 @@ def test_a_run_in_pieces(drawn: Workload, policy: str, seed: int):
     for _ in range(MOST_INSTANTS):
         if pieces.advance(step) == DONE:
             break
-    assert pieces.state.start.tolist() == whole.start.tolist()
-    assert pieces.state.end.tolist() == whole.end.tolist()
+    assert pieces.start.tolist() == whole.start.tolist()
+    assert pieces.end.tolist() == whole.end.tolist()
     assert pieces.rows("time").tolist() == whole.trajectory["time"].tolist()

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sojourn
+from sojourn.capacity import planning
 from sojourn.errors import InputError, JobError, LogError, OptionError
+from sojourn.study.resample import resample_blocks
 from sojourn.workload import SCHEMA, Jobs, clean, read_csv, read_log, read_parquet, write_log
 from sojourn.workload._further import MOST_NAMES
 from sojourn.workload.intake import SIMULATED, read_jobs, simulated
@@ -107,6 +109,21 @@ def test_replacing_names_keeps_the_numbers_of_those_that_are_known(rich: Jobs) -
 def test_rebasing_moves_the_earliest_starts_too() -> None:
     jobs = Jobs({**PLAIN, "submit": [100, 101, 102], "begin": [150.0, -1, 20]})
     assert clean(jobs, rules=["rebase"]).begin.tolist() == [50, -1, 0]
+    assert jobs.moved([0, 1, 1000]).begin.tolist() == [50, -1, 918]
+    assert "begin" not in Jobs(PLAIN).moved([3, 4, 5]).names
+
+
+def test_jobs_drawn_anew_wait_for_their_begin_as_long() -> None:
+    count = 200
+    submit = np.arange(count) * 3600.0
+    jobs = Jobs(
+        {"submit": submit, "runtime": np.ones(count), "procs": np.ones(count), "begin": submit + 50}
+    )
+    for by in ("day", "jobs"):
+        drawn = resample_blocks(jobs, by, 1)
+        assert (drawn.begin - drawn.submit == 50).all()
+    grown = planning.grown(jobs, 2.0)
+    assert (grown.begin - grown.submit == 50).all()
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -149,7 +149,7 @@ def _run(
 ) -> tuple[Floats, Floats, Floats]:
     run, prepared = prepare(batch, servers, policy, clean=(), **options)
     finish(run, prepared)
-    return run.jobs.work, run.state.start, run.state.end
+    return run.jobs.work, run.start, run.end
 
 
 def _ratio(above: Floats, below: Floats, confidence: float) -> Estimate:

@@ -238,4 +238,4 @@ def grown(jobs: Jobs, growth: float) -> Jobs:
     if not len(jobs):
         return jobs
     first = jobs.submit.min()
-    return jobs.replace(submit=first + (jobs.submit - first) / growth)
+    return jobs.moved(first + (jobs.submit - first) / growth)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from ..jit import called
-from .nodes import LOG_ABOUT, LOG_CODE, LOG_JOB, LOG_TIME, LOG_VALUE, LOGGED
-from .state import NOW
-
 (
     STARTED,  # its turn, and it fits; value: free processors before
     BACKFILLED_IN_TIME,  # about: the head; value: the reservation it ends before
@@ -17,7 +13,8 @@ from .state import NOW
     RESERVED,  # value: the reservation it was given
     WOULD_DELAY,  # about: the head; value: the reservation
     PROMISED,  # value: the start it was promised, or promised anew
-) = range(10)
+    STOPPED,  # it gives way to others; value: the work that remains
+) = range(11)
 
 WORDS = (
     "started",
@@ -30,17 +27,5 @@ WORDS = (
     "reserved",
     "would delay",
     "promised",
+    "stopped",
 )
-
-
-@called
-def note(nodes, logged, clock, job, code, about, value):
-    """Write a line of the log, if there is one."""
-    if logged:
-        at = nodes.number[LOGGED]
-        nodes.log[LOG_TIME, at] = clock[NOW]
-        nodes.log[LOG_JOB, at] = job
-        nodes.log[LOG_CODE, at] = code
-        nodes.log[LOG_ABOUT, at] = about
-        nodes.log[LOG_VALUE, at] = value
-        nodes.number[LOGGED] = at + 1

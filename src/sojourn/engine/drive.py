@@ -1,48 +1,33 @@
-"""Choosing the kernel for a policy, and driving it to the end of the run."""
+"""Setting up a run, and driving it to the end."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RunError
-from .grid import events_in_seconds, events_in_ticks, in_ticks, state_in_seconds, ticks_in
+from .calendar import Calendar, make_calendar
+from .grid import in_seconds, in_ticks, ticks_in
+from .kernels import kernel_for, parts_for
+from .nodes import Facts, Needs, enlarge, example, make_nodes
 from .pacing import asked_to_pause
+from .passes import CONSERVATIVE, EASY, FIRST_FIT, NONE, PREEMPT, REMAINING, RESERVE
 from .profile import make_profile
-from .state import (
-    ARRIVED,
-    CONSERVATIVE,
-    EASY,
-    EPOCHS,
-    FIRST_FIT,
-    INSTANTS,
-    NONE,
-    NOW,
-    PAUSE,
-    PREEMPT,
-    RECORDED,
-    REMAINING,
-    RESERVE,
-    RUNNING,
-    SEGMENTS,
-    WAITING,
-    Orders,
-    Recording,
-    Rules,
-    State,
-    is_indexed,
-    make_recording,
-    make_state,
-)
-from .types import JobView
+from .queue import QueueIndex, make_queue_index
+from .scores import no_node_score
+from .state import Recording, make_recording, make_running, make_scalars
+from .types import CANCELLED, UNDECIDED, JobView, empty_jobs
+from .waiting import make_waiting
 
-__all__ = ["Laws", "Run", "backfill_code", "load_kernel"]
+__all__ = ["ALL_KERNELS", "Laws", "Orders", "Rules", "Run", "backfill_code", "load_kernel"]
 
-DONE, PAUSED, FULL, DECIDE = range(4)
+DONE, PAUSED, FULL = range(3)
+
+Floats = NDArray[np.float64]
 
 _FIRST_STEPS = 200_000
 """That a kernel takes before anybody asks it to pause: short runs need no second thread."""
@@ -59,18 +44,6 @@ _CODES = {
 }
 
 
-_TIMES = ("time", "workload", "segment_start", "segment_stop", "epoch_time")
-"""Rows of a recording that are in seconds."""
-
-
-def _is_plain(rules: Rules, rate: float) -> bool:
-    """Whether a run adds and compares times, and does nothing else with them."""
-    scored = rules.dynamic_order or rules.dynamic_backfill
-    return rate == 1.0 and not (
-        rules.controlled or scored or rules.named or rules.stop_at_decisions
-    )
-
-
 def backfill_code(backfill: str, reservations: float) -> int:
     """Return the kernel's number for a backfilling rule."""
     if backfill == "easy":
@@ -78,39 +51,33 @@ def backfill_code(backfill: str, reservations: float) -> int:
     return _CODES[backfill]
 
 
-def load_kernel(rules: Rules, eventful: bool = False) -> Any:
-    """Return the kernel that runs such rules, with or without external events; only that one."""
-    if eventful:
-        if rules.named:
-            from .named_eventful import run_named_eventful
+@dataclass(frozen=True)
+class Rules:
+    """What a run must know of the policy besides its functions."""
 
-            return run_named_eventful
-        from .eventful import run_eventful
+    servers: int
+    backfill: int = NONE
+    reservations: int = 1
+    dynamic_order: bool = False
+    dynamic_backfill: bool = False
+    own_backfill_order: bool = False
+    longest_first: bool = False
+    per_event: bool = False
+    controlled: bool = False
+    timed_control: bool = False
+    may_overrun: bool = False
+    exact: bool = False
+    record: bool = False
+    stop_at_decisions: bool = False
+    log: bool = False
+    requeue: bool = False
 
-        return run_eventful
-    if rules.stop_at_decisions:
-        from .stepped import run_stepped
 
-        return run_stepped
-    if rules.backfill >= PREEMPT:
-        from .preemptive import run_preemptive
+class Orders(NamedTuple):
+    """Static keys of the order and the backfill order: smaller first; None where dynamic."""
 
-        return run_preemptive
-    if rules.named:
-        if is_indexed(rules):
-            from .named import run_named
-
-            return run_named
-        from .named_planned import run_named_planned
-
-        return run_named_planned
-    if is_indexed(rules):
-        from .ordered import run_ordered
-
-        return run_ordered
-    from .planned import run_planned
-
-    return run_planned
+    order: Floats | None
+    backfill: Floats | None
 
 
 @dataclass(frozen=True)
@@ -118,18 +85,43 @@ class Laws:
     """The compiled functions of a policy with their parameters, in the kernel's order."""
 
     order: Any
-    order_theta: NDArray[np.float64]
+    order_theta: Floats
     backfill: Any
-    backfill_theta: NDArray[np.float64]
+    backfill_theta: Floats
     control: Any
     wake: Any
-    control_theta: NDArray[np.float64]
+    control_theta: Floats
     placement: Any = None
-    placement_theta: NDArray[np.float64] | None = None
+    placement_theta: Floats | None = None
+
+    def in_a_row(self) -> tuple[Any, ...]:
+        """Return them as the loop takes them."""
+        score, theta = self.placement, self.placement_theta
+        if score is None:
+            score, theta = no_node_score, np.zeros(1)
+        return (
+            *(self.control, self.wake, self.control_theta),
+            *(self.order, self.order_theta, self.backfill, self.backfill_theta),
+            *(score, theta),
+        )
+
+
+def _is_indexed(rules: Rules, calendar: Calendar | None) -> bool:
+    """Whether the waiting jobs live in a queue index: fixed orders, and no look-ahead."""
+    listed = rules.dynamic_order or rules.dynamic_backfill or rules.stop_at_decisions or rules.log
+    return rules.backfill <= EASY and not listed and calendar is None
+
+
+def _index(key: Floats | None, servers: int) -> QueueIndex:
+    if key is None:
+        return make_queue_index(np.empty(0, dtype=np.int64), 1)
+    in_place = bool(np.all(key[1:] >= key[:-1]))
+    order = np.arange(len(key)) if in_place else np.argsort(key, kind="stable")
+    return make_queue_index(order, servers)
 
 
 class Run:
-    """One run: state, rows, and the kernel that advances them."""
+    """One run: scalars `s`, tables, and the kernel that advances them."""
 
     def __init__(
         self,
@@ -138,62 +130,140 @@ class Run:
         orders: Orders,
         laws: Laws,
         rate: float,
-        coins: NDArray[np.float64],
-        nodes: Any = None,
-        outside: Any = None,
+        coins: Floats,
+        machine: tuple[Facts, Needs] | None = None,
+        calendar: Calendar | None = None,
     ) -> None:
-        self.jobs = jobs
-        self.rules = rules
-        self.laws = laws
-        self.initial_rate = rate
-        self.nodes = nodes
-        self.outside = outside
-        self._ticks = 1
-        if _is_plain(rules, rate):
-            self._ticks = ticks_in(jobs, outside)
+        n = len(jobs.submit)
+        self.jobs, self.rules, self.laws = jobs, rules, laws
         # What the kernel sees of the jobs: their times may be in ticks.
-        self._seen = jobs
-        if self._ticks > 1:
-            self._seen = in_ticks(jobs, self._ticks)
-            self.outside = None if outside is None else events_in_ticks(outside, self._ticks)
-        self.state: State = make_state(self._seen, rules, orders, rate, coins)
-        if outside is not None:
-            room = len(self.state.profile.at) + 2 * len(outside.what) + 2
-            self.state = self.state._replace(profile=make_profile(room, rules.servers))
-        self.recording: Recording = make_recording(len(jobs.submit), rules)
-        self._kernel = load_kernel(rules, outside is not None)
+        self._ticks = ticks_in(jobs, calendar) if self._is_plain(rate, machine) else 1
+        self._seen = jobs if self._ticks == 1 else in_ticks(jobs, calendar, self._ticks)
+        self.initial_rate = rate
+        self.events = calendar
+        indexed = _is_indexed(rules, calendar)
+        if not indexed and calendar is None:
+            calendar = make_calendar(None, None, n)
+        self.calendar = calendar
+        s = self.s = make_scalars(rules.servers, rate)
+        s.backfill, s.reservations = rules.backfill, rules.reservations
+        s.dynamic_order, s.dynamic_backfill = rules.dynamic_order, rules.dynamic_backfill
+        s.own_order, s.longest_first = rules.own_backfill_order, rules.longest_first
+        s.per_event, s.may_overrun = rules.per_event, rules.may_overrun
+        s.controlled, s.timed = rules.controlled, rules.timed_control
+        s.records, s.logs, s.requeue = rules.record, rules.log, rules.requeue
+        s.exact = rules.exact and self.events is None
+        s.plans = rules.backfill >= EASY or not indexed
+        s.lists, s.in_pieces = not indexed, calendar is not None
+        s.planning = rules.backfill in (RESERVE, CONSERVATIVE) or self._reserves
+        s.written = bool(
+            s.records or s.controlled or s.logs or calendar is not None or machine is not None
+        )
+        self.nodes = None if machine is None else make_nodes(s, *machine, n)
+        self.running = make_running(self._seen, s, named=machine is not None)
+        self.recording: Recording = make_recording(n, s, coins)
+        self.discipline = self._make_discipline(orders, indexed)
+        self._functions = (*laws.in_a_row(), *parts_for(self.discipline, self.nodes))
         self._moved = (-np.inf, 0)
 
+    def _is_plain(self, rate: float, machine: Any) -> bool:
+        """Whether a run adds and compares times, and does nothing else with them."""
+        rules = self.rules
+        scored = rules.dynamic_order or rules.dynamic_backfill
+        steered = rate != 1.0 or rules.controlled or rules.stop_at_decisions
+        return not (steered or scored or machine is not None)
+
+    @property
+    def start(self) -> Floats:
+        """Start of each job (s); nan if it did not."""
+        return self.running.start
+
+    @property
+    def end(self) -> Floats:
+        """End of each job (s); nan if it did not."""
+        return self.running.end
+
+    @property
+    def held(self) -> NDArray[np.int64]:
+        """Processors that each job holds, or held last."""
+        return self.running.held
+
+    @property
+    def promises(self) -> Floats:
+        """The first start that each job was promised (s); of conservative backfilling alone."""
+        return getattr(self.discipline, "first", np.empty(0))
+
+    @property
+    def _reserves(self) -> bool:
+        """Whether something is reserved from outside at some time."""
+        return self.events is not None and len(self.events.reservation) > 0
+
+    def _make_discipline(self, orders: Orders, indexed: bool) -> Any:
+        """Return the discipline with its tables."""
+        rules, n = self.rules, len(self.jobs.submit)
+        if indexed:
+            from .passes.ordered import Ordered
+
+            own = orders.backfill if rules.own_backfill_order else None
+            return Ordered(_index(orders.order, rules.servers), _index(own, rules.servers))
+        if rules.backfill >= PREEMPT:
+            from .passes.preempt import Preempt
+
+            key = np.zeros(n) if orders.order is None else orders.order.copy()
+            return Preempt(
+                *(np.empty(n), np.empty(n, np.int64), key),
+                *(self._seen.work.copy(), self._seen.plan.copy()),
+                *(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64)),
+            )
+        waiting = make_waiting(n, orders.order, orders.backfill)
+        most = min(n, rules.servers) + 1
+        steps = {CONSERVATIVE: 2 * n + 16}.get(rules.backfill, 4 * most + 64)
+        if rules.backfill == RESERVE:
+            steps += 2 * min(n, rules.reservations)
+        if self._reserves and self.events is not None:
+            steps += 2 * len(self.events.reservation) + 2 * min(n, rules.reservations)
+        profile = make_profile(steps, rules.servers)
+        if rules.stop_at_decisions:
+            from .passes.ask import Ask
+
+            return Ask(waiting, profile)
+        if rules.backfill == CONSERVATIVE:
+            from .passes.conservative import Conservative
+
+            return Conservative(
+                *(waiting, profile, np.full(n, np.inf), np.full(n, np.nan)),
+                *(np.empty(2 * n + 16), np.empty(2 * n + 16, np.int64)),
+            )
+        from .passes.listed import Listed
+
+        return Listed(waiting, profile)
+
+    @property
+    def _tables(self) -> tuple[Any, ...]:
+        return (
+            self.discipline,
+            self.s,
+            self._seen,
+            self.running,
+            self.recording,
+            self.nodes,
+            self.calendar,
+        )
+
     def advance(self, budget: int = 2**62) -> int:
-        """Run on for so many steps; rows are enlarged as needed.
+        """Run on for so many steps; tables are enlarged as needed.
 
         A step is an instant, or a waiting job that a pass may have looked at there.
         """
-        laws = self.laws
-        scores = (laws.order, laws.order_theta, laws.backfill, laws.backfill_theta)
-        controls = (laws.control, laws.wake, laws.control_theta)
-        named = self.nodes is not None
-        placement = (laws.placement, laws.placement_theta) if named else ()
         while True:
-            nodes = (self.nodes,) if named else ()
-            outside = () if self.outside is None else (self.outside,)
-            things = (self.state, *nodes, *outside, self.recording, self._seen, self.rules)
-            status = int(self._kernel(*things, *scores, *controls, *placement, budget))
-            if status == DONE:
-                self._back_to_seconds()
+            tables = self._tables
+            status = int(kernel_for(*tables)(*tables, *self._functions, budget))
+            if status == DONE and self._ticks > 1:
+                in_seconds(self, self._ticks)
+                self._ticks = 1
             if status != FULL:
                 return status
             self._enlarge()
-
-    def _back_to_seconds(self) -> None:
-        if self._ticks == 1:
-            return
-        state_in_seconds(self.state, self._ticks)
-        for name in _TIMES:
-            self.rows(name)[:] /= self._ticks
-        if self.outside is not None:
-            self.outside = events_in_seconds(self.outside, self._ticks)
-        self._ticks = 1
 
     def to_the_end(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Run to the end, reporting (jobs arrived, jobs) from time to time.
@@ -201,21 +271,21 @@ class Run:
         The kernel comes back several times a second, so that an interrupt is heard.
         """
         total = len(self.jobs.submit)
-        first = _FIRST_STEPS // (1 if self.nodes is None else self.nodes.i.shape[1])
+        first = _FIRST_STEPS // (1 if self.nodes is None else len(self.nodes.node))
         if self.advance(max(first, 1)) == PAUSED:
-            with asked_to_pause(self.state.count, PAUSE):
+            with asked_to_pause(self.s, "pause"):
                 while self.advance() == PAUSED:
                     self._must_move()
                     if progress is not None:
-                        progress(int(self.state.count[ARRIVED]), total)
+                        progress(int(self.s.arrived), total)
         self.check()
 
     def _must_move(self) -> None:
         """Raise if time stands still for more instants than jobs and events can bring about."""
-        now, instants = float(self.state.clock[NOW]), int(self.state.count[INSTANTS])
+        now, instants = float(self.s.now), int(self.s.instants)
         if now != self._moved[0]:
             self._moved = (now, instants)
-        events = 0 if self.outside is None else len(self.outside.time)
+        events = 0 if self.events is None else len(self.events.event)
         if instants - self._moved[1] > _MOST_AT_ONCE * (len(self.jobs.submit) + events + 1000):
             raise RunError(f"the run stands still at {now:g} s; please report this as a bug")
 
@@ -224,43 +294,69 @@ class Run:
 
         External events may cancel jobs, or leave some waiting for what never comes back.
         """
-        count = self.state.count
-        if self.outside is not None:
-            from .outside import CANCELLED, FATE, UNDECIDED
-
-            may_not_end = np.isin(self.outside.fate[FATE], (CANCELLED, UNDECIDED))
-            if count[RUNNING] or not np.array_equal(np.isnan(self.state.end), may_not_end):
+        end = self.running.end
+        if self.events is not None:
+            may_not_end = np.isin(self.events.job["fate"], (CANCELLED, UNDECIDED))
+            if self.s.running or not np.array_equal(np.isnan(end), may_not_end):
                 raise RunError("the run stopped with jobs running; please report this as a bug")
             return
-        if count[RUNNING] or count[WAITING] or np.isnan(self.state.end).any():
+        if self.s.running or self.s.waiting or np.isnan(end).any():
             raise RunError("the run stopped with jobs unfinished; please report this as a bug")
 
     def rows(self, name: str) -> NDArray[Any]:
-        """The filled part of a recorded column."""
-        length = {"segment": SEGMENTS, "epoch": EPOCHS}.get(name.partition("_")[0], RECORDED)
-        column: NDArray[Any] = getattr(self.recording, name)
-        return column[: self.state.count[length]]
+        """The filled part of a recorded column: of rows, ``segment_*`` or ``epoch_*``."""
+        s, recording = self.s, self.recording
+        if name.startswith("segment_"):
+            return recording.segment[name.removeprefix("segment_")][: s.segments]
+        if name.startswith("epoch_"):
+            return recording.epoch[name.removeprefix("epoch_")][: s.epochs]
+        return recording.row[name][: s.recorded]
 
     def _enlarge(self) -> None:
-        count = self.state.count
-        more = {"segment": count[SEGMENTS], "epoch": count[EPOCHS]}
-        grown = {}
-        for name, column in self.recording._asdict().items():
-            used = more.get(name.partition("_")[0], count[RECORDED])
-            wanted = 2 * used + 4 * len(self.state.finish_job) + len(self.jobs.submit) + 1024
-            if self.outside is not None:
-                wanted += len(self.outside.time)
-            grown[name] = (
-                np.concatenate([column[:used], np.empty(wanted - used, column.dtype)])
-                if len(column)
-                else column
-            )
-        self.recording = Recording(**grown)
-        if self.outside is not None:
-            from .outside import enlarge_losses
+        s = self.s
+        jobs, most = len(self.jobs.submit), len(self.running.departed)
+        events = 0 if self.events is None else len(self.events.event)
+        more = 4 * most + jobs + events + 1024
 
-            self.outside = enlarge_losses(self.outside, len(self.state.finish_job))
+        def grown(rows: NDArray[Any], used: int, least: int) -> NDArray[Any]:
+            if not len(rows):
+                return rows
+            wanted = 2 * used + least
+            wider = np.zeros(max(wanted, len(rows)), rows.dtype).view(np.recarray)
+            wider[:used] = rows[:used]
+            return wider
+
+        recording = self.recording
+        self.recording = Recording(
+            grown(recording.row, int(s.recorded), more),
+            grown(recording.epoch, int(s.epochs), more),
+            grown(recording.segment, int(s.segments), more),
+            grown(recording.line, int(s.logged), 4 * jobs + more),
+            recording.coins,
+        )
         if self.nodes is not None:
-            from .nodes import enlarge
+            self.nodes = enlarge(s, self.nodes)
 
-            self.nodes = enlarge(self.nodes, self.rules.servers, self.rules.log)
+
+ALL_KERNELS = tuple(
+    (rules, named, eventful)
+    for named in (True, False)
+    for rules, eventful in (
+        (Rules(1, EASY), False),
+        (Rules(1, EASY), True),
+        (Rules(1, CONSERVATIVE), True),
+        (Rules(1, PREEMPT), True),
+        (Rules(1, stop_at_decisions=True), True),
+    )
+)
+"""Rules, whether on named nodes, and whether with external events: one of each kernel."""
+
+
+def load_kernel(rules: Rules, *, named: bool = False, eventful: bool = False) -> None:
+    """Load the compiled code of a run by such rules, or compile it."""
+    calendar = make_calendar(None, None, 0) if eventful else None
+    nothing = Laws(*(None, np.zeros(1)) * 2, None, None, np.zeros(1))
+    keys = Orders(np.zeros(0), np.zeros(0))
+    machine = example() if named else None
+    run = Run(empty_jobs(), rules, keys, nothing, 1.0, np.zeros(0), machine, calendar)
+    kernel_for(*run._tables)

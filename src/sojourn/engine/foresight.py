@@ -1,37 +1,17 @@
-"""When could a job start, and on which pools? Promises on named nodes."""
+"""When could a job start, and on which pools? Reservations on named nodes."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..jit import called, inlined
+from ..jit import called
+from .calendar import stretch_of
 from .choosing import choose, picked_slowness
-from .nodes import (
-    FIRST_ROW,
-    GIVEN_NODE,
-    GIVEN_PROCS,
-    HELD_UNTIL,
-    PICK,
-    PICK_HELD,
-    PICK_KB,
-    PICK_PROCS,
-    PICKED,
-    POOL,
-    POOL_FREE,
-    POOL_MEMORY,
-    POOL_PROCS,
-    POOLS,
-    ROW_COUNT,
-    SPEED_COUNT,
-    SPEEDS,
-    STEPS,
-    WHOLE,
-    expected,
-)
-from .placing import memory_of
+from .nodes import BY_NODE, FREE, PER_JOB, PICK, PICK_TASKS, SPEED, expected, takes
 from .plans import (
     note_hold,
     plan_append,
+    plan_block,
     plan_change,
     plan_find,
     plan_reset,
@@ -40,85 +20,115 @@ from .plans import (
     worst_over,
 )
 from .profile import hold_end
+from .starting import open_again, shut_reserved, take_picks
 
 __all__ = [
+    "can_take",
     "earliest",
     "hold_picks",
-    "keep_promise_on_nodes",
+    "keep_reserved",
     "plan_running",
     "promise",
     "release_early",
+    "take_now",
+    "take_promised",
 ]
 
 
-@inlined
-def _weigh(nodes, job, size):
-    """What the first `size` picked pools will be occupied with."""
-    for k in range(size):
-        procs = nodes.i[PICK_PROCS, k]
-        whole = nodes.job[WHOLE, job]
-        nodes.i[PICK_HELD, k] = nodes.i[POOL_PROCS, nodes.i[PICK, k]] if whole else procs
-        nodes.i[PICK_KB, k] = memory_of(nodes, job, procs)
+@called
+def _recall_nodes(s, nodes, j):
+    """Pick the pools of a running job, one pair for each of its nodes."""
+    first = nodes.job[j].row
+    s.picked = nodes.job[j].rows
+    for k in range(s.picked):
+        nodes.list[PICK, k] = nodes.node[nodes.given[0, first + k]].pool
+        nodes.list[PICK_TASKS, k] = nodes.given[1, first + k]
 
 
 @called
-def _recall_nodes(nodes, job):
-    """Pick the pools of a running job, one pair for each of its nodes; how many."""
-    first = nodes.job[FIRST_ROW, job]
-    size = nodes.job[ROW_COUNT, job]
-    for k in range(size):
-        nodes.i[PICK, k] = nodes.i[POOL, nodes.given[GIVEN_NODE, first + k]]
-        nodes.i[PICK_PROCS, k] = nodes.given[GIVEN_PROCS, first + k]
-    _weigh(nodes, job, size)
-    return size
-
-
-@called
-def plan_running(nodes, work, running, planned, plan):
+def plan_running(s, run, nodes):
     """Plans of the running jobs alone; an overdue one is expected at once, but not yet."""
-    soonest = np.nextafter(work, np.inf)
-    plan_reset(nodes, work)
-    for i in range(running - 1, -1, -1):
-        size = _recall_nodes(nodes, plan[i])
-        plan_append(nodes, max(planned[plan[i]], soonest), size)
+    soonest = np.nextafter(s.work, np.inf)
+    plan_reset(s, nodes)
+    for i in range(s.running - 1, -1, -1):
+        _recall_nodes(s, nodes, run.plan[i])
+        plan_append(s, nodes, run.plan[i], max(run.planned[run.plan[i]], soonest))
 
 
 @called
-def release_early(nodes, job, work, planned):
-    """A job has ended before its plan: its pools are free for the rest of it."""
-    size = _recall_nodes(nodes, job)
-    plan_change(nodes, work, planned, size, 1)
+def keep_reserved(s, nodes, calendar):
+    """Take the reserved nodes out of what is free ahead."""
+    for i in range(calendar.reservation.shape[0]):
+        begins, ends = stretch_of(s, calendar, i)
+        plan_block(s, nodes, calendar.reservation[i].what, begins, ends)
 
 
 @called
-def earliest(nodes, jobs, job, work, now, at_once, score, theta):
+def release_early(s, run, nodes, j):
+    """A job has left before its planned end: its pools are free for the rest of it."""
+    _recall_nodes(s, nodes, j)
+    plan_change(s, nodes, j, s.work, run.planned[j], 1)
+
+
+@called
+def can_take(s, nodes, j, until):
+    """Whether the picked pools have nodes for `j` that nobody has reserved before `until`.
+
+    Only a pool of several nodes may have none though its number is enough.
+    """
+    if s.reserving == 0 or s.pooling == BY_NODE:
+        return True
+    shut_reserved(s, nodes, until)
+    enough = True
+    for k in range(s.picked):
+        q = nodes.list[PICK, k]
+        enough = enough and nodes.stock[FREE, 0, q] >= takes(
+            s, nodes, j, 0, q, nodes.list[PICK_TASKS, k]
+        )
+    open_again(s, nodes)
+    return enough
+
+
+@called
+def take_now(s, nodes, jobs, j, until, score, theta):
+    """Take the picked pools, on nodes that nobody has reserved before `until`."""
+    around = s.reserving == 1 and s.pooling != BY_NODE
+    if around:
+        shut_reserved(s, nodes, until)
+    take_picks(s, nodes, jobs, j, score, theta)
+    if around:
+        open_again(s, nodes)
+
+
+@called
+def earliest(s, nodes, jobs, j, at_once, score, theta):
     """The earliest start of a job, and the end of its plan there; the pools are picked.
 
     At each time: the pools that the placement would choose then, if they stay free as long as
     the job would run on them; else the placement's choice among such as stay free long enough,
-    counting on ever faster processors. Infinite if `at_once` is asked and it is not.
+    counting on ever faster processors. Infinite if `at_once` is asked and it is not, or if what is
+    there is never enough.
     """
-    plan = jobs.plan[job]
-    step = plan_find(nodes, work)
-    while step < nodes.number[STEPS]:
-        begin = max(nodes.plan_at[step], work)
+    plan = jobs.plan[j]
+    step = plan_find(s, nodes, s.work)
+    while step < s.steps:
+        begin = max(nodes.plan_at[step], s.work)
         turn = -1
-        while turn < nodes.number[SPEED_COUNT]:
+        while turn < s.speeds:
             slowest = np.inf
             # Of length 0: what is free at that time.
             length = 0.0
             if turn >= 0:
-                slowest = nodes.f[SPEEDS, turn]
-                length = expected(nodes, plan, slowest)
-            worst_over(nodes, step, hold_end(work, begin, length))
+                slowest = nodes.real[SPEED, turn]
+                length = expected(s, plan, slowest)
+            worst_over(s, nodes, step, hold_end(s.work, begin, length))
             turn += 1
-            if choose(nodes, jobs, job, slowest, now, score, theta):
-                size = nodes.number[PICKED]
-                _weigh(nodes, job, size)
-                end = hold_end(work, begin, expected(nodes, plan, picked_slowness(nodes)))
-                if turn > 0 or stays_free(nodes, step, end, size):
-                    return begin, end
-                if nodes.number[POOLS] == 1:
+            if choose(s, nodes, jobs, j, slowest, score, theta):
+                end = hold_end(s.work, begin, expected(s, plan, picked_slowness(s, nodes)))
+                if turn > 0 or stays_free(s, nodes, j, step, end):
+                    if begin > s.work or can_take(s, nodes, j, end):
+                        return begin, end
+                if s.pools == 1:
                     break
             elif turn == 0:
                 break
@@ -129,41 +139,52 @@ def earliest(nodes, jobs, job, work, now, at_once, score, theta):
 
 
 @called
-def hold_picks(nodes, begin, end):
-    """Nobody else may have the picked pools in [begin, end)."""
-    plan_change(nodes, begin, end, nodes.number[PICKED], -1)
+def hold_picks(s, nodes, j, begin, end):
+    """Nobody else may have what `j` wants of the picked pools in [begin, end)."""
+    plan_change(s, nodes, j, begin, end, -1)
 
 
 @called
-def promise(nodes, jobs, job, held, work, now, score, theta):
+def promise(s, nodes, jobs, j, held, score, theta):
     """Promise a job its earliest start, never later than the one it holds; that start."""
     if held < np.inf:
-        size = recall_hold(nodes, job)
-        _weigh(nodes, job, size)
-        plan_change(nodes, held, nodes.real[HELD_UNTIL, job], size, 1)
-    begin, end = earliest(nodes, jobs, job, work, now, False, score, theta)
-    plan_change(nodes, begin, end, nodes.number[PICKED], -1)
-    note_hold(nodes, nodes.number[PICKED], job, end)
+        recall_hold(s, nodes, j)
+        plan_change(s, nodes, j, held, nodes.job[j].until, 1)
+    begin, end = earliest(s, nodes, jobs, j, False, score, theta)
+    if begin < np.inf:
+        plan_change(s, nodes, j, begin, end, -1)
+        note_hold(s, nodes, j, end)
     return begin
 
 
 @called
-def keep_promise_on_nodes(nodes, jobs, job, promised, work):
-    """A job's turn has come: whether its pools are free; then they are picked."""
-    end = nodes.real[HELD_UNTIL, job]
-    size = recall_hold(nodes, job)
-    nodes.number[PICKED] = size
-    _weigh(nodes, job, size)
-    for k in range(size):
-        q = nodes.i[PICK, k]
-        if (
-            nodes.i[POOL_FREE, q] < nodes.i[PICK_HELD, k]
-            or nodes.i[POOL_MEMORY, q] < nodes.i[PICK_KB, k]
-        ):
-            note_hold(nodes, size, job, end)
-            return False
-    if promised < work:
-        plan_change(nodes, promised, end, size, 1)
-        length = jobs.plan[job] * picked_slowness(nodes)
-        plan_change(nodes, work, work + length, size, -1)
+def forget(s, nodes, j, held):
+    """A waiting job goes: what it was promised is free."""
+    recall_hold(s, nodes, j)
+    plan_change(s, nodes, j, max(held, s.work), nodes.job[j].until, 1)
+
+
+@called
+def take_promised(s, nodes, jobs, j, promised, score, theta):
+    """A job's turn has come: whether its pools are free; then they are taken."""
+    end = nodes.job[j].until
+    recall_hold(s, nodes, j)
+    good = True
+    for k in range(s.picked):
+        q = nodes.list[PICK, k]
+        for r in range(s.resources):
+            good = good and nodes.stock[FREE, r, q] >= takes(
+                s, nodes, j, r, q, nodes.list[PICK_TASKS, k]
+            )
+    if s.vectors == 1:
+        for r in range(s.resources):
+            good = good and nodes.stock[FREE, r, s.pools] >= nodes.ask[PER_JOB, r, j]
+    length = jobs.plan[j] * picked_slowness(s, nodes)
+    if not good or not can_take(s, nodes, j, s.work + length):
+        note_hold(s, nodes, j, end)
+        return False
+    if promised < s.work:
+        plan_change(s, nodes, j, promised, end, 1)
+        plan_change(s, nodes, j, s.work, s.work + length, -1)
+    take_now(s, nodes, jobs, j, s.work + length, score, theta)
     return True

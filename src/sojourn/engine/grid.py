@@ -9,36 +9,31 @@ to seconds.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .outside import LOST_START, LOST_STOP, LOST_WORK, Outside
-from .state import (
-    ANCHOR_TIME,
-    ANCHOR_WORK,
-    LOAD,
-    NOW,
-    WORK,
-    WORKLOAD,
-    WORKLOAD_LEFT,
-    State,
-)
+from .calendar import Calendar
 from .types import JobView
 
-__all__ = ["events_in_seconds", "events_in_ticks", "in_ticks", "state_in_seconds", "ticks_in"]
+__all__ = ["in_seconds", "in_ticks", "ticks_in"]
 
 Floats = NDArray[np.float64]
 
 _TICKS = (1, 10, 100, 1000)
 """In a second."""
 
+_CLOCKS = ("now", "work", "anchor_time", "anchor_work", "load")
+_INTEGRALS = ("potential", "effective", "waste", "queue_time", "service_time")
+_RESERVED = ("announced", "begins", "ends")
 
-def ticks_in(jobs: JobView, outside: Outside | None) -> int:
+
+def ticks_in(jobs: JobView, calendar: Calendar | None) -> int:
     """How many ticks a second has, so that all times are whole ticks; 1 if none of ours do."""
     times = [jobs.submit, jobs.work, jobs.plan]
-    if outside is not None:
-        times += [outside.time, outside.reserved]
+    if calendar is not None:
+        times += [calendar.event["time"], *(calendar.reservation[name] for name in _RESERVED)]
     return next((ticks for ticks in _TICKS if _are_whole(times, ticks)), 1)
 
 
@@ -51,32 +46,39 @@ def _count(times: Floats, ticks: int) -> Floats:
     return np.rint(times * ticks)
 
 
-def in_ticks(jobs: JobView, ticks: int) -> JobView:
-    """Return the jobs with their times in ticks."""
+def in_ticks(jobs: JobView, calendar: Calendar | None, ticks: int) -> JobView:
+    """Return the jobs with their times in ticks; those of a calendar are counted in place."""
     plan = _count(jobs.plan, ticks)
     submit, work = _count(jobs.submit, ticks), _count(jobs.work, ticks)
+    if calendar is not None:
+        calendar.event["time"] = _count(calendar.event["time"], ticks)
+        for name in _RESERVED:
+            calendar.reservation[name] = _count(calendar.reservation[name], ticks)
     return jobs._replace(submit=submit, work=work, plan=plan, estimate=plan)
 
 
-def events_in_ticks(outside: Outside, ticks: int) -> Outside:
-    """Return external events with their times in ticks."""
-    return outside._replace(
-        time=_count(outside.time, ticks), reserved=_count(outside.reserved, ticks)
-    )
-
-
-def state_in_seconds(state: State, ticks: int) -> None:
+def in_seconds(run: Any, ticks: int) -> None:
     """Bring a run that has ended back from ticks to seconds, in place."""
-    for times in (state.start, state.end, state.first_promise):
+    for times in (run.running.start, run.running.end, run.promises):
         times /= ticks
-    state.clock[[NOW, WORK, ANCHOR_TIME, ANCHOR_WORK, LOAD]] /= ticks
-    state.total[:] /= ticks
-    # Work times time.
-    state.total[[WORKLOAD, WORKLOAD_LEFT]] /= ticks
-
-
-def events_in_seconds(outside: Outside, ticks: int) -> Outside:
-    """Return what external events did, with its times in seconds."""
-    outside.job[:] /= ticks
-    outside.lost[[LOST_START, LOST_STOP, LOST_WORK]] /= ticks
-    return outside._replace(time=outside.time / ticks, reserved=outside.reserved / ticks)
+    s, calendar, recording = run.s, run.calendar, run.recording
+    for name in (*_CLOCKS, *_INTEGRALS):
+        s[name] /= ticks
+    for name in ("workload", "workload_left"):
+        # Work times time.
+        s[name] /= ticks * ticks
+    tables = [
+        (recording.row, ("time", "workload")),
+        (recording.epoch, ("time",)),
+        (recording.segment, ("start", "stop", "work")),
+        (recording.line, ("time",)),
+    ]
+    if calendar is not None:
+        tables += [
+            (calendar.event, ("time",)),
+            (calendar.reservation, _RESERVED),
+            (calendar.job, ("left", "worked", "since", "began", "amount")),
+        ]
+    for table, names in tables:
+        for name in names:
+            table[name] /= ticks

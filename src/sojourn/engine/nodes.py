@@ -1,12 +1,12 @@
 """Named nodes: what a kernel knows of them, and what changes while jobs come and go.
 
-A kernel takes long to compile if it is handed many arrays, so columns of one kind are the rows of
-one table: ``nodes.i[PROCS, node]``, ``nodes.job[WHOLE, j]``.
+A job is a number of equal tasks, each with a vector of resources on one node. What is free is kept
+by node for the placements' indices, and by pool and resource for everything that plans ahead.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from ..jit import called, inlined
 from .bits import Bits, bit_clear, bit_set, make_bits
+from .state import table
 from .types import empty_jobs
 
 __all__ = [
-    "NODES",
     "NODE_SCORE",
     "NODE_SCORE_POINTER",
     "Facts",
@@ -26,51 +26,65 @@ __all__ = [
     "NodeView",
     "Nodes",
     "enlarge",
+    "example",
     "expected",
     "make_nodes",
     "move",
     "nth_place",
     "open_nodes",
+    "shift_node",
+    "takes",
     "weigh_stretch",
 ]
 
-# Rows of Nodes.i, by node: its processors, memory (KB) and features; the nodes in the order of
-# visits, the place of each in it, and its pool; free processors; a counter for random choice; its
-# rank by speed, and a counter of the free processors by rank.
-PROCS, MEMORY, FEATURE, ORDER, PLACE, POOL, NODE_FREE, SLOT, TALLY = range(9)
-SPEED_RANK, SPEED_TALLY = range(26, 28)
-# By pool: where it begins in the order, its processors, what is free of it now (processors and
-# KB), what the head of the queue leaves at its reservation, and the pools by watts. By group of
-# equal slowness: where it begins in the order, and its first pool.
-POOL_FIRST, POOL_PROCS, POOL_FREE, POOL_MEMORY, AHEAD, AHEAD_MEMORY, CHEAP = range(9, 16)
-GROUP_FIRST, GROUP_POOL = range(16, 18)
-# An allocation under consideration: pairs of node (or pool) and processors in use, and what they
-# occupy (processors, KB). Vectors over pools to choose from: what is there, and usable.
-PICK, PICK_PROCS, PICK_HELD, PICK_KB, THERE, THERE_MEMORY, USABLE, LISTED = range(18, 26)
-# Rows of Nodes.f: by node, per processor; by pool; by group; slownesses, the largest first; a
-# key to sort by; slowness by rank.
-OPS, SLOWNESS, WATTS, IDLE_WATTS, POOL_SLOWNESS, GROUP_SLOWNESS, SPEEDS, KEY, RANKED = range(9)
-# Rows of Nodes.job: what each job asks (memory in KB, a mask of features), the rows of its
-# allocation, and the first cell of what it is promised.
-PLAIN, PER_CORE, PER_NODE, WHOLE, ASKED, FIRST_ROW, ROW_COUNT, FIRST_CELL = range(8)
-# Rows of Nodes.real, by job.
-BUDGET, LIMIT, JOB_SLOWNESS, HELD_UNTIL = range(4)
-# Rows of Nodes.given, of Nodes.cell and of Nodes.plan_row.
-GIVEN_NODE, GIVEN_PROCS = range(2)
-CELL_POOL, CELL_PROCS, NEXT_CELL, FREE_CELL = range(4)
-STEP_ROW, FREE_ROW = range(2)
-# Rows of Nodes.bucket, by number of free processors.
-BUCKET, MEMBERS = range(2)
-# Rows of Nodes.log.
-LOG_TIME, LOG_JOB, LOG_CODE, LOG_ABOUT, LOG_VALUE = range(5)
-# Nodes.number
-RULE, POOLING, SEED, MOST, COUNT, POOLS, GROUPS, SPEED_COUNT = range(8)
-ROWS, PICKED, OPEN, STEPS, FREE_ROWS, FREE_CELLS, NEEDED, LOGGED, BLIND = range(8, 17)
-PINNED = 17
-
-# How a placement finds its nodes (RULE), and what a reservation is made of (POOLING).
+# How a placement finds its nodes (s.rule), and what a reservation is made of (s.pooling).
 (ORDERED, SLOWEST, BEST, WORST, PACK, SPREAD, CONTIGUOUS, RANDOM, SCORED) = range(9)
 BY_SPEED, ONE_POOL, BY_NODE = range(3)
+# Rows of Nodes.given, of Nodes.cell and of Nodes.plan_row.
+GIVEN_NODE, GIVEN_TASKS = range(2)
+CELL_POOL, CELL_TASKS, NEXT_CELL, FREE_CELL = range(4)
+STEP_ROW, FREE_ROW = range(2)
+# Of Nodes.stock: what pools have, what is free now, what is free at the head's reservation, and
+# what a choice is made from. Of Nodes.ask: what a job asks for each task, for each node that it
+# uses, and once of the whole cluster.
+SIZE, FREE, AHEAD, THERE = range(4)
+PER_TASK, PER_NODE, PER_JOB = range(3)
+# Rows of Nodes.list: usable tasks by pool, a list, an allocation under consideration (pools or
+# nodes, and tasks); what a score of the user's sees of the nodes. Rows of Nodes.real likewise;
+# slownesses, the largest first; keys to sort by.
+USABLE, LISTED, PICK, PICK_TASKS = range(4)
+VIEW_PROCS, VIEW_FREE, VIEW_MEMORY, VIEW_FREE_MEMORY = range(4, 8)
+OPS, SLOWNESS, WATTS, IDLE_WATTS, SPEED, KEY = range(6)
+
+NODE = np.dtype(
+    [(name, "f8") for name in ("ops", "slowness", "watts", "idle_watts", "ranked")]
+    + [(name, "i8") for name in ("procs", "order", "place", "pool", "free", "slot", "tally")]
+    + [("speed_rank", "i8"), ("speed_tally", "i8"), ("shut", "i8"), ("reserved", "f8")],
+    align=True,
+)
+"""Per processor: operations per second, slowness, watts. `order` has the nodes as they are visited,
+`place` the place of each; `tally` and `speed_tally` are counters of free processors, by node and by
+`speed_rank`, and `ranked` the slowness by rank. `reserved` is when the next known reservation
+begins, as work; `shut` what nobody may find for a moment."""
+
+POOL = np.dtype(
+    [("slowness", "f8"), ("group_slowness", "f8")]
+    + [(name, "i8") for name in ("first", "procs", "cheap", "group_first", "group_pool")],
+    align=True,
+)
+"""`first` is where its nodes begin in the order of visits; `cheap` has the pools by watts. Beside
+them, by number, the groups of equal slowness: where they begin in that order, and their first
+pool."""
+
+NEED = np.dtype(
+    [(name, "f8") for name in ("budget", "limit", "slowness", "until")]
+    + [(name, "i8") for name in ("tasks", "plain", "whole", "distinct", "choice", "choices")]
+    + [(name, "i8") for name in ("row", "rows", "cell")],
+    align=True,
+)
+"""What a job asks of nodes, and what it has: the slowness and the rows of its allocation; the end
+and the first cell of what it is promised. Its sets of eligible nodes are `choices` many, from
+`choice` on."""
 
 
 class NodeView(NamedTuple):
@@ -93,6 +107,8 @@ class Facts(NamedTuple):
     `pool_first[q]:pool_first[q + 1]` in `order`. So are groups of equal slowness. A `blind`
     scheduler expects of a waiting job the recorded runtime, wherever it will run. With jobs
     `pinned` to nodes by what they ask for, a number of free processors is no promise.
+    `capacity` is by resource and node, processors and memory (KB) first; `licences` is what the
+    whole cluster has of each resource that no node has.
     """
 
     rule: int
@@ -100,9 +116,8 @@ class Facts(NamedTuple):
     seed: int
     blind: bool
     pinned: bool
-    procs: NDArray[np.int64]
-    memory: NDArray[np.int64]
-    feature: NDArray[np.int64]
+    capacity: NDArray[np.int64]
+    licences: NDArray[np.int64]
     ops: NDArray[np.float64]
     slowness: NDArray[np.float64]
     watts: NDArray[np.float64]
@@ -113,138 +128,175 @@ class Facts(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What each job asks of its nodes: memory in KB, a mask of features, watts, a time limit.
+    """What each job asks of its nodes.
 
-    `plain` tells that it asks for processors only.
+    `need` by resource and job is for each task, `per_node` for each node that it uses, `licence`
+    for the job; `eligible` by choice and node, of which each job has `choices` from `choice` on.
     """
 
     plain: NDArray[np.bool_]
-    memory_per_core: NDArray[np.int64]
-    memory_per_node: NDArray[np.int64]
+    tasks: NDArray[np.int64]
+    need: NDArray[np.int64]
+    per_node: NDArray[np.int64]
+    licence: NDArray[np.int64]
     whole: NDArray[np.bool_]
-    feature: NDArray[np.int64]
+    distinct: NDArray[np.bool_]
+    choice: NDArray[np.int64]
+    choices: NDArray[np.int64]
+    eligible: NDArray[np.bool_]
     budget: NDArray[np.float64]
     limit: NDArray[np.float64]
 
 
 class Nodes(NamedTuple):
-    """The tables.
+    """The tables; few, because each is handed from function to function.
 
-    `given` holds the nodes of each job that has started. `bits` holds the nodes with a free
-    processor: by place in the order in one row, or by node in one row for each number of free
-    processors (`classes`: which of those rows have any); `stretch` sums them for contiguous
-    choice. `plan_at`, `plan_row`, `plan` and `cell` belong to `plans`.
+    `stock` is by resource and pool, of which the last is the whole cluster, for its licences; `ask`
+    by resource and job. `given` holds the nodes of each job that has started. `bits` holds the
+    nodes with a free processor: by place in the order in one row, or by node in one row for each
+    number of free processors (its last row tells which of those have any, `bucket` how many);
+    `stretch` sums them for contiguous choice. `plan_*` and `cell` belong to `plans`.
     """
 
-    number: np.ndarray
-    i: np.ndarray
-    f: np.ndarray
+    node: np.ndarray
+    pool: np.ndarray
     job: np.ndarray
+    ask: np.ndarray
+    eligible: np.ndarray
+    stock: np.ndarray
+    list: np.ndarray
     real: np.ndarray
     given: np.ndarray
     bits: Bits
-    classes: Bits
     bucket: np.ndarray
     stretch: np.ndarray
     plan_at: np.ndarray
     plan_row: np.ndarray
     plan: np.ndarray
     cell: np.ndarray
-    log: np.ndarray
 
 
-def make_nodes(facts: Facts, needs: Needs, jobs: int) -> Nodes:
-    """Return the nodes before the first job; `open_nodes` frees their processors."""
-    n, pools = len(facts.procs), len(facts.pool_first) - 1
+def make_nodes(s: Any, facts: Facts, needs: Needs, jobs: int) -> Nodes:
+    """Return the nodes before the first job; `open_nodes` frees what they have."""
+    procs = facts.capacity[0]
+    n, pools = len(procs), len(facts.pool_first) - 1
     groups = len(facts.group_first) - 1
-    most = int(facts.procs.max())
+    most = int(procs.max())
     slow = np.unique(facts.slowness)[::-1]
-    classes = {BEST: most, WORST: most, SPREAD: most, PACK: 2 * most}
-    rows = classes.get(facts.rule, 0) + 1
+    rows = {BEST: most, WORST: most, SPREAD: most, PACK: 2 * most}.get(facts.rule, 0) + 1
     leaves = 1 << max(n - 1, 0).bit_length()
-    number = np.zeros(18, dtype=np.int64)
-    number[BLIND], number[PINNED] = facts.blind, facts.pinned
-    number[:ROWS] = facts.rule, facts.pooling, facts.seed, most, n, pools, groups, len(slow)
-    lead = facts.order[facts.pool_first[:-1]]
+    vectors = not bool(np.all(needs.plain))
+    resources = len(facts.capacity) if vectors else 1
+    s.rule, s.pooling, s.seed, s.most = facts.rule, facts.pooling, facts.seed, most
+    s.nodes, s.pools, s.groups, s.speeds = n, pools, groups, len(slow)
+    s.blind, s.pinned, s.vectors, s.resources = facts.blind, facts.pinned, vectors, resources
     place = np.empty(n, dtype=np.int64)
     place[facts.order] = np.arange(n)
     pool_of_place = np.searchsorted(facts.pool_first, np.arange(n + 1), side="right") - 1
     pool_of_place[n] = pools
+    lead = facts.order[facts.pool_first[:-1]]
 
-    i = np.zeros((28, n + 1), dtype=np.int64)
-    i[PROCS, :n], i[FEATURE, :n] = facts.procs, facts.feature
-    # Unknown memory is none that anybody could be promised.
-    i[MEMORY, :n] = np.maximum(facts.memory, 0)
-    i[ORDER, :n], i[PLACE, :n], i[POOL, :n] = facts.order, place, pool_of_place[place]
-    i[SLOT] = -1
-    i[POOL_FIRST, : pools + 1] = facts.pool_first
-    i[POOL_PROCS, :pools] = np.add.reduceat(facts.procs[facts.order], facts.pool_first[:-1])
-    # By watts, then as in the file.
-    i[CHEAP, :pools] = np.lexsort((lead, facts.watts[lead]))
-    i[GROUP_FIRST, : groups + 1] = facts.group_first
-    i[GROUP_POOL, : groups + 1] = pool_of_place[facts.group_first]
-    f = np.zeros((9, n + 1))
-    f[OPS, :n], f[SLOWNESS, :n] = facts.ops, facts.slowness
-    f[WATTS, :n], f[IDLE_WATTS, :n] = facts.watts, facts.idle_watts
-    f[POOL_SLOWNESS, :pools] = facts.slowness[lead]
-    f[GROUP_SLOWNESS, :groups] = facts.slowness[facts.order[facts.group_first[:-1]]]
-    f[SPEEDS, : len(slow)] = slow
+    node = table(n + 1, NODE)
+    for name in ("ops", "slowness", "watts", "idle_watts"):
+        node[name][:n] = getattr(facts, name)
+    node["procs"][:n], node["order"][:n], node["place"][:n] = procs, facts.order, place
+    node["pool"][:n], node["slot"], node["reserved"] = pool_of_place[place], -1, np.inf
     by_speed = np.argsort(facts.slowness, kind="stable")
-    i[SPEED_RANK, by_speed] = np.arange(n)
-    f[RANKED, :n] = facts.slowness[by_speed]
+    node["speed_rank"][by_speed] = np.arange(n)
+    node["ranked"][:n] = facts.slowness[by_speed]
+    pool = table(max(pools, groups) + 1, POOL)
+    pool["first"][: pools + 1] = facts.pool_first
+    pool["procs"][:pools] = np.add.reduceat(procs[facts.order], facts.pool_first[:-1])
+    pool["slowness"][:pools] = facts.slowness[lead]
+    # By watts, then as in the file.
+    pool["cheap"][:pools] = np.lexsort((lead, facts.watts[lead]))
+    pool["group_first"][: groups + 1] = facts.group_first
+    pool["group_pool"][: groups + 1] = pool_of_place[facts.group_first]
+    pool["group_slowness"][:groups] = facts.slowness[facts.order[facts.group_first[:-1]]]
 
-    job = np.zeros((8, jobs), dtype=np.int64)
-    job[PLAIN], job[PER_CORE], job[PER_NODE] = needs[:3]
-    job[WHOLE], job[ASKED], job[FIRST_CELL] = needs.whole, needs.feature, -1
-    real = np.zeros((4, jobs))
-    real[BUDGET], real[LIMIT] = needs.budget, needs.limit
+    job = table(jobs, NEED)
+    for name in ("tasks", "plain", "whole", "distinct", "choice", "choices", "budget", "limit"):
+        job[name] = getattr(needs, name)
+    job["cell"] = -1
+    stock = np.zeros((4, resources, pools + 1), dtype=np.int64)
+    stock[SIZE, 0, :pools] = pool["procs"][:pools]
+    ask = np.zeros((3, 1, 0), dtype=np.int64)
+    if vectors:
+        # Every node is a pool; unknown memory is none that anybody could be promised.
+        stock[SIZE, :, :pools] = np.maximum(facts.capacity, 0)[:, facts.order]
+        stock[SIZE, :, pools] = facts.licences
+        ask = np.array([needs.need, needs.per_node, needs.licence], dtype=np.int64)
+    lists = np.zeros((8, n + 2), dtype=np.int64)
+    lists[VIEW_PROCS, :n] = lists[VIEW_FREE, :n] = procs
+    lists[VIEW_MEMORY, :n] = lists[VIEW_FREE_MEMORY, :n] = facts.capacity[1]
+    real = np.zeros((6, n + 1))
+    real[OPS, :n], real[SLOWNESS, :n] = facts.ops, facts.slowness
+    real[WATTS, :n], real[IDLE_WATTS, :n] = facts.watts, facts.idle_watts
+    real[SPEED, : len(slow)] = slow
+    s.classes = rows
+    whole = np.int64
     return Nodes(
-        number=number,
-        i=i,
-        f=f,
+        node=node,
+        pool=pool,
         job=job,
+        ask=ask,
+        # By pool, as choices are made.
+        eligible=np.ascontiguousarray(needs.eligible[:, facts.order], np.bool_),
+        stock=stock,
+        list=lists,
         real=real,
-        given=np.zeros((2, 4 * jobs + int(facts.procs.sum()) + 16), dtype=np.int64),
-        bits=make_bits(rows, n),
-        classes=make_bits(1, rows),
-        bucket=np.zeros((2, 2 * most + 2), dtype=np.int64),
-        stretch=np.zeros((5, 2 * leaves if facts.rule == CONTIGUOUS else 1), dtype=np.int64),
+        given=np.zeros((2, 4 * jobs + int(procs.sum()) + 16), dtype=whole),
+        bits=make_bits(rows + 1, max(n, rows)),
+        bucket=np.zeros((2, 2 * most + 2), dtype=whole),
+        stretch=np.zeros((5, 2 * leaves if facts.rule == CONTIGUOUS else 1), dtype=whole),
         plan_at=np.zeros(0),
-        plan_row=np.zeros((2, 0), dtype=np.int64),
-        plan=np.zeros((2, 0, pools), dtype=np.int64),
-        cell=np.zeros((4, 0), dtype=np.int64),
-        log=np.zeros((5, 0)),
+        plan_row=np.zeros((2, 0), dtype=whole),
+        plan=np.zeros((resources, 0, pools + 1), dtype=whole),
+        cell=np.zeros((4, 0), dtype=whole),
     )
 
 
-def enlarge(nodes: Nodes, servers: int, logged: bool) -> Nodes:
+def example() -> tuple[Facts, Needs]:
+    """Return one node and no job: the example whose types fix signatures."""
+    real, ends, zero = np.ones(1), np.array([0, 1]), np.zeros(1, np.int64)
+    none, nothing = np.zeros(0, np.int64), np.zeros((2, 0), np.int64)
+    flag, everywhere = np.zeros(0, np.bool_), np.ones((1, 1), np.bool_)
+    capacity, licences = np.ones((2, 1), np.int64), np.zeros(2, np.int64)
+    facts = Facts(
+        *(0, 0, 0, False, False, capacity, licences), *(real, real, real, real, zero, ends, ends)
+    )
+    needs = Needs(
+        *(flag, none, nothing, nothing, nothing, flag, flag, none, none, everywhere),
+        *(np.zeros(0), np.zeros(0)),
+    )
+    return facts, needs
+
+
+def enlarge(s: Any, nodes: Nodes) -> Nodes:
     """Return the same nodes with more room wherever it may be short."""
-    number = nodes.number
-    given, log = nodes.given, nodes.log
-    used, jobs = int(number[ROWS]), nodes.job.shape[1]
-    if used + servers >= given.shape[1]:
-        given = _wider(given, used + servers + 1024)
-    if logged and number[LOGGED] + 4 * jobs + 8 >= log.shape[1]:
-        log = _wider(log, log.shape[1] + 8 * jobs + 64)
+    given = nodes.given
+    if s.given + s.servers >= given.shape[1]:
+        given = _wider(given, int(s.given + s.servers) + 1024)
     steps, cells = len(nodes.plan_at), nodes.cell.shape[1]
-    plan = np.zeros((2, 2 * steps + 64, nodes.plan.shape[2]), dtype=np.int64)
+    plan = np.zeros((nodes.plan.shape[0], 2 * steps + 64, nodes.plan.shape[2]), dtype=np.int64)
     plan[:, :steps] = nodes.plan
     row, cell = _wider(nodes.plan_row, steps + 64), _wider(nodes.cell, cells + 64)
-    # New rows and cells lie under the others: they are used last.
-    for table, which, had, counter in (
-        (row, FREE_ROW, steps, FREE_ROWS),
-        (cell, FREE_CELL, cells, FREE_CELLS),
-    ):
-        kept = table[which, : number[counter]].copy()
-        added = np.arange(had, table.shape[1])[::-1]
-        table[which, : len(added)] = added
-        table[which, len(added) : len(added) + len(kept)] = kept
-        number[counter] += len(added)
+    s.free_rows = _restock(row[FREE_ROW], steps, int(s.free_rows))
+    s.free_cells = _restock(cell[FREE_CELL], cells, int(s.free_cells))
     at = np.concatenate([nodes.plan_at, np.zeros(steps + 64)])
-    return nodes._replace(given=given, log=log, plan_at=at, plan_row=row, plan=plan, cell=cell)
+    return nodes._replace(given=given, plan_at=at, plan_row=row, plan=plan, cell=cell)
 
 
-def _wider(table: NDArray[np.generic], more: int) -> NDArray[np.generic]:
+def _restock(stack: NDArray[np.int64], had: int, size: int) -> int:
+    """Put what is new under what lies on a stack: it is used last; how many there are then."""
+    kept = stack[:size].copy()
+    added = np.arange(had, len(stack))[::-1]
+    stack[: len(added)] = added
+    stack[len(added) : len(added) + len(kept)] = kept
+    return len(added) + len(kept)
+
+
+def _wider(table: NDArray[Any], more: int) -> NDArray[Any]:
     return np.concatenate([table, np.zeros((len(table), more), dtype=table.dtype)], axis=1)
 
 
@@ -268,103 +320,111 @@ def weigh_stretch(stretch, leaf, free):
 
 
 @inlined
-def _reclass(nodes, node, free, present):
+def _reclass(s, nodes, node, free, present):
     """Put a node into, or take it out of, the class of its number of free processors."""
     row = free
-    if nodes.number[RULE] == PACK and free == nodes.i[PROCS, node]:
-        row += nodes.number[MOST]
-    members = nodes.bucket[MEMBERS]
+    if s.rule == PACK and free == nodes.node[node].procs:
+        row += s.most
+    members = nodes.bucket[1]
     if present:
         bit_set(nodes.bits, row, node)
         members[row] += 1
         if members[row] == 1:
-            bit_set(nodes.classes, 0, row)
+            bit_set(nodes.bits, s.classes, row)
     else:
         bit_clear(nodes.bits, row, node)
         members[row] -= 1
         if members[row] == 0:
-            bit_clear(nodes.classes, 0, row)
+            bit_clear(nodes.bits, s.classes, row)
 
 
 @inlined
-def _tally(nodes, row, place, more):
-    """Count `more` at a place of a Fenwick tree."""
-    i = place + 1
-    while i <= nodes.number[COUNT]:
-        nodes.i[row, i] += more
-        i += i & -i
-
-
-@inlined
-def nth_place(nodes, row, rank):
-    """The place of a Fenwick tree that has at most `rank` counted before it."""
-    n = nodes.number[COUNT]
+def nth_place(nodes, n, by_speed, rank):
+    """The place of a counter that has at most `rank` counted before it."""
     at = 0
     step = 1
     while 2 * step <= n:
         step *= 2
     while step > 0:
-        if at + step <= n and nodes.i[row, at + step] <= rank:
-            at += step
-            rank -= nodes.i[row, at]
+        if at + step <= n:
+            here = nodes.node[at + step].speed_tally if by_speed else nodes.node[at + step].tally
+            if here <= rank:
+                at += step
+                rank -= here
         step >>= 1
     return at
 
 
 @called
-def move(nodes, node, procs, memory):
-    """`procs` more processors (fewer if negative) and KB of memory are free on a node."""
-    before = nodes.i[NODE_FREE, node]
+def move(s, nodes, node, procs):
+    """`procs` more processors (fewer if negative) are free on a node."""
+    before = nodes.node[node].free
     now = before + procs
-    nodes.i[NODE_FREE, node] = now
-    pool = nodes.i[POOL, node]
-    nodes.i[POOL_FREE, pool] += procs
-    nodes.i[POOL_MEMORY, pool] += memory
-    if nodes.number[SPEED_COUNT] > 1:
-        _tally(nodes, SPEED_TALLY, nodes.i[SPEED_RANK, node], procs)
-    rule = nodes.number[RULE]
+    nodes.node[node].free = now
+    nodes.stock[FREE, 0, nodes.node[node].pool] += procs
+    if s.speeds > 1:
+        i = nodes.node[node].speed_rank + 1
+        while i <= s.nodes:
+            nodes.node[i].speed_tally += procs
+            i += i & -i
+    rule = s.rule
     if rule <= SLOWEST:
         if before == 0 and now > 0:
-            bit_set(nodes.bits, 0, nodes.i[PLACE, node])
+            bit_set(nodes.bits, 0, nodes.node[node].place)
         elif before > 0 and now == 0:
-            bit_clear(nodes.bits, 0, nodes.i[PLACE, node])
+            bit_clear(nodes.bits, 0, nodes.node[node].place)
     elif rule <= SPREAD:
         if before > 0:
-            _reclass(nodes, node, before, False)
+            _reclass(s, nodes, node, before, False)
         if now > 0:
-            _reclass(nodes, node, now, True)
+            _reclass(s, nodes, node, now, True)
     elif rule == RANDOM:
         if (before == 0) != (now == 0):
-            _tally(nodes, TALLY, node, 1 if now > 0 else -1)
+            i = node + 1
+            while i <= s.nodes:
+                nodes.node[i].tally += 1 if now > 0 else -1
+                i += i & -i
     elif rule == CONTIGUOUS:
         weigh_stretch(nodes.stretch, node, now)
 
 
 @called
-def open_nodes(nodes):
-    """Free all processors, once."""
-    if nodes.number[OPEN] == 0:
-        nodes.number[OPEN] = 1
-        for node in range(nodes.number[COUNT]):
-            move(nodes, node, nodes.i[PROCS, node], nodes.i[MEMORY, node])
+def shift_node(s, nodes, node, sign):
+    """A node comes (sign 1) or goes (-1) with all that it has; nobody is on it."""
+    move(s, nodes, node, sign * nodes.node[node].procs)
+    q = nodes.node[node].pool
+    for r in range(1, s.resources):
+        nodes.stock[FREE, r, q] += sign * nodes.stock[SIZE, r, q]
+
+
+@called
+def open_nodes(s, nodes):
+    """Free all that nodes have, once."""
+    if s.opened == 0:
+        s.opened = 1
+        for node in range(s.nodes):
+            shift_node(s, nodes, node, 1)
+        for r in range(s.resources):
+            nodes.stock[FREE, r, s.pools] = nodes.stock[SIZE, r, s.pools]
 
 
 @inlined
-def expected(nodes, plan, slowness):
+def takes(s, nodes, j, r, q, tasks):
+    """What `j` takes of a resource of a pool, with so many tasks there."""
+    if s.vectors == 0:
+        return tasks
+    if q == s.pools:
+        return nodes.ask[PER_JOB, r, j]
+    if r == 0 and nodes.job[j].whole == 1:
+        return nodes.stock[SIZE, 0, q]
+    return tasks * nodes.ask[PER_TASK, r, j] + nodes.ask[PER_NODE, r, j]
+
+
+@inlined
+def expected(s, plan, slowness):
     """How long the scheduler expects a waiting job to run, on nodes of that slowness."""
-    return plan if nodes.number[BLIND] else plan * slowness
+    return plan if s.blind == 1 else plan * slowness
 
-
-def _example() -> Nodes:
-    one, real = np.ones(1, dtype=np.int64), np.ones(1)
-    zero, ends = np.zeros(1, dtype=np.int64), np.array([0, 1])
-    facts = Facts(0, 0, 0, False, False, one, zero, zero, real, real, real, real, zero, ends, ends)
-    flag = np.zeros(0, dtype=np.bool_)
-    none, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
-    return make_nodes(facts, Needs(flag, none, none, flag, none, nothing, nothing), 0)
-
-
-NODES = numba.typeof(_example())
 
 _i, _f = np.zeros(0, dtype=np.int64), np.zeros(0)
 _VIEW = numba.typeof(NodeView(_i, _i, _i, _i, _f, _f, _f, _f))

@@ -10,9 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 __all__ = ["asked_to_pause"]
 
@@ -21,8 +19,8 @@ _BREATH = 0.2
 
 
 @contextmanager
-def asked_to_pause(flags: NDArray[np.int64], at: int) -> Iterator[None]:
-    """Set ``flags[at]`` to 1 several times a second; the kernel that sees it clears it."""
+def asked_to_pause(flags: Any, at: Any) -> Iterator[None]:
+    """Set a field of a record, or a place of an array, to 1 several times a second; the kernel that sees it clears it."""
     done = threading.Event()
 
     def ask() -> None:

@@ -1,4 +1,4 @@
-"""Taking processors of named nodes and giving them back; the placements on the live nodes.
+"""Taking tasks' worth of named nodes and giving it back; the placements on the live nodes.
 
 Each placement visits nodes by way of an index that follows every start and end, so that a node
 costs a few steps however many there are.
@@ -13,54 +13,35 @@ from .bits import bit_last, bit_next
 from .nodes import (
     BEST,
     CONTIGUOUS,
-    COUNT,
-    FIRST_ROW,
-    GIVEN_NODE,
-    GIVEN_PROCS,
-    GROUP_FIRST,
-    GROUP_SLOWNESS,
-    GROUPS,
-    JOB_SLOWNESS,
-    LIMIT,
+    FREE,
     LISTED,
-    MEMBERS,
-    NODE_FREE,
-    ORDER,
     ORDERED,
     PACK,
-    PER_CORE,
+    PER_JOB,
     PER_NODE,
+    PER_TASK,
     PICK,
-    PICK_PROCS,
-    PICKED,
-    POOL_FIRST,
-    PROCS,
+    PICK_TASKS,
     RANDOM,
-    ROW_COUNT,
-    ROWS,
-    RULE,
-    SEED,
-    SLOT,
+    SIZE,
     SLOWEST,
-    SLOWNESS,
     SPREAD,
-    TALLY,
     USABLE,
-    WHOLE,
     move,
     nth_place,
+    takes,
 )
-from .state import DEPARTED
 
 __all__ = [
     "draw",
     "first_that_meets",
     "give_back",
     "hand_over",
-    "memory_of",
     "pick_live",
     "put_back",
-    "release_departed",
+    "retake",
+    "room",
+    "shift_licences",
     "take_nodes",
     "take_pools",
 ]
@@ -79,6 +60,38 @@ def draw(seed, job, turn, below):
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z = z ^ (z >> np.uint64(31))
     return np.int64((z >> np.uint64(11)) % np.uint64(below))
+
+
+@inlined
+def room(s, nodes, table, j, q, choice, most):
+    """How many tasks of `j`, at most `most`, a pool has room for, by what a table says is free.
+
+    Every node is a pool here.
+    """
+    job = nodes.job[j]
+    if not nodes.eligible[choice, q]:
+        return np.int64(0)
+    if job.whole == 1 and nodes.stock[table, 0, q] < nodes.stock[SIZE, 0, q]:
+        return np.int64(0)
+    if job.distinct == 1:
+        most = min(most, 1)
+    for r in range(s.resources):
+        need, once = nodes.ask[PER_TASK, r, j], nodes.ask[PER_NODE, r, j]
+        left = nodes.stock[table, r, q] - once
+        if need + once > 0 and left < need:
+            return np.int64(0)
+        # As a product of integers it may be too large.
+        if float(need) * most > left and need > 0:
+            most = left // need
+    return most
+
+
+@inlined
+def shift_licences(s, nodes, table, j, sign):
+    """What `j` has of the cluster's licences is free again (sign 1), or is not (-1)."""
+    if s.vectors == 1:
+        for r in range(s.resources):
+            nodes.stock[table, r, s.pools] += sign * nodes.ask[PER_JOB, r, j]
 
 
 @inlined
@@ -103,19 +116,19 @@ def _stretch_start(nodes, width):
             break
         at = a + 1
     node = at - leaves
-    while node > 0 and nodes.i[NODE_FREE, node - 1] > 0:
+    while node > 0 and nodes.node[node - 1].free > 0:
         node -= 1
     return node
 
 
 @inlined
-def first_that_meets(nodes, plan, limit):
+def first_that_meets(s, nodes, plan, limit):
     """The first group, in the order of falling slowness, on which the plan keeps the limit."""
     low = 0
-    high = nodes.number[GROUPS]
+    high = s.groups
     while low < high:
         middle = (low + high) >> 1
-        if plan * nodes.f[GROUP_SLOWNESS, middle] <= limit:
+        if plan * nodes.pool[middle].group_slowness <= limit:
             high = middle
         else:
             low = middle + 1
@@ -123,206 +136,247 @@ def first_that_meets(nodes, plan, limit):
 
 
 @inlined
-def _note(nodes, size, node, taken):
+def _note(s, nodes, size, node, taken):
     """Take from a node and note it; how many picks there are."""
-    slot = nodes.i[SLOT, node]
+    slot = nodes.node[node].slot
     if slot < 0:
         slot = size
-        nodes.i[SLOT, node] = slot
-        nodes.i[PICK, slot] = node
-        nodes.i[PICK_PROCS, slot] = 0
+        nodes.node[node].slot = slot
+        nodes.list[PICK, slot] = node
+        nodes.list[PICK_TASKS, slot] = 0
         size += 1
-    nodes.i[PICK_PROCS, slot] += taken
-    move(nodes, node, -taken, 0)
+    nodes.list[PICK_TASKS, slot] += taken
+    move(s, nodes, node, -taken)
     return size
 
 
 @called
-def _spread_live(nodes, width):
+def _spread_live(s, nodes, width):
     """One at a time from whoever has most free, a whole level at once."""
     left = width
     reached = np.int64(0)
-    level = bit_last(nodes.classes, 0)
+    level = bit_last(nodes.bits, s.classes)
     while level > 0:
-        reached += nodes.bucket[MEMBERS, level]
+        reached += nodes.bucket[1, level]
         if reached > left:
             break
         left -= reached
         level -= 1
     size = 0
-    above = bit_last(nodes.classes, 0)
+    above = bit_last(nodes.bits, s.classes)
     while above > level:
         node = bit_next(nodes.bits, above, 0)
-        size = _note(nodes, size, node, above - level)
-        above = bit_last(nodes.classes, 0)
+        size = _note(s, nodes, size, node, above - level)
+        above = bit_last(nodes.bits, s.classes)
     node = np.int64(-1)
     while left > 0 and level > 0:
         node = bit_next(nodes.bits, level, node + 1)
-        size = _note(nodes, size, node, 1)
+        size = _note(s, nodes, size, node, 1)
         left -= 1
     for i in range(size):
-        nodes.i[SLOT, nodes.i[PICK, i]] = -1
-    nodes.number[PICKED] = size
+        nodes.node[nodes.list[PICK, i]].slot = -1
+    s.picked = size
     return left == 0
 
 
 @called
-def pick_live(nodes, job, width, plan):
+def pick_live(s, nodes, j, width, plan):
     """Take `width` free processors as the placement has it; whether there were enough.
 
-    They are noted as picks, a node at most once.
+    They are noted as picks, a node at most once. For jobs that ask for processors only.
     """
-    rule = nodes.number[RULE]
+    rule = s.rule
     if rule == SPREAD:
-        return _spread_live(nodes, width)
+        return _spread_live(s, nodes, width)
     size = 0
     left = width
     at = np.int64(0)
     turn = 0
     group = meets = 0
     if rule == SLOWEST:
-        group = meets = first_that_meets(nodes, plan, nodes.real[LIMIT, job])
-        at = nodes.i[GROUP_FIRST, group]
+        group = meets = first_that_meets(s, nodes, plan, nodes.job[j].limit)
+        at = nodes.pool[group].group_first
     elif rule == CONTIGUOUS:
         at = _stretch_start(nodes, width)
         if at < 0:
-            nodes.number[PICKED] = 0
+            s.picked = 0
             return False
     while left > 0:
         node = np.int64(-1)
         if rule == ORDERED:
             at = bit_next(nodes.bits, 0, at)
             if at >= 0:
-                node = nodes.i[ORDER, at]
+                node = nodes.node[at].order
         elif rule == SLOWEST:
             at = bit_next(nodes.bits, 0, at)
-            if group < meets and at >= nodes.i[GROUP_FIRST, group + 1]:
+            if group < meets and at >= nodes.pool[group + 1].group_first:
                 at = -1
             while at < 0 and group > 0:
                 # The slower ones, the fastest of them first.
                 group -= 1
-                at = bit_next(nodes.bits, 0, nodes.i[GROUP_FIRST, group])
-                if at >= nodes.i[GROUP_FIRST, group + 1]:
+                at = bit_next(nodes.bits, 0, nodes.pool[group].group_first)
+                if at >= nodes.pool[group + 1].group_first:
                     at = -1
             if at >= 0:
-                node = nodes.i[ORDER, at]
+                node = nodes.node[at].order
         elif rule <= PACK:
             row = np.int64(-1)
             if rule == BEST:
-                row = bit_next(nodes.classes, 0, left)
+                row = bit_next(nodes.bits, s.classes, left)
             elif rule == PACK:
-                row = bit_next(nodes.classes, 0, 1)
+                row = bit_next(nodes.bits, s.classes, 1)
             if row < 0:
-                row = bit_last(nodes.classes, 0)
+                row = bit_last(nodes.bits, s.classes)
             if row > 0:
                 node = bit_next(nodes.bits, row, 0)
         elif rule == RANDOM:
             there = np.int64(0)
-            i = nodes.number[COUNT]
+            i = s.nodes
             while i > 0:
-                there += nodes.i[TALLY, i]
+                there += nodes.node[i].tally
                 i -= i & -i
             if there > 0:
-                node = nth_place(nodes, TALLY, draw(nodes.number[SEED], job, turn, there))
+                node = nth_place(nodes, s.nodes, False, draw(s.seed, j, turn, there))
                 turn += 1
-        elif at < nodes.number[COUNT] and nodes.i[NODE_FREE, at] > 0:
+        elif at < s.nodes and nodes.node[at].free > 0:
             node = at
             at += 1
         if node < 0:
             break
-        taken = min(nodes.i[NODE_FREE, node], left)
+        taken = min(nodes.node[node].free, left)
         left -= taken
-        nodes.i[PICK, size] = node
-        nodes.i[PICK_PROCS, size] = taken
+        nodes.list[PICK, size] = node
+        nodes.list[PICK_TASKS, size] = taken
         size += 1
-        move(nodes, node, -taken, 0)
-    nodes.number[PICKED] = size
+        move(s, nodes, node, -taken)
+    s.picked = size
     return left == 0
 
 
-@inlined
-def memory_of(nodes, job, procs):
-    """KB that a job takes on a node of which it uses so many processors."""
-    return procs * nodes.job[PER_CORE, job] + nodes.job[PER_NODE, job]
+@called
+def pick_in_order(s, nodes, j, choice):
+    """Pick pools for `j` in the order of visits, from what is free now; whether it has enough.
+
+    For a placement that always visits nodes in one order, where every node is a pool.
+    """
+    left = nodes.job[j].tasks
+    size = 0
+    for r in range(s.resources):
+        if nodes.ask[PER_JOB, r, j] > nodes.stock[FREE, r, s.pools]:
+            return False
+    q = bit_next(nodes.bits, 0, 0)
+    while q >= 0:
+        tasks = room(s, nodes, FREE, j, q, choice, left)
+        if tasks > 0:
+            nodes.list[PICK, size] = q
+            nodes.list[PICK_TASKS, size] = tasks
+            size += 1
+            left -= tasks
+            if left == 0:
+                break
+        q = bit_next(nodes.bits, 0, q + 1)
+    s.picked = size
+    return left == 0
 
 
 @called
-def put_back(nodes, job):
-    """Undo what was taken for the picks."""
-    for i in range(nodes.number[PICKED]):
-        node = nodes.i[PICK, i]
-        procs = nodes.i[PROCS, node] if nodes.job[WHOLE, job] else nodes.i[PICK_PROCS, i]
-        move(nodes, node, procs, memory_of(nodes, job, nodes.i[PICK_PROCS, i]))
-    nodes.number[PICKED] = 0
-
-
-@called
-def take_pools(nodes):
+def take_pools(s, nodes):
     """Turn picks of pools into nodes and take them; each pool's nodes in order."""
-    size = nodes.number[PICKED]
+    size = s.picked
     for i in range(size):
-        nodes.i[LISTED, i] = nodes.i[PICK, i]
-        nodes.i[USABLE, i] = nodes.i[PICK_PROCS, i]
+        nodes.list[LISTED, i] = nodes.list[PICK, i]
+        nodes.list[USABLE, i] = nodes.list[PICK_TASKS, i]
     made = 0
     for i in range(size):
-        pool = nodes.i[LISTED, i]
-        left = nodes.i[USABLE, i]
-        at = nodes.i[POOL_FIRST, pool]
+        left = nodes.list[USABLE, i]
+        at = nodes.pool[nodes.list[LISTED, i]].first
         while left > 0:
             at = bit_next(nodes.bits, 0, at)
-            node = nodes.i[ORDER, at]
-            taken = min(nodes.i[NODE_FREE, node], left)
-            nodes.i[PICK, made] = node
-            nodes.i[PICK_PROCS, made] = taken
+            node = nodes.node[at].order
+            taken = min(nodes.node[node].free, left)
+            nodes.list[PICK, made] = node
+            nodes.list[PICK_TASKS, made] = taken
             made += 1
             left -= taken
-            move(nodes, node, -taken, 0)
-    nodes.number[PICKED] = made
+            move(s, nodes, node, -taken)
+    s.picked = made
+
+
+@inlined
+def _shift(s, nodes, j, node, tasks, sign):
+    """What `j` has on a node with so many tasks is free again (sign 1), or is not (-1)."""
+    q = nodes.node[node].pool
+    move(s, nodes, node, sign * takes(s, nodes, j, 0, q, tasks))
+    for r in range(1, s.resources):
+        nodes.stock[FREE, r, q] += sign * takes(s, nodes, j, r, q, tasks)
 
 
 @called
-def take_nodes(nodes, job):
-    """Take picks of pools that are nodes; the whole of them and memory, if so asked."""
-    for i in range(nodes.number[PICKED]):
-        node = nodes.i[ORDER, nodes.i[PICK, i]]
-        nodes.i[PICK, i] = node
-        procs = nodes.i[PROCS, node] if nodes.job[WHOLE, job] else nodes.i[PICK_PROCS, i]
-        move(nodes, node, -procs, -(memory_of(nodes, job, nodes.i[PICK_PROCS, i])))
+def take_nodes(s, nodes, j):
+    """Take picks of pools that are nodes, and the licences; the picks are nodes then."""
+    for i in range(s.picked):
+        node = nodes.node[nodes.list[PICK, i]].order
+        nodes.list[PICK, i] = node
+        _shift(s, nodes, j, node, nodes.list[PICK_TASKS, i], -1)
+    shift_licences(s, nodes, FREE, j, -1)
 
 
 @called
-def hand_over(nodes, job):
+def put_back(s, nodes, j, licences):
+    """Undo what was taken for the picks."""
+    for i in range(s.picked):
+        _shift(s, nodes, j, nodes.list[PICK, i], nodes.list[PICK_TASKS, i], 1)
+    if licences:
+        shift_licences(s, nodes, FREE, j, 1)
+    s.picked = 0
+
+
+@called
+def hand_over(s, nodes, j):
     """Note the picks as the allocation of a job; how many processors it holds."""
-    at = nodes.number[ROWS]
-    size = nodes.number[PICKED]
+    at = s.given
     slowness = 0.0
     held = 0
-    nodes.job[FIRST_ROW, job] = at
-    nodes.job[ROW_COUNT, job] = size
-    for i in range(size):
-        node = nodes.i[PICK, i]
-        nodes.given[GIVEN_NODE, at + i] = node
-        nodes.given[GIVEN_PROCS, at + i] = nodes.i[PICK_PROCS, i]
-        held += nodes.i[PROCS, node] if nodes.job[WHOLE, job] else nodes.i[PICK_PROCS, i]
+    nodes.job[j].row = at
+    nodes.job[j].rows = s.picked
+    for i in range(s.picked):
+        node, tasks = nodes.list[PICK, i], nodes.list[PICK_TASKS, i]
+        nodes.given[0, at + i] = node
+        nodes.given[1, at + i] = tasks
+        held += takes(s, nodes, j, 0, nodes.node[node].pool, tasks)
         # The slowest processor sets the pace [gomez2012, eq. 2].
-        slowness = max(slowness, nodes.f[SLOWNESS, node])
-    nodes.number[ROWS] = at + size
-    nodes.real[JOB_SLOWNESS, job] = slowness
+        slowness = max(slowness, nodes.node[node].slowness)
+    s.given = at + s.picked
+    nodes.job[j].slowness = slowness
     return held
 
 
 @called
-def give_back(nodes, job):
+def give_back(s, nodes, j):
     """Free what a job had."""
-    first = nodes.job[FIRST_ROW, job]
-    for i in range(first, first + nodes.job[ROW_COUNT, job]):
-        node = nodes.given[GIVEN_NODE, i]
-        procs = nodes.i[PROCS, node] if nodes.job[WHOLE, job] else nodes.given[GIVEN_PROCS, i]
-        move(nodes, node, procs, memory_of(nodes, job, nodes.given[GIVEN_PROCS, i]))
+    first = nodes.job[j].row
+    for i in range(first, first + nodes.job[j].rows):
+        _shift(s, nodes, j, nodes.given[0, i], nodes.given[1, i], 1)
+    shift_licences(s, nodes, FREE, j, 1)
 
 
-@inlined
-def release_departed(state, nodes):
-    """Free the nodes of the jobs that ended at this instant."""
-    for i in range(state.count[DEPARTED]):
-        give_back(nodes, state.departed[i])
+@called
+def retake(s, nodes, j):
+    """Take again what a job had, if all of it is free; whether it is."""
+    first, last = nodes.job[j].row, nodes.job[j].row + nodes.job[j].rows
+    for i in range(first, last):
+        node, tasks = nodes.given[0, i], nodes.given[1, i]
+        q = nodes.node[node].pool
+        if nodes.node[node].free < takes(s, nodes, j, 0, q, tasks):
+            return False
+        for r in range(1, s.resources):
+            if nodes.stock[FREE, r, q] < takes(s, nodes, j, r, q, tasks):
+                return False
+    if s.vectors == 1:
+        for r in range(s.resources):
+            if nodes.stock[FREE, r, s.pools] < nodes.ask[PER_JOB, r, j]:
+                return False
+    for i in range(first, last):
+        _shift(s, nodes, j, nodes.given[0, i], nodes.given[1, i], -1)
+    shift_licences(s, nodes, FREE, j, -1)
+    return True

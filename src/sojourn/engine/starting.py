@@ -4,247 +4,334 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import called, inlined
+from ..jit import called, inlined, spliced
+from .calendar import stretch_of
 from .choosing import choose, pick_by_key, score_nodes
 from .nodes import (
     AHEAD,
-    AHEAD_MEMORY,
     BY_NODE,
     BY_SPEED,
     CONTIGUOUS,
-    COUNT,
-    FIRST_ROW,
-    GIVEN_NODE,
-    GIVEN_PROCS,
-    JOB_SLOWNESS,
-    NODE_FREE,
+    FREE,
+    ORDERED,
     PICK,
-    PICK_PROCS,
-    PICKED,
-    PINNED,
-    PLAIN,
-    POOL,
-    POOL_FREE,
-    POOL_MEMORY,
-    POOL_PROCS,
-    POOLING,
-    POOLS,
-    PROCS,
-    RANKED,
-    ROW_COUNT,
-    RULE,
+    PICK_TASKS,
     SCORED,
-    SLOWNESS,
-    SPEED_COUNT,
-    SPEED_TALLY,
-    SPEEDS,
+    SPEED,
     THERE,
-    THERE_MEMORY,
     USABLE,
-    WHOLE,
+    VIEW_FREE,
     expected,
+    move,
     nth_place,
+    takes,
     weigh_stretch,
 )
-from .placing import hand_over, memory_of, pick_live, put_back, take_nodes, take_pools
-from .state import (
-    EXTRA,
-    FREE,
-    LOAD,
-    NOW,
-    RUNNING,
-    SHADOW,
-    SHADOW_KNOWN,
-    UNTIL,
-    WORK,
+from .placing import (
+    hand_over,
+    pick_in_order,
+    pick_live,
+    put_back,
+    room,
+    shift_licences,
+    take_nodes,
+    take_pools,
 )
-from .steps import begin
+from .service import begin
 
-__all__ = ["begin_on_nodes", "find_shadow_on_nodes", "take_picks", "try_to_start"]
+__all__ = [
+    "begin_on_nodes",
+    "find_naturally",
+    "find_shadow_around",
+    "find_shadow_on_nodes",
+    "note_reserved",
+    "open_again",
+    "shut_reserved",
+    "take_picks",
+    "try_to_start",
+]
 
 
 @called
-def take_picks(nodes, jobs, j, now, score, theta):
+def note_reserved(s, nodes, calendar):
+    """Note on each node when, as work, the next known reservation of it begins."""
+    for node in range(s.nodes):
+        nodes.node[node].reserved = np.inf
+    for i in range(calendar.reservation.shape[0]):
+        begins, _ = stretch_of(s, calendar, i)
+        node = calendar.reservation[i].what
+        nodes.node[node].reserved = min(nodes.node[node].reserved, begins)
+
+
+@called
+def shut_reserved(s, nodes, until):
+    """Let nobody find the nodes whose reservation begins before `until`."""
+    for node in range(s.nodes):
+        nodes.node[node].shut = 0
+        if nodes.node[node].reserved < until and nodes.node[node].free > 0:
+            nodes.node[node].shut = nodes.node[node].free
+            move(s, nodes, node, -nodes.node[node].free)
+
+
+@called
+def open_again(s, nodes):
+    """Undo `shut_reserved`."""
+    for node in range(s.nodes):
+        if nodes.node[node].shut > 0:
+            move(s, nodes, node, nodes.node[node].shut)
+            nodes.node[node].shut = 0
+
+
+@called
+def take_picks(s, nodes, jobs, j, score, theta):
     """Take what was picked by pool; concrete nodes inside a pool go by the placement."""
-    pooling = nodes.number[POOLING]
-    if pooling == BY_SPEED:
-        take_pools(nodes)
+    if s.pooling == BY_SPEED:
+        take_pools(s, nodes)
         return
-    if pooling != BY_NODE:
-        if nodes.number[RULE] != SCORED:
-            pick_live(nodes, j, jobs.procs[j], jobs.plan[j])
+    if s.pooling != BY_NODE:
+        if s.rule != SCORED:
+            pick_live(s, nodes, j, jobs.procs[j], jobs.plan[j])
             return
-        count = nodes.number[COUNT]
-        for node in range(count):
-            nodes.i[THERE, node] = nodes.i[USABLE, node] = nodes.i[NODE_FREE, node]
-        score_nodes(nodes, jobs, j, now, score, theta)
-        size, _ = pick_by_key(nodes, count, jobs.procs[j])
-        nodes.number[PICKED] = size
-    take_nodes(nodes, j)
+        for node in range(s.nodes):
+            nodes.list[USABLE, node] = nodes.node[node].free
+            nodes.list[VIEW_FREE, node] = nodes.node[node].free
+        score_nodes(s, nodes, jobs, j, score, theta)
+        size, _ = pick_by_key(nodes, s.nodes, jobs.procs[j])
+        s.picked = size
+    take_nodes(s, nodes, j)
 
 
 @inlined
-def _look_at_live(nodes):
-    """Put what is free now into the vectors of `choose`."""
-    for q in range(nodes.number[POOLS]):
-        nodes.i[THERE, q] = nodes.i[POOL_FREE, q]
-        nodes.i[THERE_MEMORY, q] = nodes.i[POOL_MEMORY, q]
+def look_at(s, nodes, table):
+    """Let choices be made from a table."""
+    for r in range(s.resources):
+        for q in range(s.pools + 1):
+            nodes.stock[THERE, r, q] = nodes.stock[table, r, q]
 
 
 @inlined
-def _look_at_spare(nodes):
-    """Put what is free now and not needed by the head at its reservation there."""
-    for q in range(nodes.number[POOLS]):
-        nodes.i[THERE, q] = min(nodes.i[POOL_FREE, q], nodes.i[AHEAD, q])
-        nodes.i[THERE_MEMORY, q] = min(nodes.i[POOL_MEMORY, q], nodes.i[AHEAD_MEMORY, q])
+def _look_at_spare(s, nodes):
+    """Let choices be made from what is free now and not needed by the head at its reservation."""
+    for r in range(s.resources):
+        for q in range(s.pools + 1):
+            nodes.stock[THERE, r, q] = min(nodes.stock[FREE, r, q], nodes.stock[AHEAD, r, q])
 
 
 @inlined
-def _change_spare(nodes, job, sign):
+def _change_ahead(s, nodes, j, sign):
     """Take the picked nodes from what the head leaves (sign -1), or not; whether it can."""
     good = True
-    for i in range(nodes.number[PICKED]):
-        node = nodes.i[PICK, i]
-        q = nodes.i[POOL, node]
-        held = nodes.i[PROCS, node] if nodes.job[WHOLE, job] else nodes.i[PICK_PROCS, i]
-        nodes.i[AHEAD, q] += sign * held
-        nodes.i[AHEAD_MEMORY, q] += sign * memory_of(nodes, job, nodes.i[PICK_PROCS, i])
-        good = good and nodes.i[AHEAD, q] >= 0 and nodes.i[AHEAD_MEMORY, q] >= 0
+    for i in range(s.picked):
+        q = nodes.node[nodes.list[PICK, i]].pool
+        for r in range(s.resources):
+            nodes.stock[AHEAD, r, q] += sign * takes(s, nodes, j, r, q, nodes.list[PICK_TASKS, i])
+            good = good and nodes.stock[AHEAD, r, q] >= 0
+    shift_licences(s, nodes, AHEAD, j, sign)
+    for r in range(s.resources):
+        good = good and nodes.stock[AHEAD, r, s.pools] >= 0
     return good
 
 
 @inlined
-def _leaves_head_alone(count, nodes, job, width):
+def _leaves_head_alone(s, nodes, j, width):
     """Whether a job that runs past the shadow time may have the picked nodes."""
-    if nodes.number[PINNED]:
-        if _change_spare(nodes, job, -1):
+    if s.pinned == 1:
+        if _change_ahead(s, nodes, j, -1):
             return True
-        _change_spare(nodes, job, 1)
+        _change_ahead(s, nodes, j, 1)
         return False
-    if width > count[EXTRA]:
+    if width > s.extra:
         return False
-    count[EXTRA] -= width
+    s.extra -= width
     return True
 
 
 @inlined
-def _slowness_of_nodes(nodes):
+def _slowness_of_nodes(s, nodes):
     slowness = 0.0
-    for i in range(nodes.number[PICKED]):
-        slowness = max(slowness, nodes.f[SLOWNESS, nodes.i[PICK, i]])
+    for i in range(s.picked):
+        slowness = max(slowness, nodes.node[nodes.list[PICK, i]].slowness)
     return slowness
 
 
 @inlined
-def _slowest_in_time(nodes, work, plan, shadow):
-    """The largest slowness with which a plan is over by `shadow`; below all if none."""
-    for i in range(nodes.number[SPEED_COUNT]):
-        if work + expected(nodes, plan, nodes.f[SPEEDS, i]) <= shadow:
-            return nodes.f[SPEEDS, i]
+def _slowest_in_time(s, nodes, plan):
+    """The largest slowness with which a plan is over by the shadow; below all if none."""
+    for i in range(s.speeds):
+        if s.work + expected(s, plan, nodes.real[SPEED, i]) <= s.shadow:
+            return nodes.real[SPEED, i]
     return -1.0
 
 
 @inlined
-def _nth_slowness(nodes, width):
+def nth_slowness(s, nodes, width):
     """Slowness of the `width`-th fastest free processor; that of the slowest if there are fewer."""
-    if nodes.number[SPEED_COUNT] == 1:
-        return nodes.f[SPEEDS, 0]
-    place = nth_place(nodes, SPEED_TALLY, width - 1)
-    return nodes.f[RANKED, min(place, nodes.number[COUNT] - 1)]
+    if s.speeds == 1:
+        return nodes.real[SPEED, 0]
+    place = nth_place(nodes, s.nodes, True, width - 1)
+    return nodes.node[min(place, s.nodes - 1)].ranked
 
 
 @called
-def try_to_start(clock, count, nodes, jobs, j, reserved, score, theta):
+def find_naturally(s, nodes, jobs, j, score, theta):
+    """Take what the placement finds in what is free now; whether it finds enough."""
+    if nodes.job[j].plain == 1 and s.rule != SCORED:
+        if pick_live(s, nodes, j, jobs.procs[j], jobs.plan[j]):
+            return True
+        put_back(s, nodes, j, False)
+        return False
+    if s.rule == ORDERED and s.vectors == 1 and nodes.job[j].budget == np.inf:
+        first = nodes.job[j].choice
+        for choice in range(first, first + nodes.job[j].choices):
+            if pick_in_order(s, nodes, j, choice):
+                take_nodes(s, nodes, j)
+                return True
+        return False
+    look_at(s, nodes, FREE)
+    if choose(s, nodes, jobs, j, np.inf, score, theta):
+        take_picks(s, nodes, jobs, j, score, theta)
+        return True
+    return False
+
+
+@spliced
+def _try_around(s, nodes, jobs, j, reserved, score, theta):
+    width, plan = jobs.procs[j], jobs.plan[j]
+    if not find_naturally(s, nodes, jobs, j, score, theta):
+        return False
+    if not reserved or s.work + expected(s, plan, _slowness_of_nodes(s, nodes)) <= s.shadow:
+        return True
+    if _leaves_head_alone(s, nodes, j, width):
+        return True
+    put_back(s, nodes, j, True)
+    if s.pinned == 1:
+        _look_at_spare(s, nodes)
+        if choose(s, nodes, jobs, j, np.inf, score, theta):
+            take_picks(s, nodes, jobs, j, score, theta)
+            if s.work + expected(s, plan, _slowness_of_nodes(s, nodes)) <= s.shadow:
+                return True
+            if _leaves_head_alone(s, nodes, j, width):
+                return True
+            put_back(s, nodes, j, True)
+    slowest = _slowest_in_time(s, nodes, plan)
+    if slowest < 0.0:
+        return False
+    look_at(s, nodes, FREE)
+    if choose(s, nodes, jobs, j, slowest, score, theta):
+        take_picks(s, nodes, jobs, j, score, theta)
+        if s.work + expected(s, plan, _slowness_of_nodes(s, nodes)) <= s.shadow:
+            return True
+        if _leaves_head_alone(s, nodes, j, width):
+            return True
+        put_back(s, nodes, j, True)
+    return False
+
+
+@called
+def try_to_start(s, nodes, jobs, j, reserved, score, theta):
     """Take nodes for `j`, if it may start now; whether it may.
 
     Without a reservation to respect (`reserved`) any that the placement finds. With one: those
     if the head does not need them, or not before they are free again; else such as the head
-    leaves over; else such as are fast enough to be free in time.
+    leaves over; else such as are fast enough to be free in time. Where known reservations of nodes
+    begin before it could be over, on the slowest nodes, these are not to be had.
     """
-    work, now, shadow = clock[WORK], clock[NOW], clock[SHADOW]
     plan, width = jobs.plan[j], jobs.procs[j]
-    if reserved and width > count[EXTRA]:
+    if reserved and width > s.extra:
         # Then the fastest free processors must do.
-        soonest = work + expected(nodes, plan, _nth_slowness(nodes, width))
-        if soonest > shadow:
+        if s.work + expected(s, plan, nth_slowness(s, nodes, width)) > s.shadow:
             return False
-    for step in range(3):
-        if step == 0 and nodes.job[PLAIN, j] and nodes.number[RULE] != SCORED:
-            found = pick_live(nodes, j, width, plan)
-            if not found:
-                put_back(nodes, j)
-        else:
-            slowest = np.inf
-            if step == 1:
-                if not nodes.number[PINNED]:
-                    continue
-                _look_at_spare(nodes)
-            else:
-                _look_at_live(nodes)
-            if step == 2:
-                slowest = _slowest_in_time(nodes, work, plan, shadow)
-                if slowest < 0.0:
-                    return False
-            found = choose(nodes, jobs, j, slowest, now, score, theta)
-            if found:
-                take_picks(nodes, jobs, j, now, score, theta)
-        if found:
-            if not reserved or work + expected(nodes, plan, _slowness_of_nodes(nodes)) <= shadow:
-                return True
-            if _leaves_head_alone(count, nodes, j, width):
-                return True
-            put_back(nodes, j)
-        elif step == 0:
-            return False
-    return False
+    if s.reserving == 1:
+        shut_reserved(s, nodes, s.work + expected(s, plan, nodes.real[SPEED, 0]))
+    started = _try_around(s, nodes, jobs, j, reserved, score, theta)
+    if s.reserving == 1:
+        open_again(s, nodes)
+    return started
 
 
 @inlined
-def begin_on_nodes(state, nodes, jobs, rules, j):
+def begin_on_nodes(s, run, nodes, calendar, jobs, j):
     """Job `j` starts on the picked nodes."""
-    state.held[j] = hand_over(nodes, j)
-    slowness = nodes.real[JOB_SLOWNESS, j]
+    run.held[j] = hand_over(s, nodes, j)
+    slowness = nodes.job[j].slowness
     # Until now its amount was that on the reference processor.
-    state.clock[LOAD] += jobs.work[j] * slowness - jobs.work[j]
-    begin(state, jobs, rules, j, slowness)
+    s.load += jobs.work[j] * slowness - jobs.work[j]
+    begin(s, run, calendar, j, jobs.work[j] * slowness, s.work + jobs.plan[j] * slowness)
 
 
 @inlined
-def _release_ahead(nodes, job):
+def release_ahead(s, nodes, j):
     """Add a running job's nodes to what is free ahead."""
-    first = nodes.job[FIRST_ROW, job]
-    for i in range(first, first + nodes.job[ROW_COUNT, job]):
-        node, procs = nodes.given[GIVEN_NODE, i], nodes.given[GIVEN_PROCS, i]
-        q = nodes.i[POOL, node]
-        nodes.i[AHEAD, q] += nodes.i[PROCS, node] if nodes.job[WHOLE, job] else procs
-        nodes.i[AHEAD_MEMORY, q] += memory_of(nodes, job, procs)
+    first = nodes.job[j].row
+    for i in range(first, first + nodes.job[j].rows):
+        q = nodes.node[nodes.given[0, i]].pool
+        for r in range(s.resources):
+            nodes.stock[AHEAD, r, q] += takes(s, nodes, j, r, q, nodes.given[1, i])
+    shift_licences(s, nodes, AHEAD, j, 1)
 
 
 @inlined
-def _weigh_ahead(nodes, job, row):
-    """Let the stretches of neighbours tell what a row of `i` says of a running job's nodes."""
-    first = nodes.job[FIRST_ROW, job]
-    for i in range(first, first + nodes.job[ROW_COUNT, job]):
-        node = nodes.given[GIVEN_NODE, i]
-        weigh_stretch(nodes.stretch, node, nodes.i[row, node])
+def _weigh_ahead(s, nodes, j, ahead):
+    """Let the stretches of neighbours tell what is free ahead, or now, of a running job's nodes."""
+    first = nodes.job[j].row
+    for i in range(first, first + nodes.job[j].rows):
+        node = nodes.given[0, i]
+        free = nodes.stock[AHEAD, 0, nodes.node[node].pool] if ahead else nodes.node[node].free
+        weigh_stretch(nodes.stretch, node, free)
 
 
 @inlined
-def _hold_ahead(nodes, job):
+def _room_of(s, nodes, head, q):
+    """Tasks of the head that a pool has room for ahead, in the best of its choices."""
+    most = np.int64(0)
+    tasks = nodes.job[head].tasks
+    first = nodes.job[head].choice
+    for choice in range(first, first + nodes.job[head].choices):
+        most = max(most, room(s, nodes, AHEAD, head, q, choice, tasks))
+    return most
+
+
+@called
+def _room_ahead(s, nodes, head):
+    """Tasks of the head for which there is room ahead."""
+    total = np.int64(0)
+    for q in range(s.pools):
+        total += _room_of(s, nodes, head, q)
+    return total
+
+
+@called
+def _release_and_count(s, nodes, j, head):
+    """Add a running job's nodes to what is free ahead; how many more tasks of the head fit."""
+    first = nodes.job[j].row
+    more = np.int64(0)
+    for i in range(first, first + nodes.job[j].rows):
+        q = nodes.node[nodes.given[0, i]].pool
+        more -= _room_of(s, nodes, head, q)
+        for r in range(s.resources):
+            nodes.stock[AHEAD, r, q] += takes(s, nodes, j, r, q, nodes.given[1, i])
+        more += _room_of(s, nodes, head, q)
+    shift_licences(s, nodes, AHEAD, j, 1)
+    return more
+
+
+@inlined
+def _hold_ahead(s, nodes, j):
     """Take the head's picks (by pool) from what is free ahead."""
-    for i in range(nodes.number[PICKED]):
-        q, procs = nodes.i[PICK, i], nodes.i[PICK_PROCS, i]
-        nodes.i[AHEAD, q] -= nodes.i[POOL_PROCS, q] if nodes.job[WHOLE, job] else procs
-        nodes.i[AHEAD_MEMORY, q] -= memory_of(nodes, job, procs)
+    for i in range(s.picked):
+        q = nodes.list[PICK, i]
+        for r in range(s.resources):
+            nodes.stock[AHEAD, r, q] -= takes(s, nodes, j, r, q, nodes.list[PICK_TASKS, i])
+    shift_licences(s, nodes, AHEAD, j, -1)
 
 
 @inlined
-def _most_spare(nodes):
+def _most_spare(s, nodes):
     """Processors that the widest job could have beside the head, at most."""
     most = stretch = np.int64(0)
-    for q in range(nodes.number[POOLS]):
-        spare = min(nodes.i[POOL_FREE, q], nodes.i[AHEAD, q])
-        if spare <= 0 and nodes.number[RULE] == CONTIGUOUS:
+    for q in range(s.pools):
+        spare = min(nodes.stock[FREE, 0, q], nodes.stock[AHEAD, 0, q])
+        if spare <= 0 and s.rule == CONTIGUOUS:
             stretch = np.int64(0)
         stretch += max(spare, 0)
         most = max(most, stretch)
@@ -252,55 +339,121 @@ def _most_spare(nodes):
 
 
 @called
-def find_shadow_on_nodes(clock, count, running, nodes, jobs, head, score, theta):
-    """The blocked head's reservation: when, and what it leaves to others.
+def find_shadow_on_nodes(s, run, nodes, jobs, head, score, theta):
+    """The blocked head's reservation: when, and what it leaves to others; whether it has one.
 
-    As `find_shadow`: nothing depends on its end, so it holds a number of processors; where nodes
-    matter it holds those that the placement would choose at that time. `running` has planned
-    ends and processors by job, and the running jobs, the soonest last.
+    Nothing depends on its end, so it holds a number of processors; where nodes matter it holds
+    those that the placement would choose at that time.
     """
-    planned, held, plan = running
-    pinned = nodes.number[PINNED] == 1
-    pools = nodes.number[POOLS]
-    soonest = np.nextafter(clock[WORK], np.inf)
+    pinned = s.pinned == 1
+    width = jobs.procs[head]
+    soonest = np.nextafter(s.work, np.inf)
+    # Stretches of neighbours are known without looking at all nodes at each end; of others that
+    # ask for more than processors, how many tasks would find room.
+    stretched = pinned and s.rule == CONTIGUOUS and nodes.job[head].plain == 1
+    counted = pinned and s.rule != CONTIGUOUS and nodes.job[head].plain == 0
+    room_ahead = np.int64(0)
     if pinned:
-        for q in range(pools):
-            nodes.i[AHEAD, q] = nodes.i[POOL_FREE, q]
-            nodes.i[AHEAD_MEMORY, q] = nodes.i[POOL_MEMORY, q]
-    # Stretches of neighbours are known without looking at all nodes at each end.
-    stretched = pinned and nodes.number[RULE] == CONTIGUOUS and nodes.job[PLAIN, head] == 1
-    i = count[RUNNING] - 1
-    have = count[FREE]
+        for r in range(s.resources):
+            for q in range(s.pools + 1):
+                nodes.stock[AHEAD, r, q] = nodes.stock[FREE, r, q]
+        if counted:
+            room_ahead = _room_ahead(s, nodes, head)
+    i = s.running - 1
+    have = s.free
     shadow = soonest
-    while i >= 0:
-        shadow = max(planned[plan[i]], soonest)
-        while i >= 0 and max(planned[plan[i]], soonest) == shadow:
-            have += held[plan[i]]
-            if pinned:
-                _release_ahead(nodes, plan[i])
+    placed = False
+    while i >= 0 and not placed:
+        shadow = max(run.planned[run.plan[i]], soonest)
+        while i >= 0 and max(run.planned[run.plan[i]], soonest) == shadow:
+            j = run.plan[i]
+            have += run.held[j]
+            if counted:
+                room_ahead += _release_and_count(s, nodes, j, head)
+            elif pinned:
+                release_ahead(s, nodes, j)
             if stretched:
-                _weigh_ahead(nodes, plan[i], AHEAD)
+                _weigh_ahead(s, nodes, j, True)
             i -= 1
-        if have >= jobs.procs[head]:
-            if not pinned:
-                break
-            if stretched and nodes.stretch[3, 1] < jobs.procs[head]:
-                continue
-            for q in range(pools):
-                nodes.i[THERE, q] = nodes.i[AHEAD, q]
-                nodes.i[THERE_MEMORY, q] = nodes.i[AHEAD_MEMORY, q]
-            if choose(nodes, jobs, head, np.inf, clock[NOW], score, theta):
-                break
+        if have < width:
+            continue
+        if not pinned:
+            placed = True
+            continue
+        if stretched and nodes.stretch[3, 1] < width:
+            continue
+        if counted and room_ahead < nodes.job[head].tasks:
+            continue
+        look_at(s, nodes, AHEAD)
+        placed = choose(s, nodes, jobs, head, np.inf, score, theta)
     if stretched:
-        for k in range(i + 1, count[RUNNING]):
-            _weigh_ahead(nodes, plan[k], NODE_FREE)
-    clock[SHADOW] = shadow
-    # Generous by the rounding of work + plan; `try_to_start` decides.
-    fastest = expected(nodes, 1.0, _nth_slowness(nodes, 1))
-    until = shadow - clock[WORK] + 4.5e-16 * abs(shadow)
-    clock[UNTIL] = until / fastest * (1.0 + 1e-15)
-    count[EXTRA] = have - jobs.procs[head]
+        for k in range(i + 1, s.running):
+            _weigh_ahead(s, nodes, run.plan[k], False)
+    if not placed:
+        return False
+    _set_shadow(s, nodes, shadow)
+    s.extra = have - width
     if pinned:
-        _hold_ahead(nodes, head)
-        count[EXTRA] = _most_spare(nodes)
-    count[SHADOW_KNOWN] = 1
+        _hold_ahead(s, nodes, head)
+        s.extra = _most_spare(s, nodes)
+    return True
+
+
+@inlined
+def _set_shadow(s, nodes, shadow):
+    s.shadow = shadow
+    # Generous by the rounding of work + plan; `try_to_start` decides.
+    fastest = expected(s, 1.0, nth_slowness(s, nodes, 1))
+    until = shadow - s.work + 4.5e-16 * abs(shadow)
+    s.until = until / fastest * (1.0 + 1e-15)
+    s.shadow_known = 1
+
+
+@called
+def _free_beside(s, nodes, calendar, at, length):
+    """Processors free at a time on nodes that no known reservation in [at, at + length) wants."""
+    for node in range(s.nodes):
+        nodes.node[node].shut = 0
+    for i in range(calendar.reservation.shape[0]):
+        begins, ends = stretch_of(s, calendar, i)
+        if begins < at + length and ends > at:
+            nodes.node[calendar.reservation[i].what].shut = 1
+    have = np.int64(0)
+    for node in range(s.nodes):
+        if nodes.node[node].shut == 0:
+            have += nodes.list[USABLE, node]
+        nodes.node[node].shut = 0
+    return have
+
+
+@called
+def find_shadow_around(s, run, nodes, calendar, jobs, head):
+    """As `find_shadow_on_nodes`, around known reservations of nodes that are only counted."""
+    soonest = np.nextafter(s.work, np.inf)
+    length = expected(s, jobs.plan[head], nodes.real[SPEED, 0])
+    for node in range(s.nodes):
+        nodes.list[USABLE, node] = nodes.node[node].free
+    i = s.running - 1
+    at = s.work
+    while True:
+        # The next planned end, or the next end of a reservation.
+        after = np.inf
+        if i >= 0:
+            after = max(run.planned[run.plan[i]], soonest)
+        for k in range(calendar.reservation.shape[0]):
+            _, ends = stretch_of(s, calendar, k)
+            if at < ends < after:
+                after = ends
+        if after == np.inf:
+            return False
+        at = after
+        while i >= 0 and max(run.planned[run.plan[i]], soonest) <= at:
+            first = nodes.job[run.plan[i]].row
+            for row in range(first, first + nodes.job[run.plan[i]].rows):
+                nodes.list[USABLE, nodes.given[0, row]] += nodes.given[1, row]
+            i -= 1
+        have = _free_beside(s, nodes, calendar, at, length)
+        if have >= jobs.procs[head]:
+            _set_shadow(s, nodes, at)
+            s.extra = have - jobs.procs[head]
+            return True

@@ -1,215 +1,151 @@
-"""The state of a run: arrays only, so that one run can be stopped, stepped and resumed."""
+"""What changes during a run: scalars in one record, tables in small named tuples of arrays.
+
+A run can be stopped between two instants, looked at, stepped and resumed: all of it is here, in the
+calendar, in the nodes and in the tables of the discipline.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .profile import Profile, make_profile
-from .queue import QueueIndex, make_queue_index
 from .types import JobView
 
-__all__ = ["Orders", "Recording", "Rules", "State", "make_recording", "make_state"]
+__all__ = [
+    "EPOCH",
+    "LINE",
+    "ROW",
+    "SCALARS",
+    "SEGMENT",
+    "Recording",
+    "Running",
+    "make_recording",
+    "make_running",
+    "make_scalars",
+    "record",
+]
 
-# state.clock
-NOW, WORK, ANCHOR_TIME, ANCHOR_WORK, RATE, LOAD = range(6)
-SWITCH_AT, SWITCH_LEVEL, DUE, DUE_WORK, SHADOW, UNTIL = range(6, 12)
-PASSED, PASSED_RATE = range(12, 14)
-# state.count
-ARRIVED, FREE, RUNNING, WAITING, EVENTS, DEPARTED, NEW, EXTRA = range(8)
-SHADOW_KNOWN, EARLY, WAS_OVERDUE, RECORDED, SEGMENTS, EPOCHS, PENDING, DUES = range(8, 16)
-INSTANTS, HEAD, CURSOR, CHOSEN, SORTED, FIRST, PAUSE = range(16, 23)
-# state.total: time integrals of potential load, effective load, waste (eq. 10), workload,
-# the workload's left sum, queue and customers in service
-POTENTIAL, EFFECTIVE, WASTE, WORKLOAD, WORKLOAD_LEFT, QUEUE, IN_SERVICE = range(7)
+_CLOCKS = """now work anchor_time anchor_work rate load switch_at switch_level due due_work
+shadow until last_pass last_rate"""
+_INTEGRALS = "potential effective waste workload workload_left queue_time service_time"
+_COUNTS = """servers gone free running waiting new withdrawn arrived admitted departed events
+instants pause recorded epochs segments logged"""
+# Of the policy: its backfilling, and what else a pass must know of it.
+_POLICY = """lists planning written backfill reservations dynamic_order dynamic_backfill own_order longest_first in_order
+per_event controlled timed exact plans may_overrun records logs in_pieces requeue"""
+# Of a discipline's queue: rank of the head, where backfilling stands, the list of waiting jobs.
+_QUEUE = "head cursor first sorted shadow_known extra early was_overdue dues chosen pending refused"
+# Of external events: the next, whether the manager stands still, and whether the plan is spoilt.
+_OUTSIDE = "next stopped stale looked returned reserving"
+# Of named nodes.
+_NODES = """rule pooling seed most classes nodes resources pools groups speeds pinned blind opened given
+picked steps free_rows free_cells needed vectors"""
 
-# Rules.backfill
-NONE, FIRST_FIT, EASY, RESERVE, CONSERVATIVE, PREEMPT, REMAINING = range(7)
+SCALARS = np.dtype(
+    [(name, "f8") for name in f"{_CLOCKS} {_INTEGRALS}".split()]
+    + [(name, "i8") for name in f"{_COUNTS} {_POLICY} {_QUEUE} {_OUTSIDE} {_NODES}".split()],
+    align=True,
+)
+"""The scalars of a run."""
 
+ROW = np.dtype(
+    [(name, "f8") for name in ("time", "rate", "workload")]
+    + [(name, "i4") for name in ("present", "queued", "busy", "running")],
+    align=True,
+)
+"""The system after an instant."""
 
-class Rules(NamedTuple):
-    """What the kernel must know of the policy besides its function pointers."""
+EPOCH = np.dtype([("time", "f8"), ("rate", "f8")], align=True)
+"""The service rate from a time on."""
 
-    servers: int
-    backfill: int
-    reservations: int
-    dynamic_order: bool
-    dynamic_backfill: bool
-    own_backfill_order: bool
-    longest_first: bool
-    per_event: bool
-    controlled: bool
-    timed_control: bool
-    exact: bool
-    may_overrun: bool
-    record: bool
-    stop_at_decisions: bool
-    named: bool
-    log: bool
+SEGMENT = np.dtype(
+    [(name, "f8") for name in ("start", "stop", "work", "slowness")]
+    + [(name, "i8") for name in ("job", "held", "row", "rows", "lost")],
+    align=True,
+)
+"""An uninterrupted stretch of service; `lost` if its work must be done again."""
 
-
-class Recording(NamedTuple):
-    """Rows written during the run; the driver enlarges them when they are full."""
-
-    time: np.ndarray
-    rate: np.ndarray
-    workload: np.ndarray
-    present: np.ndarray
-    queued: np.ndarray
-    busy: np.ndarray
-    running: np.ndarray
-    segment_job: np.ndarray
-    segment_start: np.ndarray
-    segment_stop: np.ndarray
-    epoch_time: np.ndarray
-    epoch_rate: np.ndarray
+LINE = np.dtype(
+    [("time", "f8"), ("value", "f8")] + [(name, "i8") for name in ("job", "code", "about")],
+    align=True,
+)
+"""A line of the log of decisions."""
 
 
-class State(NamedTuple):
-    """Everything that changes during a run.
+class Running(NamedTuple):
+    """The jobs in service.
 
-    `held` is what each job occupies, `departed` who has left since the last pass.
-    `finish_*` is the completion heap (work, job); `plan` the running jobs by planned end, the
-    soonest last; `waiting`, from FIRST on, the waiting jobs by (key, job) where there is no queue
-    index; `promise`, `due_*` and `profile` belong to conservative backfilling; `remaining`,
-    `left` and `resumed` to preemption.
+    `plan` has them by (planned end, job), the soonest last; `finish_*` is the heap of completions
+    (work, job). By job: the planned end as work, start and end (s), and the processors it holds.
+    `departed` are those who have left since the last pass.
     """
 
-    clock: np.ndarray
-    count: np.ndarray
-    total: np.ndarray
+    plan: np.ndarray
+    planned: np.ndarray
     start: np.ndarray
     end: np.ndarray
     held: np.ndarray
-    departed: np.ndarray
     finish_key: np.ndarray
     finish_job: np.ndarray
-    plan: np.ndarray
-    planned: np.ndarray
-    queue: QueueIndex
-    backfill: QueueIndex
-    waiting: np.ndarray
-    key: np.ndarray
-    backfill_key: np.ndarray
-    sorted: np.ndarray
-    chosen: np.ndarray
-    score: np.ndarray
-    scored: np.ndarray
-    remaining: np.ndarray
-    left: np.ndarray
-    resumed: np.ndarray
-    promise: np.ndarray
-    first_promise: np.ndarray
-    due_key: np.ndarray
-    due_job: np.ndarray
-    profile: Profile
+    departed: np.ndarray
+
+
+class Recording(NamedTuple):
+    """What is written during the run; the driver enlarges it when it is full."""
+
+    row: np.ndarray
+    epoch: np.ndarray
+    segment: np.ndarray
+    line: np.ndarray
     coins: np.ndarray
 
 
-class Orders(NamedTuple):
-    """Static keys of the order and the backfill order: smaller first; None where dynamic."""
-
-    order: np.ndarray | None
-    backfill: np.ndarray | None
+def record(dtype: np.dtype[Any]) -> Any:
+    """Return a record of zeros that Python, compiled code and a disabled JIT read as ``s.now``."""
+    return np.zeros(1, dtype).view(np.recarray)[0]
 
 
-def is_indexed(rules: Rules) -> bool:
-    """Whether the waiting jobs live in a queue index: fixed orders, and no look-ahead."""
-    listed = rules.dynamic_order or rules.dynamic_backfill or rules.stop_at_decisions or rules.log
-    return rules.backfill <= EASY and not listed
+def make_scalars(servers: int, rate: float) -> Any:
+    """Return the scalars of an idle machine of `servers` processors."""
+    s = record(SCALARS)
+    s.rate = rate
+    s.last_pass = -np.inf
+    s.switch_at = s.due = s.due_work = np.inf
+    s.servers = s.free = servers
+    return s
 
 
-def is_planned(rules: Rules) -> bool:
-    """Whether running jobs are kept in order: by planned end, or by that of the discipline."""
-    return rules.backfill >= EASY
-
-
-def make_recording(jobs: int, rules: Rules) -> Recording:
-    """Room for a first stretch of rows."""
-    rows = 2 * jobs + 16 if rules.record else 0
-    pieces = 2 * jobs + 2 * min(jobs, rules.servers) + 16 if rules.backfill >= PREEMPT else 0
-    return Recording(
-        *(np.empty(rows) for _ in range(3)),
-        *(np.empty(rows, dtype=np.int32) for _ in range(4)),
-        np.empty(pieces, dtype=np.int64),
-        np.empty(pieces),
-        np.empty(pieces),
-        np.empty(1024),
-        np.empty(1024),
-    )
-
-
-def _room(n: int, wanted: bool, dtype: type = np.float64) -> np.ndarray:
-    return np.empty(n if wanted else 0, dtype=dtype)
-
-
-def _index(key: np.ndarray | None, wanted: bool, servers: int) -> QueueIndex:
-    if not wanted or key is None:
-        return make_queue_index(np.empty(0, dtype=np.int64), 1)
-    in_place = bool(np.all(key[1:] >= key[:-1]))
-    order = np.arange(len(key)) if in_place else np.argsort(key, kind="stable")
-    return make_queue_index(order, servers)
-
-
-def make_state(
-    jobs: JobView, rules: Rules, orders: Orders, rate: float, coins: np.ndarray
-) -> State:
-    """State before the first event: an empty system at rate `rate`."""
+def make_running(jobs: JobView, s: Any, *, named: bool) -> Running:
+    """Return the tables of jobs in service: none yet."""
     n = len(jobs.submit)
-    most = min(n, rules.servers) + 1
-    indexed, planned = is_indexed(rules), is_planned(rules)
-    preemptive = rules.backfill >= PREEMPT
-    promised = rules.backfill == CONSERVATIVE
-    clock = np.zeros(14)
-    clock[RATE] = rate
-    clock[PASSED] = -np.inf
-    clock[SWITCH_AT] = clock[DUE] = clock[DUE_WORK] = np.inf
-    count = np.zeros(23, dtype=np.int64)
-    count[FREE] = rules.servers
-    key = np.zeros(0) if indexed else np.zeros(n)
-    if not indexed and orders.order is not None:
-        key[:] = orders.order
-    backfill_key = np.zeros(0)
-    if not indexed and orders.backfill is not None:
-        backfill_key = np.ascontiguousarray(orders.backfill, dtype=np.float64)
-    steps = {RESERVE: 4 * most + 64, CONSERVATIVE: 2 * n + 16}.get(rules.backfill, 2)
-    if rules.backfill == RESERVE:
-        steps += 2 * min(n, rules.reservations)
-    return State(
-        clock=clock,
-        count=count,
-        total=np.zeros(7),
+    most = min(n, int(s.servers)) + 1
+    planned = n if s.plans else 0
+    return Running(
+        plan=np.empty(most if s.plans else 0, dtype=np.int64),
+        planned=np.empty(planned),
         start=np.full(n, np.nan),
         end=np.full(n, np.nan),
-        held=np.zeros(n, dtype=np.int64) if rules.named else jobs.procs,
+        held=np.zeros(n, dtype=np.int64) if named else jobs.procs,
+        finish_key=np.empty(0 if s.exact else most),
+        finish_job=np.empty(0 if s.exact else most, dtype=np.int64),
         departed=np.empty(most, dtype=np.int64),
-        finish_key=np.empty(most),
-        finish_job=np.empty(most, dtype=np.int64),
-        plan=_room(most, planned, np.int64),
-        planned=_room(n, planned),
-        queue=_index(orders.order, indexed, rules.servers),
-        backfill=_index(orders.backfill, indexed and rules.own_backfill_order, rules.servers),
-        waiting=_room(n, not indexed, np.int64),
-        key=key,
-        backfill_key=backfill_key,
-        sorted=_room(n, not indexed, np.int64),
-        chosen=_room(n, not indexed, np.int64),
-        score=_room(n, not indexed),
-        scored=_room(n, not indexed, np.int64),
-        remaining=jobs.work.copy() if preemptive else np.empty(0),
-        left=jobs.plan.copy() if preemptive else np.empty(0),
-        resumed=_room(n, preemptive),
-        promise=np.full(n if promised else 0, np.inf),
-        first_promise=np.full(n if promised else 0, np.nan),
-        due_key=_room(2 * n + 16, promised),
-        due_job=_room(2 * n + 16, promised, np.int64),
-        profile=make_profile(steps, rules.servers),
-        coins=coins,
     )
 
 
-def waiting_jobs(state: State) -> np.ndarray:
-    """The list of waiting jobs, in its order."""
-    first = state.count[FIRST]
-    return state.waiting[first : first + state.count[WAITING]]
+def table(size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return an empty table of records."""
+    return np.zeros(size, dtype).view(np.recarray)
+
+
+def make_recording(jobs: int, s: Any, coins: NDArray[np.float64]) -> Recording:
+    """Return room for a first stretch of what is written."""
+    pieces = 2 * jobs + 2 * min(jobs, int(s.servers)) + 16 if s.in_pieces else 0
+    return Recording(
+        table(2 * jobs + 16 if s.records else 0, ROW),
+        table(1024, EPOCH),
+        table(pieces, SEGMENT),
+        table(16 * jobs + 1024 if s.logs else 0, LINE),
+        coins,
+    )

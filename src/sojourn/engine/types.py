@@ -6,7 +6,7 @@ once, and a user's own function never recompiles it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -14,19 +14,35 @@ from numba import types
 
 __all__ = [
     "ARRIVE",
+    "CANCELLED",
+    "COMPLETED",
     "CONTROL",
     "CONTROL_POINTER",
+    "EXPECTED",
     "FINISH",
+    "GONE",
+    "KILLED",
+    "NEW",
+    "RUNS",
     "SCORE",
     "SCORE_POINTER",
     "SWITCH",
+    "UNDECIDED",
+    "UNSEEN",
+    "WAITS",
     "JobView",
     "SystemView",
     "empty_jobs",
 ]
 
-# Event kinds, as a control sees them.
-ARRIVE, FINISH, SWITCH = 1, 2, 3
+# Event kinds, as a control sees them; and what it does not see.
+UNSEEN, ARRIVE, FINISH, SWITCH = range(4)
+
+# Where a job is, while external events may come.
+EXPECTED, NEW, WAITS, RUNS, GONE = range(5)
+
+# What became of a job; nobody is left undecided but those who wait for ever.
+UNDECIDED, COMPLETED, KILLED, CANCELLED = range(4)
 
 
 class JobView(NamedTuple):
@@ -64,6 +80,38 @@ class SystemView(NamedTuple):
     workload: float
     rate: float
     coin: float
+
+
+class Control(NamedTuple):
+    """A rate control: its law, when it wakes, and their parameters."""
+
+    law: Any
+    wake: Any
+    theta: Any
+
+
+class Laws(NamedTuple):
+    """The functions of a policy with their parameters: the orders, a score over nodes, and `Parts`."""
+
+    order: Any
+    order_theta: Any
+    backfill: Any
+    backfill_theta: Any
+    score: Any
+    score_theta: Any
+    parts: Any
+
+
+class Parts(NamedTuple):
+    """Larger parts of a kernel on named nodes, compiled by themselves; None where not needed."""
+
+    try_to_start: Any
+    find_shadow: Any
+    earliest: Any
+    take_now: Any
+    promise: Any
+    take_promised: Any
+    find_naturally: Any
 
 
 def empty_jobs() -> JobView:

@@ -2,47 +2,56 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+
 from ..jit import called, inlined
 from .heap import heap_pop, heap_push
-from .queue import queue_insert, queue_remove
-from .state import FIRST, HEAD, SHADOW_KNOWN, SORTED, WAITING
+from .types import NEW, WAITS
 
-__all__ = ["enqueue", "list_insert", "list_remove", "list_return", "put_in_order", "unqueue"]
+__all__ = ["Waiting", "admit", "list_insert", "list_remove", "make_waiting", "put_in_order"]
+
+
+class Waiting(NamedTuple):
+    """A list of waiting jobs by (key, job), which begins at `s.first`.
+
+    `sorted` is where a pass puts those that it looks at, in order; `chosen`, `score` and `scored`
+    are scratch.
+    """
+
+    job: np.ndarray
+    key: np.ndarray
+    backfill_key: np.ndarray
+    sorted: np.ndarray
+    chosen: np.ndarray
+    score: np.ndarray
+    scored: np.ndarray
+
+
+def make_waiting(jobs: int, key: np.ndarray | None, backfill_key: np.ndarray | None) -> Waiting:
+    """Return an empty list for so many jobs; keys are None where they depend on the time."""
+    whole = np.int64
+    return Waiting(
+        np.empty(jobs, dtype=whole),
+        np.zeros(jobs) if key is None else np.array(key, dtype=np.float64),
+        np.zeros(0) if backfill_key is None else np.array(backfill_key, dtype=np.float64),
+        *(np.empty(jobs, dtype=whole) for _ in range(2)),
+        np.empty(jobs),
+        np.empty(jobs, dtype=whole),
+    )
 
 
 @inlined
-def enqueue(state, jobs, rules, j):
-    """Let `j` wait, in one index or in two."""
-    count = state.count
-    rank = state.queue.rank[j]
-    if count[WAITING] == 0 or rank < count[HEAD]:
-        count[HEAD] = rank
-        count[SHADOW_KNOWN] = 0
-    for which in range(2 if rules.own_backfill_order else 1):
-        index = state.queue if which == 0 else state.backfill
-        queue_insert(index, j, jobs.procs[j], jobs.plan[j])
-    count[WAITING] += 1
-
-
-@inlined
-def unqueue(state, rules, j):
-    """`j` waits no longer."""
-    queue_remove(state.queue, j)
-    if rules.own_backfill_order:
-        queue_remove(state.backfill, j)
-    state.count[WAITING] -= 1
-
-
-@inlined
-def _position(state, j):
-    """Where `j` stands, or would stand, in the list of waiting jobs by (key, job)."""
-    low = state.count[FIRST]
-    high = low + state.count[WAITING]
-    key = state.key[j]
+def _position(s, w, j):
+    """Where `j` stands, or would stand, in the list by (key, job)."""
+    low = s.first
+    high = low + s.waiting
+    key = w.key[j]
     while low < high:
         middle = (low + high) >> 1
-        other = state.waiting[middle]
-        if state.key[other] < key or (state.key[other] == key and other < j):
+        other = w.job[middle]
+        if w.key[other] < key or (w.key[other] == key and other < j):
             low = middle + 1
         else:
             high = middle
@@ -50,45 +59,51 @@ def _position(state, j):
 
 
 @inlined
-def list_insert(state, j):
-    """Let `j` wait in the list; each job does so once, so the list never outgrows its array."""
-    count = state.count
-    at = _position(state, j)
-    for i in range(count[FIRST] + count[WAITING], at, -1):
-        state.waiting[i] = state.waiting[i - 1]
-    state.waiting[at] = j
-    count[WAITING] += 1
-
-
-@inlined
-def list_return(state, j):
-    """Let `j` wait in the list, also a second time; the shorter side makes room, if it has any."""
-    count = state.count
-    at = _position(state, j)
-    last = count[FIRST] + count[WAITING]
-    if count[FIRST] == 0 or (last < state.waiting.shape[0] and last - at < at - count[FIRST]):
-        list_insert(state, j)
-        return
-    count[FIRST] -= 1
-    for i in range(count[FIRST], at - 1):
-        state.waiting[i] = state.waiting[i + 1]
-    state.waiting[at - 1] = j
-    count[WAITING] += 1
-
-
-@inlined
-def list_remove(state, j):
-    """`j` waits no longer; the shorter side closes the gap."""
-    count = state.count
-    at = _position(state, j)
-    count[WAITING] -= 1
-    if at - count[FIRST] < count[WAITING] >> 1:
-        for i in range(at, count[FIRST], -1):
-            state.waiting[i] = state.waiting[i - 1]
-        count[FIRST] += 1
+def list_insert(s, w, j):
+    """Let `j` wait in the list; the shorter side makes room, if it has any."""
+    at = _position(s, w, j)
+    last = s.first + s.waiting
+    if s.first == 0 or (last < w.job.shape[0] and last - at < at - s.first):
+        for i in range(last, at, -1):
+            w.job[i] = w.job[i - 1]
+        w.job[at] = j
     else:
-        for i in range(at, count[FIRST] + count[WAITING]):
-            state.waiting[i] = state.waiting[i + 1]
+        s.first -= 1
+        for i in range(s.first, at - 1):
+            w.job[i] = w.job[i + 1]
+        w.job[at - 1] = j
+    s.waiting += 1
+
+
+@inlined
+def list_remove(s, w, j):
+    """`j` waits no longer; the shorter side closes the gap."""
+    at = _position(s, w, j)
+    s.waiting -= 1
+    if at - s.first < s.waiting >> 1:
+        for i in range(at, s.first, -1):
+            w.job[i] = w.job[i - 1]
+        s.first += 1
+    else:
+        for i in range(at, s.first + s.waiting):
+            w.job[i] = w.job[i + 1]
+
+
+@called
+def admit(s, w, calendar):
+    """Bring the list up to date: who was withdrawn goes, who came or came back waits."""
+    for i in range(s.withdrawn):
+        list_remove(s, w, calendar.withdrawn[i])
+    for i in range(s.returned):
+        if calendar.job[calendar.returned[i]].state == NEW:
+            calendar.job[calendar.returned[i]].state = WAITS
+            list_insert(s, w, calendar.returned[i])
+    for j in range(s.admitted, s.arrived):
+        if calendar.job[j].state == NEW:
+            calendar.job[j].state = WAITS
+            list_insert(s, w, j)
+    s.admitted = s.arrived
+    s.withdrawn = s.returned = s.new = 0
 
 
 @called
@@ -100,20 +115,20 @@ def _sort_heap(key, job, size, target):
 
 
 @inlined
-def put_in_order(state, jobs, source, first, size, now, dynamic, keys, score, theta):
-    """Put jobs in order in `state.sorted`: by their score now, or by their fixed keys."""
-    state.count[SORTED] = size
-    in_order = not dynamic
+def put_in_order(s, w, jobs, source, first, size, dynamic, keys, score, theta):
+    """Put jobs in order in `w.sorted`: by their score now, or by their fixed keys."""
+    s.sorted = size
+    in_order = dynamic == 0
     for i in range(size):
         j = source[first + i]
-        state.sorted[i] = j
+        w.sorted[i] = j
         if in_order and i > 0:
-            before = state.sorted[i - 1]
+            before = w.sorted[i - 1]
             in_order = keys[before] < keys[j] or (keys[before] == keys[j] and before < j)
     if in_order:
         return
     for i in range(size):
         j = source[first + i]
-        value = score(jobs, j, now, theta) if dynamic else keys[j]
-        heap_push(state.score, state.scored, i, value, j)
-    _sort_heap(state.score, state.scored, size, state.sorted)
+        value = score(jobs, j, s.now, theta) if dynamic == 1 else keys[j]
+        heap_push(w.score, w.scored, i, value, j)
+    _sort_heap(w.score, w.scored, size, w.sorted)

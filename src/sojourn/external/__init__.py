@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cluster import Cluster
-from ..engine.outside import LOOK, STRIKE, WITHDRAW, Outside, make_outside
+from ..engine.calendar import EVENT, LOOK, RESERVATION, STRIKE, WITHDRAW, Calendar, make_calendar
 from ..errors import OptionError
 from ..workload import EventStream, ExternalEvents, Jobs, read_events, read_external
 from ..workload._sniff import TOLD as ACCOUNTING
@@ -58,24 +58,29 @@ class External:
     given: int
     unused: dict[str, int]
 
-    def outside(self, accepted: NDArray[np.bool_], *, requeue: bool, in_order: bool) -> Outside:
-        """Return the events as the kernels see them, about the accepted jobs."""
+    def calendar(self, accepted: NDArray[np.bool_], *, preemptive: bool) -> Calendar:
+        """Return the events as the engine sees them, about the accepted jobs.
+
+        A discipline that may stop jobs looks up when a reservation begins.
+        """
         by_job = np.isin(self.kind, (WITHDRAW, STRIKE))
         mine = self._concern(accepted)
         about = self.about.copy()
         about[by_job & mine] = (np.cumsum(accepted) - 1)[about[by_job & mine]]
         submit = self.jobs.submit[accepted]
         # Nothing happens before the first job comes.
-        time = np.maximum(self.time, submit[0] if len(submit) else 0.0)
-        return make_outside(
-            time[mine],
-            np.ascontiguousarray(np.stack([self.kind, about])[:, mine]),
-            self.reserved,
-            self.what,
-            int(np.count_nonzero(accepted)),
-            requeue=requeue,
-            in_order=in_order,
-        )
+        earliest = submit[0] if len(submit) else 0.0
+        begins = self.reserved[1] if preemptive else np.zeros(0)
+        events = np.zeros(int(np.count_nonzero(mine)) + len(begins), EVENT)
+        events["time"] = np.maximum(np.concatenate([begins, self.time[mine]]), earliest)
+        events["kind"] = np.concatenate([np.full(len(begins), LOOK), self.kind[mine]])
+        events["about"] = np.concatenate([np.zeros(len(begins), np.int64), about[mine]])
+        events = events[np.argsort(events["time"], kind="stable")]
+        reserved = np.zeros(len(self.what), RESERVATION)
+        for row, name in enumerate(("announced", "begins", "ends")):
+            reserved[name] = self.reserved[row]
+        reserved["what"] = self.what
+        return make_calendar(events, reserved, int(np.count_nonzero(accepted)))
 
     def _concern(self, accepted: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which events are not about a job that is not accepted."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cluster import Cluster
-from ..engine.outside import DOWN, RESUME, STOP, STRIKE, UP, WITHDRAW
+from ..engine.calendar import DOWN, RESUME, STOP, STRIKE, UP, WITHDRAW
 from ..workload import ExternalEvent, ExternalEvents, Jobs
 
 __all__ = ["NO_JOB", "Gathered", "gather_rows"]

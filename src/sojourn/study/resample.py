@@ -44,7 +44,7 @@ _MANY_WEEKS = 10
 """Weeks that are enough to draw weeks from; a shorter log is better drawn by days."""
 _FEW_DAYS = 3
 """Days among which there are two whole ones, wherever midnight is."""
-_LINKS = ("preceding", "think_time")
+_LINKS = ("preceding", "think_time", "after")
 """What a job says about another one."""
 
 
@@ -88,8 +88,8 @@ def resample_blocks(jobs: Jobs, by: str, seed: int) -> Jobs:
     else:
         rows, submit = _spans(log, rng, by)
     order = np.argsort(submit, kind="stable")
-    drawn = log[rows[order]]
-    columns: dict[str, Any] = {"submit": submit[order], "job": np.arange(1, len(drawn) + 1)}
+    drawn = log[rows[order]].moved(submit[order])
+    columns: dict[str, Any] = {"job": np.arange(1, len(drawn) + 1)}
     for name in _LINKS:
         if name in drawn.names:
             columns[name] = np.full(len(drawn), MISSING)

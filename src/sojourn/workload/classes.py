@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError
 from .jobs import Jobs
-from .schema import did_you_mean
+from .schema import NAMED, did_you_mean
 
 __all__ = [
     "CLASSES",
@@ -54,7 +54,7 @@ def known_classes(jobs: Jobs) -> list[str]:
 
 def check_known(jobs: Jobs, by: str) -> None:
     """Raise OptionError where a log says of no job which class it belongs to."""
-    if by in NAMED and not jobs.coded(by)[1]:
+    if by in CLASSES and by != "width" and not jobs.coded(by)[1]:
         known = ", ".join(known_classes(jobs))
         raise OptionError(f"class '{by}': the log does not say it of any job; it knows {known}")
 

@@ -180,14 +180,7 @@ def _(jobs: Jobs, procs: int) -> Outcome:
 def _(jobs: Jobs, procs: int) -> Outcome:
     origin = jobs.submit.min(initial=np.inf)
     hit = np.full(len(jobs), origin != 0.0)
-    if not hit.any():
-        return hit, jobs
-    moved = jobs.replace(submit=jobs.submit - origin)
-    if "begin" not in jobs.names:
-        return hit, moved
-    # One before the first submit holds nobody back, and a negative one would be unknown.
-    begin = np.where(jobs.begin >= 0, np.maximum(jobs.begin - origin, 0.0), jobs.begin)
-    return hit, moved.replace(begin=begin)
+    return hit, (jobs.moved(jobs.submit - origin) if hit.any() else jobs)
 
 
 def _with_runtime(jobs: Jobs, runtime: NDArray[np.float64]) -> Jobs:

@@ -357,6 +357,16 @@ class Jobs:
             twin._report = report
         return twin
 
+    def moved(self, submit: ArrayLike) -> Jobs:
+        """Return jobs with other submit times; each waits for its ``begin`` as long as before."""
+        later = self.replace(submit=submit)
+        if "begin" not in self._columns:
+            return later
+        begin = self._columns["begin"] + (later["submit"] - self._columns["submit"])
+        # One before time began holds nobody back, and a negative one would be unknown.
+        known = self._columns["begin"] >= 0
+        return later.replace(begin=np.where(known, np.maximum(begin, 0.0), MISSING))
+
     def sorted(self) -> Jobs:
         """Return the jobs by submit time, then job number, then place in the log.
 

@@ -1,0 +1,255 @@
+"""The one event loop: from instant to instant, for every machine and discipline.
+
+At each instant everything due is drained (departures, external events, arrivals, a rate switch),
+then the discipline makes one pass. Time is kept on two clocks: seconds, and work, the integral of
+the rate. A job that starts at work v and needs work S ends at work v + S whatever the rate does, so
+a switch costs O(1).
+
+The loop is compiled once for each type of its arguments: `nodes` and `calendar` may be None, and
+what belongs to them is then not even compiled; the discipline is a named tuple whose type chooses
+the pass.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import called, inlined
+from .calendar import arrive, happen
+from .nodes import open_nodes
+from .passes import DECIDE, schedule
+from .service import finish, first_end, present
+from .types import FINISH, SWITCH, UNSEEN, Control, Laws, Parts, SystemView
+from .verbs import time_of
+
+__all__ = ["DECIDE", "DONE", "FULL", "PAUSED", "loop"]
+
+DONE, PAUSED, FULL, _READY = 0, 1, 2, 4
+
+
+@inlined
+def _advance(s, run, at, ends):
+    """Move both clocks to `at` and integrate the measures over the interval that ends there."""
+    lapse = at - s.now
+    there = s.servers - s.gone
+    if ends <= at:
+        work = first_end(s, run)
+    else:
+        work = s.anchor_work + (at - s.anchor_time) * s.rate
+    if s.due <= at:
+        # Like a completion, a promise comes at its own work, not at a rounded one.
+        work = max(work, s.due_work)
+    work = max(work, s.work)
+    if lapse > 0.0:
+        effective = s.rate * (there - s.free) * lapse
+        s.effective += effective
+        if s.waiting > 0:
+            s.potential += s.rate * there * lapse
+            s.waste += s.rate * s.free * lapse
+            s.queue_time += s.waiting * lapse
+        else:
+            s.potential += effective
+        s.workload_left += s.load * lapse
+        s.workload += (s.load - 0.5 * s.rate * s.running * lapse) * lapse
+        s.service_time += s.running * lapse
+    s.load -= s.running * (work - s.work)
+    if s.switch_at <= at:
+        s.load = s.switch_level
+    s.now = at
+    s.work = work
+
+
+@inlined
+def _view(s, event, before, coin):
+    there = s.servers - s.gone
+    waiting = s.waiting + s.new - s.withdrawn
+    return SystemView(
+        event, before, present(s), waiting, there - s.free, there, s.load, s.rate, coin
+    )
+
+
+@inlined
+def _steer(s, recording, control, event, before):
+    """Ask the control for the rate after an event; a change re-anchors the work clock, O(1)."""
+    coin = 0.0
+    if event != SWITCH:
+        if s.events < recording.coins.shape[0]:
+            coin = recording.coins[s.events]
+        s.events += 1
+    rate = control.law(_view(s, event, before, coin), s.now, control.theta)
+    if rate != s.rate:
+        s.anchor_time = s.now
+        s.anchor_work = s.work
+        s.rate = rate
+        recording.epoch[s.epochs].time = s.now
+        recording.epoch[s.epochs].rate = rate
+        s.epochs += 1
+
+
+@inlined
+def _drain(s, jobs, run, recording, nodes, calendar, control):
+    """Departures, external events, arrivals, then the switch; the control looks after each.
+
+    With one pass per event, a single thing: arrivals come first, as in other simulators.
+    """
+    arrivals = jobs.submit.shape[0]
+    while True:
+        before = present(s)
+        arriving = s.arrived < arrivals and jobs.submit[s.arrived] <= s.now
+        ending = s.running > 0 and (
+            first_end(s, run) <= s.work or time_of(s, first_end(s, run)) <= s.now
+        )
+        happening = False
+        if calendar is not None:
+            happening = s.next < calendar.event.shape[0] and calendar.event[s.next].time <= s.now
+        if s.per_event == 1 and arriving:
+            ending = happening = False
+        event = SWITCH
+        if ending:
+            event = FINISH
+            finish(s, run, recording, nodes, calendar)
+        elif happening:
+            if calendar is not None:
+                event = happen(s, jobs, run, recording, nodes, calendar)
+        elif arriving:
+            event = arrive(s, jobs, calendar)
+        elif not (s.timed == 1 and s.switch_at <= s.now):
+            return
+        if s.controlled == 1 and event != UNSEEN:
+            _steer(s, recording, control, event, before)
+        if not (ending or happening or arriving) or s.per_event == 1:
+            return
+
+
+@called
+def _is_cramped(s, jobs, run, recording, nodes, calendar, at):
+    """Whether what is written may not hold one more instant, whatever it brings."""
+    if s.records == 1 and s.recorded + 1 >= recording.row.shape[0]:
+        return True
+    if s.controlled == 1:
+        # Each running job may end or be stopped, and each event and arrival may change the rate.
+        calls = 2 * s.running + 2
+        j = s.arrived
+        while j < jobs.submit.shape[0] and jobs.submit[j] <= at:
+            calls += 1
+            j += 1
+        if calendar is not None:
+            i = s.next
+            while i < calendar.event.shape[0] and calendar.event[i].time <= at:
+                calls += 1
+                i += 1
+        if s.epochs + calls >= recording.epoch.shape[0]:
+            return True
+    if calendar is not None:
+        if s.segments + 2 * run.departed.shape[0] >= recording.segment.shape[0]:
+            return True
+    if s.logs == 1 and s.logged + 4 * jobs.submit.shape[0] + 8 >= recording.line.shape[0]:
+        return True
+    if nodes is not None:
+        if s.given + s.servers >= nodes.given.shape[1]:
+            return True
+        if s.planning == 1:
+            # Of each waiting job the pools that it may be promised.
+            cells = s.needed
+            j = s.arrived
+            while j < jobs.submit.shape[0] and jobs.submit[j] <= at:
+                cells += min(jobs.procs[j], s.pools)
+                j += 1
+            steps = s.running + s.waiting + s.new + j - s.arrived
+            if calendar is not None:
+                steps += calendar.reservation.shape[0]
+                if s.requeue == 1:
+                    # Whoever runs may have to wait again.
+                    cells += s.servers
+            if 2 * steps + 8 > nodes.plan_at.shape[0] or cells > nodes.cell.shape[1]:
+                return True
+    return False
+
+
+@inlined
+def _next_instant(s, jobs, run, recording, nodes, calendar, budget):
+    """Go to the next instant: ready to be drained, or why not."""
+    if budget <= 0 or s.pause == 1:
+        s.pause = 0
+        return PAUSED
+    ends = np.inf
+    if s.running > 0:
+        ends = s.now
+        if first_end(s, run) > s.work:
+            ends = time_of(s, first_end(s, run))
+    at = min(ends, s.switch_at, s.due)
+    arriving = s.arrived < jobs.submit.shape[0]
+    if arriving:
+        at = min(at, jobs.submit[s.arrived])
+    if calendar is not None:
+        if not arriving and present(s) == 0:
+            return DONE
+        if s.next < calendar.event.shape[0]:
+            at = min(at, calendar.event[s.next].time)
+    if at == np.inf:
+        return DONE
+    if s.written == 1 and _is_cramped(s, jobs, run, recording, nodes, calendar, at):
+        return FULL
+    # A work is turned into a time with rounding; time never runs backwards.
+    at = max(at, s.now)
+    _advance(s, run, at, ends)
+    s.instants += 1
+    s.departed = 0
+    return _READY
+
+
+@inlined
+def _settle(s, recording, control):
+    """After a pass: set the timers and write a row.
+
+    W falls with slope R |S|, and a crossing exists only while somebody is served (errata 2).
+    """
+    if s.timed == 1:
+        s.switch_at = np.inf
+        if s.running > 0:
+            level = control.wake(_view(s, SWITCH, present(s), 0.0), s.now, control.theta)
+            if s.load > level:
+                s.switch_level = level
+                s.switch_at = s.now + (s.load - level) / (s.rate * s.running)
+    s.due = np.inf
+    if s.due_work < np.inf:
+        s.due = time_of(s, s.due_work)
+    if s.records == 1:
+        row = recording.row[s.recorded]
+        row.time = s.now
+        row.rate = s.rate
+        row.workload = s.load
+        row.present = s.running + s.waiting
+        row.queued = s.waiting
+        row.busy = s.servers - s.gone - s.free
+        row.running = s.running
+        s.recorded += 1
+
+
+def loop(
+    d, s, jobs, run, recording, nodes, calendar, law, wake, theta, order, order_theta, backfill,
+    backfill_theta, score, score_theta, try_to_start, find_shadow, earliest, take_now, promise,
+    take_promised, find_naturally, budget,
+):  # fmt: skip
+    """Run until done, paused, a decision is due or a table is full; the status.
+
+    An instant costs 1 of the budget, and 1 for each job that a pass may look at. Functions of the
+    policy are handed over one by one, because only as such they are taken for pointers.
+    """
+    control = Control(law, wake, theta)
+    parts = Parts(
+        try_to_start, find_shadow, earliest, take_now, promise, take_promised, find_naturally
+    )
+    laws = Laws(order, order_theta, backfill, backfill_theta, score, score_theta, parts)
+    if nodes is not None:
+        open_nodes(s, nodes)
+    while True:
+        if s.pending == 0:
+            status = _next_instant(s, jobs, run, recording, nodes, calendar, budget)
+            if status != _READY:
+                return status
+            budget -= 1 + s.lists * s.waiting
+            _drain(s, jobs, run, recording, nodes, calendar, control)
+        if schedule(d, s, jobs, run, recording, nodes, calendar, laws) == DECIDE:
+            return DECIDE
+        _settle(s, recording, control)

@@ -1,0 +1,63 @@
+"""Decisions are made in Python: the pass starts the jobs it is told to start, one by one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...jit import inlined
+from ..calendar import look_ahead
+from ..profile import Profile
+from ..starting import note_reserved
+from ..verbs import earliest, fits, plan_ahead, start, take
+from ..waiting import Waiting, admit, list_remove
+from . import DECIDE, GO_ON, discipline
+
+__all__ = ["Ask"]
+
+
+class Ask(NamedTuple):
+    """The waiting jobs; the first of `waiting.chosen` is the one to start next."""
+
+    waiting: Waiting
+    profile: Profile
+
+
+@inlined
+def _may_start(d, s, jobs, run, nodes, calendar, j, laws):
+    """Whether a job fits now, beside what is reserved."""
+    planned = s.reserving == 1
+    if nodes is not None:
+        planned = planned and s.pinned == 1
+    if not planned:
+        return fits(s, jobs, nodes, j, False, laws)
+    plan_ahead(s, run, d.profile, nodes, calendar)
+    begins, ends = earliest(s, jobs, d.profile, nodes, j, True, laws)
+    if begins > s.work:
+        return False
+    take(s, jobs, d.profile, nodes, j, ends, laws)
+    return True
+
+
+@discipline(Ask)
+def asking_pass(d, s, jobs, run, recording, nodes, calendar, laws):
+    """Ask whom to start while somebody waits, until nobody is named (`s.chosen`)."""
+    if s.pending == 0:
+        admit(s, d.waiting, calendar)
+        look_ahead(s, calendar)
+        if nodes is not None:
+            if s.reserving == 1:
+                note_reserved(s, nodes, calendar)
+        if s.stopped == 1 or s.waiting == 0:
+            return GO_ON
+        s.pending = 1
+        return DECIDE
+    if s.chosen == 0:
+        s.pending = 0
+        return GO_ON
+    s.chosen = 0
+    j = d.waiting.chosen[0]
+    s.refused = 0 if _may_start(d, s, jobs, run, nodes, calendar, j, laws) else 1
+    if s.refused == 0:
+        list_remove(s, d.waiting, j)
+        start(s, jobs, run, nodes, calendar, j)
+    return DECIDE

@@ -1,0 +1,274 @@
+"""Conservative backfilling: everybody is promised a start, and nobody may delay a promise.
+
+Promises last from pass to pass, and the plan with them, until an overrun or an external event
+spoils it: then all are made anew.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...jit import called, inlined
+from ..calendar import look_ahead
+from ..decided import KEPT, NO_NODES, PROMISED
+from ..foresight import forget, release_early
+from ..heap import heap_pop, heap_push
+from ..plans import plan_advance, recall_hold
+from ..profile import (
+    Profile,
+    hold_end,
+    profile_add,
+    profile_advance,
+    profile_earliest,
+    profile_sooner,
+)
+from ..types import WAITS
+from ..verbs import is_overdue, note, plan_ahead, start, time_of
+from ..waiting import Waiting, admit, list_remove, put_in_order
+from . import GO_ON, discipline
+
+__all__ = ["Conservative"]
+
+
+class Conservative(NamedTuple):
+    """The waiting jobs, the plan of processors, and the promises.
+
+    `promise` is the start that each waiting job is promised, as work: infinite if it has none, nan
+    when it has started; `first` the first one that it was given. `due_*` is a heap of promises.
+    """
+
+    waiting: Waiting
+    profile: Profile
+    promise: np.ndarray
+    first: np.ndarray
+    due_key: np.ndarray
+    due_job: np.ndarray
+
+
+@called
+def _sweep(key, job, size, promised):
+    """Drop the entries of promises that were moved or kept; the size that is left."""
+    kept = 0
+    for i in range(size):
+        if promised[job[i]] == key[i]:
+            heap_push(key, job, kept, key[i], job[i])
+            kept += 1
+    return kept
+
+
+@inlined
+def _enter(d, s, j, at):
+    """Job `j` is promised a start."""
+    d.promise[j] = at
+    if np.isnan(d.first[j]):
+        d.first[j] = at
+    if s.dues == d.due_key.shape[0]:
+        s.dues = _sweep(d.due_key, d.due_job, s.dues, d.promise)
+    heap_push(d.due_key, d.due_job, s.dues, at, j)
+    s.dues += 1
+
+
+@inlined
+def _need(s, jobs, nodes, j, sign):
+    """One more job (sign 1), or one less, may be promised so many pools."""
+    if nodes is not None:
+        s.needed += sign * min(jobs.procs[j], s.pools)
+
+
+@inlined
+def _vacate(d, s, jobs, run, nodes, calendar):
+    """Who has left before his planned end, or was withdrawn, leaves his place to others."""
+    for i in range(s.departed):
+        j = run.departed[i]
+        if run.planned[j] > s.work:
+            s.early = 1
+            if nodes is None:
+                profile_add(d.profile, s.work, run.planned[j], jobs.procs[j])
+            elif s.steps > 0:
+                release_early(s, run, nodes, j)
+    for i in range(s.withdrawn):
+        j = calendar.withdrawn[i]
+        if d.promise[j] < np.inf:
+            s.early = 1
+            if nodes is None:
+                profile_add(d.profile, d.promise[j], d.promise[j] + jobs.plan[j], jobs.procs[j])
+            else:
+                forget(s, nodes, j, d.promise[j])
+        d.promise[j] = np.nan
+        _need(s, jobs, nodes, j, -1)
+    for i in range(s.returned):
+        d.promise[calendar.returned[i]] = np.inf
+        _need(s, jobs, nodes, calendar.returned[i], 1)
+
+
+@inlined
+def _promise(d, s, jobs, recording, nodes, j, held, laws):
+    """Promise job `j` its earliest start, if that is before the one it holds."""
+    if nodes is not None:
+        at = laws.parts.promise(s, nodes, jobs, j, held, laws.score, laws.score_theta)
+    elif held == np.inf:
+        at = profile_earliest(d.profile, s.work, jobs.procs[j], jobs.plan[j])
+    else:
+        tried = d.profile.tried
+        at = profile_sooner(d.profile, s.work, jobs.procs[j], jobs.plan[j], held, tried)
+        if at < held:
+            profile_add(d.profile, held, held + jobs.plan[j], jobs.procs[j])
+            for k in range(tried.shape[0]):
+                tried[k, 2] = min(tried[k, 2], held)
+    if at == held:
+        return
+    if nodes is None:
+        profile_add(d.profile, at, hold_end(s.work, at, jobs.plan[j]), -jobs.procs[j])
+    _enter(d, s, j, at)
+    if s.logs == 1 and at > s.work:
+        note(s, recording, j, PROMISED, -1, time_of(s, at))
+
+
+@inlined
+def _make_promises(d, s, jobs, run, recording, nodes, calendar, rebuild, laws):
+    """Bring the promises up to date: the list holds whom it may concern, in order.
+
+    If the plan is spoilt all are made anew. After an early end they are moved up, one by one, in
+    order; then the arrivals of this instant get theirs. A job for which there is no place in what
+    is there gets none.
+    """
+    w = d.waiting
+    if rebuild:
+        s.dues = 0
+        if nodes is not None:
+            for i in range(s.sorted):
+                recall_hold(s, nodes, w.sorted[i])
+        plan_ahead(s, run, d.profile, nodes, calendar)
+    elif nodes is None:
+        profile_advance(d.profile, s.work)
+        for k in range(d.profile.tried.shape[0]):
+            d.profile.tried[k, 2] = -np.inf
+    else:
+        plan_advance(s, nodes)
+    for arrivals in range(2):
+        for i in range(s.sorted):
+            j = w.sorted[i]
+            held = np.inf if rebuild else d.promise[j]
+            if (rebuild or held < np.inf) == (arrivals == 0):
+                if rebuild:
+                    d.promise[j] = np.inf
+                if jobs.procs[j] <= s.servers - s.gone:
+                    _promise(d, s, jobs, recording, nodes, j, held, laws)
+
+
+@inlined
+def _take_due(d, s):
+    """Move the jobs whose promise has come to `chosen`; how many."""
+    due = 0
+    while s.dues > 0:
+        j = d.due_job[0]
+        key = d.due_key[0]
+        live = d.promise[j] == key
+        if live and key > s.work:
+            break
+        heap_pop(d.due_key, d.due_job, s.dues)
+        s.dues -= 1
+        if live:
+            d.waiting.chosen[due] = j
+            due += 1
+    return due
+
+
+@inlined
+def _list(d, s, jobs, source, first, size, laws):
+    w = d.waiting
+    put_in_order(
+        s, w, jobs, source, first, size, s.dynamic_order, w.key, laws.order, laws.order_theta
+    )
+
+
+@inlined
+def _may_start(d, s, jobs, nodes, j, laws):
+    """A job's promise has come: whether what it was promised is free."""
+    promised = d.promise[j]
+    if nodes is not None:
+        good = laws.parts.take_promised(s, nodes, jobs, j, promised, laws.score, laws.score_theta)
+    else:
+        good = jobs.procs[j] <= s.free
+        if good and promised < s.work:
+            plan, procs = jobs.plan[j], jobs.procs[j]
+            profile_add(d.profile, promised, promised + plan, procs)
+            profile_add(d.profile, s.work, s.work + plan, -procs)
+    if good:
+        d.promise[j] = np.nan
+        return True
+    # Held up by a job whose plan is 0 and that started a moment ago; it tries again.
+    heap_push(d.due_key, d.due_job, s.dues, promised, j)
+    s.dues += 1
+    return False
+
+
+@called
+def _first_after(key, job, size, promised, work):
+    first = np.inf
+    for i in range(size):
+        if work < key[i] < first and promised[job[i]] == key[i]:
+            first = key[i]
+    return first
+
+
+@inlined
+def _next_due(d, s, run):
+    """The first promise still to come, as work; none while an overdue job spoils the plan."""
+    s.due_work = np.inf
+    if s.dues == 0 or is_overdue(s, run):
+        return
+    # The heap begins with a live promise to come, or with one that was held up.
+    s.due_work = d.due_key[0]
+    if s.due_work <= s.work:
+        s.due_work = _first_after(d.due_key, d.due_job, s.dues, d.promise, s.work)
+
+
+@discipline(Conservative)
+def conservative_pass(d, s, jobs, run, recording, nodes, calendar, laws):
+    """Bring the promises up to date, and start the jobs whose promise has come."""
+    w = d.waiting
+    s.early = 0
+    _vacate(d, s, jobs, run, nodes, calendar)
+    newest = s.admitted
+    admit(s, w, calendar)
+    if nodes is not None:
+        for j in range(newest, s.arrived):
+            _need(s, jobs, nodes, j, 1)
+    look_ahead(s, calendar)
+    s.due_work = np.inf
+    if s.stopped == 1:
+        return GO_ON
+    overdue = is_overdue(s, run)
+    rebuild = overdue or s.was_overdue == 1 or s.stale == 1
+    if nodes is not None:
+        rebuild = rebuild or s.steps == 0
+    s.was_overdue = 1 if overdue else 0
+    s.stale = 0
+    if rebuild or s.early == 1:
+        _list(d, s, jobs, w.job, s.first, s.waiting, laws)
+    else:
+        # Only the arrivals of this instant are without a promise.
+        size = 0
+        for j in range(newest, s.arrived):
+            if calendar.job[j].state == WAITS:
+                w.chosen[size] = j
+                size += 1
+        _list(d, s, jobs, w.chosen, 0, size, laws)
+    _make_promises(d, s, jobs, run, recording, nodes, calendar, rebuild, laws)
+    due = _take_due(d, s)
+    _list(d, s, jobs, w.chosen, 0, due, laws)
+    for i in range(s.sorted):
+        j = w.sorted[i]
+        free = s.free
+        if _may_start(d, s, jobs, nodes, j, laws):
+            list_remove(s, w, j)
+            _need(s, jobs, nodes, j, -1)
+            note(s, recording, j, KEPT, -1, free)
+            start(s, jobs, run, nodes, calendar, j)
+        else:
+            note(s, recording, j, NO_NODES, -1, free)
+    _next_due(d, s, run)
+    return GO_ON

@@ -1,0 +1,124 @@
+"""Fixed orders: in order, first fit and EASY backfilling, over the queue index."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...jit import inlined
+from ..nodes import SLOWEST
+from ..queue import QueueIndex, queue_find, queue_insert, queue_remove
+from ..verbs import find_shadow, fits, start
+from . import EASY, GO_ON, NONE, discipline
+
+__all__ = ["Ordered"]
+
+
+class Ordered(NamedTuple):
+    """The waiting jobs in the order of the queue, and in that of backfilling if it has its own."""
+
+    queue: QueueIndex
+    backfill: QueueIndex
+
+
+@inlined
+def _enqueue(d, s, jobs, j):
+    """Let `j` wait, in one index or in two."""
+    rank = d.queue.rank[j]
+    if s.waiting == 0 or rank < s.head:
+        s.head = rank
+        s.shadow_known = 0
+    queue_insert(d.queue, j, jobs.procs[j], jobs.plan[j])
+    if s.own_order == 1:
+        queue_insert(d.backfill, j, jobs.procs[j], jobs.plan[j])
+    s.waiting += 1
+
+
+@inlined
+def _unqueue(d, s, j):
+    """`j` waits no longer."""
+    queue_remove(d.queue, j)
+    if s.own_order == 1:
+        queue_remove(d.backfill, j)
+    s.waiting -= 1
+
+
+@inlined
+def _is_lone(d, s, nodes, j):
+    """Whether a single arrival is all that is new: nobody else's chances have changed.
+
+    Unless the head's reservation depends on what has been backfilled since it was made.
+    """
+    if nodes is not None:
+        if s.pinned == 1 and s.rule > SLOWEST:
+            return False
+    return s.departed == 0 and s.may_overrun == 0 and d.queue.rank[j] >= s.head
+
+
+@inlined
+def _settle_arrival(d, s, jobs, run, nodes, calendar, laws, j):
+    """Start a lone arrival, or let it wait."""
+    beside = s.waiting > 0
+    may_start = not beside or (s.backfill != NONE and jobs.procs[j] <= s.free)
+    if may_start and beside and s.backfill == EASY and s.shadow_known == 0:
+        find_shadow(s, jobs, run, nodes, calendar, d.queue.by_rank[s.head], laws)
+    if may_start and fits(s, jobs, nodes, j, beside and s.backfill == EASY, laws):
+        start(s, jobs, run, nodes, calendar, j)
+    else:
+        _enqueue(d, s, jobs, j)
+
+
+@discipline(Ordered)
+def ordered_pass(d, s, jobs, run, recording, nodes, calendar, laws):
+    """One pass: settle a lone arrival at once, else walk the queue: heads, then backfilling."""
+    new = s.new
+    s.new = 0
+    if new == 1 and (s.waiting == 0 or _is_lone(d, s, nodes, s.arrived - 1)):
+        _settle_arrival(d, s, jobs, run, nodes, calendar, laws, s.arrived - 1)
+        return GO_ON
+    for j in range(s.arrived - new, s.arrived):
+        _enqueue(d, s, jobs, j)
+    heads = True
+    while s.waiting > 0 and s.free > 0:
+        if heads:
+            j = queue_find(d.queue, jobs, s.head, s.servers, s.servers, np.inf)
+            if s.head != d.queue.rank[j]:
+                s.head = d.queue.rank[j]
+                s.shadow_known = 0
+            if fits(s, jobs, nodes, j, False, laws):
+                _unqueue(d, s, j)
+                start(s, jobs, run, nodes, calendar, j)
+                s.shadow_known = 0
+                continue
+            narrowest = d.backfill.width[1] if s.own_order == 1 else d.queue.width[1]
+            if s.backfill == NONE or s.waiting == 1 or narrowest > s.free:
+                return GO_ON
+            heads = False
+            s.cursor = 0 if s.own_order == 1 else s.head + 1
+            s.shadow_known = 0
+            # All may be looked at until the reservation says otherwise.
+            s.extra = s.free
+            if nodes is None:
+                if s.backfill == EASY:
+                    find_shadow(s, jobs, run, nodes, calendar, j, laws)
+            continue
+        extra, until = s.free, np.inf
+        if s.backfill == EASY:
+            extra, until = min(s.extra, s.free), s.until
+        if s.own_order == 1:
+            j = queue_find(d.backfill, jobs, s.cursor, s.free, extra, until)
+        else:
+            j = queue_find(d.queue, jobs, s.cursor, s.free, extra, until)
+        if j < 0:
+            return GO_ON
+        s.cursor = d.backfill.rank[j] + 1 if s.own_order == 1 else d.queue.rank[j] + 1
+        head = d.queue.by_rank[s.head]
+        if j == head:
+            continue
+        if s.backfill == EASY and s.shadow_known == 0:
+            find_shadow(s, jobs, run, nodes, calendar, head, laws)
+        if fits(s, jobs, nodes, j, s.backfill == EASY, laws):
+            _unqueue(d, s, j)
+            start(s, jobs, run, nodes, calendar, j)
+    return GO_ON

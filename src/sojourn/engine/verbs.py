@@ -1,0 +1,192 @@
+"""What a pass does with a job: does it fit, when could it start, hold that for it, start it.
+
+Each verb serves counted processors (`nodes` is None) and named nodes alike. A reservation is either
+EASY's, a time and what is left over then, or one of many in a plan: the availability profile of
+processors, or that of pools.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import called, inlined
+from .calendar import stretch_of
+from .choosing import picked_slowness
+from .foresight import hold_picks, keep_reserved, plan_running
+from .profile import hold_end, profile_add, profile_earliest, profile_fits, profile_reset
+from .service import begin
+from .starting import begin_on_nodes, find_shadow_around, note_reserved
+
+__all__ = [
+    "earliest",
+    "find_shadow",
+    "fits",
+    "hold",
+    "is_overdue",
+    "note",
+    "plan_ahead",
+    "plan_profile",
+    "start",
+    "take",
+    "time_of",
+]
+
+
+@inlined
+def time_of(s, work):
+    """When the work clock will read `work`, at the present rate."""
+    return s.anchor_time + (work - s.anchor_work) / s.rate
+
+
+@inlined
+def is_overdue(s, run):
+    """Whether a running job is past its plan."""
+    return s.running > 0 and run.planned[run.plan[s.running - 1]] <= s.work
+
+
+@inlined
+def fits(s, jobs, nodes, j, beside, laws):
+    """Whether `j` may start now: it fits, and `beside` the reservation that EASY made.
+
+    By EASY's rule it ends before the shadow time, or leaves the head its processors: one that lasts
+    longer takes from the extra ones. On nodes it has them then.
+    """
+    procs = jobs.procs[j]
+    if procs > s.free:
+        return False
+    if nodes is None:
+        if not beside or s.work + jobs.plan[j] <= s.shadow:
+            return True
+        if procs > s.extra:
+            return False
+        s.extra -= procs
+        return True
+    return laws.parts.try_to_start(s, nodes, jobs, j, beside, laws.score, laws.score_theta)
+
+
+@inlined
+def start(s, jobs, run, nodes, calendar, j):
+    """`j` starts, on nodes those that it has."""
+    if nodes is None:
+        begin(s, run, calendar, j, jobs.work[j], s.work + jobs.plan[j])
+    else:
+        begin_on_nodes(s, run, nodes, calendar, jobs, j)
+
+
+@inlined
+def find_shadow(s, jobs, run, nodes, calendar, head, laws):
+    """Shadow time and extra processors for a blocked head; whether there is such a time.
+
+    The work at which enough running jobs are planned to have ended [rumyantsev2018, eq. 15;
+    errata 5]; an overdue job is expected at once, but not yet.
+    """
+    if nodes is not None:
+        if calendar is not None:
+            if s.reserving == 1 and s.pinned == 0:
+                return find_shadow_around(s, run, nodes, calendar, jobs, head)
+        return laws.parts.find_shadow(s, run, nodes, jobs, head, laws.score, laws.score_theta)
+    procs = jobs.procs[head]
+    if procs > s.servers - s.gone:
+        return False
+    soonest = np.nextafter(s.work, np.inf)
+    i = s.running - 1
+    have = s.free
+    shadow = soonest
+    while have < procs:
+        shadow = max(run.planned[run.plan[i]], soonest)
+        have += run.held[run.plan[i]]
+        i -= 1
+    while i >= 0 and max(run.planned[run.plan[i]], soonest) == shadow:
+        have += run.held[run.plan[i]]
+        i -= 1
+    s.shadow = shadow
+    # Generous by the rounding of work + plan; `fits` decides.
+    s.until = shadow - s.work + 4.5e-16 * abs(shadow)
+    s.extra = have - procs
+    s.shadow_known = 1
+    return True
+
+
+@called
+def plan_profile(s, run, profile):
+    """Profile of the running jobs alone; an overdue one is expected at once, but not yet."""
+    soonest = np.nextafter(s.work, np.inf)
+    profile_reset(profile, s.work, s.free)
+    last = 0
+    for i in range(s.running - 1, -1, -1):
+        end = max(run.planned[run.plan[i]], soonest)
+        if end > profile.at[last]:
+            last += 1
+            profile.at[last] = end
+            profile.free[last] = profile.free[last - 1]
+        profile.free[last] += run.held[run.plan[i]]
+    profile.size[0] = last + 1
+
+
+@called
+def plan_ahead(s, run, profile, nodes, calendar):
+    """Plan with the running jobs and what is reserved."""
+    if nodes is not None:
+        plan_running(s, run, nodes)
+        if s.reserving == 1:
+            note_reserved(s, nodes, calendar)
+            keep_reserved(s, nodes, calendar)
+    else:
+        plan_profile(s, run, profile)
+        if s.reserving == 1:
+            for i in range(calendar.reservation.shape[0]):
+                begins, ends = stretch_of(s, calendar, i)
+                profile_add(profile, begins, ends, -calendar.reservation[i].what)
+
+
+@inlined
+def earliest(s, jobs, profile, nodes, j, at_once, laws):
+    """The earliest start of `j` by the plan, for all of its own, and its end; on nodes, where.
+
+    Infinite if `at_once` is asked and it is not, or if what is there is never enough.
+    """
+    procs, plan = jobs.procs[j], jobs.plan[j]
+    if procs > s.servers - s.gone or (at_once and procs > s.free):
+        return np.inf, np.inf
+    if nodes is not None:
+        return laws.parts.earliest(s, nodes, jobs, j, at_once, laws.score, laws.score_theta)
+    if procs <= s.free and profile_fits(profile, s.work, procs, plan):
+        return s.work, hold_end(s.work, s.work, plan)
+    if at_once:
+        return np.inf, np.inf
+    at = profile_earliest(profile, s.work, procs, plan)
+    return at, hold_end(s.work, at, plan)
+
+
+@inlined
+def hold(s, jobs, profile, nodes, j, begins, ends):
+    """Nobody else may have in [begins, ends) what `j` was found."""
+    if nodes is None:
+        profile_add(profile, begins, ends, -jobs.procs[j])
+    else:
+        hold_picks(s, nodes, j, begins, ends)
+
+
+@inlined
+def take(s, jobs, profile, nodes, j, ends, laws):
+    """Let `j` have from now on what it was found; with a plan of 0 it is overdue at once."""
+    until = ends
+    if nodes is not None:
+        # Its nodes are known now.
+        until = s.work + jobs.plan[j] * picked_slowness(s, nodes)
+    hold(s, jobs, profile, nodes, j, s.work, max(until, np.nextafter(s.work, np.inf)))
+    if nodes is not None:
+        laws.parts.take_now(s, nodes, jobs, j, until, laws.score, laws.score_theta)
+
+
+@called
+def note(s, recording, j, code, about, value):
+    """Write a line of the log of decisions, if there is one."""
+    if s.logs == 1:
+        line = recording.line[s.logged]
+        line.time = s.now
+        line.job = j
+        line.code = code
+        line.about = about
+        line.value = value
+        s.logged += 1

@@ -1,0 +1,356 @@
+"""What each job asks of named nodes: tasks, a vector of resources for each, and where they may be.
+
+Columns of the job table are acted on where the cluster has what they name: partitions, licences,
+resources besides processors. On nodes that are known by a benchmark alone, jobs ask for processors,
+and for what `Constraints` says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .cluster import Cluster, Partition
+from .errors import JobError
+from .policy import Asked, Constraints
+from .policy.features import has_features
+from .workload import Jobs
+
+__all__ = ["Requests", "acts_on_columns", "requests_of"]
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+_MEMORY = 1
+
+
+def acts_on_columns(cluster: Cluster) -> bool:
+    """Whether jobs ask a cluster for what the columns of their table say, not for processors only.
+
+    That is so where nodes are described by what they have: by resources, partitions, pools, queues
+    or without a measured speed.
+    """
+    described = cluster.partitions or cluster.queues or cluster.pools
+    return cluster.is_named and bool(
+        described
+        or len(cluster.resource_names) > 2
+        or any(not node.server.has_speed for node in cluster.nodes)
+    )
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Columns, one value per job; tables are by resource and job.
+
+    Parameters
+    ----------
+    resources : names; processors and memory (KB) first, then what somebody asks for.
+    capacity, pools : of each node (column); of the whole cluster.
+    tasks : of each job; at most one on a node if `distinct`.
+    need, per_node, licence : of a task, of each node it uses, of the whole cluster.
+    whole : nobody shares its nodes.
+    choice, choices : its sets of eligible nodes are rows of `eligible`, so many from the first on.
+    budget : watts.
+    procs : processors that it uses.
+    partition : reason why it has none, or "".
+    """
+
+    resources: tuple[str, ...]
+    capacity: Integers
+    pools: Integers
+    tasks: Integers
+    need: Integers
+    per_node: Integers
+    licence: Integers
+    whole: Flags
+    distinct: Flags
+    choice: Integers
+    choices: Integers
+    eligible: Flags
+    budget: NDArray[np.float64]
+    refused: Flags
+
+    @cached_property
+    def plain(self) -> Flags:
+        """Which jobs ask for processors only, wherever they are."""
+        others = (self.need[1:] + self.per_node[1:] + self.licence[1:]).any(axis=0)
+        everywhere = self.eligible.all(axis=1)[self.choice] & (self.choices == 1)
+        bounded = np.isfinite(self.budget)
+        return ~(others | self.whole | self.distinct | bounded) & everywhere
+
+    @property
+    def procs(self) -> Integers:
+        """Processors that each job uses."""
+        return self.tasks * self.need[0]
+
+    def held(self, job: Integers, node: Integers, tasks: Integers) -> Integers:
+        """What so many tasks of jobs hold on nodes, by resource and row."""
+        held = tasks * self.need[:, job] + self.per_node[:, job]
+        held[0] = np.where(self.whole[job], self.capacity[0, node], held[0])
+        return held
+
+    def of(self, some: Flags) -> Requests:
+        """Return those of some jobs."""
+        tables = ("need", "per_node", "licence")
+        columns = ("tasks", "whole", "distinct", "choice", "choices", "budget", "refused")
+        return replace(
+            self,
+            **{name: np.ascontiguousarray(getattr(self, name)[:, some]) for name in tables},
+            **{name: getattr(self, name)[some] for name in columns},
+        )
+
+
+class _Table:
+    """Requests in the making."""
+
+    def __init__(self, jobs: Jobs, cluster: Cluster, asked: Asked) -> None:
+        self.jobs, self.cluster = jobs, cluster
+        count = len(jobs)
+        self.names = [*cluster.resource_names, *cluster.pools]
+        self.tasks = jobs.procs.copy()
+        self.need = np.zeros((len(self.names), count), dtype=np.int64)
+        self.need[0] = 1
+        self.need[_MEMORY] = asked.memory_per_core
+        self.per_node = np.zeros_like(self.need)
+        self.per_node[_MEMORY] = asked.memory_per_node
+        self.licence = np.zeros_like(self.need)
+        self.whole = asked.whole_node.copy()
+        self.distinct = np.zeros(count, dtype=np.bool_)
+        self.refused = np.zeros(count, dtype=np.bool_)
+
+    def column(self, *names: str) -> Integers | None:
+        """The first of some columns that the table of jobs has, unknown values as 0."""
+        for name in names:
+            if name in self.jobs.names:
+                return np.maximum(np.nan_to_num(self.jobs[name]), 0).astype(np.int64)
+        return None
+
+    def read_columns(self, given: Constraints) -> None:
+        """Take what the columns of jobs say."""
+        counted = {
+            row: column
+            for row, name in enumerate(self.cluster.resource_names)
+            if row > _MEMORY and (column := self.column(name, f"{name}s")) is not None
+        }
+        self._spread_over_nodes(counted)
+        if given.memory_per_core is None and given.memory_per_node is None:
+            self._read_memory()
+        whole = self.column("whole_node")
+        if whole is not None:
+            self.whole |= whole > 0
+        if "gpu_type" in self.jobs.names:
+            self._read_gpu_types()
+        if "licences" in self.jobs.names and self.cluster.pools:
+            self._read_licences()
+
+    def _spread_over_nodes(self, counted: dict[int, Integers]) -> None:
+        """Jobs that say so, or need more than processors, get so many nodes with the same each."""
+        nodes, cores = self.column("nodes"), self.column("cores_per_node")
+        count = np.zeros(len(self.jobs), np.int64) if nodes is None else nodes.copy()
+        procs, capacity = self.jobs.procs, self.cluster.capacity
+        if cores is not None:
+            known = (cores > 0) & (count == 0)
+            count[known] = -(-procs[known] // cores[known])
+        for row, column in counted.items():
+            # As few nodes as hold them, where their number is not known.
+            most, widest = int(capacity[row].max(initial=0)), int(capacity[0].max())
+            known = (column > 0) & (count == 0)
+            if most:
+                few = np.maximum(-(-column // most), -(-procs // widest))
+                count[known] = few[known]
+        by_node = count > 0
+        of_node = np.maximum(count, 1)
+        per_node = -(-procs // of_node)
+        if cores is not None:
+            per_node = np.maximum(per_node, np.minimum(cores, procs))
+        self.tasks[by_node], self.distinct[by_node] = count[by_node], True
+        self.need[0, by_node] = per_node[by_node]
+        for row, column in counted.items():
+            self.need[row] = -(-column // of_node)
+
+    def _read_memory(self) -> None:
+        if not self.cluster.capacity[_MEMORY].any():
+            return
+        per_core, per_node = self.column("memory"), self.column("memory_per_node")
+        if per_core is not None:
+            self.need[_MEMORY] = per_core * self.need[0]
+        if per_node is not None:
+            known = per_node > 0
+            on_nodes = known & self.distinct
+            self.need[_MEMORY, known] = 0
+            self.need[_MEMORY, on_nodes] = per_node[on_nodes]
+            self.per_node[_MEMORY, known & ~self.distinct] = per_node[known & ~self.distinct]
+
+    def _read_gpu_types(self) -> None:
+        codes, names = self.jobs.coded("gpu_type")
+        if "gpu" not in self.names:
+            return
+        asked = self.need[self.names.index("gpu")]
+        for code, name in enumerate(names):
+            kind = f"gpu:{name}"
+            if kind in self.names:
+                mine = codes == code
+                self.need[self.names.index(kind), mine] = asked[mine]
+
+    def _read_licences(self) -> None:
+        codes, names = self.jobs.coded("licences")
+        for code, text in enumerate(names):
+            mine = codes == code
+            for item in text.split(","):
+                name, _, number = item.strip().partition(":")
+                if name not in self.cluster.pools or (number and not number.isdecimal()):
+                    self.refused |= mine
+                else:
+                    self.licence[self.names.index(name), mine] += int(number or 1)
+
+    def places(self, asked: Asked) -> tuple[Flags, Integers, Integers]:
+        """Return sets of eligible nodes; of each job its first, and how many it has."""
+        cluster, count = self.cluster, len(self.jobs)
+        features, words = _coded(asked.feature)
+        if "features" in self.jobs.names and acts_on_columns(cluster):
+            more, texts = self.jobs.coded("features")
+            merged = [(a, texts[b] if b >= 0 else "") for a, b in zip(features, more, strict=True)]
+            words = [*dict.fromkeys((words[a], b) for a, b in merged)]
+            place = {pair: i for i, pair in enumerate(words)}
+            plain = [*dict.fromkeys(_coded(asked.feature)[1])]
+            features = np.array([place[plain[a], b] for a, b in merged], dtype=np.int64)
+        else:
+            words = [(word, "") for word in words]
+        parts, kinds = self._partitions()
+        wishes = features * max(len(kinds), 1) + parts
+        rows: list[Flags] = []
+        first = np.zeros(count, dtype=np.int64)
+        number = np.ones(count, dtype=np.int64)
+        for wish in np.unique(wishes).tolist():
+            word, expression = words[wish // max(len(kinds), 1)]
+            base = self._with(word, expression)
+            sets = [base & nodes for nodes in kinds[wish % max(len(kinds), 1)]] if kinds else [base]
+            mine = wishes == wish
+            first[mine], number[mine] = len(rows), len(sets)
+            rows += sets
+            if not sets:
+                rows.append(np.zeros(len(cluster.nodes), np.bool_))
+                number[mine] = 1
+        return np.array(rows).reshape(-1, len(cluster.nodes)), first, number
+
+    def _with(self, word: str, expression: str) -> Flags:
+        """Which nodes have a feature, and what an expression asks for."""
+        nodes = self.cluster.nodes
+        has = [
+            (not word or word in node.server.features)
+            and (not expression or has_features(expression, node.server.features))
+            for node in nodes
+        ]
+        return np.array(has, dtype=np.bool_)
+
+    def _partitions(self) -> tuple[Integers, list[list[Flags]]]:
+        """The kind of each job, and the nodes of the partitions that each kind may choose from."""
+        jobs, cluster = self.jobs, self.cluster
+        if not cluster.partitions:
+            return np.zeros(len(jobs), np.int64), []
+        known = {part.name: part for part in cluster.partitions}
+        asked, names = _labels(jobs, "partition", known)
+        queued, queues = _labels(jobs, "queue", {queue.name: queue for queue in cluster.queues})
+        limit = np.where(jobs.estimate > 0, jobs.estimate, 0.0)
+        nodes = np.where(self.distinct, self.tasks, 0)
+        kinds: dict[tuple[Any, ...], int] = {}
+        sets: list[list[Flags]] = []
+        kind = np.zeros(len(jobs), dtype=np.int64)
+        for j, (a, q) in enumerate(zip(asked.tolist(), queued.tolist(), strict=True)):
+            wish = [part.strip() for part in names[a].split(",")] if a >= 0 else []
+            own = self._queue_partitions(queues[q] if q >= 0 else None)
+            if not wish:
+                wish = list(own) or [cluster.partition().name]
+            elif own:
+                wish = [name for name in wish if name in own]
+            fits = [
+                known[name]
+                for name in wish
+                if name in known and _within(known[name], limit[j], int(nodes[j]))
+            ]
+            self.refused[j] |= not fits
+            self.whole[j] |= any(part.whole_node for part in fits)
+            key = tuple(part.name for part in fits)
+            if key not in kinds:
+                kinds[key] = len(sets)
+                sets.append([_mask(part, len(cluster.nodes)) for part in fits])
+            kind[j] = kinds[key]
+        return kind, sets
+
+    def _queue_partitions(self, name: str | None) -> tuple[str, ...]:
+        queues = self.cluster.queues
+        if not queues:
+            return ()
+        return self.cluster.queue(name).partitions
+
+
+def _within(part: Partition, limit: float, nodes: int) -> bool:
+    most = part.max_nodes
+    few = nodes and (nodes < part.min_nodes or (most is not None and nodes > most))
+    return limit <= part.max_time and not few
+
+
+def _mask(part: Partition, nodes: int) -> Flags:
+    mask = np.zeros(nodes, dtype=np.bool_)
+    mask[list(part.nodes)] = True
+    return mask
+
+
+def _labels(jobs: Jobs, column: str, known: Any) -> tuple[Integers, list[str]]:
+    """Names of a column, where one of them at least is known; else nobody has one."""
+    nobody = np.full(len(jobs), -1, dtype=np.int64), []
+    if column not in jobs.names or not known:
+        return nobody
+    codes, names = jobs.coded(column)
+    if not any(part.strip() in known for name in names for part in name.split(",")):
+        return nobody
+    return codes.astype(np.int64), names
+
+
+def _coded(words: NDArray[np.object_]) -> tuple[Integers, list[str]]:
+    """Places in a list of different words, and the list."""
+    known: dict[str, int] = {}
+    codes = [known.setdefault(word, len(known)) for word in words.tolist()]
+    return np.array(codes, dtype=np.int64), list(known) or [""]
+
+
+def requests_of(jobs: Jobs, cluster: Cluster, constraints: Constraints) -> Requests:
+    """Return what jobs ask of the nodes of a cluster."""
+    asked = constraints.of(jobs)
+    both = (asked.memory_per_core > 0) & (asked.memory_per_node > 0)
+    if both.any():
+        raise JobError(
+            int(jobs.job[np.argmax(both)]),
+            "memory",
+            "asked per core and per node at once; give one of them",
+        )
+    table = _Table(jobs, cluster, asked)
+    if acts_on_columns(cluster):
+        table.read_columns(constraints)
+    eligible, choice, choices = table.places(asked)
+    tables = (table.need, table.per_node, table.licence)
+    wanted = np.array([each.any(axis=1) for each in tables]).any(axis=0)
+    wanted[: _MEMORY + 1] = True
+    nodes = len(cluster.resource_names)
+    capacity = np.zeros((len(table.names), len(cluster.nodes)), dtype=np.int64)
+    capacity[:nodes] = cluster.capacity
+    pools = np.zeros(len(table.names), dtype=np.int64)
+    pools[nodes:] = list(cluster.pools.values())
+    return Requests(
+        tuple(name for name, keep in zip(table.names, wanted, strict=True) if keep),
+        capacity[wanted],
+        pools[wanted],
+        table.tasks,
+        *(each[wanted] for each in tables),
+        table.whole,
+        table.distinct,
+        choice,
+        choices,
+        eligible,
+        asked.power_budget,
+        table.refused,
+    )
