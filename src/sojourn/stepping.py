@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .engine.drive import DECIDE, DONE, Run
+from .engine.drive import DONE, Run
+from .engine.passes import DECIDE
 from .errors import OptionError
 from .policy import parse_policy
 from .policy.columns import JobColumns, job_columns
