@@ -88,6 +88,7 @@ class Aftermath(NamedTuple):
 
 def aftermath(run: Run) -> Aftermath:
     """Read what the kernel noted."""
+    assert run.calendar is not None
     jobs, pieces = run.calendar.job, run.recording.segment[: run.s.segments]
     lost = pieces[pieces["lost"] == 1]
     return Aftermath(

@@ -33,6 +33,7 @@ from .engine.types import empty_jobs
 from .errors import OptionError, PolicyError
 from .policy import Constraints, Placement
 from .policy._record import mistake_in
+from .queues import forbidden_by_queues
 from .requests import Requests, requests_of
 from .workload import Jobs
 
@@ -135,7 +136,7 @@ def build_machine(
     if asked.plain.all() and placement.rule != "contiguous":
         reason[jobs.procs > cluster.procs] = REASONS.index("processors")
         reason[asked.refused] = REASONS.index("partition")
-        return Machine(cluster, placement, reason, asked)
+        return Machine(cluster, placement, _by_queues(jobs, cluster, reason), asked)
     columns = (
         asked.tasks,
         asked.whole,
@@ -153,7 +154,14 @@ def build_machine(
         if wish not in seen:
             seen[wish] = REASONS.index(_reason(cluster, placement, asked, j))
         reason[j] = seen[wish]
-    return Machine(cluster, placement, reason, asked)
+    return Machine(cluster, placement, _by_queues(jobs, cluster, reason), asked)
+
+
+def _by_queues(jobs: Jobs, cluster: Cluster, reason: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Reasons, with what queues do not let in."""
+    if cluster.queues:
+        reason[(reason == 0) & forbidden_by_queues(jobs, cluster)] = REASONS.index("queue")
+    return reason
 
 
 def _refuse_watts(placement: Placement, asked: Requests) -> None:

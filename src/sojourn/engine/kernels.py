@@ -1,4 +1,4 @@
-"""The loop, compiled for the types of what it is handed: one kernel for each discipline and machine.
+"""The loop, compiled for what it is handed: one kernel for each discipline and machine.
 
 On named nodes the larger parts are compiled by themselves and handed over as pointers: they are
 the same for all disciplines, and what is compiled once is not compiled into each kernel again.
