@@ -108,7 +108,9 @@ def _parsed(
             said = ":".join(("node", *order))
             raise JobError(job, COLUMN, f"'{part}' is not {said}; write whole numbers")
         if name not in nodes:
-            raise JobError(job, COLUMN, f"the cluster has no node '{name}'; give the machine of the log")
+            raise JobError(
+                job, COLUMN, f"the cluster has no node '{name}'; give the machine of the log"
+            )
         held = dict(zip(order, map(int, cells), strict=True))
         found.append((nodes[name], *(held[resource] for resource in resources)))
     return found

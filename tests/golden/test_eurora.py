@@ -11,6 +11,7 @@ import pytest
 import sojourn
 from sojourn.recorded_nodes import recorded_excess
 
+ROOT = Path(__file__).resolve().parents[2]
 LOGS = ("20140331_093036", "20140401_000244", "20140403_020506", "20140403_115948")
 POLICIES = (
     "fcfs",
@@ -140,6 +141,31 @@ def test_what_eurora_never_had_is_not_accepted_and_why(eurora, cluster):
         498523: "memory",
     }
     assert result.summary["unaccepted"] == 3
+
+
+def _waits(eurora: Path, cluster: sojourn.Cluster, log: str) -> list[str]:
+    """Mean and median wait of each queue, as the page has them: recorded, and of three runs."""
+    rows = _rows(eurora / f"{log}.csv")
+    recorded = {row["job"]: float(row["start"]) - float(row["submit"]) for row in rows}
+    waits = [recorded]
+    for policy in ("fcfs", "easy", "conservative"):
+        jobs = sojourn.read_log(eurora / f"{log}.csv")
+        table = sojourn.simulate(jobs, cluster, policy=policy).jobs
+        waits.append(dict(zip(table["job"].astype(str), table["wait"], strict=True)))
+    lines = []
+    for queue in sorted({row["queue"] for row in rows}):
+        mine = [row["job"] for row in rows if row["queue"] == queue]
+        columns = [[run[job] for job in mine] for run in waits]
+        cells = [f"{np.mean(column):,.0f} / {np.median(column):,.0f}" for column in columns]
+        lines.append(f"| {log} | {queue} | {len(mine)} | {' | '.join(cells)} |")
+    return lines
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_waits_by_queue_are_those_of_the_page(eurora, cluster, log):
+    page = (ROOT / "docs" / "background" / "eurora.md").read_text(encoding="utf-8")
+    printed = [line for line in page.splitlines() if line.startswith(f"| {log}")]
+    assert printed == _waits(eurora, cluster, log)
 
 
 @pytest.mark.parametrize("log", LOGS)
