@@ -41,13 +41,14 @@ def check_run(
     total, procs = run.s, run.held
     grain = _grain(run)
     held = float(procs.sum())
-    if after is None:
-        done = product_sum(procs, run.jobs.work * slowness)
-        left = run.end
+    if run.in_pieces:
+        pieces = run.rows("segment_held")
+        done = product_sum(pieces, run.rows("segment_work"))
+        held = float(pieces.sum())
     else:
-        done = product_sum(procs, np.nan_to_num(after.worked))
-        done += product_sum(after.lost_held, after.lost_work)
-        held += float(after.lost_held.sum())
+        done = product_sum(procs, run.jobs.work * slowness)
+    left = run.end
+    if after is not None:
         left = np.where(after.waiting, run.s.now, after.left)
     coarse = grain * fastest * held
     _must_equal("work done and the sum of job areas", total.effective, done, coarse)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from . import measures
 from .__about__ import __version__
 from .aftermath import KILLED, STATUS, Aftermath
+from .energy import stretches_held
 from .machine import REASONS
 from .options import Prepared
 from .recorded import recorded_beside
@@ -184,9 +185,11 @@ def _system(schedule: Schedule) -> dict[str, Any]:
     def mean(integral: float) -> float:
         return float(integral / span) if span > 0 else float("nan")
 
-    area = measures.product_sum(run.held[ended], schedule.service[ended])
-    if schedule.after is not None:
-        area += float(schedule.after.lost_area.sum())
+    if run.in_pieces:
+        _, began, stopped = schedule.stretches
+        area = measures.product_sum(stretches_held(run), stopped - began)
+    else:
+        area = measures.product_sum(run.held[ended], schedule.service[ended])
     epochs, rates = schedule.epochs
     lasted = np.diff(np.append(epochs, max(last, epochs[-1])))
     shares = {f"{r:g}": mean(lasted[rates == r].sum()) for r in np.unique(rates)}

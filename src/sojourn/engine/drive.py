@@ -19,7 +19,7 @@ from .passes import CONSERVATIVE, EASY, FIRST_FIT, NONE, PREEMPT, REMAINING, RES
 from .profile import make_profile
 from .queue import QueueIndex, make_queue_index
 from .scores import no_node_score
-from .state import Recording, make_recording, make_running, make_scalars
+from .state import SCALARS, Recording, make_recording, make_running, make_scalars
 from .types import CANCELLED, UNDECIDED, JobView, empty_jobs
 from .waiting import make_waiting
 
@@ -174,6 +174,11 @@ class Run:
         return not (steered or scored or machine is not None)
 
     @property
+    def in_pieces(self) -> bool:
+        """Whether jobs may be stopped, so that stretches of service are what there is to add up."""
+        return self.events is not None or self.rules.backfill >= PREEMPT
+
+    @property
     def start(self) -> Floats:
         """Start of each job (s); nan if it did not."""
         return self.running.start
@@ -197,6 +202,16 @@ class Run:
     def _reserves(self) -> bool:
         """Whether something is reserved from outside at some time."""
         return self.events is not None and len(self.events.reservation) > 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A record that was pickled by itself cannot be written to; an array of one can.
+        kept = {name: value for name, value in vars(self).items() if name != "_functions"}
+        return {**kept, "s": np.array([self.s], dtype=SCALARS)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.s = state["s"].view(np.recarray)[0]
+        self._functions = (*self.laws.in_a_row(), *parts_for(self.discipline, self.nodes))
 
     def _make_discipline(self, orders: Orders, indexed: bool) -> Any:
         """Return the discipline with its tables."""
