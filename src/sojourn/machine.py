@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .cluster import Cluster
+from .cluster import Cluster, Queue
 from .engine.nodes import (
     BEST,
     BY_NODE,
@@ -31,7 +31,7 @@ from .engine.nodes import (
 )
 from .engine.types import empty_jobs
 from .errors import OptionError, PolicyError
-from .policy import Constraints, Placement
+from .policy import Constraints, Placement, parse_policy
 from .policy._record import mistake_in
 from .requests import Requests, requests_of
 from .workload import Jobs
@@ -128,12 +128,15 @@ def build_machine(
     jobs: Jobs, cluster: Cluster, placement: Placement, constraints: Constraints
 ) -> Machine:
     """Find out what each job asks, and which can never run."""
+    for queue in cluster.queues:
+        _check_order(queue)
     asked = requests_of(jobs, cluster, constraints)
     if cluster.power_model is not None:
         _refuse_watts(placement, asked)
     reason = np.zeros(len(jobs), dtype=np.int8)
     if asked.plain.all() and placement.rule != "contiguous":
         reason[jobs.procs > cluster.procs] = REASONS.index("processors")
+        reason[asked.unlicensed] = REASONS.index("licence")
         reason[asked.refused] = REASONS.index("partition")
         return Machine(cluster, placement, reason, asked)
     columns = (
@@ -144,6 +147,7 @@ def build_machine(
         asked.choices,
         asked.budget,
         asked.refused,
+        asked.unlicensed,
     )
     wishes = [
         column.tolist() for column in (*columns, *asked.need, *asked.per_node, *asked.licence)
@@ -154,6 +158,14 @@ def build_machine(
             seen[wish] = REASONS.index(_reason(cluster, placement, asked, j))
         reason[j] = seen[wish]
     return Machine(cluster, placement, reason, asked)
+
+
+def _check_order(queue: Queue) -> None:
+    """Refuse a queue whose order is none."""
+    try:
+        parse_policy(queue.order)
+    except PolicyError as error:
+        raise PolicyError(f"queue '{queue.name}': {error}") from None
 
 
 def _refuse_watts(placement: Placement, asked: Requests) -> None:
@@ -194,7 +206,7 @@ def _reason(cluster: Cluster, placement: Placement, asked: Requests, j: int) -> 
     for rows, why in ((range(2), "memory"), (range(len(capacity)), "resource")):
         if max(usable(rows, some).sum() for some in choices) < tasks:
             return why
-    if np.any(asked.licence[:, j] > asked.pools):
+    if asked.unlicensed[j] or np.any(asked.licence[:, j] > asked.pools):
         return "licence"
     return _reason_by_place(cluster, placement, asked, j, usable)
 
