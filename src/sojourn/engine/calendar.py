@@ -141,6 +141,9 @@ def _stop(s, jobs, run, recording, nodes, calendar, j, returns):
         job.worked = worked
         depart(s, run, j)
         return FINISH
+    if nodes is not None:
+        nodes.job[j].rows = 0
+        nodes.job[j].slowness = 0.0
     job.restarts += 1
     job.state = NEW
     job.amount = jobs.work[j]

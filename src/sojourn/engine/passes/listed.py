@@ -29,7 +29,7 @@ from ..profile import Profile
 from ..starting import note_reserved
 from ..verbs import earliest, find_shadow, fits, hold, note, plan_ahead, start, take, time_of
 from ..waiting import Waiting, admit, list_remove
-from . import FIRST_FIT, GO_ON, NONE, RESERVE, discipline
+from . import EASY, FIRST_FIT, GO_ON, NONE, RESERVE, discipline
 
 __all__ = ["Listed"]
 
@@ -94,6 +94,9 @@ def _start_or_reserve(d, s, jobs, recording, nodes, j, head, laws):
         if s.logs == 1:
             _explain(s, jobs, recording, j, False, True, False, head, s.free, s.extra)
         return _WAITS
+    if s.backfill == EASY:
+        # A moment is kept for a head of no length, too.
+        ends = max(ends, np.nextafter(begins, np.inf))
     hold(s, jobs, d.profile, nodes, j, begins, ends)
     if s.logs == 1:
         note(s, recording, j, RESERVED, -1, time_of(s, begins))
@@ -101,13 +104,16 @@ def _start_or_reserve(d, s, jobs, recording, nodes, j, head, laws):
 
 
 @inlined
-def _first_turn(d, s, jobs, run, recording, nodes, calendar, j, planned, reserves, head, laws):
+def _first_turn(
+    d, s, jobs, run, recording, nodes, calendar, j, planned, reserves, others, head, laws
+):
     """A job's turn, in order: it starts, or is given a reservation, or waits."""
     if planned and reserves:
         return _start_or_reserve(d, s, jobs, recording, nodes, j, head, laws)
     if _turn(d, s, jobs, recording, nodes, j, planned, False, head, laws):
         return _STARTS
-    if reserves and find_shadow(s, jobs, run, nodes, calendar, j, laws):
+    # Without others to be held back there is nothing to reserve for.
+    if reserves and others and find_shadow(s, jobs, run, nodes, calendar, j, laws):
         if s.logs == 1:
             note(s, recording, j, RESERVED, -1, time_of(s, s.shadow))
         return _RESERVED
@@ -241,7 +247,19 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
             j = w.job[s.first + passed]
         left -= 1
         verdict = _first_turn(
-            d, s, jobs, run, recording, nodes, calendar, j, planned, reservations > 0, head, laws
+            d,
+            s,
+            jobs,
+            run,
+            recording,
+            nodes,
+            calendar,
+            j,
+            planned,
+            reservations > 0,
+            left > 0,
+            head,
+            laws,
         )
         if verdict == _STARTS:
             list_remove(s, w, j)
