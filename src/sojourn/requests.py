@@ -54,6 +54,7 @@ class Requests:
     need, per_node, licence : of a task, of each node it uses, of the whole cluster.
     whole : nobody shares its nodes.
     choice, choices : its sets of eligible nodes are rows of `eligible`, so many from the first on.
+    in_partition : as `eligible`, whatever features the nodes have.
     budget : watts.
     procs : processors that it uses.
     partition : reason why it has none, or "".
@@ -73,6 +74,7 @@ class Requests:
     eligible: Flags
     budget: NDArray[np.float64]
     refused: Flags
+    in_partition: Flags
 
     @cached_property
     def plain(self) -> Flags:
@@ -207,8 +209,8 @@ class _Table:
                 else:
                     self.licence[self.names.index(name), mine] += int(number or 1)
 
-    def places(self, asked: Asked) -> tuple[Flags, Integers, Integers]:
-        """Return sets of eligible nodes; of each job its first, and how many it has."""
+    def places(self, asked: Asked) -> tuple[Flags, Flags, Integers, Integers]:
+        """Return sets of eligible nodes, and those without features; by job the first, how many."""
         cluster, count = self.cluster, len(self.jobs)
         features, words = _coded(asked.feature)
         if "features" in self.jobs.names and acts_on_columns(cluster):
@@ -223,19 +225,25 @@ class _Table:
         parts, kinds = self._partitions()
         wishes = features * max(len(kinds), 1) + parts
         rows: list[Flags] = []
+        parts_alone: list[Flags] = []
         first = np.zeros(count, dtype=np.int64)
         number = np.ones(count, dtype=np.int64)
         for wish in np.unique(wishes).tolist():
             word, expression = words[wish // max(len(kinds), 1)]
             base = self._with(word, expression)
-            sets = [base & nodes for nodes in kinds[wish % max(len(kinds), 1)]] if kinds else [base]
+            within = kinds[wish % len(kinds)] if kinds else [np.ones_like(base)]
+            within = within or [np.zeros_like(base)]
             mine = wishes == wish
-            first[mine], number[mine] = len(rows), len(sets)
-            rows += sets
-            if not sets:
-                rows.append(np.zeros(len(cluster.nodes), np.bool_))
-                number[mine] = 1
-        return np.array(rows).reshape(-1, len(cluster.nodes)), first, number
+            first[mine], number[mine] = len(rows), len(within)
+            rows += [base & nodes for nodes in within]
+            parts_alone += within
+        shape = (-1, len(cluster.nodes))
+        return (
+            np.array(rows).reshape(shape),
+            np.array(parts_alone).reshape(shape),
+            first,
+            number,
+        )
 
     def _with(self, word: str, expression: str) -> Flags:
         """Which nodes have a feature, and what an expression asks for."""
@@ -331,7 +339,7 @@ def requests_of(jobs: Jobs, cluster: Cluster, constraints: Constraints) -> Reque
     table = _Table(jobs, cluster, asked)
     if acts_on_columns(cluster):
         table.read_columns(constraints)
-    eligible, choice, choices = table.places(asked)
+    eligible, in_partition, choice, choices = table.places(asked)
     tables = (table.need, table.per_node, table.licence)
     wanted = np.array([each.any(axis=1) for each in tables]).any(axis=0)
     wanted[: _MEMORY + 1] = True
@@ -353,4 +361,5 @@ def requests_of(jobs: Jobs, cluster: Cluster, constraints: Constraints) -> Reque
         eligible,
         asked.power_budget,
         table.refused,
+        in_partition,
     )
