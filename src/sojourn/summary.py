@@ -184,9 +184,14 @@ def _system(schedule: Schedule) -> dict[str, Any]:
     def mean(integral: float) -> float:
         return float(integral / span) if span > 0 else float("nan")
 
-    area = measures.product_sum(run.held[ended], schedule.service[ended])
-    if schedule.after is not None:
-        area += float(schedule.after.lost_area.sum())
+    if schedule.prepared.policy.preemptive:
+        # From one stretch of service to the next a job may hold other nodes.
+        _, begun, stopped = schedule.stretches
+        area = measures.product_sum(run.rows("segment_held"), stopped - begun)
+    else:
+        area = measures.product_sum(run.held[ended], schedule.service[ended])
+        if schedule.after is not None:
+            area += float(schedule.after.lost_area.sum())
     epochs, rates = schedule.epochs
     lasted = np.diff(np.append(epochs, max(last, epochs[-1])))
     shares = {f"{r:g}": mean(lasted[rates == r].sum()) for r in np.unique(rates)}
