@@ -207,10 +207,11 @@ def _reason(cluster: Cluster, placement: Placement, asked: Requests, j: int) -> 
         return "processors"
     if asked.refused[j]:
         return "partition"
-    first = asked.choice[j]
-    choices = asked.eligible[first : first + asked.choices[j]]
-    if max(usable(range(1), some).sum() for some in choices) < tasks:
-        return "feature" if not cluster.partitions else "partition"
+    mine = slice(asked.choice[j], asked.choice[j] + asked.choices[j])
+    choices = asked.eligible[mine]
+    for nodes, why in ((asked.in_partition[mine], "partition"), (choices, "feature")):
+        if max(usable(range(1), some).sum() for some in nodes) < tasks:
+            return why
     for rows, why in ((range(2), "memory"), (range(len(capacity)), "resource")):
         if max(usable(rows, some).sum() for some in choices) < tasks:
             return why

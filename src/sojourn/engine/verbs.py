@@ -183,7 +183,8 @@ def take(s, jobs, profile, nodes, j, ends, laws):
         until = s.work + jobs.plan[j] * picked_slowness(s, nodes)
     hold(s, jobs, profile, nodes, j, s.work, max(until, np.nextafter(s.work, np.inf)))
     if nodes is not None:
-        laws.parts.take_now(s, nodes, jobs, j, until, laws.score, laws.score_theta)
+        # As it was found: `until` may lie beyond what was expected without knowing its nodes.
+        laws.parts.take_now(s, nodes, jobs, j, ends, laws.score, laws.score_theta)
 
 
 @called
