@@ -39,8 +39,9 @@ _WRITE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 @cache
 def _source_digest(folder: Path) -> str:
     digest = hashlib.sha256(numba.__version__.encode())
-    folders = {_ENGINE: None, folder: None}
-    sources = [path for each in folders for path in sorted(each.glob("*.py"))]
+    # Passes lie in a folder below the engine's, and are as much a part of its kernels.
+    folders = [_ENGINE] if _ENGINE in (folder, *folder.parents) else [_ENGINE, folder]
+    sources = [path for above in folders for path in sorted(above.rglob("*.py"))]
     for path in [*_COMPILING, *sources]:
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
