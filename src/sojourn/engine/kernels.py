@@ -50,6 +50,7 @@ _WORDS = {
     "Conservative": "conservative backfilling",
     "Preempt": "preemption",
     "Ask": "stepping",
+    "Slurm": "the model of Slurm",
 }
 _SECONDS, _SECONDS_OF_PARTS = 8.0, 18.0
 """What compiling takes on a core of its own: of a kernel, and of the parts that one needs."""
