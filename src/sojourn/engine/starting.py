@@ -59,6 +59,9 @@ def note_reserved(s, nodes, calendar):
         nodes.node[node].reserved = np.inf
     for i in range(calendar.reservation.shape[0]):
         begins, _ = stretch_of(s, calendar, i)
+        if begins < np.inf and calendar.reservation[i].begins < s.now:
+            # It has begun: not even a job of no length finds the node.
+            begins = -np.inf
         node = calendar.reservation[i].what
         nodes.node[node].reserved = min(nodes.node[node].reserved, begins)
 
