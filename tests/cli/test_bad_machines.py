@@ -111,7 +111,7 @@ def refuses(
         (POOL, "field 'pool 1: count': is missing"),
         (f"{POOL}count = -1", "field 'pool 1: count': -1; give a whole number, 0 or more"),
         (f"{POOL}count = 1.5", "field 'pool 1: count': 1.5; give a whole number"),
-        (f"{POOL}count = {10**20}", "give a whole number, at most"),
+        (f"{POOL}count = {10**20}", "field 'pool 1: count': 1e+20 is too many"),
         (f"{POOL}count = 1\nunit = 'x'", "field 'pool 1': unknown key 'unit'"),
         (f"{POOL}count = 1\n{POOL.removeprefix(NODE)}count = 1", "two pools are called 'matlab'"),
         (POOL.replace("matlab", "gpu") + "count = 1", "nodes have a resource called 'gpu'"),
