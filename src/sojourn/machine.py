@@ -33,6 +33,7 @@ from .engine.types import empty_jobs
 from .errors import OptionError, PolicyError
 from .policy import Constraints, Placement, parse_policy
 from .policy._record import mistake_in
+from .queues import forbidden_by_queues
 from .requests import Requests, requests_of
 from .workload import Jobs
 
@@ -138,7 +139,7 @@ def build_machine(
         reason[jobs.procs > cluster.procs] = REASONS.index("processors")
         reason[asked.unlicensed] = REASONS.index("licence")
         reason[asked.refused] = REASONS.index("partition")
-        return Machine(cluster, placement, reason, asked)
+        return Machine(cluster, placement, _by_queues(jobs, cluster, reason), asked)
     columns = (
         asked.tasks,
         asked.whole,
@@ -157,7 +158,14 @@ def build_machine(
         if wish not in seen:
             seen[wish] = REASONS.index(_reason(cluster, placement, asked, j))
         reason[j] = seen[wish]
-    return Machine(cluster, placement, reason, asked)
+    return Machine(cluster, placement, _by_queues(jobs, cluster, reason), asked)
+
+
+def _by_queues(jobs: Jobs, cluster: Cluster, reason: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Reasons, with what queues do not let in."""
+    if cluster.queues:
+        reason[(reason == 0) & forbidden_by_queues(jobs, cluster)] = REASONS.index("queue")
+    return reason
 
 
 def _check_order(queue: Queue) -> None:
@@ -199,10 +207,11 @@ def _reason(cluster: Cluster, placement: Placement, asked: Requests, j: int) -> 
         return "processors"
     if asked.refused[j]:
         return "partition"
-    first = asked.choice[j]
-    choices = asked.eligible[first : first + asked.choices[j]]
-    if max(usable(range(1), some).sum() for some in choices) < tasks:
-        return "feature" if not cluster.partitions else "partition"
+    mine = slice(asked.choice[j], asked.choice[j] + asked.choices[j])
+    choices = asked.eligible[mine]
+    for nodes, why in ((asked.in_partition[mine], "partition"), (choices, "feature")):
+        if max(usable(range(1), some).sum() for some in nodes) < tasks:
+            return why
     for rows, why in ((range(2), "memory"), (range(len(capacity)), "resource")):
         if max(usable(rows, some).sum() for some in choices) < tasks:
             return why

@@ -59,6 +59,7 @@ class Requests:
     need, per_node, licence : of a task, of each node it uses, of the whole cluster.
     whole : nobody shares its nodes.
     choice, choices : its sets of eligible nodes are rows of `eligible`, so many from the first on.
+    in_partition : as `eligible`, whatever features the nodes have.
     budget : watts.
     procs : processors that it uses.
     refused : no partition takes it.
@@ -80,6 +81,7 @@ class Requests:
     budget: NDArray[np.float64]
     refused: Flags
     unlicensed: Flags
+    in_partition: Flags
 
     @cached_property
     def plain(self) -> Flags:
@@ -226,8 +228,8 @@ class _Table:
                 else:
                     self.licence[self.names.index(asked[1]), mine] += int(asked[2] or 1)
 
-    def places(self, asked: Asked) -> tuple[Flags, Integers, Integers]:
-        """Return sets of eligible nodes; of each job its first, and how many it has."""
+    def places(self, asked: Asked) -> tuple[Flags, Flags, Integers, Integers]:
+        """Return sets of eligible nodes, and those without features; by job the first, how many."""
         cluster, count = self.cluster, len(self.jobs)
         features, words = _coded(asked.feature)
         if "features" in self.jobs.names and acts_on_columns(cluster):
@@ -242,6 +244,7 @@ class _Table:
         parts, kinds = self._partitions()
         wishes = features * max(len(kinds), 1) + parts
         rows: list[Flags] = []
+        parts_alone: list[Flags] = []
         first = np.zeros(count, dtype=np.int64)
         number = np.ones(count, dtype=np.int64)
         for wish in np.unique(wishes).tolist():
@@ -252,13 +255,18 @@ class _Table:
             except OptionError as error:
                 problem = str(error).removeprefix("features ")
                 raise JobError(int(self.jobs.job[np.argmax(mine)]), "features", problem) from None
-            sets = [base & nodes for nodes in kinds[wish % max(len(kinds), 1)]] if kinds else [base]
-            first[mine], number[mine] = len(rows), len(sets)
-            rows += sets
-            if not sets:
-                rows.append(np.zeros(len(cluster.nodes), np.bool_))
-                number[mine] = 1
-        return np.array(rows).reshape(-1, len(cluster.nodes)), first, number
+            within = kinds[wish % len(kinds)] if kinds else [np.ones_like(base)]
+            within = within or [np.zeros_like(base)]
+            first[mine], number[mine] = len(rows), len(within)
+            rows += [base & nodes for nodes in within]
+            parts_alone += within
+        shape = (-1, len(cluster.nodes))
+        return (
+            np.array(rows).reshape(shape),
+            np.array(parts_alone).reshape(shape),
+            first,
+            number,
+        )
 
     def _with(self, word: str, expression: str) -> Flags:
         """Which nodes have a feature, and what an expression asks for."""
@@ -354,7 +362,7 @@ def requests_of(jobs: Jobs, cluster: Cluster, constraints: Constraints) -> Reque
     table = _Table(jobs, cluster, asked)
     if acts_on_columns(cluster):
         table.read_columns(constraints)
-    eligible, choice, choices = table.places(asked)
+    eligible, in_partition, choice, choices = table.places(asked)
     tables = (table.need, table.per_node, table.licence)
     wanted = np.array([each.any(axis=1) for each in tables]).any(axis=0)
     wanted[: _MEMORY + 1] = True
@@ -377,4 +385,5 @@ def requests_of(jobs: Jobs, cluster: Cluster, constraints: Constraints) -> Reque
         asked.power_budget,
         table.refused,
         table.unlicensed,
+        in_partition,
     )
