@@ -242,7 +242,7 @@ def test_requests(refuses: Callable[..., str], asked: dict[str, str], said: str)
         ({"licences": "ansys"}, "licence"),
         ({"licences": "matlab:3"}, "licence"),
         ({"licences": "matlab:2"}, ""),
-        ({"features": "ib"}, "partition"),
+        ({"features": "ib"}, "feature"),
         ({"features": "!ib"}, ""),
         ({"partition": "zz"}, "partition"),
         ({"partition": "zz,a"}, ""),
