@@ -178,3 +178,13 @@ def test_licences_features_dependencies_and_earliest_starts() -> None:
         found[0],
         *found[2:],
     ]
+
+
+def test_queues_are_acted_on_where_the_cluster_has_them(tmp_path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text("[[node]]\nname = 'n'\ncores = 8\n[[queue]]\nname = '4'\n")
+    cluster = sojourn.read_cluster(path)
+    jobs = sojourn.Jobs({**JOBS, "queue": [4, 4, 5, 5]})
+    assert not_acted_on(jobs) == ["2 queues"]
+    assert not_acted_on(jobs, cluster=cluster) == []
+    assert not_acted_on(jobs.replace(queue=[6, 6, 7, 7]), cluster=cluster) == ["2 queues"]

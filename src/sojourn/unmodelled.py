@@ -97,17 +97,21 @@ def _of_jobs(what: str, count: int) -> str:
 
 def _columns_met(jobs: Jobs, cluster: Cluster) -> set[str]:
     """Columns whose wishes the engine meets on a cluster, because it has what they name."""
-    known = {part.name for part in cluster.partitions}
-    names = jobs.coded("partition")[1] if "partition" in jobs.names else []
     there = {
         "gpus": "gpu" in cluster.resource_names,
         "memory": bool(cluster.capacity[cluster.resource_names.index("memory")].any()),
         "licences": bool(cluster.pools),
         "features": True,
-        # Where no job names a partition of the cluster, all of them go to its default one.
-        "partition": any(part.strip() in known for name in names for part in name.split(",")),
+        # Where no job names one of the cluster's, all of them go to the default one.
+        "partition": _names_one_of(jobs, "partition", [part.name for part in cluster.partitions]),
+        "queue": _names_one_of(jobs, "queue", [queue.name for queue in cluster.queues]),
     }
     return {column for column, met in there.items() if met}
+
+
+def _names_one_of(jobs: Jobs, column: str, known: list[str]) -> bool:
+    names = jobs.coded(column)[1] if column in jobs.names else []
+    return any(part.strip() in known for name in names for part in name.split(","))
 
 
 def _columns_read(policy: Policy | None) -> set[str]:
