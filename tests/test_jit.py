@@ -336,8 +336,10 @@ def test_processes_at_the_same_time_and_one_after_them(tmp_path: Path, chosen: P
 
 
 ENGINE = """
-from sojourn.engine.ordered import run_ordered
-print(sum(run_ordered.stats.cache_hits.values()))
+from sojourn.engine import kernels
+from sojourn.engine.drive import Rules, load_kernel
+load_kernel(Rules(1))
+print(sum(sum(kernel.stats.cache_hits.values()) for kernel in kernels._kernels.values()))
 """
 
 

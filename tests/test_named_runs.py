@@ -280,7 +280,7 @@ def test_decisions_on_counted_processors() -> None:
         "reserved",
         "started",
     ]
-    assert list(table["says"])[0] == "job 1 starts, 3 of 4 free processors"
+    assert table["says"].iloc[0] == "job 1 starts, 3 of 4 free processors"
 
 
 def test_constraints_by_job_do_not_survive_cleaning(pair: Cluster) -> None:

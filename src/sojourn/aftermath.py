@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from .engine import types as t
 from .engine.drive import Run
+from .engine.passes import PREEMPT
 
 __all__ = [
     "CANCELLED",
@@ -39,7 +40,7 @@ class Aftermath(NamedTuple):
     restarts : how often each began anew.
     left : when each left the system (s); nan for who is still there.
     worked : work done in the last attempt; nan where there is none.
-    lost_job, lost_start, lost_stop : attempts that came to nothing (s).
+    lost_job, lost_start, lost_stop : stretches of service in attempts that came to nothing (s).
     lost_work, lost_held, lost_slowness : their work, processors and slowness.
     lost_row, lost_rows : their first row among the nodes given, and how many.
     """
@@ -86,17 +87,41 @@ class Aftermath(NamedTuple):
         }
 
 
+def _lost_with_all_before(job: Integers, lost: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which stretches were lost: of an attempt that is, also those before it gave way."""
+    begun_anew: set[int] = set()
+    marked = lost.copy()
+    for row in range(len(job) - 1, -1, -1):
+        if marked[row]:
+            begun_anew.add(int(job[row]))
+        marked[row] = int(job[row]) in begun_anew
+    return marked
+
+
+def _worked(pieces: NDArray[np.void], jobs: int) -> Floats:
+    """Work done in the last attempt of each job, all of its stretches; nan where there is none."""
+    worked = np.full(jobs, np.nan)
+    worked[pieces["job"]] = 0.0
+    np.add.at(worked, pieces["job"], pieces["work"])
+    return worked
+
+
 def aftermath(run: Run) -> Aftermath:
     """Read what the kernel noted."""
+    assert run.calendar is not None
     jobs, pieces = run.calendar.job, run.recording.segment[: run.s.segments]
-    lost = pieces[pieces["lost"] == 1]
+    came_to_nothing, worked = pieces["lost"] == 1, jobs["worked"].copy()
+    if run.rules.backfill >= PREEMPT:
+        came_to_nothing = _lost_with_all_before(pieces["job"], came_to_nothing)
+        worked = _worked(pieces[~came_to_nothing], len(jobs))
+    lost = pieces[came_to_nothing]
     return Aftermath(
         killed=jobs["fate"] == t.KILLED,
         cancelled=jobs["fate"] == t.CANCELLED,
         waiting=jobs["fate"] == t.UNDECIDED,
         restarts=jobs["restarts"].copy(),
         left=jobs["left"].copy(),
-        worked=jobs["worked"].copy(),
+        worked=worked,
         lost_job=lost["job"].copy(),
         lost_start=lost["start"].copy(),
         lost_stop=lost["stop"].copy(),

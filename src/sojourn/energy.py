@@ -61,6 +61,7 @@ class Allocation(NamedTuple):
 
 def allocation(run: Run) -> Allocation:
     """The nodes of each accepted job in its last stretch of service, by submission."""
+    assert run.nodes is not None
     jobs = run.nodes.job
     every = np.arange(len(jobs))
     return _rows_given(run, every, jobs["row"], jobs["rows"], jobs["slowness"].copy())
@@ -70,6 +71,7 @@ def _rows_given(
     run: Run, job: Integers, row: Integers, count: Integers, slowness: Floats
 ) -> Allocation:
     """The nodes in so many rows from each `row` on, which were written in the order of starts."""
+    assert run.nodes is not None
     given = run.nodes.given
     first = np.concatenate([[0], np.cumsum(count)])
     at = np.repeat(row - first[:-1], count) + np.arange(first[-1])

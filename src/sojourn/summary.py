@@ -76,7 +76,7 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
     if schedule.after is not None:
         told["events"] = _events(schedule, schedule.after)
     told |= _parts(schedule, ran)
-    told["not_modelled"] = not_acted_on(log, prepared.policy, options.constraints)
+    told["not_modelled"] = not_acted_on(log, prepared.policy, options.constraints, cluster)
     told["cleaning"] = log.report.as_dict()
     return told
 

@@ -160,20 +160,26 @@ class ExternalRun(_Run):
 
     def events(self, switch_due: bool) -> None:
         rows = len(self.trajectory)
-        while self._arrival_due():
-            self._arrive()
-            self._pass()
-        while complete := self._complete():
-            self._complete_one(complete[0])
-            self._pass()
-        while self.happenings and self.happenings[0].time <= self.state.now:
-            self._happen(self.happenings.pop(0))
+        while True:
+            if self._arrival_due():
+                self._arrive()
+            elif complete := self._complete():
+                self._complete_one(complete[0])
+            elif self._somebody_comes() and self.happenings[0].time <= self.state.now:
+                self._happen(self.happenings.pop(0))
+            else:
+                break
             self._pass()
         if switch_due:
             self._switch()
             self._pass()
         if len(self.trajectory) == rows:
             self._pass()
+
+    def _somebody_comes(self) -> bool:
+        """Whether something happens while a job is there or still to come."""
+        state = self.state
+        return bool(self.happenings) and (state.arrivals < len(state.jobs) or bool(state.present))
 
     def _complete_one(self, j: int) -> None:
         self._depart(j)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import called
+from ..jit import called, inlined
 from .calendar import stretch_of
 from .choosing import choose, picked_slowness
 from .nodes import BY_NODE, FREE, PER_JOB, PICK, PICK_TASKS, SPEED, expected, takes
@@ -55,12 +55,34 @@ def plan_running(s, run, nodes):
         plan_append(s, nodes, run.plan[i], max(run.planned[run.plan[i]], soonest))
 
 
+@inlined
+def _not_kept_before(s, calendar, i, begins, ends):
+    """The first part of [begins, ends) in which no reservation before `i` keeps the same node."""
+    until = ends
+    moved = True
+    while moved:
+        moved = False
+        for other in range(i):
+            if calendar.reservation[other].what != calendar.reservation[i].what:
+                continue
+            first, last = stretch_of(s, calendar, other)
+            if first <= begins < last:
+                begins, until, moved = last, ends, True
+            elif begins < first < until:
+                until = first
+    return begins, until
+
+
 @called
 def keep_reserved(s, nodes, calendar):
-    """Take the reserved nodes out of what is free ahead."""
+    """Take the reserved nodes out of what is free ahead, each once at a time."""
     for i in range(calendar.reservation.shape[0]):
         begins, ends = stretch_of(s, calendar, i)
-        plan_block(s, nodes, calendar.reservation[i].what, begins, ends)
+        while begins < ends:
+            begins, until = _not_kept_before(s, calendar, i, begins, ends)
+            if begins < until:
+                plan_block(s, nodes, calendar.reservation[i].what, begins, until)
+            begins = until
 
 
 @called

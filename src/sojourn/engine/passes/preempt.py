@@ -17,7 +17,7 @@ from ..decided import BEHIND, STARTED, STOPPED
 from ..heap import heap_discard, heap_pop, heap_push
 from ..placing import give_back, hand_over, retake
 from ..service import begin, retire
-from ..starting import note_reserved, open_again, shut_reserved
+from ..starting import open_again, shut_reserved
 from ..types import NEW, WAITS
 from ..verbs import note
 from . import GO_ON, REMAINING, discipline
@@ -215,6 +215,17 @@ def _select_on_nodes(d, s, jobs, run, recording, nodes, calendar, laws):
     open_again(s, nodes)
 
 
+@called
+def _note_reserved_now(s, nodes, calendar):
+    """Note the nodes that are reserved at this moment, whether or not that was announced."""
+    for node in range(s.nodes):
+        nodes.node[node].reserved = np.inf
+    for i in range(calendar.reservation.shape[0]):
+        it = calendar.reservation[i]
+        if it.begins <= s.now < it.ends:
+            nodes.node[it.what].reserved = s.work
+
+
 @inlined
 def _begin_again(d, s, jobs, run, nodes, calendar, j):
     """As `_begin`; what is before it was counted as on the reference processor until now."""
@@ -256,9 +267,11 @@ def preemptive_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     """
     if nodes is not None:
         if calendar.reservation.shape[0] > 0:
-            note_reserved(s, nodes, calendar)
+            _note_reserved_now(s, nodes, calendar)
+    # Who is withdrawn while it waits may have been in the way of others.
+    left = s.departed + s.withdrawn
     _admit(d, s, jobs, calendar)
-    selects = s.backfill != REMAINING or s.departed > 0 or s.stale == 1 or s.looked == 1
+    selects = s.backfill != REMAINING or left > 0 or s.stale == 1 or s.looked == 1
     if s.stopped == 1:
         selects = False
     else:
