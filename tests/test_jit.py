@@ -354,15 +354,20 @@ def test_the_engine_is_found_by_another_process() -> None:
     assert told[1] == "1\n"
 
 
-@pytest.mark.parametrize("where", ["part.py", "below/part.py"])
+@pytest.mark.parametrize("where", ["part.py", "passes/part.py"])
 def test_an_edited_part_moves_the_cache_of_its_kernel(
-    where: str, tmp_path: Path, chosen: Path
+    where: str, tmp_path: Path, chosen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Numba looks at the kernel's own file only: a part beside or below it changes the folder."""
+    """Numba looks at the kernel's own file only: a part beside it must change the folder.
+
+    So must one in a folder below the engine's, where its passes are.
+    """
     sources = tmp_path / "sources"
     part = sources / where
     part.parent.mkdir(parents=True)
     (sources / "kernel.py").write_text("from .part import f\n")
+    if part.parent != sources:
+        monkeypatch.setattr(_kept, "_ENGINE", sources)
 
     def folder(text: str) -> Path:
         part.write_text(text)
