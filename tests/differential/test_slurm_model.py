@@ -33,8 +33,8 @@ def _check(seed, drawn):
     return {LOOPS[by] for by in kernel.by}, int((run.start == run.end).sum())
 
 
-def _seeds(block):
-    return range(block, max(EXAMPLES // 10, 3 * BLOCKS), BLOCKS)
+def _seeds(block, blocks=BLOCKS):
+    return range(block, max(EXAMPLES // 10, 3 * BLOCKS), blocks)
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
@@ -47,10 +47,11 @@ def test_model_equals_oracle(block):
     assert started >= {"main", "backfill"}
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+# The main loop comes first and leaves little to backfill: a block needs more streams to see both.
+@pytest.mark.parametrize("block", range(BLOCKS // 4))
 def test_model_equals_oracle_where_many_things_are_due_at_once(block):
     started, instant = set(), 0
-    for seed in _seeds(block):
+    for seed in _seeds(block, BLOCKS // 4):
         drawn = draw(seed)
         if drawn[0]:
             loops, momentary = _check(seed, at_whole_seconds(drawn))
