@@ -61,7 +61,6 @@ class Requests:
     choice, choices : its sets of eligible nodes are rows of `eligible`, so many from the first on.
     in_partition : as `eligible`, whatever features the nodes have.
     budget : watts.
-    procs : processors that it uses.
     refused : no partition takes it.
     unlicensed : it asks for a licence that the cluster does not have.
     """
@@ -87,14 +86,15 @@ class Requests:
     def plain(self) -> Flags:
         """Which jobs ask for processors only, wherever they are."""
         others = (self.need[1:] + self.per_node[1:] + self.licence[1:]).any(axis=0)
-        everywhere = self.eligible.all(axis=1)[self.choice] & (self.choices == 1)
+        every = np.asarray(self.eligible.all(axis=1), dtype=np.bool_)
+        everywhere = every[self.choice] & (self.choices == 1)
         bounded = np.isfinite(self.budget)
-        return ~(others | self.whole | self.distinct | bounded) & everywhere
+        return np.asarray(~(others | self.whole | self.distinct | bounded) & everywhere)
 
     @property
     def procs(self) -> Integers:
         """Processors that each job uses."""
-        return self.tasks * self.need[0]
+        return np.asarray(self.tasks * self.need[0])
 
     def held(self, job: Integers, node: Integers, tasks: Integers) -> Integers:
         """What so many tasks of jobs hold on nodes, by resource and row."""
@@ -107,11 +107,10 @@ class Requests:
         tables = ("need", "per_node", "licence")
         columns = ["tasks", "whole", "distinct", "choice", "choices", "budget"]
         columns += ["refused", "unlicensed"]
-        return replace(
-            self,
-            **{name: np.ascontiguousarray(getattr(self, name)[:, some]) for name in tables},
-            **{name: getattr(self, name)[some] for name in columns},
-        )
+        chosen: dict[str, Any] = {
+            name: np.ascontiguousarray(getattr(self, name)[:, some]) for name in tables
+        }
+        return replace(self, **chosen, **{name: getattr(self, name)[some] for name in columns})
 
 
 class _Table:
@@ -140,7 +139,7 @@ class _Table:
                 values = np.nan_to_num(self.jobs[name])
                 if values.dtype.kind == "f":
                     values = np.minimum(values, _MOST)
-                return np.maximum(values, 0).astype(np.int64)
+                return np.asarray(np.maximum(values, 0).astype(np.int64))
         return None
 
     def read_columns(self, given: Constraints) -> None:
@@ -231,16 +230,17 @@ class _Table:
     def places(self, asked: Asked) -> tuple[Flags, Flags, Integers, Integers]:
         """Return sets of eligible nodes, and those without features; by job the first, how many."""
         cluster, count = self.cluster, len(self.jobs)
-        features, words = _coded(asked.feature)
+        features, plain = _coded(asked.feature)
+        words = [(word, "") for word in plain]
         if "features" in self.jobs.names and acts_on_columns(cluster):
             more, texts = self.jobs.coded("features")
-            merged = [(a, texts[b] if b >= 0 else "") for a, b in zip(features, more, strict=True)]
-            words = [*dict.fromkeys((words[a], b) for a, b in merged)]
+            pairs = [
+                (plain[a], texts[b] if b >= 0 else "")
+                for a, b in zip(features.tolist(), more.tolist(), strict=True)
+            ]
+            words = list(dict.fromkeys(pairs))
             place = {pair: i for i, pair in enumerate(words)}
-            plain = [*dict.fromkeys(_coded(asked.feature)[1])]
-            features = np.array([place[plain[a], b] for a, b in merged], dtype=np.int64)
-        else:
-            words = [(word, "") for word in words]
+            features = np.array([place[pair] for pair in pairs], dtype=np.int64)
         parts, kinds = self._partitions()
         wishes = features * max(len(kinds), 1) + parts
         rows: list[Flags] = []
@@ -333,7 +333,7 @@ def _mask(part: Partition, nodes: int) -> Flags:
 
 def _labels(jobs: Jobs, column: str, known: Any) -> tuple[Integers, list[str]]:
     """Names of a column, where one of them at least is known; else nobody has one."""
-    nobody = np.full(len(jobs), -1, dtype=np.int64), []
+    nobody: tuple[Integers, list[str]] = np.full(len(jobs), -1, dtype=np.int64), []
     if column not in jobs.names or not known:
         return nobody
     codes, names = jobs.coded(column)
@@ -364,7 +364,8 @@ def requests_of(jobs: Jobs, cluster: Cluster, constraints: Constraints) -> Reque
         table.read_columns(constraints)
     eligible, in_partition, choice, choices = table.places(asked)
     tables = (table.need, table.per_node, table.licence)
-    wanted = np.array([each.any(axis=1) for each in tables]).any(axis=0)
+    asking = [each.any(axis=1) for each in tables]
+    wanted = np.asarray(np.array(asking).any(axis=0), dtype=np.bool_)
     wanted[: _MEMORY + 1] = True
     nodes = len(cluster.resource_names)
     capacity = np.zeros((len(table.names), len(cluster.nodes)), dtype=np.int64)
@@ -372,18 +373,22 @@ def requests_of(jobs: Jobs, cluster: Cluster, constraints: Constraints) -> Reque
     pools = np.zeros(len(table.names), dtype=np.int64)
     pools[nodes:] = list(cluster.pools.values())
     return Requests(
-        tuple(name for name, keep in zip(table.names, wanted, strict=True) if keep),
-        capacity[wanted],
-        pools[wanted],
-        table.tasks,
-        *(each[wanted] for each in tables),
-        table.whole,
-        table.distinct,
-        choice,
-        choices,
-        eligible,
-        asked.power_budget,
-        table.refused,
-        table.unlicensed,
-        in_partition,
+        resources=tuple(
+            name for name, keep in zip(table.names, wanted.tolist(), strict=True) if keep
+        ),
+        capacity=capacity[wanted],
+        pools=pools[wanted],
+        tasks=table.tasks,
+        need=table.need[wanted],
+        per_node=table.per_node[wanted],
+        licence=table.licence[wanted],
+        whole=table.whole,
+        distinct=table.distinct,
+        choice=choice,
+        choices=choices,
+        eligible=eligible,
+        budget=asked.power_budget,
+        refused=table.refused,
+        unlicensed=table.unlicensed,
+        in_partition=in_partition,
     )

@@ -363,7 +363,6 @@ class Run:
 
 ALL_KERNELS = tuple(
     (rules, named, eventful)
-    for named in (True, False)
     for rules, eventful in (
         (Rules(1, EASY), False),
         (Rules(1, EASY), True),
@@ -371,6 +370,8 @@ ALL_KERNELS = tuple(
         (Rules(1, PREEMPT), True),
         (Rules(1, stop_at_decisions=True), True),
     )
+    # In turns, so that of two halves only one compiles the parts that named nodes share.
+    for named in (True, False)
 )
 """Rules, whether on named nodes, and whether with external events: one of each kernel."""
 

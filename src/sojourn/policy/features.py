@@ -10,6 +10,7 @@ from ..errors import OptionError
 __all__ = ["has_features"]
 
 _TOKEN = re.compile(r"\s*([&|,!()]|[^\s&|,!()\[\]*]+)")
+_COUNT = re.compile(r"\*\d+")
 _DEEPEST = 100
 """Parentheses and negations of an expression."""
 _SHOWN = 60
@@ -18,20 +19,26 @@ _SHOWN = 60
 def has_features(expression: str, features: Collection[str]) -> bool:
     """Whether a node with such features is what an expression asks for.
 
-    ``&`` or ``,`` is and, ``|`` is or, ``!`` is not; and binds closer than or.
+    ``&`` or ``,`` is and, ``|`` is or, ``!`` is not; and binds closer than or. Brackets, by which
+    Slurm asks for nodes that are alike, are taken for parentheses, and numbers of nodes (``ib*4``)
+    are passed over.
 
     Examples
     --------
     >>> has_features("gpu & !old", {"gpu", "ib"}), has_features("a&(b|c)", {"a"})
     (True, False)
+    >>> has_features("[rack1*2|rack2*2]", {"rack2"})
+    True
     """
+    given = expression
+    expression = _COUNT.sub("", given.replace("[", "(").replace("]", ")"))
     tokens = _TOKEN.findall(expression)
     deep = expression.count("(") + expression.count("!") > _DEEPEST
     if deep or "".join(tokens) != re.sub(r"\s+", "", expression):
-        raise _unreadable(expression)
-    value, rest = _any(tokens, features, expression)
+        raise _unreadable(given)
+    value, rest = _any(tokens, features, given)
     if rest:
-        raise _unreadable(expression)
+        raise _unreadable(given)
     return value
 
 
