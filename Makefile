@@ -29,7 +29,7 @@ demo: $(VENV)/with-base
 kernels: $(VENV)/with-test,docs
 	$(BIN)/python -c "from sojourn.engine import load_all_kernels; load_all_kernels(0, 2)" & half=$$!; \
 	$(BIN)/python -c "from sojourn.engine import load_all_kernels; load_all_kernels(1, 2)" && \
-	$(BIN)/python -c "import sojourn.policy.slurm.loops" && wait $$half
+	$(BIN)/python -c "from sojourn.policy.slurm.controller import load_kernel; load_kernel()" && wait $$half
 
 # What needs a real Slurm or a browser has targets of its own.
 APART := --ignore tests/virtual --ignore tests/slurm --ignore tests/page/browser

@@ -9,7 +9,7 @@ import pytest
 
 import sojourn
 from sojourn.compare import compare
-from sojourn.errors import LogError, OptionError, PolicyError
+from sojourn.errors import LogError, OptionError
 from sojourn.output import write_run
 from sojourn.workload import EventStream, events_of, read_events
 
@@ -358,14 +358,39 @@ def test_a_file_names_its_line(tmp_path):
 
 def test_what_is_refused():
     jobs, events = jobs_of((0, 1, 1)), [{"time": 1, "kind": "stop"}]
-    with pytest.raises(PolicyError, match="stops and resumes jobs"):
-        run(jobs, events, policy="lcfs-pr")
-    with pytest.raises(OptionError, match="one pass per instant"):
-        run(jobs, events, passes="event")
     with pytest.raises(OptionError, match="choose kill or requeue"):
         run(jobs, events, node_failure="retry")
-    with pytest.raises(OptionError, match="stepped without external events"):
-        sojourn.Simulation(jobs, 4, events=events)
+
+
+@pytest.mark.parametrize(
+    ("policy", "ends"), [("lcfs-pr", [11, 15]), ("spf", [10, 16]), ("lpf", [11, 15])]
+)
+def test_processors_fail_where_jobs_may_be_stopped(policy, ends):
+    """The second job must go and begins anew; where it goes first, the first only gives way."""
+    jobs = jobs_of((0, 10, 2), (1, 10, 2))
+    failure = [{"time": 5, "kind": "down", "procs": 2, "until": 6}]
+    result = run(jobs, failure, policy=policy, node_failure="requeue")
+    assert result.end.tolist() == ends
+
+
+def test_a_reservation_stops_jobs_that_may_be_stopped():
+    kept = [{"time": 4, "kind": "reserve", "procs": 4, "until": 7}]
+    result = run(jobs_of((0, 10, 2)), kept, policy="lcfs-pr")
+    assert result.segments[["start", "end"]].to_numpy().tolist() == [[0, 4], [7, 13]]
+
+
+def test_stepping_with_events():
+    jobs, events = (
+        jobs_of((0, 5, 3), (1, 5, 3)),
+        [{"time": 2, "kind": "down", "procs": 4, "until": 9}],
+    )
+    simulation = sojourn.Simulation(jobs, 4, events=events, node_failure="requeue", clean=())
+    for decision in simulation:
+        for j in decision.waiting:
+            if decision.jobs.procs[j] <= decision.free:
+                decision.start(j)
+    expected = run(jobs, events, policy="first-fit", node_failure="requeue")
+    assert simulation.result.start.tolist() == expected.start.tolist() == [9.0, 14.0]
 
 
 def test_events_about_jobs_that_cannot_run():

@@ -336,8 +336,10 @@ def test_processes_at_the_same_time_and_one_after_them(tmp_path: Path, chosen: P
 
 
 ENGINE = """
-from sojourn.engine.ordered import run_ordered
-print(sum(run_ordered.stats.cache_hits.values()))
+from sojourn.engine import kernels
+from sojourn.engine.drive import Rules, load_kernel
+load_kernel(Rules(1))
+print(sum(sum(kernel.stats.cache_hits.values()) for kernel in kernels._kernels.values()))
 """
 
 
@@ -352,12 +354,20 @@ def test_the_engine_is_found_by_another_process() -> None:
     assert told[1] == "1\n"
 
 
-def test_an_edited_part_moves_the_cache_of_its_kernel(tmp_path: Path, chosen: Path) -> None:
-    """Numba looks at the kernel's own file only: a part beside it must change the folder."""
+@pytest.mark.parametrize("where", ["part.py", "passes/part.py"])
+def test_an_edited_part_moves_the_cache_of_its_kernel(
+    where: str, tmp_path: Path, chosen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numba looks at the kernel's own file only: a part beside it must change the folder.
+
+    So must one in a folder below the engine's, where its passes are.
+    """
     sources = tmp_path / "sources"
-    sources.mkdir()
+    part = sources / where
+    part.parent.mkdir(parents=True)
     (sources / "kernel.py").write_text("from .part import f\n")
-    part = sources / "part.py"
+    if part.parent != sources:
+        monkeypatch.setattr(_kept, "_ENGINE", sources)
 
     def folder(text: str) -> Path:
         part.write_text(text)
@@ -372,9 +382,9 @@ def test_an_edited_part_moves_the_cache_of_its_kernel(tmp_path: Path, chosen: Pa
 
 def test_a_kernel_outside_the_engine_is_kept_by_its_own_folder() -> None:
     """Its file is among the sources that the name of the folder is a digest of."""
-    slurm = Path(_kept.__file__).parent / "policy" / "slurm"
-    locator = _kept._Locator(forget, str(slurm / "loops.py"))
-    assert Path(locator.get_cache_path()) == jit.cache_folder(slurm) != jit.cache_folder()
+    theory = Path(_kept.__file__).parent / "theory"
+    locator = _kept._Locator(forget, str(theory / "loss.py"))
+    assert Path(locator.get_cache_path()) == jit.cache_folder(theory) != jit.cache_folder()
 
 
 def test_other_peoples_functions_are_cached_where_they_want() -> None:

@@ -229,7 +229,6 @@ def test_a_rate_control_on_named_nodes(pair: Cluster) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
-        ({"policy": "lcfs-pr"}, PolicyError, "stops and resumes jobs"),
         ({"placement": "bestfit"}, PolicyError, "did you mean 'best-fit'"),
         ({"placement": 3}, PolicyError, "give a name or a function"),
         ({"foresight": "none"}, OptionError, "choose nodes or log"),
@@ -258,7 +257,6 @@ def test_what_is_refused(
     [
         {"placement": "fastest"},
         {"constraints": Constraints(whole_node=True)},
-        {"decisions": True},
     ],
 )
 def test_counted_processors_have_no_nodes(options: dict[str, Any]) -> None:
@@ -266,6 +264,23 @@ def test_counted_processors_have_no_nodes(options: dict[str, Any]) -> None:
         sojourn.simulate(stream((0, 1, 1)), 4, "easy", clean=(), **options)
     with pytest.raises(OptionError, match="only counted"):
         _ = sojourn.simulate(stream((0, 1, 1)), 4, "easy", clean=()).allocations
+
+
+def test_decisions_on_counted_processors() -> None:
+    jobs = stream((0, 9, 3), (1, 2, 2), (2, 1, 1))
+    table = sojourn.simulate(jobs, 4, "easy", clean=(), decisions=True).decisions.table()
+    assert table["decision"].tolist() == [
+        "started",
+        "too wide",
+        "reserved",
+        "too wide",
+        "reserved",
+        "backfilled in time",
+        "too wide",
+        "reserved",
+        "started",
+    ]
+    assert table["says"].iloc[0] == "job 1 starts, 3 of 4 free processors"
 
 
 def test_constraints_by_job_do_not_survive_cleaning(pair: Cluster) -> None:

@@ -293,10 +293,12 @@ class TestConstraintsOfJobs:
         assert result.jobs["reason"].tolist() == ["memory", ""]
 
 
-@pytest.mark.parametrize("policy", ["lcfs-pr", "spf"])
-def test_preemptive_policies_are_refused(policy):
-    with pytest.raises(sojourn.PolicyError, match="different speed"):
-        run([Node(2, 1, flat(2))], [Request(0, 4, 1, 4)], policy)
+def test_a_stopped_job_keeps_its_work_on_another_node():
+    """The second job takes the fast node; the first goes on where it takes twice as long."""
+    nodes = [Node(1, 1, flat(2)), Node(1, 2, flat(2))]
+    result = run(nodes, [Request(0, 4, 1, 4), Request(1, 2, 1, 2)], "lcfs-pr")
+    assert result.start.tolist() == [0.0, 1.0]
+    assert result.end.tolist() == [7.0, 3.0]
 
 
 def test_placements_need_nodes():

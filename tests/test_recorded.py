@@ -115,3 +115,76 @@ def test_names_of_columns_that_are_simulated_keep_what_is_needed() -> None:
     few = RICH.only(SIMULATED)
     assert not_acted_on(few) == not_acted_on(RICH)
     assert np.array_equal(RICH.replace(wait=np.arange(4.0)).only(SIMULATED).wait, np.arange(4.0))
+
+
+PARTS = """\
+[[node]]
+name = "n[1-4]"
+cores = 8
+{node}
+[[partition]]
+name = "2"
+nodes = "n[1-4]"
+{partition}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("4 x (8 cores, 2 gpu)", ["memory of 1 job", "3 partitions", "2 accounts"]),
+        ("4 x (8 cores, 32G)", ["GPUs of 2 jobs", "3 partitions", "2 accounts"]),
+        ("4 x (8 cores, 32G, 2 gpu)", ["3 partitions", "2 accounts"]),
+        # Nodes that are known by a benchmark: processors only, as ever.
+        ("4 x X5670", ["GPUs of 2 jobs", "memory of 1 job", "3 partitions", "2 accounts"]),
+    ],
+)
+def test_what_the_nodes_have_is_acted_on(text: str, left: list[str]) -> None:
+    cluster = sojourn.parse_cluster(text)
+    assert not_acted_on(RICH, cluster=cluster) == left
+    assert sojourn.simulate(RICH, cluster, clean=()).summary["not_modelled"] == left
+
+
+def test_partitions_are_acted_on_where_jobs_name_one_of_them(tmp_path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(PARTS.format(node="gpu = 2", partition="max_cpus_per_node = 4"))
+    cluster = sojourn.read_cluster(path)
+    limit = "max_cpus_per_node of partition '2'"
+    assert not_acted_on(RICH, cluster=cluster) == ["memory of 1 job", "2 accounts", limit]
+    others = RICH.replace(partition=np.array([7, 8, 9, -1]))
+    left = not_acted_on(others, cluster=cluster)
+    assert left == ["memory of 1 job", "3 partitions", "2 accounts", limit]
+
+
+def test_licences_features_dependencies_and_earliest_starts() -> None:
+    jobs = sojourn.Jobs(
+        {
+            **JOBS,
+            "licences": ["matlab", "", "matlab:2", ""],
+            "features": ["ib", "", "", ""],
+            "after": ["", "1", "", ""],
+            "begin": [np.asarray(JOBS["submit"])[0] + 9.0, -1.0, -1.0, -1.0],
+        }
+    )
+    found = [
+        "licences of 2 jobs",
+        "features of 1 job",
+        "dependencies of 1 job",
+        "earliest starts of 1 job",
+    ]
+    assert not_acted_on(jobs) == found
+    assert sojourn.simulate(jobs, 4, clean=()).summary["not_modelled"] == found
+    assert not_acted_on(jobs, cluster=sojourn.parse_cluster("4 x (8 cores)")) == [
+        found[0],
+        *found[2:],
+    ]
+
+
+def test_queues_are_acted_on_where_the_cluster_has_them(tmp_path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text("[[node]]\nname = 'n'\ncores = 8\n[[queue]]\nname = '4'\n")
+    cluster = sojourn.read_cluster(path)
+    jobs = sojourn.Jobs({**JOBS, "queue": [4, 4, 5, 5]})
+    assert not_acted_on(jobs) == ["2 queues"]
+    assert not_acted_on(jobs, cluster=cluster) == []
+    assert not_acted_on(jobs.replace(queue=[6, 6, 7, 7]), cluster=cluster) == ["2 queues"]

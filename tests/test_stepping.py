@@ -37,7 +37,7 @@ def easy(decision):
     head, *others = decision.waiting
     procs, plan = decision.jobs.procs, decision.jobs.estimate
     # Those started a moment ago run too, from now on.
-    fresh = decision._simulation._chosen
+    fresh = decision._simulation._started
     ends = sorted(
         [(decision.started(j) + plan[j], procs[j]) for j in decision.running]
         + [(decision.now + plan[j], procs[j]) for j in fresh]

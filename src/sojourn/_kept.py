@@ -39,8 +39,9 @@ _WRITE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 @cache
 def _source_digest(folder: Path) -> str:
     digest = hashlib.sha256(numba.__version__.encode())
-    folders = {_ENGINE: None, folder: None}
-    sources = [path for each in folders for path in sorted(each.glob("*.py"))]
+    sources = sorted(_ENGINE.rglob("*.py"))
+    if folder != _ENGINE:
+        sources += sorted(folder.glob("*.py"))
     for path in [*_COMPILING, *sources]:
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
@@ -192,6 +193,11 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         """Whether a kernel of that name has been kept."""
         files = self._cache_file
         return any(files.folder.glob(f"{files.base}.*"))
+
+    def holds(self, signature: Any, target: Any) -> bool:
+        """Whether a kernel of that name and signature has been kept."""
+        key = self._index_key(signature, target.codegen())
+        return self._cache_file._path(key).exists()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what was kept, or None; whatever is wrong with it, it can be compiled again."""

@@ -108,6 +108,7 @@ def _worked(pieces: NDArray[np.void], jobs: int) -> Floats:
 
 def aftermath(run: Run) -> Aftermath:
     """Read what the kernel noted."""
+    assert run.calendar is not None
     jobs, pieces = run.calendar.job, run.recording.segment[: run.s.segments]
     came_to_nothing, worked = pieces["lost"] == 1, jobs["worked"].copy()
     if run.rules.backfill >= PREEMPT:

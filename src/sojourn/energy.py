@@ -12,6 +12,7 @@ from . import billing, measures
 from .cost import Clock, electricity_cost, emissions, parse_carbon, parse_tariff
 from .engine.drive import Run
 from .engine.nodes import GIVEN_NODE, GIVEN_TASKS, PER_TASK
+from .engine.passes import PREEMPT
 from .options import Prepared
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Stretches",
     "allocation",
     "allocation_in_pieces",
+    "stretches_held",
     "stretches_in_pieces",
 ]
 
@@ -58,7 +60,8 @@ class Allocation(NamedTuple):
 
 
 def allocation(run: Run) -> Allocation:
-    """The nodes of each accepted job, in the order of submission; of its last stretch of service."""
+    """The nodes of each accepted job in its last stretch of service, by submission."""
+    assert run.nodes is not None
     jobs = run.nodes.job
     every = np.arange(len(jobs))
     return _rows_given(run, every, jobs["row"], jobs["rows"], jobs["slowness"].copy())
@@ -68,6 +71,7 @@ def _rows_given(
     run: Run, job: Integers, row: Integers, count: Integers, slowness: Floats
 ) -> Allocation:
     """The nodes in so many rows from each `row` on, which were written in the order of starts."""
+    assert run.nodes is not None
     given = run.nodes.given
     first = np.concatenate([[0], np.cumsum(count)])
     at = np.repeat(row - first[:-1], count) + np.arange(first[-1])
@@ -77,16 +81,35 @@ def _rows_given(
     return Allocation(first, given[GIVEN_NODE, at], procs, slowness)
 
 
+def _pieces(run: Run) -> NDArray[Any]:
+    """Stretches of service where jobs may be stopped.
+
+    In the order in which they ended; where they are only stopped from outside, those of jobs in
+    the order of submission, then those that were lost.
+    """
+    pieces = run.recording.segment[: run.s.segments]
+    if run.rules.backfill >= PREEMPT:
+        return pieces
+    last = np.where(pieces["lost"] == 1, len(run.start), pieces["job"])
+    return pieces[np.argsort(last, kind="stable")]
+
+
 def stretches_in_pieces(run: Run) -> Stretches:
-    """Stretches of service where jobs may be stopped, in the order in which they ended."""
-    names = ("segment_job", "segment_start", "segment_stop")
-    return Stretches(*(np.ascontiguousarray(run.rows(name)) for name in names))
+    """Stretches of service where jobs may be stopped."""
+    pieces = _pieces(run)
+    return Stretches(*(pieces[name].copy() for name in ("job", "start", "stop")))
+
+
+def stretches_held(run: Run) -> Integers:
+    """Processors that were held in each such stretch."""
+    held: Integers = _pieces(run)["held"].copy()
+    return held
 
 
 def allocation_in_pieces(run: Run) -> Allocation:
     """The nodes of each such stretch."""
-    names = ("segment_job", "segment_row", "segment_rows", "segment_slowness")
-    return _rows_given(run, *(np.ascontiguousarray(run.rows(name)) for name in names))
+    pieces = _pieces(run)
+    return _rows_given(run, *(pieces[name].copy() for name in ("job", "row", "rows", "slowness")))
 
 
 class Energy:
@@ -112,7 +135,7 @@ class Energy:
     ) -> None:
         self._cluster = prepared.cluster
         self._options, self._header = prepared.options, prepared.jobs.header
-        self._in_pieces = prepared.policy.preemptive or run.events is not None
+        self._in_pieces = run.in_pieces
         self._absence = None if prepared.external is None else prepared.external.absence
         self._run = run
         self._stretches = stretches

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from .aftermath import Aftermath
 from .engine.drive import Run
-from .engine.passes import PREEMPT
 from .errors import RunError
 from .measures import product_sum
 
@@ -42,17 +41,15 @@ def check_run(
     total, procs = run.s, run.held
     grain = _grain(run)
     held = float(procs.sum())
-    left = run.end if after is None else np.where(after.waiting, run.s.now, after.left)
-    if run.rules.backfill >= PREEMPT:
-        # From one stretch of service to the next a job may hold other nodes.
-        held = float(run.rows("segment_held").sum())
-        done = product_sum(run.rows("segment_held"), run.rows("segment_work"))
-    elif after is None:
-        done = product_sum(procs, run.jobs.work * slowness)
+    if run.in_pieces:
+        pieces = run.rows("segment_held")
+        done = product_sum(pieces, run.rows("segment_work"))
+        held = float(pieces.sum())
     else:
-        done = product_sum(procs, np.nan_to_num(after.worked))
-        done += product_sum(after.lost_held, after.lost_work)
-        held += float(after.lost_held.sum())
+        done = product_sum(procs, run.jobs.work * slowness)
+    left = run.end
+    if after is not None:
+        left = np.where(after.waiting, run.s.now, after.left)
     coarse = grain * fastest * held
     _must_equal("work done and the sum of job areas", total.effective, done, coarse)
     lapse = float(np.sum(left - run.jobs.submit))

@@ -51,7 +51,12 @@ _announced: set[str] = set()
 
 
 def compiled(
-    signature: Any = None, *, allocates: bool = False, pointer: bool = False, slow: str = ""
+    signature: Any = None,
+    *,
+    allocates: bool = False,
+    pointer: bool = False,
+    slow: str = "",
+    seconds: float = 0.0,
 ) -> Callable[..., Any]:
     """Compile a kernel: cached, without the interpreter lock, NumPy's error model.
 
@@ -62,6 +67,7 @@ def compiled(
         which otherwise cost more than the work between them.
     pointer : whether it is handed to kernels as a function pointer.
     slow : what the user is told to wait for; the engine's kernels need not say it.
+    seconds : about how long, on a core of its own; 0 if not known.
     """
     options = {**_OPTIONS, "_nrt": allocates, "no_cfunc_wrapper": not pointer}
 
@@ -71,9 +77,10 @@ def compiled(
             kernel._cache = KernelCache(function)
         if signature is not None and not config.DISABLE_JIT:
             # As njit with a signature does, but with a word first where it takes long.
-            what = "the engine" if function.__module__.startswith(_ENGINE) else slow
-            if what:
-                notice_if_cold(kernel, what)
+            engine = function.__module__.startswith(_ENGINE)
+            what = slow or ("the engine" if engine else "")
+            if what and not kernel._cache.holds(signature, kernel.targetctx):
+                notice_if_cold(kernel, what, seconds, surely=True)
             kernel.compile(signature)
             kernel.disable_compile()
         return kernel
@@ -110,12 +117,16 @@ def is_cold(kernel: Any) -> bool:
     return not kernel._cache.holds_any
 
 
-def notice_if_cold(kernel: Any, what: str) -> None:
-    """One line on standard error before a first compilation, instead of silence."""
-    if what not in _announced and is_cold(kernel):
+def notice_if_cold(kernel: Any, what: str, seconds: float = 0.0, *, surely: bool = False) -> None:
+    """One line on standard error before a first compilation, instead of silence.
+
+    `surely` where it is known that it is one, though others of that name have been compiled.
+    """
+    if what not in _announced and (surely or is_cold(kernel)):
         _announced.add(what)
+        long = f"takes about {seconds:.0f} s" if seconds else "may take a minute or two"
         print(
-            f"sojourn: compiling {what}; this may take a minute or two, and happens once ...",
+            f"sojourn: compiling {what}; this {long}, and happens once ...",
             file=sys.stderr,
             flush=True,
         )

@@ -7,6 +7,7 @@ and for what `Constraints` says.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cluster import Cluster, Partition
-from .errors import JobError
+from .errors import JobError, OptionError
 from .policy import Asked, Constraints
 from .policy.features import has_features
 from .workload import Jobs
@@ -26,6 +27,10 @@ Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 _MEMORY = 1
+_MOST = 2.0**53
+"""KB, more than any node has."""
+_SHOWN = 60
+_LICENCE = re.compile(r"([^\s:,]+)(?::(\d{1,15}))?")
 
 
 def acts_on_columns(cluster: Cluster) -> bool:
@@ -57,7 +62,8 @@ class Requests:
     in_partition : as `eligible`, whatever features the nodes have.
     budget : watts.
     procs : processors that it uses.
-    partition : reason why it has none, or "".
+    refused : no partition takes it.
+    unlicensed : it asks for a licence that the cluster does not have.
     """
 
     resources: tuple[str, ...]
@@ -74,6 +80,7 @@ class Requests:
     eligible: Flags
     budget: NDArray[np.float64]
     refused: Flags
+    unlicensed: Flags
     in_partition: Flags
 
     @cached_property
@@ -98,7 +105,8 @@ class Requests:
     def of(self, some: Flags) -> Requests:
         """Return those of some jobs."""
         tables = ("need", "per_node", "licence")
-        columns = ("tasks", "whole", "distinct", "choice", "choices", "budget", "refused")
+        columns = ["tasks", "whole", "distinct", "choice", "choices", "budget"]
+        columns += ["refused", "unlicensed"]
         return replace(
             self,
             **{name: np.ascontiguousarray(getattr(self, name)[:, some]) for name in tables},
@@ -123,12 +131,16 @@ class _Table:
         self.whole = asked.whole_node.copy()
         self.distinct = np.zeros(count, dtype=np.bool_)
         self.refused = np.zeros(count, dtype=np.bool_)
+        self.unlicensed = np.zeros(count, dtype=np.bool_)
 
     def column(self, *names: str) -> Integers | None:
         """The first of some columns that the table of jobs has, unknown values as 0."""
         for name in names:
             if name in self.jobs.names:
-                return np.maximum(np.nan_to_num(self.jobs[name]), 0).astype(np.int64)
+                values = np.nan_to_num(self.jobs[name])
+                if values.dtype.kind == "f":
+                    values = np.minimum(values, _MOST)
+                return np.maximum(values, 0).astype(np.int64)
         return None
 
     def read_columns(self, given: Constraints) -> None:
@@ -202,12 +214,19 @@ class _Table:
         codes, names = self.jobs.coded("licences")
         for code, text in enumerate(names):
             mine = codes == code
-            for item in text.split(","):
-                name, _, number = item.strip().partition(":")
-                if name not in self.cluster.pools or (number and not number.isdecimal()):
-                    self.refused |= mine
+            for item in map(str.strip, text.split(",")):
+                asked = _LICENCE.fullmatch(item)
+                if asked is None:
+                    raise JobError(
+                        int(self.jobs.job[np.argmax(mine)]),
+                        "licences",
+                        f"'{text[:_SHOWN]}' cannot be read; write names and numbers such as "
+                        "matlab:2,ansys",
+                    )
+                if asked[1] not in self.cluster.pools:
+                    self.unlicensed |= mine
                 else:
-                    self.licence[self.names.index(name), mine] += int(number or 1)
+                    self.licence[self.names.index(asked[1]), mine] += int(asked[2] or 1)
 
     def places(self, asked: Asked) -> tuple[Flags, Flags, Integers, Integers]:
         """Return sets of eligible nodes, and those without features; by job the first, how many."""
@@ -230,10 +249,14 @@ class _Table:
         number = np.ones(count, dtype=np.int64)
         for wish in np.unique(wishes).tolist():
             word, expression = words[wish // max(len(kinds), 1)]
-            base = self._with(word, expression)
+            mine = wishes == wish
+            try:
+                base = self._with(word, expression)
+            except OptionError as error:
+                problem = str(error).removeprefix("features ")
+                raise JobError(int(self.jobs.job[np.argmax(mine)]), "features", problem) from None
             within = kinds[wish % len(kinds)] if kinds else [np.ones_like(base)]
             within = within or [np.zeros_like(base)]
-            mine = wishes == wish
             first[mine], number[mine] = len(rows), len(within)
             rows += [base & nodes for nodes in within]
             parts_alone += within
@@ -361,5 +384,6 @@ def requests_of(jobs: Jobs, cluster: Cluster, constraints: Constraints) -> Reque
         eligible,
         asked.power_budget,
         table.refused,
+        table.unlicensed,
         in_partition,
     )

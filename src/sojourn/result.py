@@ -144,11 +144,9 @@ class Result:
         """The whole schedule: job, node (its place in the cluster), procs, start and end (s)."""
         numbers = self._prepared.jobs.job[self._prepared.accepted]
         schedule = self._schedule
+        schedule.allocation  # noqa: B018  (raises where processors were only counted)
         job, start, stop = schedule.stretches
-        given = schedule.allocation
-        if schedule.after is not None:
-            given = schedule.energy.given
-        return given.columns(numbers[job], start, stop)
+        return schedule.energy.given.columns(numbers[job], start, stop)
 
     @cached_property
     def allocations(self) -> pd.DataFrame:

@@ -71,7 +71,7 @@ class Schedule:
     @cached_property
     def stretches(self) -> Stretches:
         """Stretches of service."""
-        if self.after is not None or self.prepared.policy.preemptive:
+        if self.run.in_pieces:
             return stretches_in_pieces(self.run)
         return Stretches(np.arange(len(self.start)), self.start, self.end)
 

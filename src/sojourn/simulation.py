@@ -28,6 +28,7 @@ from .policy import (
 )
 from .policy.checking import Scene, Watch
 from .policy.orders import ORDERS
+from .queues import check_queues, queue_scores, queues_of, ranks_of
 from .result import Result
 from .watching import finish, scene_of, try_out
 from .workload import Jobs
@@ -110,6 +111,8 @@ def prepare(
         jobs = external.jobs
     named = _named(jobs, machine, chosen)
     accepted = jobs.procs <= machine.procs if named is None else named.reason == 0
+    if machine.queues:
+        check_queues(machine, scheduling)
     taken = jobs if accepted.all() else jobs[accepted]
     if chosen.warmup and chosen.warmup >= len(taken):
         raise OptionError(
@@ -132,7 +135,7 @@ def prepare(
     run = Run(
         view,
         rules,
-        _orders(view, scheduling, scene.numbers, checked=chosen.check_policy),
+        _orders_of_queues(view, scheduling, scene.numbers, taken, machine, chosen.check_policy),
         _laws(
             scheduling,
             control,
@@ -308,6 +311,25 @@ def _orders(
     scene = Scene(view, np.arange(len(view.submit)) if numbers is None else numbers)
     own = policy.backfill_score
     return Orders(_keys(policy.score, scene, checked), _keys(own, scene, checked))
+
+
+def _orders_of_queues(
+    view: JobView,
+    policy: Policy,
+    numbers: NDArray[np.int64],
+    jobs: Jobs,
+    cluster: Cluster,
+    checked: bool,
+) -> Orders:
+    """As `_orders`, where each queue of a cluster has an order of its own."""
+    if not cluster.queues:
+        return _orders(view, policy, numbers, checked=checked)
+    scene = Scene(view, numbers)
+    keys = [_keys(score, scene, checked) for score in queue_scores(cluster, policy)]
+    ranks = ranks_of(
+        queues_of(jobs, cluster), [key for key in keys if key is not None], cluster.queues
+    )
+    return Orders(ranks, _keys(policy.backfill_score, scene, checked))
 
 
 def _laws(policy: Policy, control: Control, placement: Any = None, *, checked: bool = True) -> Laws:

@@ -197,4 +197,5 @@ class Simulation:
 def _waiting(run: Run) -> NDArray[np.int64]:
     """Who waits, by submission."""
     first, size = int(run.s.first), int(run.s.waiting)
-    return run.discipline.waiting.job[first : first + size].copy()
+    waiting: NDArray[np.int64] = run.discipline.waiting.job[first : first + size].copy()
+    return waiting

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from . import measures
 from .__about__ import __version__
 from .aftermath import KILLED, STATUS, Aftermath
+from .energy import stretches_held
 from .machine import REASONS
 from .options import Prepared
 from .recorded import recorded_beside
@@ -75,7 +76,7 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
     if schedule.after is not None:
         told["events"] = _events(schedule, schedule.after)
     told |= _parts(schedule, ran)
-    told["not_modelled"] = not_acted_on(log, prepared.policy, options.constraints)
+    told["not_modelled"] = not_acted_on(log, prepared.policy, options.constraints, cluster)
     told["cleaning"] = log.report.as_dict()
     return told
 
@@ -184,14 +185,11 @@ def _system(schedule: Schedule) -> dict[str, Any]:
     def mean(integral: float) -> float:
         return float(integral / span) if span > 0 else float("nan")
 
-    if schedule.prepared.policy.preemptive:
-        # From one stretch of service to the next a job may hold other nodes.
-        _, begun, stopped = schedule.stretches
-        area = measures.product_sum(run.rows("segment_held"), stopped - begun)
+    if run.in_pieces:
+        _, began, stopped = schedule.stretches
+        area = measures.product_sum(stretches_held(run), stopped - began)
     else:
         area = measures.product_sum(run.held[ended], schedule.service[ended])
-        if schedule.after is not None:
-            area += float(schedule.after.lost_area.sum())
     epochs, rates = schedule.epochs
     lasted = np.diff(np.append(epochs, max(last, epochs[-1])))
     shares = {f"{r:g}": mean(lasted[rates == r].sum()) for r in np.unique(rates)}

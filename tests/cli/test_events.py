@@ -85,4 +85,3 @@ def test_bad_events_are_one_line_and_leave_nothing(refused, log, events, tmp_pat
 def test_what_is_refused(refused, log, events):
     given = ("simulate", log, "--procs", 4, "--events", events)
     assert "choose kill or requeue" in refused(*given, "--node-failure", "retry")
-    assert "stops and resumes jobs" in refused(*given, "--policy", "lcfs-pr")

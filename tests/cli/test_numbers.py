@@ -112,7 +112,7 @@ def test_the_time_of_a_comparison_is_that_of_the_kernel(monkeypatch: pytest.Monk
 
     clock = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
-    load_kernel, begun = drive.load_kernel, []
+    load_kernel, begun = drive.kernel_for, []
 
     def slow_load(*given, **options):
         clock[0] += 9.7  # a kernel is compiled
@@ -124,7 +124,7 @@ def test_the_time_of_a_comparison_is_that_of_the_kernel(monkeypatch: pytest.Monk
         to_the_end(self, progress)
 
     to_the_end = drive.Run.to_the_end
-    monkeypatch.setattr(drive, "load_kernel", slow_load)
+    monkeypatch.setattr(drive, "kernel_for", slow_load)
     monkeypatch.setattr(drive.Run, "to_the_end", run_to_the_end)
     jobs = sojourn.Jobs({"submit": [0, 5], "runtime": [10, 10], "procs": [3, 2]})
     runs = list(sojourn.compare(jobs, 4, ["fcfs", "easy"]))

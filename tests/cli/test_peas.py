@@ -512,7 +512,6 @@ def test_a_cluster_that_is_no_file(refused: Refused, small: Path, tmp_path: Path
     ("options", "said"),
     [
         (["--placement", "bestfit"], "did you mean 'best-fit'"),
-        (["--policy", "lcfs-pr"], "stops and resumes"),
         (["--where", "coers > 3"], "did you mean 'cores'"),
         (["--where", "cores > 30"], "no node is left"),
         (["--processor", "cpu"], "choose core, chip, node"),
@@ -585,7 +584,6 @@ def test_simulate_on_a_cluster_is_the_same_run(
         (["--foresight", "log"], "--foresight"),
         (["--power-budget", "3"], "--power-budget"),
         (["--placement", "pack"], "placement 'pack'"),
-        (["--debug"], "decisions"),
     ],
 )
 def test_counted_or_named_but_not_both(

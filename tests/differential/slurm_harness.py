@@ -1,4 +1,4 @@
-"""Streams for the model of Slurm, run by the compiled loops and by the oracle."""
+"""Streams for the model of Slurm, run by the compiled controller and by the oracle."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 from oracle import slurm as oracle
 
-from sojourn.policy.slurm import loops as compiled
 from sojourn.policy.slurm import priority
-from sojourn.policy.slurm.state import (
+from sojourn.policy.slurm.controller import (
     CONSUMABLE,
     LINEAR,
+    Controller,
     Loops,
     Machine,
     Pace,
-    State,
     Wants,
-    make_state,
 )
 
 PIECE = 7
@@ -76,6 +74,24 @@ def draw(seed: int) -> Drawn:
     return jobs, nodes, conf, pace
 
 
+def at_whole_seconds(drawn: Drawn) -> Drawn:
+    """The same, but everything falls on whole seconds: many things are due at one instant.
+
+    Each fourth job ends at the instant of its start.
+    """
+    jobs, nodes, conf, _ = drawn
+
+    def rounded(k: int, job: dict[str, Any]) -> dict[str, Any]:
+        run = 0.0 if k % 4 == 0 else float(round(job["run"]))
+        times = {name: job[name] // 1 for name in ("submit", "cancel")}
+        return {**job, **times, "run": run, "launch": 0.0, "finish": 0.0}
+
+    pace = oracle.Pace(
+        started=-10.0, epoch=0, epilog=float(len(jobs) % 2), tick=1.0, nap=0.0, testing=0.0
+    )
+    return [rounded(k, job) for k, job in enumerate(jobs)], nodes, conf, pace
+
+
 def _node(rng: random.Random, partitions: int, whole: bool, leaves: int) -> dict[str, Any]:
     other = partitions == 2 and rng.random() < 0.6
     return {
@@ -115,8 +131,8 @@ def run_oracle(drawn: Drawn) -> oracle.Controller:
     return oracle.Controller(*drawn).run()
 
 
-def run_kernel(drawn: Drawn) -> State:
-    """What the compiled loops do."""
+def run_kernel(drawn: Drawn) -> Controller:
+    """What the compiled controller does."""
     jobs, nodes, conf, pace = drawn
 
     def column(rows: list[dict[str, Any]], name: str, dtype: Any = np.int64) -> Any:
@@ -143,11 +159,11 @@ def run_kernel(drawn: Drawn) -> State:
     rules = {name: getattr(conf, name) for name in Loops._fields if name != "select"}
     loops = Loops(select=CONSUMABLE if conf.shared else LINEAR, **rules)
     times = Pace(**vars(pace))
-    state = make_state(wants, machine, loops, times)
-    rule, tree = priority.unchanging(), priority.no_associations()
-    given = (state, wants, machine, loops, times, rule, tree)
+    run = Controller(
+        wants, machine, loops, times, priority.unchanging(), priority.no_associations()
+    )
     # In pieces, as `schedule` runs it.
     for _ in range(MOST_PIECES):
-        if compiled.run_loops(*given, PIECE):
-            return state
+        if run.advance(PIECE):
+            return run
     raise AssertionError(f"{MOST_PIECES} pieces of {PIECE} steps and no end: {drawn}")

@@ -179,7 +179,9 @@ def remarks_of(scenario: Scenario, point: Mapping[str, Any]) -> dict[str, Any]:
     wishes = None if there.nodes is None else make_constraints(there.keys.policy.constraints)
     return {
         "power_model": _assumed_watts(scenario, there, list(point)) or None,
-        "not_modelled": [] if jobs is None else not_acted_on(jobs, there.policy, wishes),
+        "not_modelled": (
+            [] if jobs is None else not_acted_on(jobs, there.policy, wishes, there.nodes)
+        ),
     }
 
 

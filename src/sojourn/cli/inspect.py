@@ -21,6 +21,15 @@ def inspect(
     log: o.Log,
     *,
     procs: o.Procs = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|COUNTS",
+            help="Nodes of the machine, in place of --procs: a description (.toml, .csv), a "
+            "slurm.conf, or counts. Where the log has a column 'used', what its jobs held on each "
+            "node is checked.",
+        ),
+    ] = None,
     by: Annotated[
         str | None,
         typer.Option(
@@ -40,20 +49,30 @@ def inspect(
 
     Example: sojourn inspect log.swf.gz --procs 128
     """
+    from dataclasses import asdict
+
     from ..classes import class_rows
+    from ..cluster import find_cluster
+    from ..errors import OptionError
     from ..output import as_json
+    from ..recorded_nodes import has_recorded_use, recorded_excess
     from ..workload import STANDARD
     from ..workload.classes import check_known, listed_classes
     from ..workload.facts import facts, facts_by
     from ..workload.intake import cleaned
 
     classes = [] if by is None else listed_classes(by)
+    if cluster is not None and procs is not None:
+        raise OptionError("--procs: --cluster says how many processors; leave one of them out")
+    machine = None if cluster is None else find_cluster(cluster, strict=reading.strict)
     jobs = reading.jobs(log)
     for name in classes:
         check_known(jobs, name)
-    found = facts(jobs, procs)
+    found = facts(jobs, procs if machine is None else machine.procs)
     left = cleaned(jobs, found["procs"], STANDARD, strict=reading.strict)
     told = {**found, "cleaning": left.report.as_dict()}
+    if machine is not None and has_recorded_use(jobs):
+        told["excess"] = [asdict(excess) for excess in recorded_excess(jobs, machine)]
     if classes:
         told["classes"] = {name: class_rows(facts_by(jobs, name)) for name in classes}
     if json:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from ..errors import ClusterError, OptionError
 from ._group import Group, GroupReader
 from ._names import nearest
+from ._resources import whole_count
 from ._table import Path
 from .partition import Partition, Queue, unknown
 
@@ -128,6 +129,10 @@ def pools_of(path: Path, groups: Sequence[Group], resources: Sequence[str]) -> d
             raise reader.error("count", "is missing; give it")
         if count < 0 or count != int(count):
             raise reader.error("count", f"{count:g}; give a whole number, 0 or more")
+        try:
+            whole_count(int(count), "")
+        except OptionError:
+            raise reader.error("count", f"{count:g} is too many; give fewer") from None
         if name in pools:
             raise reader.error("name", f"two pools are called '{name}'; remove one")
         if name in resources:

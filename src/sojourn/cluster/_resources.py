@@ -104,5 +104,6 @@ def whole_count(value: object, where: str) -> int:
     except TypeError:
         count = int(value) if isinstance(value, float) and value.is_integer() else -1
     if not 0 <= count <= _MOST:
-        raise OptionError(f"{where}: {value!r}; give a whole number, 0 or more")
+        most = f"at most {_MOST:,}" if count > _MOST else "0 or more"
+        raise OptionError(f"{where}: {value!r}; give a whole number, {most}")
     return count

@@ -26,6 +26,8 @@ _JOINT = re.compile(r",|(?<=[\s)])\+(?=[\s\d(])")
 _MEMORY = re.compile(r"(\d+(?:\.\d*)?)\s*([KMGTP])i?B?(?:\s+(?:of\s+)?memory)?", re.IGNORECASE)
 _GB = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10, "P": 2.0**20}
 _AMOUNT = re.compile(r"(\d+)\s*([A-Za-z_][\w.+:-]*)")
+_NO_SIZE = re.compile(r"\d+([a-z](i?b)?|e\d.*)", re.IGNORECASE)
+"""A number with an unknown unit, or beyond all numbers: no resource that is called so."""
 _CORES = ("core", "cores", "cpu", "cpus")
 _CHIPS = ("chip", "chips", "socket", "sockets")
 
@@ -101,7 +103,7 @@ def _described(text: str, what: str, catalogue: Cluster | None) -> Server:
             _give(text, given, "memory", float(memory[1]) * _GB[memory[2].upper()])
         elif amount is None and word and not word[0].isdecimal() and base is None:
             base = find_server(word, catalogue)
-        elif amount is None:
+        elif amount is None or _NO_SIZE.fullmatch(word):
             _fail(text, f"'{word[:40]}' is nothing a node has; {_EXAMPLE}")
         elif amount[2].lower() in (*_CORES, *_CHIPS):
             name = "cores" if amount[2].lower() in _CORES else "chips"

@@ -47,6 +47,8 @@ class Partition:
 
     def __post_init__(self) -> None:
         where = f"partition '{_text_of(self.name, 'partition')}'"
+        if "," in self.name:
+            raise OptionError(f"{where}: jobs name several with commas between; use another sign")
         places = sorted(whole_count(node, f"{where}: node") for node in self.nodes)
         object.__setattr__(self, "nodes", tuple(places))
         if not self.nodes:

@@ -3,7 +3,8 @@
 - `types`, `state`: what policies see, and what changes during a run
 - `loop`: from one instant to the next; `service`: jobs enter service and leave it
 - `calendar`: external events, and what they do
-- `passes`: the disciplines, a file each, over the verbs of `verbs`: fits, earliest, hold, start
+- `passes`: the disciplines, a file each, over the verbs of `verbs`: fits, earliest, hold, start;
+  and Slurm's controller, which has nodes and clocks of its own (`passes/slurm*`)
 - `queue`, `heap`, `bits`, `profile`: the data structures that decide the speed
 - `waiting`: the waiting jobs in a list; `decided`: what is logged of them
 - `nodes`: named nodes and their resources; `placing`: taking and giving back

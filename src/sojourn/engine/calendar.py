@@ -29,16 +29,8 @@ from .types import (
     WAITS,
 )
 
-__all__ = [
-    "EVENT",
-    "OUTCOME",
-    "RESERVATION",
-    "Calendar",
-    "arrive",
-    "happen",
-    "look_ahead",
-    "make_calendar",
-]
+__all__ = ["EVENT", "RESERVATION", "Calendar", "arrive", "happen", "look_ahead", "make_calendar"]
+__all__ += ["reserved_now", "stretch_of"]
 
 # What happens: a job is withdrawn by hand, or struck by a failure of one of its nodes; processors
 # go down and up; the manager stops and goes on; a reservation begins or ends, so that there is
@@ -59,7 +51,8 @@ OUTCOME = np.dtype(
     align=True,
 )
 """Of a job: when it left the system (s), its work done; of its stretch of service the beginning,
-as time and as work, and the amount of work that was before it then; where it is, and what became of it."""
+as time and as work, and the amount of work that was before it then; where it is, and what became
+of it."""
 
 
 class Calendar(NamedTuple):
@@ -148,6 +141,9 @@ def _stop(s, jobs, run, recording, nodes, calendar, j, returns):
         job.worked = worked
         depart(s, run, j)
         return FINISH
+    if nodes is not None:
+        nodes.job[j].rows = 0
+        nodes.job[j].slowness = 0.0
     job.restarts += 1
     job.state = NEW
     job.amount = jobs.work[j]

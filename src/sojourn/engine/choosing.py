@@ -69,7 +69,7 @@ def _fill_usable(s, nodes, j, choice, slowness):
         if nodes.pool[q].slowness > slowness:
             usable = np.int64(0)
         elif plain:
-            usable = max(nodes.stock[THERE, 0, q], 0)
+            usable = max(nodes.stock[THERE, 0, q], np.int64(0))
         else:
             usable = room(s, nodes, THERE, j, q, choice, _MANY)
         nodes.list[USABLE, q] = usable

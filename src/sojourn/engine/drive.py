@@ -19,7 +19,7 @@ from .passes import CONSERVATIVE, EASY, FIRST_FIT, NONE, PREEMPT, REMAINING, RES
 from .profile import make_profile
 from .queue import QueueIndex, make_queue_index
 from .scores import no_node_score
-from .state import Recording, make_recording, make_running, make_scalars
+from .state import SCALARS, Recording, make_recording, make_running, make_scalars
 from .types import CANCELLED, UNDECIDED, JobView, empty_jobs
 from .waiting import make_waiting
 
@@ -34,6 +34,9 @@ _FIRST_STEPS = 200_000
 
 _MOST_AT_ONCE = 8
 """Instants at one time, per job or event: each comes, starts, ends and is struck there once."""
+
+_COMPILED = ("_functions", "_kernel")
+"""What a run that is pickled loads anew."""
 
 _CODES = {
     "none": NONE,
@@ -163,8 +166,8 @@ class Run:
         self.running = make_running(self._seen, s, named=machine is not None)
         self.recording: Recording = make_recording(n, s, coins)
         self.discipline = self._make_discipline(orders, indexed)
-        self._functions = (*laws.in_a_row(), *parts_for(self.discipline, self.nodes))
         self._moved = (-np.inf, 0)
+        self._load()
 
     def _is_plain(self, rate: float, machine: Any) -> bool:
         """Whether a run adds and compares times, and does nothing else with them."""
@@ -172,6 +175,11 @@ class Run:
         scored = rules.dynamic_order or rules.dynamic_backfill
         steered = rate != 1.0 or rules.controlled or rules.stop_at_decisions
         return not (steered or scored or machine is not None)
+
+    @property
+    def in_pieces(self) -> bool:
+        """Whether jobs may be stopped, so that stretches of service are what there is to add up."""
+        return self.events is not None or self.rules.backfill >= PREEMPT
 
     @property
     def start(self) -> Floats:
@@ -197,6 +205,21 @@ class Run:
     def _reserves(self) -> bool:
         """Whether something is reserved from outside at some time."""
         return self.events is not None and len(self.events.reservation) > 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A record that was pickled by itself cannot be written to; an array of one can.
+        kept = {name: value for name, value in vars(self).items() if name not in _COMPILED}
+        return {**kept, "s": np.array([self.s], dtype=SCALARS)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.s = state["s"].view(np.recarray)[0]
+        self._load()
+
+    def _load(self) -> None:
+        """Load what is compiled."""
+        self._functions = (*self.laws.in_a_row(), *parts_for(self.discipline, self.nodes))
+        self._kernel = kernel_for(*self._tables)
 
     def _make_discipline(self, orders: Orders, indexed: bool) -> Any:
         """Return the discipline with its tables."""
@@ -257,7 +280,7 @@ class Run:
         """
         while True:
             tables = self._tables
-            status = int(kernel_for(*tables)(*tables, *self._functions, budget))
+            status = int(self._kernel(*tables, *self._functions, budget))
             if status == DONE and self._ticks > 1:
                 in_seconds(self, self._ticks)
                 self._ticks = 1
@@ -358,5 +381,4 @@ def load_kernel(rules: Rules, *, named: bool = False, eventful: bool = False) ->
     nothing = Laws(*(None, np.zeros(1)) * 2, None, None, np.zeros(1))
     keys = Orders(np.zeros(0), np.zeros(0))
     machine = example() if named else None
-    run = Run(empty_jobs(), rules, keys, nothing, 1.0, np.zeros(0), machine, calendar)
-    kernel_for(*run._tables)
+    Run(empty_jobs(), rules, keys, nothing, 1.0, np.zeros(0), machine, calendar)

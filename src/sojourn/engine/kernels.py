@@ -1,4 +1,4 @@
-"""The loop, compiled for the types of what it is handed: one kernel for each discipline and machine.
+"""The loop, compiled for what it is handed: one kernel for each discipline and machine.
 
 On named nodes the larger parts are compiled by themselves and handed over as pointers: they are
 the same for all disciplines, and what is compiled once is not compiled into each kernel again.
@@ -44,6 +44,16 @@ _NEEDED = {
     "Preempt": ("find_naturally",),
     "Ask": ("try_to_start", "earliest", "take_now"),
 }
+_WORDS = {
+    "Ordered": "fixed orders",
+    "Listed": "changing orders, events and several reservations",
+    "Conservative": "conservative backfilling",
+    "Preempt": "preemption",
+    "Ask": "stepping",
+    "Slurm": "the model of Slurm",
+}
+_SECONDS, _SECONDS_OF_PARTS = 8.0, 18.0
+"""What compiling takes on a core of its own: of a kernel, and of the parts that one needs."""
 
 
 @cache
@@ -70,7 +80,10 @@ def _part(name: str) -> Any:
     function = _PARTS[name]
     if config.DISABLE_JIT:
         return function
-    return compiled(_signatures()[name], pointer=True)(function.py_func)
+    slow = "the engine's parts for named nodes"
+    return compiled(_signatures()[name], pointer=True, slow=slow, seconds=_SECONDS_OF_PARTS)(
+        function.py_func
+    )
 
 
 def parts_for(d: Any, nodes: Any) -> Parts:
@@ -104,5 +117,7 @@ def kernel_for(d: Any, *tables: Any) -> Any:
             for name, part in parts_for(d, nodes)._asdict().items()
         )
         signature = types.int64(*given, *_FUNCTIONS, *parts, types.int64)
-        _kernels[which] = compiled(signature)(loop)
+        machine = "counted processors" if nodes is None else "named nodes"
+        slow = f"the engine for {_WORDS.get(type(d).__name__, 'a discipline')} on {machine}"
+        _kernels[which] = compiled(signature, slow=slow, seconds=_SECONDS)(loop)
     return _kernels[which]

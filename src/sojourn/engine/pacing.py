@@ -20,7 +20,10 @@ _BREATH = 0.2
 
 @contextmanager
 def asked_to_pause(flags: Any, at: Any) -> Iterator[None]:
-    """Set a field of a record, or a place of an array, to 1 several times a second; the kernel that sees it clears it."""
+    """Set a field of a record, or a place of an array, to 1 several times a second.
+
+    The kernel that sees it clears it.
+    """
     done = threading.Event()
 
     def ask() -> None:

@@ -1,7 +1,8 @@
 """Availability profile: processors free over future work, as steps.
 
-Step i covers [at[i], at[i+1]) and has free[i] processors; the last one never ends. Conservative
-backfilling keeps one between passes; EASY with several reservations builds one in each pass.
+Step i covers [at[i], at[i+1]) and has free[i] processors; the last one ends at
+infinity. Conservative backfilling keeps one between passes; EASY with several reservations builds
+one in each pass.
 """
 
 from __future__ import annotations
@@ -13,38 +14,59 @@ import numpy as np
 from ..jit import called, inlined
 
 __all__ = [
+    "KINDS",
     "Profile",
     "hold_end",
     "make_profile",
     "profile_add",
+    "profile_add_near",
     "profile_advance",
     "profile_earliest",
+    "profile_end",
     "profile_fits",
+    "profile_near",
     "profile_reset",
-    "profile_sooner",
 ]
 
 
+_ONE = np.uintp(1)
+KINDS = 64
+"""Kinds of jobs, by width and plan, of which `compress` remembers failures; a power of 2."""
+
+
 class Profile(NamedTuple):
-    """Steps and their number (`size[0]`); `tried` belongs to `profile_sooner`."""
+    """Steps and their number (`size[0]`); the rest belongs to `compression`."""
 
     at: np.ndarray
     free: np.ndarray
     size: np.ndarray
     tried: np.ndarray
+    refused: np.ndarray
+    hint: np.ndarray
 
 
 def make_profile(room: int, servers: int) -> Profile:
     """Profile of an idle machine with room for `room` steps."""
+    rows = int(servers).bit_length() + 1
     profile = Profile(
-        at=np.empty(room),
+        at=np.empty(room + 1),
         free=np.empty(room, dtype=np.int64),
         size=np.ones(1, dtype=np.int64),
-        tried=np.zeros((int(servers).bit_length() + 1, 3)),
+        tried=np.zeros((4, KINDS + rows)),
+        refused=np.zeros((rows, 3)),
+        hint=np.zeros(3, dtype=np.int64),
     )
     profile.at[0] = -np.inf
+    profile.at[1] = np.inf
     profile.free[0] = servers
     return profile
+
+
+@inlined
+def profile_end(profile, size):
+    """The profile has so many steps, and the last of them never ends."""
+    profile.at[size] = np.inf
+    profile.size[0] = size
 
 
 @inlined
@@ -52,7 +74,7 @@ def profile_reset(profile, now, free):
     """Forget all steps: `free` processors from `now` on."""
     profile.at[0] = now
     profile.free[0] = free
-    profile.size[0] = 1
+    profile_end(profile, 1)
 
 
 @called
@@ -60,13 +82,11 @@ def profile_advance(profile, now):
     """Drop the steps that end at or before `now`."""
     size = profile.size[0]
     gone = 0
-    while gone + 1 < size and profile.at[gone + 1] <= now:
+    while profile.at[gone + 1] <= now:
         gone += 1
     if gone > 0:
-        for i in range(size - gone):
-            profile.at[i] = profile.at[i + gone]
-            profile.free[i] = profile.free[i + gone]
-        profile.size[0] = size - gone
+        _shift(profile, gone, size, -gone)
+        profile_end(profile, size - gone)
 
 
 @inlined
@@ -84,43 +104,105 @@ def _find(profile, x):
 
 
 @inlined
-def _cut(profile, x):
-    """Make a step begin exactly at `x`; its index."""
-    i = _find(profile, x)
-    if profile.at[i] >= x:
-        return i
+def profile_near(profile, x, guess):
+    """As `_find`, faster where the answer is not far from step `guess`."""
     size = profile.size[0]
-    for k in range(size, i + 1, -1):
-        profile.at[k] = profile.at[k - 1]
-        profile.free[k] = profile.free[k - 1]
-    profile.at[i + 1] = x
-    profile.free[i + 1] = profile.free[i]
-    profile.size[0] = size + 1
-    return i + 1
+    low = min(max(guess, 0), size - 1)
+    stride = 1
+    if profile.at[low] <= x:
+        high = low + 1
+        while high < size and profile.at[high] <= x:
+            low = high
+            high += stride
+            stride *= 2
+        high = min(high, size)
+    else:
+        high = low
+        low -= 1
+        while low > 0 and profile.at[low] > x:
+            high = low
+            low -= stride
+            stride *= 2
+        low = max(low, 0)
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if profile.at[middle] <= x:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 @inlined
-def _join(profile, i):
-    """Remove step i if it equals its predecessor."""
-    size = profile.size[0]
-    if 0 < i < size and profile.free[i] == profile.free[i - 1]:
-        for k in range(i, size - 1):
-            profile.at[k] = profile.at[k + 1]
-            profile.free[k] = profile.free[k + 1]
-        profile.size[0] = size - 1
+def _shift(profile, first, last, by):
+    """Move the steps first to last - 1 by so many places."""
+    at, free = profile.at, profile.free
+    # Without a sign, so that the compiler need not think of negative places.
+    low, k = np.uintp(max(first, 0)), np.uintp(max(last, 0))
+    if by > 0:
+        up = np.uintp(by)
+        while k > low:
+            k -= _ONE
+            at[k + up] = at[k]
+            free[k + up] = free[k]
+    elif by < 0:
+        down = np.uintp(-by)
+        while low < k:
+            at[low - down] = at[low]
+            free[low - down] = free[low]
+            low += _ONE
+
+
+@inlined
+def _change(profile, i, k, begin, end, procs):
+    """`profile_add` where step i covers `begin` and step k covers `end`; the last step changed.
+
+    Steps are inserted where none begins yet, and dropped where both sides have become equal. What
+    lies behind is moved once for both ends, and not at all if one step comes and one goes.
+    """
+    at, free, size = profile.at, profile.free, profile.size[0]
+    starts, ends = at[i] >= begin, at[k] == end
+    after = free[k]
+    first = free[i] + procs
+    drop_first = starts and i > 0 and first == free[i - 1]
+    drop_last = ends and free[k - 1] + procs == after
+    inside = (0 if starts else 1) - (1 if drop_first else 0)
+    behind = inside + (0 if ends else 1) - (1 if drop_last else 0)
+    middle = k if ends else k + 1
+    tail = k if ends and not drop_last else k + 1
+    if behind > 0:
+        _shift(profile, tail, size, behind)
+    for m in range(i + 1, middle):
+        free[m] += procs
+    _shift(profile, i + 1, middle, inside)
+    if not starts:
+        at[i + 1] = begin
+        free[i + 1] = first
+    elif not drop_first:
+        free[i] = first
+    if not ends:
+        at[middle + inside] = end
+        free[middle + inside] = after
+    if behind < 0:
+        _shift(profile, tail, size, behind)
+    profile_end(profile, size + behind)
+    return middle + inside - 1
 
 
 @called
+def profile_add_near(profile, begin, end, procs, guess):
+    """As `profile_add`, where a step near `begin` is known; a step near `end`."""
+    i = profile_near(profile, begin, guess)
+    if end <= begin or end <= profile.at[i]:
+        # Nothing, or all of it lies before the first step.
+        return i
+    return _change(profile, i, profile_near(profile, end, i), begin, end, procs)
+
+
+@inlined
 def profile_add(profile, begin, end, procs):
     """`procs` more processors are free (fewer if negative) in [begin, end)."""
-    if end <= begin:
-        return
-    first = _cut(profile, begin)
-    last = _cut(profile, end)
-    for i in range(first, last):
-        profile.free[i] += procs
-    _join(profile, last)
-    _join(profile, first)
+    profile_add_near(profile, begin, end, procs, profile.size[0] >> 1)
 
 
 @called
@@ -131,7 +213,7 @@ def profile_fits(profile, now, procs, length):
         return False
     end = now + length
     i += 1
-    while i < profile.size[0] and profile.at[i] < end:
+    while profile.at[i] < end:
         if profile.free[i] < procs:
             return False
         i += 1
@@ -152,62 +234,14 @@ def hold_end(now, at, length):
 @called
 def profile_earliest(profile, now, procs, length):
     """Earliest start >= `now` of a hold of `procs` processors for `length`."""
-    size = profile.size[0]
-    i = 0
-    while i + 1 < size and profile.at[i + 1] <= now:
-        i += 1
+    i = _find(profile, now)
     begin = now
     end = now + length
     while True:
-        after = profile.at[i + 1] if i + 1 < size else np.inf
         if profile.free[i] < procs:
-            begin = after
+            begin = profile.at[i + 1]
             end = hold_end(now, begin, length)
-        elif end <= after:
+        elif end <= profile.at[i + 1]:
             # A plan of 0 needs only the step it starts in.
             return begin
         i += 1
-
-
-@called
-def profile_sooner(profile, now, procs, length, held, tried):
-    """Earliest start >= `now` for one that holds [held, held + length) already; `held` if none.
-
-    Its own ground counts as free: either all of the new place lies before it, or it reaches into
-    it, and then every step between the two must do.
-
-    Row k of `tried` remembers (procs, length, until) for about 2**k processors: so many for so
-    long are nowhere to be had before `until`, hence neither more of them nor for longer.
-    """
-    size = profile.size[0]
-    begin = now
-    k = 0
-    while True:
-        if tried[k, 0] <= procs and tried[k, 1] <= length:
-            begin = max(begin, tried[k, 2] - length)
-        if (1 << k) >= procs:
-            break
-        k += 1
-    i = _find(profile, begin)
-    begin = max(profile.at[i], now)
-    while begin + length <= held:
-        after = profile.at[i + 1] if i + 1 < size else np.inf
-        if profile.free[i] < procs:
-            begin = after
-        elif begin + length <= after:
-            return begin
-        i += 1
-    if held > tried[k, 2] or (procs <= tried[k, 0] and length <= tried[k, 1]):
-        tried[k, 0] = procs
-        tried[k, 1] = length
-        tried[k, 2] = held
-    begin = held
-    i = _find(profile, held)
-    if profile.at[i] >= held:
-        i -= 1
-    while i >= 0 and profile.free[i] >= procs:
-        begin = max(profile.at[i], now)
-        if begin == now:
-            break
-        i -= 1
-    return begin

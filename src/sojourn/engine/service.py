@@ -9,7 +9,17 @@ from .heap import heap_discard, heap_pop, heap_push
 from .placing import give_back
 from .types import COMPLETED, GONE, RUNS
 
-__all__ = ["begin", "depart", "finish", "first_end", "leave", "present", "retire"]
+__all__ = [
+    "begin",
+    "depart",
+    "enter",
+    "finish",
+    "first_end",
+    "leave",
+    "let_go",
+    "present",
+    "retire",
+]
 
 
 @inlined
@@ -68,20 +78,26 @@ def _plan_remove(s, run, job):
 
 
 @inlined
-def begin(s, run, calendar, j, amount, planned):
-    """Customer `j` enters service with an amount of work [rumyantsev2018, eq. 6].
-
-    `planned` is the work at which it is planned to end; under preemption its place in the order.
-    """
+def enter(s, run, j, planned, ends):
+    """Customer `j` enters service until the work `ends`, and is planned to end at `planned`."""
     if np.isnan(run.start[j]):
         run.start[j] = s.now
     if s.plans == 1:
         run.planned[j] = planned
         _plan_insert(s, run, j)
     if s.exact == 0:
-        heap_push(run.finish_key, run.finish_job, s.running, s.work + amount, j)
+        heap_push(run.finish_key, run.finish_job, s.running, ends, j)
     s.running += 1
     s.free -= run.held[j]
+
+
+@inlined
+def begin(s, run, calendar, j, amount, planned):
+    """Customer `j` enters service with an amount of work [rumyantsev2018, eq. 6].
+
+    `planned` is the work at which it is planned to end; under preemption its place in the order.
+    """
+    enter(s, run, j, planned, s.work + amount)
     if calendar is not None:
         calendar.job[j].state = RUNS
         calendar.job[j].since = s.now
@@ -108,8 +124,8 @@ def _close_segment(s, run, recording, nodes, calendar, j, lost):
 
 
 @inlined
-def retire(s, run, recording, nodes, calendar, j, lost):
-    """`j` is in service no longer; `lost`: its work must be done again."""
+def let_go(s, run, j):
+    """`j` is in service no longer."""
     if s.plans == 1:
         _plan_remove(s, run, j)
     if s.exact == 0:
@@ -120,6 +136,12 @@ def retire(s, run, recording, nodes, calendar, j, lost):
     s.running -= 1
     s.free += run.held[j]
     s.shadow_known = 0
+
+
+@inlined
+def retire(s, run, recording, nodes, calendar, j, lost):
+    """`j` is in service no longer; `lost`: its work must be done again."""
+    let_go(s, run, j)
     if calendar is not None:
         _close_segment(s, run, recording, nodes, calendar, j, lost)
 

@@ -33,14 +33,17 @@ _INTEGRALS = "potential effective waste workload workload_left queue_time servic
 _COUNTS = """servers gone free running waiting new withdrawn arrived admitted departed events
 instants pause recorded epochs segments logged"""
 # Of the policy: its backfilling, and what else a pass must know of it.
-_POLICY = """lists planning written backfill reservations dynamic_order dynamic_backfill own_order longest_first in_order
+_POLICY = """lists planning written
+backfill reservations dynamic_order dynamic_backfill own_order longest_first in_order
 per_event controlled timed exact plans may_overrun records logs in_pieces requeue"""
 # Of a discipline's queue: rank of the head, where backfilling stands, the list of waiting jobs.
-_QUEUE = "head cursor first sorted shadow_known extra early was_overdue dues chosen pending refused"
+_QUEUE = """head cursor first sorted shadow_known extra early was_overdue
+dues chosen pending refused"""
 # Of external events: the next, whether the manager stands still, and whether the plan is spoilt.
 _OUTSIDE = "next stopped stale looked returned reserving"
 # Of named nodes.
-_NODES = """rule pooling seed most classes nodes resources pools groups speeds pinned blind opened given
+_NODES = """rule pooling seed most classes
+nodes resources pools groups speeds pinned blind opened given
 picked steps free_rows free_cells needed vectors"""
 
 SCALARS = np.dtype(

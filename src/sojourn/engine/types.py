@@ -91,7 +91,7 @@ class Control(NamedTuple):
 
 
 class Laws(NamedTuple):
-    """The functions of a policy with their parameters: the orders, a score over nodes, and `Parts`."""
+    """Functions of a policy with their parameters: orders, a score over nodes, and `Parts`."""
 
     order: Any
     order_theta: Any

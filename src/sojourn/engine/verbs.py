@@ -13,7 +13,14 @@ from ..jit import called, inlined
 from .calendar import stretch_of
 from .choosing import picked_slowness
 from .foresight import hold_picks, keep_reserved, plan_running
-from .profile import hold_end, profile_add, profile_earliest, profile_fits, profile_reset
+from .profile import (
+    hold_end,
+    profile_add,
+    profile_earliest,
+    profile_end,
+    profile_fits,
+    profile_reset,
+)
 from .service import begin
 from .starting import begin_on_nodes, find_shadow_around, note_reserved
 
@@ -120,7 +127,7 @@ def plan_profile(s, run, profile):
             profile.at[last] = end
             profile.free[last] = profile.free[last - 1]
         profile.free[last] += run.held[run.plan[i]]
-    profile.size[0] = last + 1
+    profile_end(profile, last + 1)
 
 
 @called

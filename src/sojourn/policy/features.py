@@ -9,7 +9,10 @@ from ..errors import OptionError
 
 __all__ = ["has_features"]
 
-_TOKEN = re.compile(r"\s*([&|,!()]|[^\s&|,!()]+)")
+_TOKEN = re.compile(r"\s*([&|,!()]|[^\s&|,!()\[\]*]+)")
+_DEEPEST = 100
+"""Parentheses and negations of an expression."""
+_SHOWN = 60
 
 
 def has_features(expression: str, features: Collection[str]) -> bool:
@@ -23,7 +26,8 @@ def has_features(expression: str, features: Collection[str]) -> bool:
     (True, False)
     """
     tokens = _TOKEN.findall(expression)
-    if "".join(tokens) != re.sub(r"\s+", "", expression):
+    deep = expression.count("(") + expression.count("!") > _DEEPEST
+    if deep or "".join(tokens) != re.sub(r"\s+", "", expression):
         raise _unreadable(expression)
     value, rest = _any(tokens, features, expression)
     if rest:
@@ -33,8 +37,8 @@ def has_features(expression: str, features: Collection[str]) -> bool:
 
 def _unreadable(expression: str) -> OptionError:
     return OptionError(
-        f"features '{expression}': cannot be read; write words with &, |, ! and parentheses, "
-        "such as gpu&(ib|opa)"
+        f"features '{expression[:_SHOWN]}': cannot be read; write words with &, |, ! and "
+        "parentheses, such as gpu&(ib|opa)"
     )
 
 

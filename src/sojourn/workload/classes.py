@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError
 from .jobs import Jobs
-from .schema import NAMED, did_you_mean
+from .schema import did_you_mean
 
 __all__ = [
     "CLASSES",

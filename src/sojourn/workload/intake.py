@@ -31,7 +31,7 @@ SIMULATED = (
     *("job", "submit", "wait", "runtime", "work", "procs", "estimate"),
     *("user", "group", "account", "queue", "partition", "qos", "memory", "gpus", "label"),
     *("nodes", "cores_per_node", "gpu_type", "memory_per_node", "whole_node", "licences"),
-    *("features", "begin"),
+    *("features", "begin", "after"),
 )
 """What a run and its summary look at; the other columns of SWF only cost memory."""
 

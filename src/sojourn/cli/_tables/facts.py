@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from ...recorded_nodes import excess_in_words
 from .classes import show_log_classes
 from .cleaning import show_report
 from .layout import HOUR, as_number, facts_table, new_console, new_table
@@ -112,6 +113,8 @@ def _machine(told: dict[str, Any]) -> list[tuple[str, str]]:
                 f"({100 * used['peak_utilisation']:.1f} %), {_moment(used)}",
             )
         )
+    if told.get("excess") == []:
+        rows.append(("nodes", excess_in_words([])))
     return rows
 
 
@@ -124,6 +127,8 @@ def _moment(used: dict[str, Any]) -> str:
 def _warnings(told: dict[str, Any]) -> list[str]:
     """Return what to know before the numbers are believed."""
     source = told["size_source"]
+    if told.get("excess"):
+        return [excess_in_words(told["excess"])]
     if source not in ("MaxProcs", "given"):
         whose = "those of the widest job" if source == "widest job" else f"its {source}"
         return [

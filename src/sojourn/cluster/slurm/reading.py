@@ -28,6 +28,8 @@ __all__ = [
 _MOST_NODES = 100_000
 _ALIAS = {"features": "feature", "shared": "oversubscribe"}
 _SIZES = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
+_YES = frozenset({"YES", "UP", "TRUE", "1"})
+_NO = frozenset({"", "NO", "DOWN", "FALSE", "0"})
 _UNLIMITED = ("", "UNLIMITED", "INFINITE")
 
 
@@ -159,6 +161,10 @@ def read_tables(path: str | os.PathLike[str]) -> SlurmTables:
             statements.append(Statement(kind, line, said))
             if kind == "nodename":
                 made = _nodes(line, said)
+                again = next((name for name in made if name in nodes), None)
+                if again is not None:
+                    problem = f"'{again}' is there already; name each node once"
+                    raise ClusterError(line.path, problem, line=line.number, field="NodeName")
                 groups.append(tuple(made))
                 nodes |= made
                 origins |= dict.fromkeys(made, line)
@@ -265,6 +271,13 @@ def _whole(line: Line, said: Mapping[str, str], field: str, default: int) -> int
     return int(text)
 
 
+def _yes_or_no(line: Line, said: Mapping[str, str], field: str) -> bool:
+    text = said.get(field.lower(), "")
+    if text.upper() not in _YES | _NO:
+        raise _bad(line, field, text)
+    return text.upper() in _YES
+
+
 def _nodes(line: Line, said: Mapping[str, str]) -> dict[str, SlurmNode]:
     sockets = _whole(line, said, "Sockets", 0)
     threads = max(_whole(line, said, "ThreadsPerCore", 1), 1)
@@ -272,10 +285,12 @@ def _nodes(line: Line, said: Mapping[str, str]) -> dict[str, SlurmNode]:
     boards = _whole(line, said, "Boards", 1)
     sockets = sockets or boards * _whole(line, said, "SocketsPerBoard", 1)
     cpus = _whole(line, said, "CPUs", _whole(line, said, "Procs", sockets * inner))
+    if cpus == 0:
+        raise _bad(line, "CPUs", "0")
     gres, types, held = _gres(line, said.get("gres", ""))
     node = SlurmNode(
         name="",
-        cpus=max(cpus, 1),
+        cpus=cpus,
         memory=_whole(line, said, "RealMemory", 1),
         gres=gres,
         features=tuple(word.strip() for word in said.get("feature", "").split(",") if word.strip()),
@@ -289,7 +304,8 @@ def _nodes(line: Line, said: Mapping[str, str]) -> dict[str, SlurmNode]:
         state=said.get("state", "").upper(),
     )
     names = _names(said["nodename"], line, "NodeName")
-    if not names or len(names) > _MOST_NODES:
+    # A name that is not given takes what follows for its value.
+    if not names or len(names) > _MOST_NODES or "=" in said["nodename"]:
         raise _bad(line, "NodeName", said["nodename"])
     return {name: replace(node, name=name) for name in names}
 
@@ -314,6 +330,9 @@ def _gres(line: Line, text: str) -> tuple[Counts, Counts, tuple[str, ...]]:
         if not digits.isdecimal():
             raise _bad(line, "Gres", text)
         kind, *more = words
+        named = [word for word in more if word != "no_consume"]
+        if not kind or len(named) > 1 or any(re.fullmatch(r"|-\d+", word) for word in named):
+            raise _bad(line, "Gres", text)
         counts[kind] = counts.get(kind, 0) + size * int(digits)
         if "no_consume" in more:
             held.append(kind)
@@ -351,7 +370,7 @@ def _partition(
     return SlurmPartition(
         name=said["partitionname"],
         nodes=names,
-        is_default=said.get("default", "NO").upper() == "YES",
+        is_default=_yes_or_no(line, said, "Default"),
         is_up=said.get("state", "UP").upper() in ("UP", "DRAIN"),
         whole=share == "EXCLUSIVE",
         tier=_whole(line, said, "PriorityTier", both),

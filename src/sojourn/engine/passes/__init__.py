@@ -16,10 +16,10 @@ __all__ = [
     "FIRST_FIT",
     "GO_ON",
     "NONE",
+    "PASSES",
     "PREEMPT",
     "REMAINING",
     "RESERVE",
-    "PASSES",
     "discipline",
     "schedule",
 ]
@@ -48,11 +48,11 @@ def discipline(kind: type) -> Callable[[Callable[..., int]], Callable[..., int]]
     return register
 
 
-def schedule(d, s, jobs, run, recording, nodes, calendar, laws):  # type: ignore[no-untyped-def]
+def schedule(d, s, jobs, run, recording, nodes, calendar, laws):
     """Make the pass of `d`, by its type; this body serves where the JIT is disabled."""
     return PASSES[type(d)](d, s, jobs, run, recording, nodes, calendar, laws)
 
 
 @overload(schedule, jit_options={"forceinline": True, **_PART})
-def _schedule(d, s, jobs, run, recording, nodes, calendar, laws):  # type: ignore[no-untyped-def]
+def _schedule(d, s, jobs, run, recording, nodes, calendar, laws):
     return PASSES[d.instance_class]

@@ -12,18 +12,12 @@ import numpy as np
 
 from ...jit import called, inlined
 from ..calendar import look_ahead
+from ..compression import compress, forget_refusals, reserve_earliest
 from ..decided import KEPT, NO_NODES, PROMISED
 from ..foresight import forget, release_early
 from ..heap import heap_pop, heap_push
 from ..plans import plan_advance, recall_hold
-from ..profile import (
-    Profile,
-    hold_end,
-    profile_add,
-    profile_advance,
-    profile_earliest,
-    profile_sooner,
-)
+from ..profile import Profile, profile_add, profile_advance
 from ..types import WAITS
 from ..verbs import is_overdue, note, plan_ahead, start, time_of
 from ..waiting import Waiting, admit, list_remove, put_in_order
@@ -59,14 +53,14 @@ def _sweep(key, job, size, promised):
 
 
 @inlined
-def _enter(d, s, j, at):
-    """Job `j` is promised a start."""
-    d.promise[j] = at
+def _enter(d, s, j):
+    """Job `j` is due at its promise; entries of promises since moved are dropped in time."""
     if np.isnan(d.first[j]):
-        d.first[j] = at
-    if s.dues == d.due_key.shape[0]:
+        d.first[j] = d.promise[j]
+    # Those who wait have one live entry each: a short heap stays near.
+    if s.dues >= min(4 * s.waiting + 64, d.due_key.shape[0]):
         s.dues = _sweep(d.due_key, d.due_job, s.dues, d.promise)
-    heap_push(d.due_key, d.due_job, s.dues, at, j)
+    heap_push(d.due_key, d.due_job, s.dues, d.promise[j], j)
     s.dues += 1
 
 
@@ -104,58 +98,69 @@ def _vacate(d, s, jobs, run, nodes, calendar):
 
 
 @inlined
-def _promise(d, s, jobs, recording, nodes, j, held, laws):
-    """Promise job `j` its earliest start, if that is before the one it holds."""
-    if nodes is not None:
-        at = laws.parts.promise(s, nodes, jobs, j, held, laws.score, laws.score_theta)
-    elif held == np.inf:
-        at = profile_earliest(d.profile, s.work, jobs.procs[j], jobs.plan[j])
-    else:
-        tried = d.profile.tried
-        at = profile_sooner(d.profile, s.work, jobs.procs[j], jobs.plan[j], held, tried)
-        if at < held:
-            profile_add(d.profile, held, held + jobs.plan[j], jobs.procs[j])
-            for k in range(tried.shape[0]):
-                tried[k, 2] = min(tried[k, 2], held)
-    if at == held:
-        return
-    if nodes is None:
-        profile_add(d.profile, at, hold_end(s.work, at, jobs.plan[j]), -jobs.procs[j])
-    _enter(d, s, j, at)
-    if s.logs == 1 and at > s.work:
-        note(s, recording, j, PROMISED, -1, time_of(s, at))
+def _entered(d, s, recording, j):
+    """Enter the promise of `j`, and log it."""
+    _enter(d, s, j)
+    if s.logs == 1 and d.promise[j] > s.work:
+        note(s, recording, j, PROMISED, -1, time_of(s, d.promise[j]))
 
 
 @inlined
-def _make_promises(d, s, jobs, run, recording, nodes, calendar, rebuild, laws):
-    """Bring the promises up to date: the list holds whom it may concern, in order.
-
-    If the plan is spoilt all are made anew. After an early end they are moved up, one by one, in
-    order; then the arrivals of this instant get theirs. A job for which there is no place in what
-    is there gets none.
-    """
+def _renew(d, s, run, nodes, calendar, rebuild):
+    """Bring the plan to the present: of the running jobs alone, if all is to be made anew."""
     w = d.waiting
     if rebuild:
         s.dues = 0
-        if nodes is not None:
-            for i in range(s.sorted):
+        for i in range(s.sorted):
+            d.promise[w.sorted[i]] = np.inf
+            if nodes is not None:
                 recall_hold(s, nodes, w.sorted[i])
         plan_ahead(s, run, d.profile, nodes, calendar)
     elif nodes is None:
         profile_advance(d.profile, s.work)
-        for k in range(d.profile.tried.shape[0]):
-            d.profile.tried[k, 2] = -np.inf
     else:
         plan_advance(s, nodes)
-    for arrivals in range(2):
+
+
+@inlined
+def _make_promises(d, s, jobs, recording, nodes, laws):
+    """Bring the promises up to date: the list holds whom it may concern, in order.
+
+    After an early end they are moved up, one by one, in order; then those without one, as all are
+    when the plan was spoilt, get theirs. A job for which there is no place in what is there gets
+    none.
+    """
+    w = d.waiting
+    concerned = s.sorted
+    if nodes is None:
+        if s.early == 1:
+            moved, concerned = compress(
+                d.profile, s.work, w.sorted, s.sorted, jobs.procs, jobs.plan, d.promise, w.chosen
+            )
+            for i in range(moved):
+                _entered(d, s, recording, w.chosen[i])
+        forget_refusals(d.profile)
+    else:
         for i in range(s.sorted):
             j = w.sorted[i]
-            held = np.inf if rebuild else d.promise[j]
-            if (rebuild or held < np.inf) == (arrivals == 0):
-                if rebuild:
-                    d.promise[j] = np.inf
-                if jobs.procs[j] <= s.servers - s.gone:
-                    _promise(d, s, jobs, recording, nodes, j, held, laws)
+            held = d.promise[j]
+            if held < np.inf:
+                d.promise[j] = laws.parts.promise(
+                    s, nodes, jobs, j, held, laws.score, laws.score_theta
+                )
+                if d.promise[j] != held:
+                    _entered(d, s, recording, j)
+    for i in range(concerned):
+        j = w.sorted[i]
+        if d.promise[j] == np.inf and jobs.procs[j] <= s.servers - s.gone:
+            if nodes is None:
+                d.promise[j] = reserve_earliest(d.profile, s.work, jobs.procs[j], jobs.plan[j])
+            else:
+                d.promise[j] = laws.parts.promise(
+                    s, nodes, jobs, j, np.inf, laws.score, laws.score_theta
+                )
+            if d.promise[j] < np.inf:
+                _entered(d, s, recording, j)
 
 
 @inlined
@@ -182,6 +187,18 @@ def _list(d, s, jobs, source, first, size, laws):
     put_in_order(
         s, w, jobs, source, first, size, s.dynamic_order, w.key, laws.order, laws.order_theta
     )
+
+
+@inlined
+def _list_all(d, s, jobs, laws):
+    """List all who wait; in a fixed order they wait in order."""
+    w = d.waiting
+    if s.dynamic_order == 1:
+        _list(d, s, jobs, w.job, s.first, s.waiting, laws)
+    else:
+        s.sorted = s.waiting
+        for i in range(s.sorted):
+            w.sorted[i] = w.job[s.first + i]
 
 
 @inlined
@@ -247,8 +264,10 @@ def conservative_pass(d, s, jobs, run, recording, nodes, calendar, laws):
         rebuild = rebuild or s.steps == 0
     s.was_overdue = 1 if overdue else 0
     s.stale = 0
+    if rebuild:
+        s.early = 0
     if rebuild or s.early == 1:
-        _list(d, s, jobs, w.job, s.first, s.waiting, laws)
+        _list_all(d, s, jobs, laws)
     else:
         # Only the arrivals of this instant are without a promise.
         size = 0
@@ -257,7 +276,8 @@ def conservative_pass(d, s, jobs, run, recording, nodes, calendar, laws):
                 w.chosen[size] = j
                 size += 1
         _list(d, s, jobs, w.chosen, 0, size, laws)
-    _make_promises(d, s, jobs, run, recording, nodes, calendar, rebuild, laws)
+    _renew(d, s, run, nodes, calendar, rebuild)
+    _make_promises(d, s, jobs, recording, nodes, laws)
     due = _take_due(d, s)
     _list(d, s, jobs, w.chosen, 0, due, laws)
     for i in range(s.sorted):

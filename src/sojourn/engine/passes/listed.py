@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...jit import inlined
+from ...jit import called, inlined
 from ..calendar import look_ahead
 from ..decided import (
     BACKFILLED_BESIDE,
@@ -24,11 +24,12 @@ from ..decided import (
     TOO_WIDE,
     WOULD_DELAY,
 )
+from ..heap import heap_pop, heap_push
 from ..profile import Profile
 from ..starting import note_reserved
 from ..verbs import earliest, find_shadow, fits, hold, note, plan_ahead, start, take, time_of
-from ..waiting import Waiting, admit, list_remove, put_in_order
-from . import FIRST_FIT, GO_ON, NONE, RESERVE, discipline
+from ..waiting import Waiting, admit, list_remove
+from . import EASY, FIRST_FIT, GO_ON, NONE, RESERVE, discipline
 
 __all__ = ["Listed"]
 
@@ -93,6 +94,9 @@ def _start_or_reserve(d, s, jobs, recording, nodes, j, head, laws):
         if s.logs == 1:
             _explain(s, jobs, recording, j, False, True, False, head, s.free, s.extra)
         return _WAITS
+    if s.backfill == EASY:
+        # A moment is kept for a head of no length, too.
+        ends = max(ends, np.nextafter(begins, np.inf))
     hold(s, jobs, d.profile, nodes, j, begins, ends)
     if s.logs == 1:
         note(s, recording, j, RESERVED, -1, time_of(s, begins))
@@ -100,32 +104,109 @@ def _start_or_reserve(d, s, jobs, recording, nodes, j, head, laws):
 
 
 @inlined
-def _first_turn(d, s, jobs, run, recording, nodes, calendar, j, planned, reserves, head, laws):
+def _first_turn(
+    d, s, jobs, run, recording, nodes, calendar, j, planned, reserves, others, head, laws
+):
     """A job's turn, in order: it starts, or is given a reservation, or waits."""
     if planned and reserves:
         return _start_or_reserve(d, s, jobs, recording, nodes, j, head, laws)
     if _turn(d, s, jobs, recording, nodes, j, planned, False, head, laws):
         return _STARTS
-    if reserves and find_shadow(s, jobs, run, nodes, calendar, j, laws):
+    # Without others to be held back there is nothing to reserve for.
+    if reserves and others and find_shadow(s, jobs, run, nodes, calendar, j, laws):
         if s.logs == 1:
             note(s, recording, j, RESERVED, -1, time_of(s, s.shadow))
         return _RESERVED
     return _WAITS
 
 
+@called
+def _anybody_fits(s, waiting, procs):
+    """Whether a waiting job needs no more than is free."""
+    i, last = max(s.first, 0), s.first + s.waiting
+    while i < last and procs[waiting[i]] > s.free:
+        i += 1
+    return i < last
+
+
 @inlined
-def _list(d, s, jobs, own, size, laws):
-    """Put the waiting jobs in order, in that of the queue or in backfilling's own."""
+def _score_all(d, s, jobs, laws):
+    """Put all who wait in a heap by (score now, job)."""
     w = d.waiting
-    if own:
-        put_in_order(
-            s, w, jobs, w.job, s.first, size, s.dynamic_backfill, w.backfill_key,
-            laws.backfill, laws.backfill_theta,
-        )  # fmt: skip
+    for i in range(s.waiting):
+        j = w.job[s.first + i]
+        heap_push(w.score, w.scored, i, laws.order(jobs, j, s.now, laws.order_theta), j)
+
+
+@inlined
+def _is_candidate(s, jobs, nodes, j, planned, beside):
+    """Whether job `j` could be backfilled, as long as nobody else is; with a log, all are."""
+    if s.logs == 1:
+        return True
+    if jobs.procs[j] > s.free:
+        return False
+    if nodes is not None or planned or not beside:
+        return True
+    return jobs.procs[j] <= s.extra or s.work + jobs.plan[j] <= s.shadow
+
+
+@inlined
+def _list_candidates(d, s, jobs, nodes, left, planned, beside, laws):
+    """List those who could be backfilled, of the `left` not looked at yet or of all; how many.
+
+    A job that does not fit when backfilling begins does not fit later in the same pass, since
+    starts only take away. So only those who fit are put in order: in a heap, or as they wait.
+    """
+    w = d.waiting
+    size = 0
+    if s.own_order == 1:
+        for i in range(s.waiting):
+            j = w.job[s.first + i]
+            if _is_candidate(s, jobs, nodes, j, planned, beside):
+                value = w.backfill_key[j] if s.dynamic_backfill == 0 else 0.0
+                if s.dynamic_backfill == 1:
+                    value = laws.backfill(jobs, j, s.now, laws.backfill_theta)
+                heap_push(w.score, w.scored, size, value, j)
+                size += 1
+    elif s.dynamic_order == 1:
+        for i in range(left):
+            j, value = w.scored[i], w.score[i]
+            if _is_candidate(s, jobs, nodes, j, planned, beside):
+                heap_push(w.score, w.scored, size, value, j)
+                size += 1
     else:
-        put_in_order(
-            s, w, jobs, w.job, s.first, size, s.dynamic_order, w.key, laws.order, laws.order_theta
-        )
+        last = s.first + s.waiting
+        for i in range(max(last - left, 0), last):
+            if _is_candidate(s, jobs, nodes, w.job[i], planned, beside):
+                w.sorted[size] = w.job[i]
+                size += 1
+    return size
+
+
+@inlined
+def _backfill(d, s, jobs, run, recording, nodes, calendar, left, planned, beside, head, laws):
+    """Of those who fit now, in order, start whoever delays no reservation."""
+    w = d.waiting
+    size = _list_candidates(d, s, jobs, nodes, left, planned, beside, laws)
+    ranked = s.dynamic_order == 1 or s.own_order == 1
+    narrowest, shortest = s.servers + 1, np.inf
+    for i in range(size):
+        if s.free == 0:
+            return
+        if ranked:
+            j = w.scored[0]
+            heap_pop(w.score, w.scored, size - i)
+        else:
+            j = w.sorted[i]
+        if j == head or (jobs.procs[j] >= narrowest and jobs.plan[j] >= shortest):
+            continue
+        if _turn(d, s, jobs, recording, nodes, j, planned, beside, head, laws):
+            list_remove(s, w, j)
+            start(s, jobs, run, nodes, calendar, j)
+        elif nodes is None:
+            if s.logs == 0:
+                # Starts only take away: what did not fit a moment ago does not fit now.
+                narrowest, shortest = jobs.procs[j], jobs.plan[j]
 
 
 @discipline(Listed)
@@ -136,6 +217,8 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     look_ahead(s, calendar)
     s.stale = 0
     if s.stopped == 1 or s.waiting == 0 or s.free == 0:
+        return GO_ON
+    if s.logs == 0 and not _anybody_fits(s, w.job, jobs.procs):
         return GO_ON
     planned = s.backfill == RESERVE
     if s.reserving == 1:
@@ -150,24 +233,39 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     reservations = s.reservations
     if s.backfill == NONE or s.backfill == FIRST_FIT:
         reservations = 0
-    size = s.waiting
-    if s.backfill == NONE and s.dynamic_order == 0 and s.logs == 0:
-        # Each start takes a processor: those further back need not be looked at.
-        size = min(size, s.free + 1)
-    _list(d, s, jobs, False, size, laws)
-    examined = 0
+    if s.dynamic_order == 1:
+        _score_all(d, s, jobs, laws)
+    left = s.waiting
+    passed = 0
     reserved = 0
     head = np.int64(-1)
-    while examined < s.sorted and (s.free > 0 or s.logs == 1):
-        j = w.sorted[examined]
-        examined += 1
+    while left > 0 and (s.free > 0 or s.logs == 1):
+        if s.dynamic_order == 1:
+            j = w.scored[0]
+            heap_pop(w.score, w.scored, left)
+        else:
+            j = w.job[s.first + passed]
+        left -= 1
         verdict = _first_turn(
-            d, s, jobs, run, recording, nodes, calendar, j, planned, reservations > 0, head, laws
+            d,
+            s,
+            jobs,
+            run,
+            recording,
+            nodes,
+            calendar,
+            j,
+            planned,
+            reservations > 0,
+            left > 0,
+            head,
+            laws,
         )
         if verdict == _STARTS:
             list_remove(s, w, j)
             start(s, jobs, run, nodes, calendar, j)
             continue
+        passed += 1
         if head < 0:
             head = j
         if verdict == _RESERVED:
@@ -175,20 +273,14 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
         if reserved >= reservations:
             break
     if s.backfill != NONE and head >= 0 and s.free > 0:
-        if s.own_order == 1:
-            examined = 0
-            _list(d, s, jobs, True, s.waiting, laws)
-        beside = reserved > 0
-        while examined < s.sorted and s.free > 0:
-            j = w.sorted[examined]
-            examined += 1
-            if j == head:
-                continue
-            if _turn(d, s, jobs, recording, nodes, j, planned, beside, head, laws):
-                list_remove(s, w, j)
-                start(s, jobs, run, nodes, calendar, j)
-    if s.logs == 1 and s.backfill == NONE:
-        while examined < s.sorted:
-            note(s, recording, w.sorted[examined], BEHIND, head, np.inf)
-            examined += 1
+        _backfill(
+            d, s, jobs, run, recording, nodes, calendar, left, planned, reserved > 0, head, laws
+        )
+    elif s.logs == 1 and s.backfill == NONE:
+        for i in range(left):
+            j = w.job[s.first + passed + i]
+            if s.dynamic_order == 1:
+                j = w.scored[0]
+                heap_pop(w.score, w.scored, left - i)
+            note(s, recording, j, BEHIND, head, np.inf)
     return GO_ON

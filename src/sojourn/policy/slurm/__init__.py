@@ -2,11 +2,11 @@
 
 - `conf`, `site`, `scheduling`: what a ``slurm.conf`` says; `nodes`: its nodes as arrays
 - `requests`: what each job of a log or stream asks for
-- `priority`: multifactor priorities
-- `state`: what the loops see and change; `selection`: which nodes a job gets; `space`: the
-  backfill loop's map of the future
-- `starting`: jobs come and go, the main loop's pass; `backfill`: the other loop's
-- `loops`: the controller's clock; `model`: a stream from its requests to its starts and ends
+- `priority`: the numbers of multifactor priorities, and the tree of accounts
+- `controller`: a run of the engine's loop with Slurm's controller as its discipline, which is in
+  `engine/passes/slurm*`: the order of what is due, the queue and the main loop's pass, the backfill
+  loop's, its map of the future, which nodes a job gets, priorities
+- `model`: a stream from its requests to its starts and ends
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from ..._lazy import attach
 
 if TYPE_CHECKING:
     from .conf import plain_conf, read_slurm_conf
+    from .controller import Pace
     from .model import LOOPS, Scheduled, schedule
     from .nodes import NodeTable, node_table
     from .requests import Requests, read_requests
     from .scheduling import Scheduling, read_scheduling
     from .site import Node, Partition, SlurmConf
-    from .state import Pace
 
 _HOME = {
     "conf": ["plain_conf", "read_slurm_conf"],
+    "controller": ["Pace"],
     "model": ["LOOPS", "Scheduled", "schedule"],
     "nodes": ["NodeTable", "node_table"],
     "requests": ["Requests", "read_requests"],
     "scheduling": ["Scheduling", "read_scheduling"],
     "site": ["Node", "Partition", "SlurmConf"],
-    "state": ["Pace"],
 }
 
 __all__ = [

@@ -5,36 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...engine.pacing import asked_to_pause
 from ...errors import OptionError, RunError
+from .controller import CONSUMABLE, LINEAR, Controller, Loops, Machine, Pace, Wants
 from .nodes import NodeTable
 from .objections import objections
 from .priority import associations, fixed_priority, rule_of
 from .requests import Requests
 from .site import SlurmConf
-from .state import (
-    ARRIVED,
-    CANCELLED,
-    CONSUMABLE,
-    ENDING,
-    LEFT,
-    LINEAR,
-    PAUSE,
-    RUNNING,
-    TICK,
-    WAITING,
-    Loops,
-    Machine,
-    Pace,
-    State,
-    Wants,
-    make_state,
-)
 
 __all__ = ["LOOPS", "Scheduled", "schedule"]
 
@@ -139,60 +121,48 @@ def schedule(
         raise OptionError("a job runs until its limit, and OverTimeLimit=UNLIMITED never ends it")
     wants = Wants(*(np.ascontiguousarray(column) for column in wants))
     machine = Machine(*(np.ascontiguousarray(column) for column in machine))
-    state = make_state(wants, machine, loops, pace)
-    _run(state, (wants, machine, loops, pace, rule_of(conf), tree), progress)
+    run = Controller(wants, machine, loops, pace, rule_of(conf), tree)
+    _run(run, progress)
+    tables = run.discipline
     names = np.array(nodes.names)
     return Scheduled(
-        start=state.start - pace.zero,
-        end=state.end - pace.zero,
-        by=state.by,
+        start=run.start - pace.zero,
+        end=run.end - pace.zero,
+        by=tables.by,
         nodes=tuple(
-            tuple(names[np.sort(state.given[a:b])].tolist()) if started else ()
-            for a, b, started in _spans(state)
+            tuple(names[np.sort(tables.given[a:b])].tolist()) if started else ()
+            for a, b, started in _spans(run)
         ),
-        timed_out=state.timed_out,
+        timed_out=tables.timed_out,
         refused=refused,
         why=why,
     )
 
 
-def _run(state: State, given: tuple[Any, ...], progress: Callable[[int, int], None] | None) -> None:
-    """Run the loops to the end; they come back several times a second, to hear an interrupt."""
-    from .loops import run_loops
-
-    jobs, loops = len(given[0].submit), given[2]
+def _run(run: Controller, progress: Callable[[int, int], None] | None) -> None:
+    """Run to the end; the kernel comes back several times a second, to hear an interrupt."""
+    jobs, loops = len(run.start), run.discipline.loops
     # On an empty machine, with nobody to come or to go, the next full pass starts somebody.
     patience = 100.0 * (loops.main_period + loops.backfill_period)
     idle_since = math.nan
-    if run_loops(state, *given, _FIRST_STEPS):
+    if run.advance(_FIRST_STEPS):
         return
-    with asked_to_pause(state.count, PAUSE):
-        while not run_loops(state, *given, 2**62):
-            now = float(state.clock[TICK])
-            if not _only_waits(state):
+    with asked_to_pause(run.s, "pause"):
+        while not run.advance():
+            now = float(run.s.now)
+            if not run.only_waits:
                 idle_since = math.nan
             elif math.isnan(idle_since):
                 idle_since = now
             elif now - idle_since > patience:
                 raise RunError("the model starts nobody on an empty machine; please report this")
             if progress is not None:
-                progress(jobs - int(state.count[LEFT]), jobs)
+                progress(jobs - run.left, jobs)
 
 
-def _only_waits(state: State) -> bool:
-    """Whether jobs wait on an empty machine, and nothing will happen but the loops' passes."""
-    count = state.count
-    return bool(
-        count[WAITING] > 0
-        and count[RUNNING] == count[ENDING] == 0
-        and count[ARRIVED] == len(state.start)
-        and count[CANCELLED] == len(state.cancels)
-    )
-
-
-def _spans(state: Any) -> zip[tuple[int, int, bool]]:
-    first = state.first.tolist()
-    return zip(first, first[1:], (~np.isnan(state.start)).tolist(), strict=False)
+def _spans(run: Controller) -> zip[tuple[int, int, bool]]:
+    first = run.discipline.first.tolist()
+    return zip(first, first[1:], (~np.isnan(run.start)).tolist(), strict=False)
 
 
 def _leaves(leaf: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""What the loops of Slurm see and change: arrays only.
+"""What the controller of Slurm sees and changes.
 
 Times are seconds of the controller's clock, on which whole seconds matter: Slurm plans in them.
 The stream's zero lies `Pace.zero` past a whole one.
@@ -10,33 +10,41 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..state import table
+from .slurm_priority import Associations, Rule, no_associations, unchanging
+
 __all__ = [
     "BACKFILL",
     "CONSUMABLE",
+    "CONTROLLER",
     "LINEAR",
     "MAIN",
     "Loops",
     "Machine",
     "Pace",
-    "State",
+    "Slurm",
     "Wants",
-    "examples",
-    "make_state",
+    "example",
+    "make_slurm",
 ]
 
 # Loops.select
 LINEAR, CONSUMABLE = 0, 1
-# State.by: which loop started a job
+# Slurm.by: which loop started a job
 MAIN, BACKFILL = 1, 2
 
-# State.clock: when a loop wakes next, and when priorities are counted anew
-TICK, WAKE, PERIOD = range(3)
-# State.second: whole seconds of the controller's clock
-JOBS_CHANGED, NODES_CHANGED, LAST_FULL, LAST_MAIN = range(4)
-LAST_BACKFILL, LAST_LIMITS, LAST_PERIOD, LAST_PURGE = range(4, 8)
-# State.count
-ARRIVED, WAITING, RUNNING, WANTED, LEFT, SLOTS, CANCELLED, ENDING = range(8)
-TRIED, ENDED, PURGED, OLDEST, PAUSE = range(8, 13)
+# When a loop wakes next, and when priorities are counted anew.
+_CLOCKS = "tick wake period"
+_SECONDS = """jobs_changed nodes_changed last_full last_main last_backfill last_limits last_period
+last_purge"""
+_COUNTS = "wanted left slots cancelled ending tried ended purged oldest opened"
+
+CONTROLLER = np.dtype(
+    [(name, "f8") for name in _CLOCKS.split()]
+    + [(name, "i8") for name in f"{_SECONDS} {_COUNTS}".split()],
+    align=True,
+)
+"""The controller's clocks (s), whole seconds at which something was last done, and its counts."""
 
 
 class Wants(NamedTuple):
@@ -127,26 +135,26 @@ class Pace(NamedTuple):
     testing: float = 0.0002
 
 
-class State(NamedTuple):
-    """Everything that changes.
+class Slurm(NamedTuple):
+    """The discipline: what is given, and the controller's own tables.
 
-    `queue` holds the waiting jobs in order, `active` the running ones by (planned end, job),
-    `given` the nodes of job j from `first[j]` on. `busy` and `closing` count the jobs of a node
-    that run and that are ending, `ended` are the jobs that have ended, in order. `space_*` is the
-    backfill loop's map of the future, `kept` what it finds there.
+    `controller` is one record. `queue` holds the waiting jobs in order, `given` the nodes of job j
+    from `first[j]` on. `busy` and `closing` count the jobs of a node that run and that are ending,
+    `ended` are the jobs that have ended, in order. `space_*` is the backfill loop's map of the
+    future, `kept` what it finds there; `then_*` are the nodes as they will be.
     """
 
-    clock: np.ndarray
-    second: np.ndarray
-    count: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
+    wants: Wants
+    machine: Machine
+    loops: Loops
+    pace: Pace
+    rule: Rule
+    tree: Associations
+    controller: np.ndarray
     timed_out: np.ndarray
     by: np.ndarray
-    planned: np.ndarray
     priority: np.ndarray
     queue: np.ndarray
-    active: np.ndarray
     first: np.ndarray
     given: np.ndarray
     busy: np.ndarray
@@ -154,8 +162,6 @@ class State(NamedTuple):
     cpus: np.ndarray
     memory: np.ndarray
     gpus: np.ndarray
-    end_key: np.ndarray
-    end_job: np.ndarray
     idle_key: np.ndarray
     idle_job: np.ndarray
     ended: np.ndarray
@@ -179,37 +185,49 @@ class State(NamedTuple):
     cancels: np.ndarray
 
 
-def examples() -> tuple[Wants, Machine, Loops, Pace]:
+def example() -> tuple[Wants, Machine, Loops, Pace, Rule, Associations]:
     """No jobs and no nodes: what fixes the kernel's signature."""
     real, whole, flag = np.empty(0), np.empty(0, np.int64), np.empty(0, np.bool_)
     wants = Wants(*(real,) * 5, *(whole,) * 5, flag, *(whole,) * 4, real)
-    return wants, Machine(*(whole,) * 7), Loops(True, *(0,) * (len(Loops._fields) - 1)), Pace()
+    loops = Loops(True, *(0,) * (len(Loops._fields) - 1))
+    return wants, Machine(*(whole,) * 7), loops, Pace(), unchanging(), no_associations()
 
 
-def make_state(wants: Wants, machine: Machine, loops: Loops, pace: Pace) -> State:
+def _make_controller(jobs: int, loops: Loops, pace: Pace, rule: Rule) -> np.ndarray:
+    """The controller has just looked at everything, and its nodes have just come up."""
+    controller = table(1, CONTROLLER)
+    for name in _SECONDS.split():
+        controller[name] = int(np.floor(pace.started))
+    controller["left"] = jobs
+    controller["wanted"] = 1
+    controller["tick"] = pace.started + pace.tick
+    wake = pace.started + loops.backfill_period + pace.nap
+    controller["wake"] = wake if loops.backfill else np.inf
+    period = int(np.floor(pace.started)) + rule.period
+    controller["period"] = period if rule.period > 0 else np.inf
+    return controller
+
+
+def make_slurm(
+    wants: Wants, machine: Machine, loops: Loops, pace: Pace, rule: Rule, tree: Associations
+) -> Slurm:
     """An idle machine before the first submit."""
     jobs, nodes = len(wants.submit), len(machine.cpus)
     slots = 2 * min(jobs, loops.tests) + 8
     whole, real = np.int64, np.float64
-    # The controller has just looked at everything, and its nodes have just come up.
-    second = np.full(8, int(np.floor(pace.started)), dtype=whole)
-    count = np.zeros(13, dtype=whole)
-    count[LEFT] = jobs
-    count[WANTED] = 1
-    wake = pace.started + loops.backfill_period + pace.nap
     cancelled = np.flatnonzero(np.isfinite(wants.cancel))
-    return State(
-        clock=np.array([pace.started + pace.tick, wake if loops.backfill else np.inf, -np.inf]),
-        second=second,
-        count=count,
-        start=np.full(jobs, np.nan),
-        end=np.full(jobs, np.nan),
+    return Slurm(
+        wants=wants,
+        machine=machine,
+        loops=loops,
+        pace=pace,
+        rule=rule,
+        tree=tree,
+        controller=_make_controller(jobs, loops, pace, rule),
         timed_out=np.zeros(jobs, dtype=np.bool_),
         by=np.zeros(jobs, dtype=np.int8),
-        planned=np.zeros(jobs, dtype=whole),
         priority=np.zeros(jobs, dtype=real),
         queue=np.empty(jobs, dtype=whole),
-        active=np.empty(jobs, dtype=whole),
         first=np.concatenate([[0], np.cumsum(wants.nodes)]).astype(whole),
         given=np.full(int(wants.nodes.sum()), -1, dtype=whole),
         busy=np.zeros(nodes, dtype=whole),
@@ -217,8 +235,6 @@ def make_state(wants: Wants, machine: Machine, loops: Loops, pace: Pace) -> Stat
         cpus=machine.cpus.copy(),
         memory=machine.memory.copy(),
         gpus=machine.gpus.copy(),
-        end_key=np.empty(jobs, dtype=real),
-        end_job=np.empty(jobs, dtype=whole),
         idle_key=np.empty(jobs, dtype=real),
         idle_job=np.empty(jobs, dtype=whole),
         ended=np.empty(jobs, dtype=whole),

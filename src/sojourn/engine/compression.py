@@ -1,0 +1,233 @@
+"""Compression: after an early end, reservations move up, one by one in the order of the queue.
+
+Jobs are often submitted by the hundred, alike and one after the other. Neighbours in the queue
+with the same width, plan and reserved start are moved together: once one of them finds no earlier
+place the others find none, and as many as fit side by side take the same one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import called, inlined
+from .profile import KINDS, hold_end, profile_add, profile_add_near, profile_near
+
+__all__ = ["compress", "forget_refusals", "reserve_earliest"]
+
+
+@inlined
+def _slot(procs, length):
+    """Where jobs of that width and plan are remembered."""
+    return (31 * procs + np.int64(length)) & (KINDS - 1)
+
+
+@inlined
+def _bound(tried, k, procs, length, held, begin):
+    """The earliest start that column k leaves a job with a reservation at `held`."""
+    if tried[0, k] <= procs and tried[1, k] <= length:
+        begin = max(begin, tried[2, k] - length)
+        if held >= tried[2, k]:
+            begin = max(begin, tried[3, k])
+    return begin
+
+
+@inlined
+def _not_before(tried, procs, length, held, begin):
+    """The earliest start that past failures leave a job, `begin` at least.
+
+    A column of `tried` holds (procs, length, until, start): so many for so long are nowhere to be
+    had before `until`, hence neither more of them nor for longer; nor do they start before
+    `start` where they may last beyond `until`. There is one column for this kind of job, and one
+    for about 2**k processors.
+    """
+    kind = _slot(procs, length)
+    if tried[0, kind] == procs and tried[1, kind] == length and tried[2, kind] > -np.inf:
+        return _bound(tried, kind, procs, length, held, begin)
+    k = KINDS
+    while True:
+        begin = _bound(tried, k, procs, length, held, begin)
+        if (1 << (k - KINDS)) >= procs:
+            return begin
+        k += 1
+
+
+@inlined
+def _note(tried, k, procs, length, held):
+    tried[0, k] = procs
+    tried[1, k] = length
+    tried[2, k] = held
+    tried[3, k] = held
+
+
+@inlined
+def _failed(tried, procs, length, held):
+    """Remember that a job of such width and plan can start no sooner than at `held`."""
+    kind = _slot(procs, length)
+    if tried[0, kind] != procs or tried[1, kind] != length or held > tried[2, kind]:
+        _note(tried, kind, procs, length, held)
+    k = KINDS
+    while (1 << (k - KINDS)) < procs:
+        k += 1
+    if held > tried[2, k] or (procs <= tried[0, k] and length <= tried[1, k]):
+        _note(tried, k, procs, length, held)
+
+
+@inlined
+def _freed(tried, work):
+    """Something has become free from `work` on: what was said of places before it still holds."""
+    for k in range(tried.shape[1]):
+        if work < tried[2, k]:
+            tried[2, k] = work
+            tried[3, k] = -np.inf
+
+
+@inlined
+def _last_short(profile, begin, end, procs, guess):
+    """The last step of [begin, end) with fewer than `procs` free, -1 if there is none.
+
+    And the step that covers `end`.
+    """
+    near = profile_near(profile, end, guess)
+    i = near
+    if profile.at[i] >= end and profile.at[i] > begin:
+        i -= 1
+    while i >= 0 and profile.free[i] >= procs:
+        if profile.at[i] <= begin:
+            return -1, near
+        i -= 1
+    return i, near
+
+
+@inlined
+def _fewest(profile, begin, end):
+    """The fewest processors that are free anywhere in [begin, end)."""
+    i = profile_near(profile, begin, profile.hint[1])
+    least = profile.free[i]
+    while profile.at[i + 1] < end:
+        i += 1
+        least = min(least, profile.free[i])
+    return least
+
+
+@called
+def _sooner(profile, now, procs, length, held, begin, hint):
+    """Earliest start >= `begin` for one that holds [held, held + length) already; `held` if none.
+
+    Its own ground counts as free: either all of the new place lies before it, or it reaches into
+    it, and then every step between the two must do. `hint` has steps near those last looked at.
+    """
+    if begin + length <= held:
+        begin = _not_before(profile.tried, procs, length, held, begin)
+        while begin + length <= held:
+            # A place that begins before the last step that is too low ends after it.
+            short, hint[0] = _last_short(profile, begin, begin + length, procs, hint[0])
+            if short < 0:
+                # `until - length` is rounded: what is free begins with the step.
+                return max(profile.at[profile_near(profile, begin, hint[0])], now)
+            begin = profile.at[short + 1]
+    short, hint[1] = _last_short(profile, now, held, procs, hint[1])
+    if short < 0:
+        return now
+    return min(profile.at[short + 1], held)
+
+
+@inlined
+def _move_hold(profile, at, until, held, end, procs, hint):
+    """A hold of [held, end) becomes one of [at, until), which begins sooner."""
+    if held < until < end:
+        hint[1] = profile_add_near(profile, at, held, -procs, hint[1])
+        hint[2] = profile_add_near(profile, until, end, procs, hint[2])
+    else:
+        profile_add(profile, held, end, procs)
+        profile_add(profile, at, until, -procs)
+
+
+@inlined
+def _same(procs, plan, promise, j, other):
+    return promise[j] == promise[other] and procs[j] == procs[other] and plan[j] == plan[other]
+
+
+@called
+def compress(profile, now, ordered, size, procs, plan, promise, moved):
+    """Move up every reserved start that can be sooner; how many, and how many have none.
+
+    Parameters
+    ----------
+    ordered, size : the waiting jobs, first in order first; those without a reservation are left
+        at its beginning, in order.
+    promise : the reserved start of each job, `inf` for none; brought up to date.
+    moved : receives the jobs whose start has become sooner.
+    """
+    tried = profile.tried
+    tried[2:, :] = -np.inf
+    changed = 0
+    without = 0
+    hint = profile.hint
+    i = 0
+    while i < size:
+        j = ordered[i]
+        held, width, length = promise[j], procs[j], plan[j]
+        stop = i + 1
+        if held == np.inf:
+            ordered[without] = j
+            without += 1
+            i = stop
+            continue
+        while stop < size and _same(procs, plan, promise, j, ordered[stop]):
+            stop += 1
+        begin = now
+        while i < stop:
+            begin = _sooner(profile, now, width, length, held, begin, hint)
+            if begin == held:
+                _failed(tried, width, length, held)
+                break
+            until = hold_end(now, begin, length)
+            alike = stop - i
+            if until > begin:
+                alike = min(alike, _fewest(profile, begin, min(until, held)) // width)
+            _move_hold(profile, begin, until, held, held + length, alike * width, hint)
+            _freed(tried, max(held, until))
+            for k in range(i, i + alike):
+                promise[ordered[k]] = begin
+                moved[changed] = ordered[k]
+                changed += 1
+            i += alike
+        i = stop
+    return changed, without
+
+
+@inlined
+def forget_refusals(profile):
+    """Something has become free: what was looked for in vain may be there now."""
+    profile.refused[:, 2] = -np.inf
+
+
+@called
+def reserve_earliest(profile, now, procs, length):
+    """Reserve the earliest place for a job; its start.
+
+    Row k of `refused` remembers (procs, length, start) for about 2**k processors, as long as
+    nothing becomes free: so many for so long cannot start before `start`.
+    """
+    refused = profile.refused
+    begin = now
+    k = 0
+    while True:
+        if refused[k, 0] <= procs and refused[k, 1] <= length:
+            begin = max(begin, refused[k, 2])
+        if (1 << k) >= procs:
+            break
+        k += 1
+    while True:
+        end = hold_end(now, begin, length)
+        # A place that begins before the last step that is too low ends after it.
+        short, profile.hint[0] = _last_short(profile, begin, end, procs, profile.hint[0])
+        if short < 0:
+            break
+        begin = profile.at[short + 1]
+    if begin > refused[k, 2] or (procs <= refused[k, 0] and length <= refused[k, 1]):
+        refused[k, 0] = procs
+        refused[k, 1] = length
+        refused[k, 2] = begin
+    profile_add(profile, begin, end, -procs)
+    return begin

@@ -1,0 +1,253 @@
+"""Slurm's controller: submits, ends, the main loop and the backfill loop, in order of time [slurm].
+
+The main loop looks about once a second. It goes through the whole queue once in a period, and
+through its beginning when jobs were submitted or have ended and the delay is over. The backfill
+loop sleeps for its period after each pass, and then from second to second until something has
+changed. The engine's loop comes to the first of the controller's clocks by the timer `s.due`.
+
+At one instant: ends, nodes that are idle again, submits, cancellations, priorities, the main loop,
+the backfill loop. A job that ends at the instant of its start does so before the next of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...jit import called, inlined
+from ..heap import heap_pop
+from ..service import first_end, let_go
+from . import GO_ON, discipline
+from .slurm_backfill import backfill_pass
+from .slurm_main import close_job, enqueue, main_pass, note_change, unqueue
+from .slurm_priority import fade, priority_at, share_out, spend
+from .slurm_tables import Slurm
+
+__all__ = ["Slurm"]
+
+
+@inlined
+def _submit(d, s, j):
+    c = d.controller[0]
+    second = int(np.floor(s.now))
+    if d.wants.nodes[j] == 0:
+        c.left -= 1
+        return
+    d.priority[j] = priority_at(
+        d.rule, d.tree, d.wants.fixed[j], second, d.wants.association[j], second
+    )
+    enqueue(d, s, j)
+    c.jobs_changed = second
+    c.wanted += 1
+
+
+@inlined
+def _first_idle(d):
+    """When the next nodes are idle after a job's end."""
+    return d.idle_key[0] if d.controller[0].ending > 0 else np.inf
+
+
+@inlined
+def _leave_nodes(d, s):
+    """The nodes of a job that has ended are idle; the main loop will look."""
+    c = d.controller[0]
+    j = d.idle_job[0]
+    heap_pop(d.idle_key, d.idle_job, c.ending)
+    c.ending -= 1
+    for k in range(d.first[j], d.first[j + 1]):
+        d.closing[d.given[k]] -= 1
+    note_change(d, int(np.floor(s.now)))
+    c.wanted += 1
+
+
+@inlined
+def _is_running(run, j):
+    return not np.isnan(run.start[j]) and np.isnan(run.end[j])
+
+
+@inlined
+def _spend_since(d, run, j, second):
+    """Add what a job has used since the last period, or its start."""
+    since = max(d.controller[0].last_period, int(np.floor(run.start[j])))
+    cpus = d.wants.cpus[j] * d.wants.nodes[j]
+    spend(d.tree, d.wants.association[j], cpus, since, second, d.rule.decay)
+
+
+@called
+def _end(d, s, run, j):
+    """A job that has left service is accounted for."""
+    if d.rule.period > 0:
+        _spend_since(d, run, j, int(np.floor(s.now)))
+    close_job(d, s, j)
+
+
+@inlined
+def _stop(d, s, run, j):
+    """The controller ends a running job."""
+    let_go(s, run, j)
+    run.end[j] = s.now
+    _end(d, s, run, j)
+
+
+@inlined
+def _first_cancel(d):
+    """When a user takes a job back next."""
+    cancelled = d.controller[0].cancelled
+    if cancelled < d.cancels.shape[0]:
+        return d.wants.cancel[d.cancels[cancelled]]
+    return np.inf
+
+
+@inlined
+def _cancel(d, s, run):
+    """A user takes a job back: out of the queue, or off its nodes."""
+    c = d.controller[0]
+    j = d.cancels[c.cancelled]
+    c.cancelled += 1
+    for at in range(s.waiting):
+        if d.queue[at] == j:
+            unqueue(d, s, at)
+            run.end[j] = s.now
+            c.left -= 1
+            c.jobs_changed = int(np.floor(s.now))
+            return
+    if _is_running(run, j):
+        _stop(d, s, run, j)
+
+
+@inlined
+def _enforce_limits(d, s, run):
+    """Jobs at their limit are ended when the controller looks, twice a minute."""
+    c = d.controller[0]
+    second = int(np.floor(s.now))
+    if second - c.last_limits < d.loops.limit_period:
+        return
+    c.last_limits = second
+    while s.running > 0:
+        j = run.plan[s.running - 1]
+        if run.planned[j] + d.loops.over_limit > second:
+            return
+        d.timed_out[j] = True
+        _stop(d, s, run, j)
+
+
+@inlined
+def _purge(d, run, second):
+    """Jobs that ended long ago are forgotten, which counts as a change."""
+    c = d.controller[0]
+    if d.loops.purge_age == 0 or second - c.last_purge < d.loops.purge_period:
+        return
+    c.last_purge = second
+    while c.purged < c.ended:
+        ended = run.end[d.ended[c.purged]]
+        if int(np.floor(ended)) > second - d.loops.purge_age:
+            return
+        c.purged += 1
+        c.jobs_changed = second
+
+
+@inlined
+def _tick(d, s, run):
+    c = d.controller[0]
+    second = int(np.floor(s.now))
+    c.tick = s.now + d.pace.tick
+    _enforce_limits(d, s, run)
+    _purge(d, run, second)
+    everybody = second - c.last_full >= d.loops.main_period
+    waited = second - c.last_main >= d.loops.main_delay
+    if everybody or (c.wanted > 0 and waited):
+        c.wanted = 0
+        c.last_main = second
+        if everybody:
+            c.last_full = second
+        main_pass(d, s, run, everybody)
+
+
+@inlined
+def _wake(d, s, jobs, run):
+    c = d.controller[0]
+    changed = max(c.jobs_changed, c.nodes_changed)
+    early = int(np.floor(s.now)) - c.last_backfill < d.loops.backfill_period
+    if early or changed < c.last_backfill:
+        c.wake = s.now + 1.0 + d.pace.nap
+        return
+    backfill_pass(d, s, jobs, run)
+    done = s.now + d.pace.testing
+    c.last_backfill = int(np.floor(done))
+    c.wake = done + d.loops.backfill_period + d.pace.nap
+
+
+@called
+def _reorder(d, s, jobs, run):
+    """Usage fades, running jobs add theirs, waiting jobs get new priorities and places.
+
+    By the classic rule both happen in one walk through the jobs, so that a user's waiting job does
+    not see what later ones of the list add.
+    """
+    c = d.controller[0]
+    rule, tree, wants = d.rule, d.tree, d.wants
+    second = int(np.floor(s.now))
+    fade(tree, rule.decay, second - c.last_period)
+    while c.oldest < s.admitted and not np.isnan(run.end[c.oldest]):
+        c.oldest += 1
+    ranked = rule.fair_tree > 0
+    if ranked:
+        for j in range(c.oldest, s.admitted):
+            if _is_running(run, j):
+                _spend_since(d, run, j, second)
+        share_out(tree, rule)
+    for j in range(c.oldest, s.admitted):
+        if wants.nodes[j] == 0 or not np.isnan(run.end[j]):
+            continue
+        if _is_running(run, j):
+            if not ranked:
+                _spend_since(d, run, j, second)
+            continue
+        eligible = int(np.floor(jobs.submit[j]))
+        new = priority_at(rule, tree, wants.fixed[j], eligible, wants.association[j], second)
+        d.priority[j] = max(new, d.priority[j]) if rule.only_up > 0 else new
+    c.last_period = second
+    c.period += rule.period
+    waiting = s.waiting
+    s.waiting = 0
+    for k in range(waiting):
+        enqueue(d, s, d.queue[k])
+
+
+@inlined
+def _take_in(d, s, run):
+    """What the engine's loop has brought: ends, then submits; in between, nodes that are idle."""
+    for i in range(s.departed):
+        _end(d, s, run, run.departed[i])
+    while _first_idle(d) <= s.now:
+        _leave_nodes(d, s)
+    for j in range(s.admitted, s.arrived):
+        _submit(d, s, j)
+    s.admitted = s.arrived
+    s.new = 0
+
+
+@discipline(Slurm)
+def slurm_pass(d, s, jobs, run, recording, nodes, calendar, laws):
+    """Carry out what is due, in order; the next of the controller's clocks is the timer."""
+    c = d.controller[0]
+    if c.opened == 0:
+        c.opened = 1
+        share_out(d.tree, d.rule)
+    _take_in(d, s, run)
+    while c.left > 0 and not (s.running > 0 and first_end(s, run) <= s.work):
+        if _first_idle(d) <= s.now:
+            _leave_nodes(d, s)
+        elif _first_cancel(d) <= s.now:
+            _cancel(d, s, run)
+        elif c.period <= s.now:
+            _reorder(d, s, jobs, run)
+        elif c.tick <= s.now:
+            _tick(d, s, run)
+        elif c.wake <= s.now:
+            _wake(d, s, jobs, run)
+        else:
+            break
+    s.due_work = np.inf
+    if c.left > 0:
+        s.due_work = min(_first_idle(d), _first_cancel(d), c.period, c.tick, c.wake)
+    return GO_ON
