@@ -412,7 +412,9 @@ class Found:
 
 
 def _is_part(stretch: Stretch, job: int, start: Any, stop: Any) -> bool:
-    return stretch.job == job and start <= stretch.start and stretch.stop <= stop
+    # Who is struck may start again at that very instant, which is another attempt.
+    begun = stretch.start == start or start < stretch.start < stop
+    return stretch.job == job and begun and stretch.stop <= stop
 
 
 def _number(x: Any) -> float:

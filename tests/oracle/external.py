@@ -104,9 +104,9 @@ class ExternalRun(_Run):
         if discipline.preemptive:
             looks += [Happening(r.begin, "edge") for r in reservations]
         origin = state.now
-        # Nothing happens before the first job comes.
-        early = [h._replace(time=max(exact(h.time), origin)) for h in [*looks, *happenings]]
-        self.happenings = sorted(early, key=lambda h: h.time)
+        # Nothing happens before the first job comes; what was due then keeps its order.
+        in_order = sorted([*looks, *happenings], key=lambda h: h.time)
+        self.happenings = [h._replace(time=max(exact(h.time), origin)) for h in in_order]
         self.requeue = requeue
         self.victims = victims
         self.width = width
