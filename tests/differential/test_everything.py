@@ -43,6 +43,15 @@ UNDEFINED: dict[Pair, tuple[type[Exception], str]] = {
         for placement in PLACEMENTS
         if placement != "first-fit"
     },
+    # A failure stops several jobs, which is one event and needs one pass.
+    **{
+        frozenset({("passes", "event"), ("events", events)}): (
+            OptionError,
+            "external events need one pass per instant",
+        )
+        for events in AXES["events"]
+        if events != "none"
+    },
 }
 """Two capabilities that cannot go together, the error, and the reason that it gives."""
 
@@ -72,29 +81,12 @@ def test_the_rows_cover_all_pairs():
     assert set(UNDEFINED) | SAME == IMPOSSIBLE
 
 
-# The loop makes a pass after each job that a failure stops, not after the failure: who waits again
-# starts on the node that is about to go down.
-FAILURE_IN_STEPS = pytest.mark.xfail(
-    reason="with passes per event a failure of a node is not one event", strict=True
-)
-
-
-def fails_in_steps(row: Row) -> bool:
-    return row["passes"] == "event" and row["events"] in ("down", "all")
-
-
-def marked(row: Row) -> object:
-    return pytest.param(row, id=name_of(row), marks=FAILURE_IN_STEPS if fails_in_steps(row) else ())
-
-
-@pytest.mark.parametrize("row", [marked(row) for row in ROWS])
+@pytest.mark.parametrize("row", ROWS, ids=name_of)
 def test_engine_equals_oracle(row):
     night = "" if EXAMPLES <= USUAL else str(date.today())
     for seed in range(WORKLOADS):
         drawn = draw(row, random.Random(f"{name_of(row)} {seed} {night}"))
-        if fails_in_steps(row):
-            compare(row, drawn)
-        elif fails(row, drawn):
+        if fails(row, drawn):
             least = smaller(drawn, lambda less: fails(row, less))
             try:
                 compare(row, least)
