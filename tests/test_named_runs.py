@@ -272,12 +272,10 @@ def test_decisions_on_counted_processors() -> None:
     assert table["decision"].tolist() == [
         "started",
         "too wide",
-        "reserved",
         "too wide",
         "reserved",
         "backfilled in time",
         "too wide",
-        "reserved",
         "started",
     ]
     assert table["says"].iloc[0] == "job 1 starts, 3 of 4 free processors"

@@ -91,7 +91,7 @@ def test_slices_sorting_pickles_and_cleaning_keep_all(rich: Jobs) -> None:
 
 def test_a_run_keeps_what_it_may_look_at(rich: Jobs) -> None:
     few = simulated(rich.replace(status=[1, 1, 1]))
-    assert set(rich.names) - set(few.names) == {"after"}
+    assert set(rich.names) - set(few.names) == set()
     assert "status" not in few.names
     assert {"nodes", "cores_per_node", "begin"} <= set(SIMULATED)
 
