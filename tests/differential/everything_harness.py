@@ -38,6 +38,7 @@ from .cast import aging, aging_exactly, switching
 from .harness import TICKS, TOLERANCE, Speed, jittered
 from .named_harness import CHOICES, KB, REFERENCE_OPS, constraints_of
 from .pairwise import Row
+from .queue_cases import in_queues, with_queues
 from .test_events import scattered
 
 ORDERS: dict[str, tuple[Any, Any]] = {
@@ -113,7 +114,8 @@ class Drawn(NamedTuple):
 def policy_of(row: Row) -> Policy:
     """The policy of a row; an error of sojourn where there is none."""
     backfill, reservations, _ = BACKFILLS[row["backfill"]]
-    return Policy(ORDERS[row["order"]][0], backfill, reservations)
+    second = row.get("backfill order")
+    return Policy(ORDERS[row["order"]][0], backfill, reservations, second)
 
 
 def draw(row: Row, rng: random.Random) -> Drawn:
@@ -305,8 +307,8 @@ def set_up(row: Row, drawn: Drawn) -> tuple[Run, Prepared]:
     case = drawn.case
     jobs, constraints = jobs_of(case)
     return prepare(
-        jobs,
-        cluster_of(case),
+        in_queues(jobs, case),
+        with_queues(cluster_of(case), case),
         policy_of(row),
         rate=drawn.speed.control,
         over_limit="run",
