@@ -19,6 +19,7 @@ from ..heap import heap_pop, heap_push
 from ..plans import plan_advance, recall_hold
 from ..profile import Profile, held_until, profile_add, profile_advance
 from ..queues import Queues, count_running, is_passed_over, note_limit, note_turn, take_turns
+from ..starting import note_reserved
 from ..types import WAITS
 from ..verbs import is_overdue, note, plan_ahead, start, time_of
 from ..waiting import Waiting, admit, list_remove, put_in_order
@@ -335,6 +336,10 @@ def conservative_pass(d, s, jobs, run, recording, nodes, calendar, laws):
         for j in range(newest, s.arrived):
             _need(s, jobs, nodes, j, 1)
     look_ahead(s, calendar)
+    if nodes is not None:
+        # Promises last, but which reservation of a node is the next one does not.
+        if s.reserving == 1:
+            note_reserved(s, nodes, calendar)
     s.due_work = np.inf
     if s.stopped == 1:
         return GO_ON
