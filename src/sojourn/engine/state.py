@@ -39,8 +39,9 @@ per_event controlled timed exact plans may_overrun records logs in_pieces requeu
 # Of a discipline's queue: rank of the head, where backfilling stands, the list of waiting jobs.
 _QUEUE = """head cursor first sorted shadow_known extra early was_overdue
 dues chosen pending refused"""
-# Of external events: the next, whether the manager stands still, and whether the plan is spoilt.
-_OUTSIDE = "next stopped stale looked returned reserving"
+# Of external events: the next, and whether it has begun; whether the manager stands still, and
+# whether the plan is spoilt.
+_OUTSIDE = "next midway stopped stale looked returned reserving"
 # Of named nodes.
 _NODES = """rule pooling seed most classes
 nodes resources pools groups speeds pinned blind opened given
