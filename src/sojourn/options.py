@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from .cluster import Cluster
 from .errors import OptionError
 from .external import External
-from .machine import REASONS, Machine
+from .machine import Machine
 from .policy import Constraints, Control, NodeScore, Placement, Policy, parse_placement
 from .workload import STANDARD, Jobs
 
@@ -111,10 +112,13 @@ class Options:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run's input after validation: what `Result` must know besides the kernel's state."""
+    """A run's input after validation: what `Result` must know besides the kernel's state.
+
+    `reason` says why each job is not accepted, as a place in `REASONS`; 0 if it is.
+    """
 
     jobs: Jobs
-    accepted: NDArray[np.bool_]
+    reason: NDArray[np.int8]
     killed: NDArray[np.bool_]
     cluster: Cluster
     policy: Policy
@@ -123,9 +127,7 @@ class Prepared:
     machine: Machine | None = None
     external: External | None = None
 
-    @property
-    def reason(self) -> NDArray[np.int8]:
-        """Why each job is not accepted, as a place in `REASONS`; 0 if it is."""
-        if self.machine is not None:
-            return self.machine.reason
-        return np.where(self.accepted, 0, REASONS.index("processors")).astype(np.int8)
+    @cached_property
+    def accepted(self) -> NDArray[np.bool_]:
+        """Which jobs can run."""
+        return self.reason == 0

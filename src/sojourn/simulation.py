@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from .cluster import Cluster
 from .engine.drive import Laws, Orders, Rules, Run, backfill_code, load_kernel
 from .engine.passes import CONSERVATIVE, EASY
+from .engine.queues import CHANGING, QueueRules
 from .engine.types import JobView, empty_jobs
 from .errors import JobError, OptionError
 from .external import before_cleaning, load_events, take_events
-from .machine import Machine, build_machine
+from .machine import REASONS, Machine, build_machine
 from .options import Options, Prepared
 from .policy import (
     Control,
@@ -28,7 +29,15 @@ from .policy import (
 )
 from .policy.checking import Scene, Watch
 from .policy.orders import ORDERS
-from .queues import check_queues, queue_scores, queues_of, ranks_of
+from .queues import (
+    check_queues,
+    forbidden_by_queues,
+    queue_rules,
+    queue_scores,
+    queues_of,
+    ranks_of,
+    take_turns,
+)
 from .result import Result
 from .watching import finish, scene_of, try_out
 from .workload import Jobs
@@ -109,10 +118,11 @@ def prepare(
     if events is not None:
         external = take_events(events, jobs, machine)
         jobs = external.jobs
-    named = _named(jobs, machine, chosen)
-    accepted = jobs.procs <= machine.procs if named is None else named.reason == 0
     if machine.queues:
         check_queues(machine, scheduling)
+    named = _named(jobs, machine, chosen)
+    reason = _reasons(jobs, machine, named, chosen)
+    accepted = reason == 0
     taken = jobs if accepted.all() else jobs[accepted]
     if chosen.warmup and chosen.warmup >= len(taken):
         raise OptionError(
@@ -132,24 +142,48 @@ def prepare(
         limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
         facts = named.facts(accepted, chosen.seed, chosen.foresight == "log")
         nodes = facts, named.needs(accepted, limit)
+    orders = _orders(view, scheduling, scene.numbers, checked=chosen.check_policy)
+    laws = _laws(
+        scheduling,
+        control,
+        chosen.placement if machine.is_named else None,
+        checked=chosen.check_policy,
+    )
+    queues = None
+    # Where Python decides whom to start, nobody has a turn.
+    if machine.queues and not stop_at_decisions:
+        orders, laws, queues = _with_queues(orders, laws, scene, taken, machine, scheduling, chosen)
     run = Run(
         view,
         rules,
-        _orders_of_queues(view, scheduling, scene.numbers, taken, machine, chosen.check_policy),
-        _laws(
-            scheduling,
-            control,
-            chosen.placement if machine.is_named else None,
-            checked=chosen.check_policy,
-        ),
+        orders,
+        laws,
         control.initial,
         _coins(control, chosen.seed, len(view.submit)),
         nodes,
         calendar,
+        queues,
     )
     return run, Prepared(
-        jobs, accepted, killed, machine, scheduling, control, chosen, named, external
+        jobs, reason, killed, machine, scheduling, control, chosen, named, external
     )
+
+
+def _reasons(
+    jobs: Jobs, cluster: Cluster, named: Machine | None, options: Options
+) -> NDArray[np.int8]:
+    """Why each job can never run, as a place in `REASONS`; 0 if it can."""
+    if named is None:
+        too_wide = jobs.procs > cluster.procs
+        reason = np.where(too_wide, REASONS.index("processors"), 0).astype(np.int8)
+    else:
+        reason = named.reason.copy()
+    if cluster.queues:
+        # What a queue lets in is asked before what nodes have besides processors.
+        first = [REASONS.index(name) for name in ("processors", "partition")]
+        refused = forbidden_by_queues(jobs, cluster, options.factor) & ~np.isin(reason, first)
+        reason[refused] = REASONS.index("queue")
+    return reason
 
 
 def _named(jobs: Jobs, cluster: Cluster, options: Options) -> Machine | None:
@@ -258,6 +292,8 @@ def _rules(
     stop_at_decisions: bool,
 ) -> Rules:
     own = policy.backfill_score
+    scores = queue_scores(cluster, policy) if cluster.queues else [policy.score]
+    changes = not stop_at_decisions and any(score.depends_on_time for score in scores)
     reservations = policy.reservations
     code = backfill_code(policy.backfill, reservations)
     if code == CONSERVATIVE and options.foresight == "log" and cluster.is_named:
@@ -267,7 +303,7 @@ def _rules(
         servers=int(cluster.procs),
         backfill=code,
         reservations=int(min(reservations, max(len(view.submit), 1))),
-        dynamic_order=policy.score.depends_on_time,
+        dynamic_order=changes,
         dynamic_backfill=own is not None and own.depends_on_time,
         own_backfill_order=own is not None,
         longest_first=policy.score.name == "ljf",
@@ -313,23 +349,30 @@ def _orders(
     return Orders(_keys(policy.score, scene, checked), _keys(own, scene, checked))
 
 
-def _orders_of_queues(
-    view: JobView,
-    policy: Policy,
-    numbers: NDArray[np.int64],
+def _with_queues(
+    orders: Orders,
+    laws: Laws,
+    scene: Scene,
     jobs: Jobs,
     cluster: Cluster,
-    checked: bool,
-) -> Orders:
-    """As `_orders`, where each queue of a cluster has an order of its own."""
-    if not cluster.queues:
-        return _orders(view, policy, numbers, checked=checked)
-    scene = Scene(view, numbers)
-    keys = [_keys(score, scene, checked) for score in queue_scores(cluster, policy)]
-    ranks = ranks_of(
-        queues_of(jobs, cluster), [key for key in keys if key is not None], cluster.queues
-    )
-    return Orders(ranks, _keys(policy.backfill_score, scene, checked))
+    policy: Policy,
+    options: Options,
+) -> tuple[Orders, Laws, QueueRules | None]:
+    """Orders and laws where each queue has an order of its own; what the engine must know of them.
+
+    Where they make one fixed ranking of all jobs, it need not know of queues.
+    """
+    scores, places = queue_scores(cluster, policy), queues_of(jobs, cluster)
+    keys = [_keys(score, scene, options.check_policy) for score in scores]
+    if not take_turns(cluster, policy):
+        fixed = [key for key in keys if key is not None]
+        return Orders(ranks_of(places, fixed, cluster.queues), orders.backfill), laws, None
+    rules = queue_rules(cluster, policy, places, keys)
+    if CHANGING in rules.law:
+        from .policy.changing import changing_order, codes_of
+
+        laws = replace(laws, changing=changing_order, changing_theta=codes_of(scores, places))
+    return Orders(None, orders.backfill), laws, rules
 
 
 def _laws(policy: Policy, control: Control, placement: Any = None, *, checked: bool = True) -> Laws:

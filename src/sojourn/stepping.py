@@ -14,6 +14,7 @@ from .engine.passes import DECIDE
 from .errors import OptionError
 from .policy import parse_policy
 from .policy.columns import JobColumns, job_columns
+from .queues import limit_reached, queues_of
 from .result import Result
 from .simulation import prepare
 from .watching import watch
@@ -103,6 +104,9 @@ def _position(j: object) -> int:
 class Simulation:
     """A run that stops at each decision.
 
+    Several queues take no turns here: whoever waits may be started. Their limits hold, and a start
+    that would exceed one is refused.
+
     Parameters
     ----------
     jobs, cluster, rate, and the options of `simulate`.
@@ -133,6 +137,10 @@ class Simulation:
         )
         self._watch = watch(self._run, self._prepared)
         self._columns: JobColumns = job_columns(self._run.jobs)
+        self._queues: NDArray[np.int64] | None = None
+        if self._prepared.cluster.queues:
+            accepted = self._prepared.jobs[self._prepared.accepted]
+            self._queues = queues_of(accepted, self._prepared.cluster)
         self._decision: Decision | None = None
         self._started: list[int] = []
         self._done = False
@@ -184,6 +192,12 @@ class Simulation:
             raise OptionError(f"job at position {j} was started already in this decision")
         if not run.s.pending or j not in _waiting(run):
             raise OptionError(f"job at position {j} does not wait; choose from decision.waiting")
+        if self._queues is not None:
+            running = run.running.plan[: run.s.running]
+            cluster = self._prepared.cluster
+            reached = limit_reached(cluster, self._queues, run.jobs.procs, running, j)
+            if reached is not None:
+                raise OptionError(f"job at position {j} {reached}")
         run.discipline.waiting.chosen[0] = j
         run.s.chosen = 1
         self._advance()

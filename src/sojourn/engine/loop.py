@@ -232,8 +232,8 @@ def _settle(s, recording, control):
 
 def loop(
     d, s, jobs, run, recording, nodes, calendar, law, wake, theta, order, order_theta, backfill,
-    backfill_theta, score, score_theta, try_to_start, find_shadow, earliest, take_now, promise,
-    take_promised, find_naturally, budget,
+    backfill_theta, changing, changing_theta, score, score_theta, try_to_start, find_shadow,
+    earliest, take_now, promise, take_promised, find_naturally, budget,
 ):  # fmt: skip
     """Run until done, paused, a decision is due or a table is full; the status.
 
@@ -244,7 +244,17 @@ def loop(
     parts = Parts(
         try_to_start, find_shadow, earliest, take_now, promise, take_promised, find_naturally
     )
-    laws = Laws(order, order_theta, backfill, backfill_theta, score, score_theta, parts)
+    laws = Laws(
+        order,
+        order_theta,
+        backfill,
+        backfill_theta,
+        changing,
+        changing_theta,
+        score,
+        score_theta,
+        parts,
+    )
     if nodes is not None:
         open_nodes(s, nodes)
     while True:

@@ -91,12 +91,17 @@ class Control(NamedTuple):
 
 
 class Laws(NamedTuple):
-    """Functions of a policy with their parameters: orders, a score over nodes, and `Parts`."""
+    """Functions of a policy with their parameters: orders, a score over nodes, and `Parts`.
+
+    `changing` is the order of queues whose own one changes with time.
+    """
 
     order: Any
     order_theta: Any
     backfill: Any
     backfill_theta: Any
+    changing: Any
+    changing_theta: Any
     score: Any
     score_theta: Any
     parts: Any

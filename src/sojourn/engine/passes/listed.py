@@ -26,6 +26,7 @@ from ..decided import (
 )
 from ..heap import heap_pop, heap_push
 from ..profile import Profile
+from ..queues import Queues, count_running, is_passed_over, note_limit, note_turn, take_turns
 from ..starting import note_reserved
 from ..verbs import earliest, find_shadow, fits, hold, note, plan_ahead, start, take, time_of
 from ..waiting import Waiting, admit, list_remove
@@ -37,10 +38,11 @@ _STARTS, _RESERVED, _WAITS = range(3)
 
 
 class Listed(NamedTuple):
-    """The waiting jobs, and processors free over the work to come."""
+    """The waiting jobs, processors free over the work to come, and the queues if several."""
 
     waiting: Waiting
     profile: Profile
+    queues: Queues | None
 
 
 @inlined
@@ -184,6 +186,23 @@ def _list_candidates(d, s, jobs, nodes, left, planned, beside, laws):
 
 
 @inlined
+def _is_over(d, s, jobs, recording, j):
+    """Whether `j` is passed over: it would exceed a limit of its queue."""
+    if not is_passed_over(s, jobs, d.queues, j):
+        return False
+    note_limit(s, recording, d.queues, j)
+    return True
+
+
+@inlined
+def _start(d, s, jobs, run, nodes, calendar, j):
+    """`j` waits no longer, and starts."""
+    list_remove(s, d.waiting, j)
+    start(s, jobs, run, nodes, calendar, j)
+    note_turn(s, jobs, d.queues, j)
+
+
+@inlined
 def _backfill(d, s, jobs, run, recording, nodes, calendar, left, planned, beside, head, laws):
     """Of those who fit now, in order, start whoever delays no reservation."""
     w = d.waiting
@@ -200,9 +219,10 @@ def _backfill(d, s, jobs, run, recording, nodes, calendar, left, planned, beside
             j = w.sorted[i]
         if j == head or (jobs.procs[j] >= narrowest and jobs.plan[j] >= shortest):
             continue
+        if _is_over(d, s, jobs, recording, j):
+            continue
         if _turn(d, s, jobs, recording, nodes, j, planned, beside, head, laws):
-            list_remove(s, w, j)
-            start(s, jobs, run, nodes, calendar, j)
+            _start(d, s, jobs, run, nodes, calendar, j)
         elif nodes is None:
             if s.logs == 0:
                 # Starts only take away: what did not fit a moment ago does not fit now.
@@ -233,6 +253,8 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     reservations = s.reservations
     if s.backfill == NONE or s.backfill == FIRST_FIT:
         reservations = 0
+    count_running(s, jobs, run, d.queues)
+    take_turns(s, w, jobs, d.queues, laws)
     if s.dynamic_order == 1:
         _score_all(d, s, jobs, laws)
     left = s.waiting
@@ -246,6 +268,9 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
         else:
             j = w.job[s.first + passed]
         left -= 1
+        if _is_over(d, s, jobs, recording, j):
+            passed += 1
+            continue
         verdict = _first_turn(
             d,
             s,
@@ -262,8 +287,7 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
             laws,
         )
         if verdict == _STARTS:
-            list_remove(s, w, j)
-            start(s, jobs, run, nodes, calendar, j)
+            _start(d, s, jobs, run, nodes, calendar, j)
             continue
         passed += 1
         if head < 0:
