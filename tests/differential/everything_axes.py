@@ -59,7 +59,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "passes": ("instant", "event"),
     "foresight": ("nodes", "log"),
     "log": ("kept", "not kept"),
-    "queues": ("none", "priority"),
+    "queues": ("none", "priority", "round-robin", "weights"),
     "stepping": ("no", "yes"),
 }
 BY_HAND = ("none", "first-fit")

@@ -7,13 +7,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from oracle import controls, orders
+from oracle import controls
 from oracle.dispatcher import Scheduling
 from oracle.everything import Case
 from oracle.everything_strategies import Axes, case_of
 from oracle.external_strategies import Troubles
-from oracle.orders import Score
-from oracle.queues import Queue
 from oracle.strategies import Workload
 
 import sojourn
@@ -22,6 +20,7 @@ from .cast import switching
 from .everything_axes import BACKFILLS, EVENTS, MACHINES, ORDERS, PLACEMENTS
 from .harness import TICKS, Speed, jittered
 from .pairwise import Row
+from .queue_cases import in_order, slower
 from .test_events import scattered
 
 JOBS, NODES, HAPPENINGS = 8, 4, 12
@@ -48,12 +47,13 @@ def draw(row: Row, rng: random.Random) -> Drawn:
         [rng.randrange(2**16) for _ in range(rng.randint(2, HAPPENINGS))],
         rng,
     )
-    no_zeros = row["order"] == "wfp3" or row["backfill"] == "conservative"
+    # Scores that divide by the plan, and promises of no length.
+    no_zeros = row["order"] == "wfp3" or queued or row["backfill"] == "conservative"
     choice = PLACEMENTS[row["placement"]]
     _, reservations, backfill = BACKFILLS[row["backfill"]]
     order = ORDERS[row["order"]][1]
     case = as_given(case, rng, min_plan=int(no_zeros))._replace(
-        queues=tuple(queue_as_given(queue, order) for queue in case.queues),
+        queues=tuple(in_order(case.queues, rng, order)),
         between=row["queues"] if queued else "priority",
         discipline=Scheduling(order, backfill, reservations),
         placement=choice.exact,
@@ -81,8 +81,7 @@ def as_given(case: Case, rng: random.Random, *, min_plan: int) -> Case:
         nodes = (nodes[0]._replace(more=(max(1, *nodes[0].more),)), *nodes[1:])
     jobs = []
     for job in case.jobs:
-        limited = case.partitions or case.queues
-        if job.limit is None and job.work >= min_plan and not limited:
+        if job.limit is None and job.work >= min_plan and not case.partitions:
             job = job._replace(plan=job.work)
         else:
             plan = max(1, job.plan)
@@ -97,12 +96,6 @@ def as_given(case: Case, rng: random.Random, *, min_plan: int) -> Case:
             job = job._replace(partitions=(0,))
         jobs.append(job)
     return case._replace(jobs=tuple(jobs), nodes=nodes)
-
-
-def queue_as_given(queue: Queue, order: Score) -> Queue:
-    """A queue with what the engine can do; first come first served is the order of the policy."""
-    score = order if queue.score is orders.fcfs else queue.score
-    return queue._replace(score=score, max_running=None, max_used=None)
 
 
 def joined(case: Case, rng: random.Random) -> Case:
@@ -142,14 +135,10 @@ def apart(case: Case, rng: random.Random) -> Case:
         part._replace(max_time=None if part.max_time is None else part.max_time * TICKS)
         for part in case.partitions
     )
-    queues = (
-        queue._replace(max_time=None if queue.max_time is None else queue.max_time * TICKS)
-        for queue in case.queues
-    )
     return case._replace(
         jobs=tuple(jobs),
         partitions=tuple(partitions),
-        queues=tuple(queues),
+        queues=slower(case.queues, TICKS),
         happenings=happenings,
         reservations=late.reservations,
     )

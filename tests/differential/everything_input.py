@@ -19,7 +19,6 @@ import sojourn
 from sojourn.cluster import Cluster, Server
 from sojourn.cluster import Node as NamedNode
 from sojourn.cluster import Partition as NamedPartition
-from sojourn.cluster import Queue as NamedQueue
 from sojourn.engine.drive import Run
 from sojourn.errors import OptionError
 from sojourn.options import Prepared
@@ -31,6 +30,7 @@ from .everything_axes import BY_HAND, PLACEMENTS, policy_of
 from .everything_cases import ABOUT_JOBS, Drawn
 from .named_harness import KB, REFERENCE_OPS, constraints_of
 from .pairwise import Row
+from .queue_cases import in_queues, with_queues
 
 ROW_KINDS = {
     "withdraw": "cancel",
@@ -44,9 +44,8 @@ ROW_KINDS = {
 
 def cluster_of(case: Case) -> Cluster:
     """The machine of a case; its third resource are GPUs, its pools are licences."""
-    queues = queues_of(case)
     if case.nodes is None:
-        return Cluster(case.servers, queues=queues, between=case.between)
+        return Cluster.homogeneous(case.servers)
     return Cluster.of(
         [
             NamedNode(
@@ -74,27 +73,6 @@ def cluster_of(case: Case) -> Cluster:
             )
             for i, part in enumerate(case.partitions)
         ],
-        queues=queues,
-        between=case.between,
-    )
-
-
-def queues_of(case: Case) -> tuple[NamedQueue, ...]:
-    """The queues of a case; jobs that name none are in the first."""
-    return tuple(
-        NamedQueue(
-            f"queue-{i}",
-            tuple(f"part-{part}" for part in queue.partitions or ()),
-            order="fcfs" if queue.score is case.discipline.score else queue.score.__name__,
-            priority=queue.priority,
-            weight=queue.weight,
-            max_time=math.inf if queue.max_time is None else float(queue.max_time),
-            max_procs=queue.max_procs,
-            max_running=queue.max_running,
-            max_used=queue.max_used,
-            default=i == 0,
-        )
-        for i, queue in enumerate(case.queues)
     )
 
 
@@ -107,8 +85,6 @@ def jobs_of(case: Case) -> tuple[Jobs, sojourn.Constraints]:
         "procs": [job.procs for job in jobs],
         "estimate": [-1.0 if job.limit is None else float(job.limit) for job in jobs],
     }
-    if case.queues:
-        columns["queue"] = [f"queue-{job.queue}" for job in jobs]
     if case.nodes is None:
         return Jobs(columns), sojourn.Constraints()
     if not case.nodes[0].more:
@@ -183,7 +159,8 @@ def set_up(row: Row, drawn: Drawn) -> Prepare:
     """The run of a case, set up as `sojourn.simulate` or `sojourn.Simulation` does it."""
     case = drawn.case
     jobs, constraints = jobs_of(case)
-    cluster, policy = cluster_of(case), policy_of(row)
+    jobs, cluster = in_queues(jobs, case), with_queues(cluster_of(case), case)
+    policy = policy_of(row)
     options: dict[str, Any] = {
         "rate": drawn.speed.control,
         "over_limit": "run",

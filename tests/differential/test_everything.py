@@ -21,6 +21,7 @@ from .pairwise import Pair, Row, all_pairs, covering, pairs_of
 from .test_differential import EXAMPLES, USUAL
 
 TIMED = ("wfp3", "own")
+QUEUES = tuple(value for value in AXES["queues"] if value != "none")
 UNDEFINED: dict[Pair, tuple[type[Exception], str]] = {
     **{
         frozenset({("backfill", "preempt"), ("order", order)}): (
@@ -55,22 +56,17 @@ UNDEFINED: dict[Pair, tuple[type[Exception], str]] = {
         if backfill not in BY_HAND
     },
     **{
-        frozenset({("queues", "priority"), ("backfill", rule)}): (
+        frozenset({("queues", between), ("backfill", rule)}): (
             PolicyError,
-            "goes by what remains of all jobs",
+            "stops jobs, which is not defined between queues",
         )
-        for rule in ("spf", "lpf")
-    },
-    **{
-        frozenset({("queues", "priority"), ("order", order)}): (
-            PolicyError,
-            "changes with time, which is not defined between queues",
-        )
-        for order in TIMED
+        for between in QUEUES
+        for rule in ("preempt", "spf", "lpf")
     },
 }
 """Two capabilities that cannot go together, the error, and the reason that it gives."""
 
+ALONE = {"spf": "sjf", "lpf": "ljf"}
 # The order is what tells SPF and LPF apart.
 SAME = {
     frozenset({("backfill", "spf"), ("order", "ljf")}),
@@ -124,7 +120,9 @@ def error_in(row: Row, drawn: Drawn) -> type[Exception] | None:
 def test_what_cannot_be_is_one_clear_error(pair):
     error, reason = UNDEFINED[pair]
     row = {axis: values[0] for axis, values in AXES.items()}
-    row |= {"placement": "first-fit", "machine": "nodes", "backfill": "none", "order": "fcfs"}
+    row |= {"placement": "first-fit", "machine": "nodes", "backfill": "none"}
+    # SPF and LPF have an order of their own.
+    row["order"] = ALONE.get(dict(pair).get("backfill"), "fcfs")
     of_case = {k: v for k, v in pair if k in ("machine", "queues")}
     drawn = draw({**row, **of_case}, random.Random(1))
     with pytest.raises(error, match=reason) as raised:

@@ -52,7 +52,10 @@ picked steps free_rows free_cells needed vectors"""
 
 SCALARS = np.dtype(
     [(name, "f8") for name in f"{_CLOCKS} {_INTEGRALS}".split()]
-    + [(name, "i8") for name in f"{_COUNTS} {_POLICY} {_QUEUE} {_TURNS} {_OUTSIDE} {_NODES}".split()],
+    + [
+        (name, "i8")
+        for name in f"{_COUNTS} {_POLICY} {_QUEUE} {_TURNS} {_OUTSIDE} {_NODES}".split()
+    ],
     align=True,
 )
 """The scalars of a run."""
