@@ -358,8 +358,6 @@ def test_a_file_names_its_line(tmp_path):
 
 def test_what_is_refused():
     jobs, events = jobs_of((0, 1, 1)), [{"time": 1, "kind": "stop"}]
-    with pytest.raises(OptionError, match="one pass per instant"):
-        run(jobs, events, passes="event")
     with pytest.raises(OptionError, match="choose kill or requeue"):
         run(jobs, events, node_failure="retry")
 

@@ -103,8 +103,6 @@ def prepare(
     control = parse_control(rate)
     events = None
     if chosen.events is not None:
-        if chosen.passes == "event":
-            raise OptionError("passes 'event': external events need one pass per instant")
         events = load_events(chosen.events)
         jobs = before_cleaning(jobs, events)
     given = jobs

@@ -127,6 +127,11 @@ class Simulation:
     """
 
     def __init__(self, jobs: Jobs, cluster: Cluster | int, **options: Any) -> None:
+        if "policy" in options:
+            raise OptionError(
+                f"policy '{options['policy']}': whoever steps decides who starts; leave it out, or "
+                "call simulate"
+            )
         self._run, self._prepared = prepare(
             jobs, cluster, parse_policy("fcfs"), stop_at_decisions=True, **options
         )

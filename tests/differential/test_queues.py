@@ -12,20 +12,9 @@ from oracle.everything_strategies import BETWEEN, Axes, case_of
 
 import sojourn
 
-from .everything_harness import (
-    BACKFILLS,
-    EVENTS,
-    HAPPENINGS,
-    JOBS,
-    MACHINES,
-    NODES,
-    ORDERS,
-    PLACEMENTS,
-    Drawn,
-    as_given,
-    compare,
-    smaller,
-)
+from .everything_axes import BACKFILLS, EVENTS, MACHINES, ORDERS, PLACEMENTS
+from .everything_cases import HAPPENINGS, JOBS, NODES, Drawn, as_given, joined, smaller
+from .everything_harness import compare
 from .harness import Speed
 from .pairwise import Row
 from .queue_cases import in_order
@@ -49,9 +38,10 @@ def draw(
         "machine": machine,
         "events": events,
         "control": "1",
-        "passes": rng.choice(("instant", "instant", "event")) if events == "none" else "instant",
+        "passes": rng.choice(("instant", "instant", "event")),
         "foresight": rng.choice(("nodes", "nodes", "log")) if named else "nodes",
         "log": rng.choice(("kept", "not kept")),
+        "stepping": "no",
     }
     if backfill.startswith("easy") and rng.random() < 0.3:
         row["backfill order"] = rng.choice(list(SECOND))
@@ -76,7 +66,7 @@ def draw(
         passes=row["passes"],
         blind=named and row["foresight"] == "log",
     )
-    return row, Drawn(case, SPEED, choice.seed, True)
+    return row, Drawn(joined(case, rng), SPEED, choice.seed, True)
 
 
 def fails(row: Row, drawn: Drawn) -> bool:

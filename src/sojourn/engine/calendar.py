@@ -37,8 +37,9 @@ __all__ += ["reserved_now", "stretch_of"]
 # something to look at.
 WITHDRAW, STRIKE, DOWN, UP, STOP, RESUME, LOOK = range(7)
 
-EVENT = np.dtype([("time", "f8"), ("kind", "i8"), ("about", "i8")], align=True)
-"""`about` is a job, a node, or a number of processors."""
+EVENT = np.dtype([("time", "f8"), ("kind", "i8"), ("about", "i8"), ("more", "i8")], align=True)
+"""`about` is a job, a node, or a number of processors; `more`: whether the next is a part of the
+same event."""
 
 RESERVATION = np.dtype(
     [("announced", "f8"), ("begins", "f8"), ("ends", "f8"), ("what", "i8")], align=True
@@ -190,10 +191,15 @@ def _victim(s, run, nodes, calendar, kind, about):
 
 @called
 def happen(s, jobs, run, recording, nodes, calendar):
-    """One step of the next external event; what the control sees of it."""
+    """One step of the next external event; what the control sees of it.
+
+    `s.midway` says whether the event has further steps.
+    """
     kind, about = calendar.event[s.next].kind, calendar.event[s.next].about
     victim = _victim(s, run, nodes, calendar, kind, about)
+    s.midway = 1
     if kind != DOWN or victim < 0:
+        s.midway = calendar.event[s.next].more
         s.next += 1
     if victim >= 0:
         returns = kind != WITHDRAW and s.requeue == 1

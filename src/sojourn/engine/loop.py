@@ -90,7 +90,8 @@ def _steer(s, recording, control, event, before):
 def _drain(s, jobs, run, recording, nodes, calendar, control):
     """Departures, external events, arrivals, then the switch; the control looks after each.
 
-    With one pass per event, a single thing: arrivals come first, as in other simulators.
+    With one pass per event, a single thing: arrivals come first, as in other simulators. An
+    external event is one, however many jobs it stops.
     """
     arrivals = jobs.submit.shape[0]
     while True:
@@ -102,8 +103,11 @@ def _drain(s, jobs, run, recording, nodes, calendar, control):
         happening = False
         if calendar is not None:
             happening = s.next < calendar.event.shape[0] and calendar.event[s.next].time <= s.now
-        if s.per_event == 1 and arriving:
-            ending = happening = False
+        if s.per_event == 1:
+            if s.midway == 1:
+                arriving = ending = False
+            elif arriving:
+                ending = happening = False
         event = SWITCH
         if ending:
             event = FINISH
@@ -117,7 +121,7 @@ def _drain(s, jobs, run, recording, nodes, calendar, control):
             return
         if s.controlled == 1 and event != UNSEEN:
             _steer(s, recording, control, event, before)
-        if not (ending or happening or arriving) or s.per_event == 1:
+        if not (ending or happening or arriving) or (s.per_event == 1 and s.midway == 0):
             return
 
 

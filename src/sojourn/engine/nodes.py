@@ -59,13 +59,14 @@ OPS, SLOWNESS, WATTS, IDLE_WATTS, SPEED, KEY = range(6)
 NODE = np.dtype(
     [(name, "f8") for name in ("ops", "slowness", "watts", "idle_watts", "ranked")]
     + [(name, "i8") for name in ("procs", "order", "place", "pool", "free", "slot", "tally")]
-    + [("speed_rank", "i8"), ("speed_tally", "i8"), ("shut", "i8"), ("reserved", "f8")],
+    + [("speed_rank", "i8"), ("speed_tally", "i8"), ("there", "i8"), ("shut", "i8")]
+    + [("reserved", "f8")],
     align=True,
 )
 """Per processor: operations per second, slowness, watts. `order` has the nodes as they are visited,
 `place` the place of each; `tally` and `speed_tally` are counters of free processors, by node and by
-`speed_rank`, and `ranked` the slowness by rank. `reserved` is when the next known reservation
-begins, as work; `shut` what nobody may find for a moment."""
+`speed_rank`, and `ranked` the slowness by rank. `there` is 0 while a node is down; `reserved` is
+when the next known reservation begins, as work; `shut` what nobody may find for a moment."""
 
 POOL = np.dtype(
     [("slowness", "f8"), ("group_slowness", "f8")]
@@ -392,6 +393,7 @@ def move(s, nodes, node, procs):
 def shift_node(s, nodes, node, sign):
     """A node comes (sign 1) or goes (-1) with all that it has; nobody is on it."""
     move(s, nodes, node, sign * nodes.node[node].procs)
+    nodes.node[node].there = 1 if sign == 1 else 0
     q = nodes.node[node].pool
     for r in range(1, s.resources):
         nodes.stock[FREE, r, q] += sign * nodes.stock[SIZE, r, q]

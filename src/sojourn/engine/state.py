@@ -42,8 +42,9 @@ _QUEUE = """head cursor first sorted shadow_known extra early was_overdue
 dues chosen pending refused"""
 # Of several queues: how they take turns, who had the last one, and whether some have limits.
 _TURNS = "between turn limited"
-# Of external events: the next, whether the manager stands still, and whether the plan is spoilt.
-_OUTSIDE = "next stopped stale looked returned reserving"
+# Of external events: the next, and whether it has begun; whether the manager stands still, and
+# whether the plan is spoilt.
+_OUTSIDE = "next midway stopped stale looked returned reserving"
 # Of named nodes.
 _NODES = """rule pooling seed most classes
 nodes resources pools groups speeds pinned blind opened given
