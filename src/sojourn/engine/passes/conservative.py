@@ -19,6 +19,7 @@ from ..heap import heap_pop, heap_push
 from ..plans import plan_advance, recall_hold
 from ..profile import Profile, held_until, profile_add, profile_advance
 from ..queues import Queues, count_running, is_passed_over, note_limit, note_turn, take_turns
+from ..starting import note_reserved
 from ..types import WAITS
 from ..verbs import is_overdue, note, plan_ahead, start, time_of
 from ..waiting import Waiting, admit, list_remove, put_in_order
@@ -123,6 +124,9 @@ def _renew(d, s, run, nodes, calendar, rebuild):
         profile_advance(d.profile, s.work)
     else:
         plan_advance(s, nodes)
+        if s.reserving == 1:
+            # One that is over is in nobody's way any more.
+            note_reserved(s, nodes, calendar)
 
 
 @inlined
