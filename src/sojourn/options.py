@@ -130,4 +130,4 @@ class Prepared:
     @cached_property
     def accepted(self) -> NDArray[np.bool_]:
         """Which jobs can run."""
-        return self.reason == 0
+        return np.asarray(self.reason == 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from .engine.queues import CHANGING, FIXED, NO_LIMIT, OF_POLICY, QueueRules
 from .errors import PolicyError
-from .policy.orders import ORDERS
+from .policy.orders import order_of_queue
 
 if TYPE_CHECKING:
     from .cluster import Cluster, Queue
@@ -60,17 +59,14 @@ def check_queues(cluster: Cluster, policy: Policy) -> None:
             f"policy '{policy}' stops jobs, which is not defined between queues; choose another, "
             "or give no queues"
         )
-    for queue in cluster.queues:
-        if queue.order not in ORDERS:
-            close = difflib.get_close_matches(queue.order, ORDERS, n=1)
-            hint = f"did you mean '{close[0]}'?" if close else f"choose from {', '.join(ORDERS)}"
-            raise PolicyError(f"queue '{queue.name}': unknown order '{queue.order}': {hint}")
+    queue_scores(cluster, policy)
 
 
 def queue_scores(cluster: Cluster, policy: Policy) -> list[Score]:
     """Return the order of each queue; that of the policy where a queue says first come first."""
     return [
-        policy.score if queue.order == "fcfs" else ORDERS[queue.order] for queue in cluster.queues
+        policy.score if queue.order == "fcfs" else order_of_queue(queue.name, queue.order)
+        for queue in cluster.queues
     ]
 
 
@@ -80,7 +76,7 @@ def take_turns(cluster: Cluster, policy: Policy) -> bool:
     Otherwise it is a fixed ranking: by priority, and within each queue by an order that does not
     change with time.
     """
-    return (
+    return bool(cluster.queues) and (
         cluster.between != "priority"
         or any(q.max_running is not None or q.max_used is not None for q in cluster.queues)
         or any(score.depends_on_time for score in queue_scores(cluster, policy))

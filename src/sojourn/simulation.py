@@ -210,19 +210,20 @@ def preload(
     named: bool = False,
     decisions: bool = False,
     events: bool = False,
+    queues: bool = False,
 ) -> None:
     """Load the compiled code of a policy and a control, so that a run with them starts at once.
 
     Parameters
     ----------
     policy, rate : as for `simulate`.
-    named, decisions, events : whether the cluster will have named nodes, decisions will be kept,
-        and external events will happen.
+    named, decisions, events, queues : whether the cluster will have named nodes, decisions will be
+        kept, external events will happen, and queues will take turns.
     """
     scheduling, control = parse_policy(policy), parse_control(rate)
     _laws(scheduling, control)
     rules = _rules(empty_jobs(), Cluster(1), scheduling, control, Options(), False)
-    load_kernel(replace(rules, log=decisions), named=named, eventful=events)
+    load_kernel(replace(rules, log=decisions), named=named, eventful=events, queued=queues)
 
 
 def _options(given: dict[str, Any]) -> Options:

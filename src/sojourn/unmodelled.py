@@ -62,6 +62,8 @@ def not_acted_on(
             seen.add("memory")
     if cluster is not None and acts_on_columns(cluster):
         seen |= _columns_met(jobs, cluster)
+    elif cluster is not None and _names_one_of(jobs, "queue", [q.name for q in cluster.queues]):
+        seen.add("queue")
     if queues_are_partitions(jobs):
         seen |= {"partition", "queue"} if seen & {"partition", "queue"} else {"queue"}
     lines = [

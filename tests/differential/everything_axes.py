@@ -69,4 +69,5 @@ BY_HAND = ("none", "first-fit")
 def policy_of(row: Row) -> Policy:
     """The policy of a row; an error of sojourn where there is none."""
     backfill, reservations, _ = BACKFILLS[row["backfill"]]
-    return Policy(ORDERS[row["order"]][0], backfill, reservations)
+    second = row.get("backfill order")
+    return Policy(ORDERS[row["order"]][0], backfill, reservations, second)

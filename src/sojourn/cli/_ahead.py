@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ..cluster import Cluster
     from ..policy import Policy
 
 __all__ = ["Ahead", "load_engine", "load_writers", "reader_is_loaded"]
@@ -59,15 +60,19 @@ def reader_is_loaded() -> bool:
 def load_engine(
     policy: Policy,
     rate: str | None,
+    cluster: Cluster | None = None,
     *,
-    named: bool = False,
     decisions: bool = False,
     events: bool = False,
 ) -> None:
     """Import the engine and load the compiled code that a run needs."""
+    from ..queues import take_turns
     from ..simulation import preload
 
-    preload(policy, rate, named=named, decisions=decisions, events=events)
+    named, queues = False, False
+    if cluster is not None:
+        named, queues = cluster.is_named, take_turns(cluster, policy)
+    preload(policy, rate, named=named, decisions=decisions, events=events, queues=queues)
 
 
 def load_writers(*, files: bool, tables: bool) -> None:

@@ -63,7 +63,6 @@ def carry_out(plan: Plan) -> dict[str, Any]:
 
     results, machine = plan.results, plan.machine
     results.check()
-    named = machine.cluster is not None
     chosen = plan.options()
     files = input_files(
         plan.log,
@@ -74,10 +73,10 @@ def carry_out(plan: Plan) -> dict[str, Any]:
         config=plan.config,
     )
     digests = {name: Digest(path) for name, path in files.items()}
-    rate, flags = plan.running.rate, {"named": named, "decisions": results.debug}
+    rate, flags = plan.running.rate, {"decisions": results.debug}
     flags["events"] = plan.running.events is not None
     engine = Ahead(
-        lambda: load_engine(plan.policy, rate, **flags),
+        lambda: load_engine(plan.policy, rate, machine.cluster, **flags),
         reader_is_loaded,
     )
     clock = [time.perf_counter()]
@@ -96,7 +95,7 @@ def carry_out(plan: Plan) -> dict[str, Any]:
             results.out,
             format=results.format,
             trajectory=results.trajectory,
-            named=named,
+            named=cluster.is_named,
             classes=bool(by),
         )
     if results.format != "swf":

@@ -29,9 +29,9 @@ PART_KEYS: Mapping[str, Mapping[str, str]] = {
     "queue": {
         "name": "of the queue",
         "partitions": "where its jobs run, by name; default: all nodes",
-        "order": "in which its jobs are looked at; default fcfs",
+        "order": "in which its jobs are looked at; default fcfs, that of the policy",
         "priority": "the queue with more is looked at first; default 0",
-        "weight": "jobs it may start in a turn; default 1",
+        "weight": "its share of what is started, in processors times plan; default 1",
         "max_time": "longest time limit of a job: seconds, or 1-12:00:00",
         "max_procs": "most processors of a job",
         "max_running": "most jobs of the queue that run at once",

@@ -49,10 +49,8 @@ NO_LIMIT = 2**62
 
 QUEUE = np.dtype(
     [(name, "f8") for name in ("weight", "served", "listed")]
-    + [
-        (name, "i8")
-        for name in "law turn max_running max_used running used first next last".split()
-    ],
+    + [(name, "i8") for name in ("law", "turn", "max_running", "max_used", "running", "used")]
+    + [(name, "i8") for name in ("first", "next", "last")],
     align=True,
 )
 """A queue: its place in turns by priority, what it was served, its limits, and its line."""

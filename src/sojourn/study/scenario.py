@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from ..cluster import Cluster
 from ..policy import Control, Placement, Policy
+from ..queues import take_turns
 from ..result import Result
 from ..simulation import preload, simulate
 from ..workload import Jobs
@@ -224,7 +225,7 @@ class Scenario:
 
     @property
     def nodes(self) -> Cluster | None:
-        """The cluster of named nodes; None where processors are only counted."""
+        """The cluster of a file or of counts; None where processors are only counted."""
         keys, strict = self._resolved.cluster, self.keys.workload.strict
         others = inputs.machine_files(keys.nodes or "")
         return self._kept(
@@ -282,10 +283,12 @@ class Scenario:
 
     def preload(self) -> None:
         """Load the compiled code that a run needs, or compile it."""
+        nodes = self.nodes
         preload(
             self.policy,
             self.control,
-            named=self.nodes is not None,
+            named=nodes is not None and nodes.is_named,
+            queues=nodes is not None and take_turns(nodes, self.policy),
             events=self.keys.workload.events is not None,
         )
 

@@ -81,7 +81,7 @@ def run_scenario(
             folder,
             format=wanted.format,
             trajectory=wanted.trajectory,
-            named=scenario.nodes is not None,
+            named=scenario.nodes is not None and scenario.nodes.is_named,
             classes=bool(by),
         )
     clock.append(time.perf_counter())

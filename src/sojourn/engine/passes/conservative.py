@@ -339,6 +339,10 @@ def conservative_pass(d, s, jobs, run, recording, nodes, calendar, laws):
         for j in range(newest, s.arrived):
             _need(s, jobs, nodes, j, 1)
     look_ahead(s, calendar)
+    if nodes is not None:
+        # Promises last, but which reservation of a node is the next one does not.
+        if s.reserving == 1:
+            note_reserved(s, nodes, calendar)
     s.due_work = np.inf
     if s.stopped == 1:
         return GO_ON

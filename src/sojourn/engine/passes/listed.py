@@ -154,34 +154,32 @@ def _is_candidate(s, jobs, nodes, j, planned, beside):
 
 @inlined
 def _list_candidates(d, s, jobs, nodes, left, planned, beside, laws):
-    """List those who could be backfilled, of the `left` not looked at yet or of all; how many.
+    """List those who could be backfilled, of the `left` not looked at yet; how many.
 
     A job that does not fit when backfilling begins does not fit later in the same pass, since
-    starts only take away. So only those who fit are put in order: in a heap, or as they wait.
+    starts only take away. So only those who fit are put in order: in a heap, or as they wait. Who
+    is blocked is not tried again: where a placement must keep to a budget, what others take may
+    lead it to nodes that it can have.
     """
     w = d.waiting
     size = 0
-    if s.own_order == 1:
-        for i in range(s.waiting):
-            j = w.job[s.first + i]
-            if _is_candidate(s, jobs, nodes, j, planned, beside):
-                value = w.backfill_key[j] if s.dynamic_backfill == 0 else 0.0
-                if s.dynamic_backfill == 1:
-                    value = laws.backfill(jobs, j, s.now, laws.backfill_theta)
-                heap_push(w.score, w.scored, size, value, j)
-                size += 1
-    elif s.dynamic_order == 1:
-        for i in range(left):
+    behind = max(s.first + s.waiting - left, 0)
+    for i in range(left):
+        # In an order that changes with time they are left in its heap; else they wait in order.
+        j, value = w.job[behind + i], 0.0
+        if s.dynamic_order == 1:
             j, value = w.scored[i], w.score[i]
-            if _is_candidate(s, jobs, nodes, j, planned, beside):
-                heap_push(w.score, w.scored, size, value, j)
-                size += 1
-    else:
-        last = s.first + s.waiting
-        for i in range(max(last - left, 0), last):
-            if _is_candidate(s, jobs, nodes, w.job[i], planned, beside):
-                w.sorted[size] = w.job[i]
-                size += 1
+        if not _is_candidate(s, jobs, nodes, j, planned, beside):
+            continue
+        if s.own_order == 1 and s.dynamic_backfill == 0:
+            value = w.backfill_key[j]
+        elif s.own_order == 1:
+            value = laws.backfill(jobs, j, s.now, laws.backfill_theta)
+        if s.own_order == 1 or s.dynamic_order == 1:
+            heap_push(w.score, w.scored, size, value, j)
+        else:
+            w.sorted[size] = j
+        size += 1
     return size
 
 
