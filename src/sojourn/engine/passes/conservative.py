@@ -124,9 +124,6 @@ def _renew(d, s, run, nodes, calendar, rebuild):
         profile_advance(d.profile, s.work)
     else:
         plan_advance(s, nodes)
-        if s.reserving == 1:
-            # One that is over is in nobody's way any more.
-            note_reserved(s, nodes, calendar)
 
 
 @inlined
