@@ -30,7 +30,7 @@ from .types import (
 )
 
 __all__ = ["EVENT", "RESERVATION", "Calendar", "arrive", "happen", "look_ahead", "make_calendar"]
-__all__ += ["reserved_now", "stretch_of"]
+__all__ += ["due_time", "reserved_now", "stretch_of"]
 
 # What happens: a job is withdrawn by hand, or struck by a failure of one of its nodes; processors
 # go down and up; the manager stops and goes on; a reservation begins or ends, so that there is
@@ -239,6 +239,19 @@ def stretch_of(s, calendar, i):
     begin = s.anchor_work + (begins - s.anchor_time) * s.rate
     end = s.anchor_work + (it.ends - s.anchor_time) * s.rate
     return max(begin, s.work), end
+
+
+@called
+def due_time(s, calendar, rounded):
+    """When a promise comes: at the end of a reservation exactly then, else at the rounded time.
+
+    A moment before, the reservation would still be in its way.
+    """
+    for i in range(calendar.reservation.shape[0]):
+        _, end = stretch_of(s, calendar, i)
+        if end == s.due_work:
+            return calendar.reservation[i].ends
+    return rounded
 
 
 @called

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import called, inlined
-from .calendar import arrive, happen
+from .calendar import arrive, due_time, happen
 from .nodes import open_nodes
 from .passes import DECIDE, schedule
 from .service import finish, first_end, present
@@ -203,7 +203,7 @@ def _next_instant(s, jobs, run, recording, nodes, calendar, budget):
 
 
 @inlined
-def _settle(s, recording, control):
+def _settle(s, recording, calendar, control):
     """After a pass: set the timers and write a row.
 
     W falls with slope R |S|, and a crossing exists only while somebody is served (errata 2).
@@ -218,6 +218,8 @@ def _settle(s, recording, control):
     s.due = np.inf
     if s.due_work < np.inf:
         s.due = time_of(s, s.due_work)
+        if calendar is not None:
+            s.due = due_time(s, calendar, s.due)
     if s.records == 1:
         row = recording.row[s.recorded]
         row.time = s.now
@@ -266,4 +268,4 @@ def loop(
             _drain(s, jobs, run, recording, nodes, calendar, control)
         if schedule(d, s, jobs, run, recording, nodes, calendar, laws) == DECIDE:
             return DECIDE
-        _settle(s, recording, control)
+        _settle(s, recording, calendar, control)
