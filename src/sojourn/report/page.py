@@ -13,6 +13,7 @@ from .style import (
     MUTED,
     Clock,
     Table,
+    arrivals,
     column,
     duration,
     energy,
@@ -63,8 +64,8 @@ def overview(
         gantt(jobs, procs, segments=segments, ax=chart, unix_start=unix_start)
     busy = busy_path(jobs if trajectory is None else trajectory)
     if trajectory is None:
-        submit, start = column(jobs, "submit"), column(jobs, "start")
-        queue = counted(submit[np.isfinite(start)], start[np.isfinite(start)])
+        came, start = arrivals(jobs), column(jobs, "start")
+        queue = counted(came[np.isfinite(start)], start[np.isfinite(start)])
     else:
         queue = Path.of(busy.time, column(trajectory, "queued"))
     first = min(busy.time[0], queue.time[0])
