@@ -105,7 +105,7 @@ class Result:
 
     @property
     def start(self) -> Floats:
-        """Start of each accepted job, in the order in which they came, in seconds; nan if it never ran.
+        """Start of each accepted job, in the order in which they came (s); nan if it never ran.
 
         A job that was requeued has the start of its last attempt.
         """
@@ -113,7 +113,7 @@ class Result:
 
     @property
     def end(self) -> Floats:
-        """End of each accepted job, in the order in which they came, in seconds; nan if it never ran."""
+        """End of each accepted job, in the order in which they came (s); nan if it never ran."""
         return self._run.end
 
     @property

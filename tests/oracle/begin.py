@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from .model import Exact, Job
 
 
-def as_they_come(
-    jobs: Sequence[Job], begin: Sequence[Exact | None]
-) -> tuple[list[int], list[Job]]:
+def as_they_come(jobs: Sequence[Job], begin: Sequence[Exact | None]) -> tuple[list[int], list[Job]]:
     """Who comes when: places of jobs as they come, and the jobs as the scheduler knows them.
 
     Parameters

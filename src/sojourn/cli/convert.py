@@ -38,8 +38,8 @@ def convert(
     Example: sojourn convert jobs.csv jobs.swf.gz --columns submit=t,runtime=s,procs=n --clean
     """
     from ..workload import write_log
-    from ..workload.swf import columns_beyond_swf
     from ..workload.intake import cleaned
+    from ..workload.swf import columns_beyond_swf
     from ._tables import show_report
 
     jobs = reading.jobs(log)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..measures import quantiles
 from .binning import Path, counted
 from .curves import draw_distribution
 from .nodes import node_gantt
@@ -102,7 +103,7 @@ def _facts(
         ("makespan", duration(span)),
         ("utilisation", f"{100 * share:.1f} %"),
         ("mean wait", duration(float(wait[ran].mean()))),
-        ("median wait", duration(float(np.median(wait[ran])))),
+        ("median wait", duration(float(quantiles(wait[ran], (0.5,))[0]))),
         ("longest wait", duration(float(wait[ran].max()))),
         ("mean bounded slowdown", number(float(np.nanmean(bounded)))),
     ]

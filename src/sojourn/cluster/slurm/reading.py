@@ -30,6 +30,7 @@ _ALIAS = {"features": "feature", "shared": "oversubscribe"}
 _SIZES = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
 _YES = frozenset({"YES", "UP", "TRUE", "1"})
 _NO = frozenset({"", "NO", "DOWN", "FALSE", "0"})
+_ABSENT = ("FUTURE", "DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING")
 _UNLIMITED = ("", "UNLIMITED", "INFINITE")
 
 
@@ -133,6 +134,11 @@ class SlurmTables:
     statements: tuple[Statement, ...]
     origins: Mapping[str, Line]
     absent: Mapping[str, str]
+
+    def state_of(self, node: SlurmNode) -> str:
+        """Return why jobs can never use a node: FUTURE, DOWN, DRAIN and the like; else nothing."""
+        state = re.split(r"[^A-Z]", self.absent.get(node.name, node.state))[0]
+        return state if state in _ABSENT else ""
 
 
 def read_tables(path: str | os.PathLike[str]) -> SlurmTables:
