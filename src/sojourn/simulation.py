@@ -35,12 +35,15 @@ from .watching import finish, scene_of, try_out
 from .workload import Jobs
 from .workload import clean as clean_jobs
 from .workload.jobs import check_jobs
+from .workload.schema import MISSING
 
 __all__ = ["Options", "preload", "prepare", "simulate"]
 
 Floats = NDArray[np.float64]
 
 _LONGEST = 1e15
+_ASKED = ("account", "qos", "nodes", "gpus")
+"""Columns that scores see besides those of the Standard Workload Format."""
 
 
 def simulate(
@@ -249,6 +252,7 @@ def _view(jobs: Jobs, options: Options) -> tuple[JobView, NDArray[np.bool_]]:
     else:
         plan = work * options.factor
     plan = f(plan)
+    nothing = np.full(len(jobs), MISSING, dtype=np.int64)
     view = JobView(
         submit=f(arrivals_of(jobs)),
         work=f(work),
@@ -260,6 +264,7 @@ def _view(jobs: Jobs, options: Options) -> tuple[JobView, NDArray[np.bool_]]:
         queue=f(jobs.queue),
         partition=f(jobs.partition),
         memory=f(jobs.memory),
+        **{name: f(jobs[name]) if name in jobs.names else nothing for name in _ASKED},
     )
     return view, killed
 
