@@ -95,6 +95,9 @@ def _head(told: dict[str, Any]) -> str:
 def _show_cluster_report(console: Console, told: dict[str, Any]) -> None:
     """Print what was not taken from a cluster's file as it was."""
     read = told["provenance"].get("cluster", {})
+    if read.get("left_out"):
+        words = f"{read['path']}: {'; '.join(read['left_out'])}"
+        console.print(Text(words), style="yellow", soft_wrap=True)
     if read.get("repaired") or read.get("refused"):
         console.print(
             Text(
