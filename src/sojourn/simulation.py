@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrivals import arrivals_of, order_of_arrival
 from .cluster import Cluster
 from .engine.drive import Laws, Orders, Rules, Run, backfill_code, load_kernel
 from .engine.passes import CONSERVATIVE, EASY
@@ -43,12 +44,15 @@ from .watching import finish, scene_of, try_out
 from .workload import Jobs
 from .workload import clean as clean_jobs
 from .workload.jobs import check_jobs
+from .workload.schema import MISSING
 
 __all__ = ["Options", "preload", "prepare", "simulate"]
 
 Floats = NDArray[np.float64]
 
 _LONGEST = 1e15
+_ASKED = ("account", "qos", "nodes", "gpus")
+"""Columns that scores see besides those of the Standard Workload Format."""
 
 
 def simulate(
@@ -109,15 +113,26 @@ def prepare(
     if chosen.clean:
         jobs = clean_jobs(jobs, procs=machine.procs, rules=chosen.clean)
     jobs = _validated(jobs)
-    if chosen.constraints.are_by_job and not np.array_equal(jobs.job, given.job):
-        raise OptionError(
-            "constraints are given job by job, but cleaning drops jobs or puts them in order; "
-            "clean and sort the jobs first, and give those of the jobs that are left"
-        )
+    order = order_of_arrival(jobs)
+    if chosen.constraints.are_by_job:
+        if not np.array_equal(jobs.job, given.job):
+            raise OptionError(
+                "constraints are given job by job, but cleaning drops jobs or puts them in order; "
+                "clean and sort the jobs first, and give those of the jobs that are left"
+            )
+        if order is not None:
+            raise OptionError(
+                "constraints are given job by job, but some jobs begin later than others that "
+                "were submitted after them; sort the jobs by submit or begin, whichever is later"
+            )
     external = None
     if events is not None:
         external = take_events(events, jobs, machine)
+        if order is not None:
+            external = external.reordered(order)
         jobs = external.jobs
+    elif order is not None:
+        jobs = jobs[order]
     if machine.queues:
         check_queues(machine, scheduling)
     named = _named(jobs, machine, chosen)
@@ -237,7 +252,7 @@ def _options(given: dict[str, Any]) -> Options:
 
 
 def _validated(jobs: Jobs) -> Jobs:
-    """Jobs a kernel can run, in submission order; else an error that names the first bad one."""
+    """Jobs that can be run, in submission order; else an error that names the first bad one."""
     too_long = f"more than {_LONGEST:g} s, beyond which seconds are not told apart"
     for field_name, bad, problem in (
         ("procs", jobs.procs < 1, "at least 1 processor is needed"),
@@ -246,6 +261,7 @@ def _validated(jobs: Jobs) -> Jobs:
         ("submit", ~(jobs.submit <= _LONGEST), too_long),
         ("runtime", ~(jobs.work <= _LONGEST), too_long),
         ("estimate", ~(jobs.estimate <= _LONGEST), too_long),
+        ("begin", ~(arrivals_of(jobs) <= _LONGEST), too_long),
     ):
         if bad.any():
             job = int(jobs.job[np.argmax(bad)])
@@ -269,8 +285,9 @@ def _view(jobs: Jobs, options: Options) -> tuple[JobView, NDArray[np.bool_]]:
     else:
         plan = work * options.factor
     plan = f(plan)
+    nothing = np.full(len(jobs), MISSING, dtype=np.int64)
     view = JobView(
-        submit=f(jobs.submit),
+        submit=f(arrivals_of(jobs)),
         work=f(work),
         plan=plan,
         estimate=plan,
@@ -280,6 +297,7 @@ def _view(jobs: Jobs, options: Options) -> tuple[JobView, NDArray[np.bool_]]:
         queue=f(jobs.queue),
         partition=f(jobs.partition),
         memory=f(jobs.memory),
+        **{name: f(jobs[name]) if name in jobs.names else nothing for name in _ASKED},
     )
     return view, killed
 

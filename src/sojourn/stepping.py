@@ -37,7 +37,8 @@ class Decision:
     now : seconds.
     free : processors that are free.
     waiting, running : positions of the jobs that wait (by submission) and run.
-    jobs : columns submit, estimate, procs, user, group, queue, partition, memory; to be read only.
+    jobs : columns submit, estimate, procs, user, group, queue, partition, memory, account, qos,
+        nodes, gpus; to be read only.
     """
 
     def __init__(self, simulation: Simulation) -> None:

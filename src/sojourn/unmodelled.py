@@ -76,9 +76,6 @@ def not_acted_on(
         for column, what in _NAMED
         if column in jobs.names and column not in seen
     ]
-    if "begin" in jobs.names and "begin" not in seen:
-        later = int(np.count_nonzero(jobs["begin"] > jobs.submit))
-        lines.append(_of_jobs("earliest starts", later))
     for column, what in _KINDS:
         if column in jobs.names and column not in seen:
             known = jobs[column][jobs[column] >= 0]

@@ -45,6 +45,10 @@ class Machine:
     strict: bool = False
 
     def __post_init__(self) -> None:
+        if self.name is not None and not self.name.strip():
+            raise OptionError(
+                "--cluster '': give a file, or counts such as '64 x (16 cores, 32G, 2 gpu)'"
+            )
         extra: CountedOptions | NodeOptions = self.counted if self.name else self.nodes
         for each in fields(extra):
             if getattr(extra, each.name) != each.default:

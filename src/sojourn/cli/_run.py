@@ -122,6 +122,13 @@ def carry_out(plan: Plan) -> dict[str, Any]:
     if cluster.report is not None:
         told = cluster.report.as_dict()
         origin["cluster"] |= {key: told[key] for key in ("kind", "rows", "repaired", "refused")}
+        gone = [
+            f"{each['what']} ({each['example']})"
+            for each in told["remarks"]
+            if each["what"].endswith("left out") and each["example"]
+        ]
+        if gone:
+            origin["cluster"]["left_out"] = gone
     origin["seconds"] = {"read": clock[1] - clock[0], "simulate": clock[2] - clock[1]}
     if results.out is None:
         classes = {"classes": class_tables(result, by)} if by else {}

@@ -39,6 +39,7 @@ def convert(
     """
     from ..workload import write_log
     from ..workload.intake import cleaned
+    from ..workload.swf import columns_beyond_swf
     from ._tables import show_report
 
     jobs = reading.jobs(log)
@@ -49,4 +50,7 @@ def convert(
     show_report(jobs.report.as_dict())
     print(f"{len(jobs):,} jobs written to {out}")
     if ".csv" in out.suffixes and jobs.header.get("UnixStartTime"):
-        print("CSV keeps numbers only: write .parquet or .swf to keep names and the date too")
+        print("CSV has no header: the date of second 0 is lost; write .parquet or .swf to keep it")
+    lost = columns_beyond_swf(jobs) if ".swf" in out.suffixes else []
+    if lost:
+        print(f"SWF has no field for {', '.join(lost)}: write .parquet or .csv to keep them")

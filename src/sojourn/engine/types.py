@@ -62,6 +62,10 @@ class JobView(NamedTuple):
     queue: np.ndarray
     partition: np.ndarray
     memory: np.ndarray
+    account: np.ndarray
+    qos: np.ndarray
+    nodes: np.ndarray
+    gpus: np.ndarray
 
 
 class SystemView(NamedTuple):
@@ -122,7 +126,7 @@ class Parts(NamedTuple):
 def empty_jobs() -> JobView:
     """No jobs: the example whose type fixes the signatures."""
     f, i = np.empty(0), np.empty(0, dtype=np.int64)
-    return JobView(f, f, f, f, i, i, i, i, i, f)
+    return JobView(f, f, f, f, i, i, i, i, i, f, i, i, i, i)
 
 
 _JOBS = numba.typeof(empty_jobs())

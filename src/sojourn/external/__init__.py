@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrivals import arrivals_of
 from ..cluster import Cluster
 from ..engine.calendar import EVENT, LOOK, RESERVATION, STRIKE, WITHDRAW, Calendar, make_calendar
 from ..errors import OptionError
@@ -81,9 +82,9 @@ class External:
         about[by_job & mine] = (np.cumsum(accepted) - 1)[about[by_job & mine]]
         if not preemptive:
             mine &= (self.kind != LOOK) | (about != _BEGINS)
-        submit = self.jobs.submit[accepted]
+        arrival = arrivals_of(self.jobs)[accepted]
         # Nothing happens before the first job comes; what was due then keeps its order.
-        earliest = submit[0] if len(submit) else 0.0
+        earliest = arrival[0] if len(arrival) else 0.0
         events = np.zeros(int(np.count_nonzero(mine)), EVENT)
         events["time"] = np.maximum(self.time[mine], earliest)
         for name, column in (("kind", self.kind), ("about", about), ("more", self.more)):
@@ -93,6 +94,15 @@ class External:
             reserved[name] = self.reserved[row]
         reserved["what"] = self.what
         return make_calendar(events, reserved, int(np.count_nonzero(accepted)))
+
+    def reordered(self, order: Integers) -> External:
+        """Return the same events of jobs in another order; `order` has their rows."""
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        about = self.about.copy()
+        by_job = np.isin(self.kind, (WITHDRAW, STRIKE))
+        about[by_job] = place[about[by_job]]
+        return replace(self, jobs=self.jobs[order], about=about)
 
     def _concern(self, accepted: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which events are not about a job that is not accepted."""

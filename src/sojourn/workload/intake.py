@@ -107,6 +107,12 @@ def _with_partition(
             f"partition-column '{column}': columns name '{mapping['partition']}' as the partition;"
             " leave one of them out"
         )
+    for name in ("submit", "runtime", "procs"):
+        if column == mapping.get(name, name):
+            raise OptionError(
+                f"partition-column '{column}': that is the {name} of jobs; give the column that "
+                "says their partitions"
+            )
     return mapping | {"partition": column}
 
 

@@ -19,6 +19,8 @@ def pairs(text: str, option: str) -> dict[str, str]:
         left, equals, right = part.partition("=")
         if not (left.strip() and equals and right.strip()):
             raise OptionError(f"{option} '{text}': write {option} NAME=COLUMN,NAME=COLUMN")
+        if left.strip() in found:
+            raise OptionError(f"{option} '{text}': {left.strip()} is given twice; leave one out")
         found[left.strip()] = right.strip()
     return found
 

@@ -132,6 +132,10 @@ def _job_view(wants: Wants, loops: Loops) -> JobView:
         queue=none,
         partition=wants.partition,
         memory=wants.memory.astype(np.float64),
+        account=none,
+        qos=none,
+        nodes=none,
+        gpus=none,
     )
 
 
