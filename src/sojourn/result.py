@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import measures
 from ._html import html_table
 from .aftermath import STATUS, UNACCEPTED
 from .decisions import Decisions
 from .engine.drive import Run
 from .errors import OptionError
 from .machine import REASONS
+from .measures import formulas
 from .options import Prepared
 from .schedule import Schedule
 from .summary import summarise
@@ -236,8 +236,8 @@ class Result:
             "wait": spread(start - submit),
             "service": spread(service),
             "sojourn": spread(sojourn),
-            "slowdown": spread(measures.slowdown(sojourn, service)),
-            "bounded_slowdown": spread(measures.bounded_slowdown(sojourn, service)),
+            "slowdown": spread(formulas.slowdown(sojourn, service)),
+            "bounded_slowdown": spread(formulas.bounded_slowdown(sojourn, service)),
             "procs": log.procs[first:last],
             "estimate": log.estimate[first:last],
             **({"energy": spread(schedule.energy.jobs[at])} if self.states_energy else {}),

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import measures
 from ..errors import OptionError
+from ..measures import formulas
 from ..result import WHO
 from ..workload._staging import interrupted
 from .shape import (
@@ -162,8 +162,8 @@ def _read_log(log: Path) -> Columns:
         "end": jobs.submit + wait + service,
         "wait": wait,
         "service": service,
-        "slowdown": measures.slowdown(wait + service, service),
-        "bounded_slowdown": measures.bounded_slowdown(wait + service, service),
+        "slowdown": formulas.slowdown(wait + service, service),
+        "bounded_slowdown": formulas.bounded_slowdown(wait + service, service),
         "procs": jobs.procs,
         **{name: jobs.labels(name) for name in WHO if name in jobs.names},
     }

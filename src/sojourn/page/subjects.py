@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import measures
 from ..cost.clock import timestamp
 from ..errors import InputError
+from ..measures import formulas
 from ..wattage import assumed_watts_of_study, study_asks
 from ..workload._toml import load_toml
 from ..workload.classes import UNKNOWN
@@ -84,7 +84,7 @@ class Run:
             since = self.jobs["submit" if name in ("sojourn", "slowdown") else "start"]
             values = np.asarray(self.jobs["end"], np.float64) - since
             if name == "slowdown":
-                values = measures.slowdown(values, self.jobs["end"] - self.jobs["start"])
+                values = formulas.slowdown(values, self.jobs["end"] - self.jobs["start"])
         return self.ordered(values)[self.served]
 
     @property
