@@ -116,7 +116,7 @@ CATALOGUE = (
         meaning="jobs that ended over makespan",
     ),
     Measure(
-        "mean_queue", "mean queue length", "jobs", "lower", tables=("simulate",),
+        "mean_queue", "mean queue length", "jobs", "lower", tables=("simulate", "report"),
         meaning="jobs that wait", source="mean Q [rumyantsev2018, eq. 12]",
     ),
     Measure(
@@ -243,5 +243,8 @@ CATALOGUE = (
 )  # fmt: skip
 """Every number of a summary that is a measure."""
 
-HEADLINE = ("wait_mean", "energy_kwh", "bounded_slowdown_mean", "utilisation", "makespan")
+HEADLINE = (
+    *("wait_mean", "energy_kwh", "bounded_slowdown_mean"),
+    *("utilisation", "makespan", "power_peak"),
+)
 """What a page speaks of first, in this order, where it is known."""

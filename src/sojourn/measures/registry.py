@@ -25,10 +25,12 @@ __all__ = [
     "find",
     "headline",
     "in_table",
+    "is_own",
     "measure",
     "name_of",
     "own_measures",
     "register",
+    "replace_own",
     "rests_on_watts",
     "unregister",
 ]
@@ -36,7 +38,7 @@ __all__ = [
 Function = TypeVar("Function", bound=Callable[[Any], float])
 
 _OURS = {each.name: each for each in CATALOGUE}
-_NAMES = {each.path: each.name for each in CATALOGUE}
+_NAMES = {"_".join(each.path): each.name for each in CATALOGUE}
 # Keys of a summary and columns of a study that are no measures.
 _TAKEN = frozenset(
     {
@@ -93,7 +95,7 @@ def measure(
     """
 
     def registered(function: Function) -> Function:
-        called = name or getattr(function, "__name__", "")
+        called = name or str(getattr(function, "__name__", ""))
         register(
             Measure(
                 called, label, unit, better, low=low, high=high, kind=kind, tables=tuple(tables),
@@ -139,6 +141,12 @@ def unregister(name: str) -> None:
     del _own[name]
 
 
+def replace_own(measures: Iterable[Measure]) -> None:
+    """Have these measures registered and no others, as in the process that they come from."""
+    _own.clear()
+    _own.update({each.name: each for each in measures})
+
+
 def own_measures() -> tuple[Measure, ...]:
     """Return the measures that were registered, in their order."""
     return tuple(_own.values())
@@ -160,14 +168,20 @@ def headline() -> tuple[str, ...]:
 
 
 def find(name: str) -> Measure | None:
-    """Return a measure by its name, or by its path with points; None if there is none."""
+    """Return a measure by its name, or by its path in a summary; None if there is none."""
     known = _own.get(name) or _from_files.get().get(name)
-    return known or _OURS.get(name) or _OURS.get(_NAMES.get(tuple(name.split(".")), ""))
+    return known or _OURS.get(name) or _OURS.get(_NAMES.get(name.replace(".", "_"), ""))
+
+
+def is_own(name: str) -> bool:
+    """Whether a measure was registered, here or by who wrote a file that is shown."""
+    return name in _own or name in _from_files.get()
 
 
 def name_of(path: tuple[str, ...]) -> str:
     """Return the name of the measure at a place of a summary, or one made of its keys."""
-    return _NAMES.get(path, "_".join(path))
+    keys = "_".join(path)
+    return _NAMES.get(keys, keys)
 
 
 def rests_on_watts(name: str) -> bool:

@@ -24,6 +24,7 @@ from .shape import (
     check_document,
     check_jobs,
     check_nodes,
+    check_own,
     check_runs,
     check_schedule,
     check_trajectory,
@@ -127,6 +128,7 @@ def read_run(folder: Path, name: str | None = None) -> Run:
     if not (folder / _SUMMARY).is_file():
         raise OptionError(f"{folder / _SUMMARY}: no such file; run it again")
     summary = _read_json(folder / _SUMMARY, SUMMARY)
+    check_own(folder / _SUMMARY, summary)
     path = _table_path(folder, "jobs")
     if path is None and (folder / "jobs.swf").is_file():
         path = folder / "jobs.swf"

@@ -53,6 +53,11 @@ class Run:
     nodes: Columns | None = None
 
     @property
+    def described(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the files say of measures that are not ours, by name."""
+        return self.summary.get("measures") or {}
+
+    @property
     def procs(self) -> int:
         """Processors of the machine."""
         return int(self.summary["procs"])
@@ -200,6 +205,11 @@ class Comparison:
     runs: tuple[Run, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def described(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the files say of measures that are not ours, by name."""
+        return {name: each for run in self.runs for name, each in run.described.items()}
+
 
 @dataclass(frozen=True)
 class Study:
@@ -223,6 +233,11 @@ class Study:
     facts: Mapping[str, Any]
     scenario: str
     front: Mapping[str, Any]
+
+    @property
+    def described(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the files say of measures that are not ours, by name."""
+        return self.facts.get("measures") or {}
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:
