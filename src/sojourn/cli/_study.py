@@ -30,12 +30,12 @@ __all__ = [
     "as_interval",
     "as_values",
     "end_interrupted",
+    "heading_of",
     "remarks_of",
     "show_not_acted_on",
     "show_watts",
     "stated",
     "study_progress",
-    "title_of",
 ]
 
 _INTERRUPTED = 130
@@ -135,12 +135,10 @@ def as_values(values: Mapping[str, Any]) -> list[str]:
     return [_short(value) for value in values.values()]
 
 
-def title_of(name: str, *, unit: bool = True) -> str:
-    """Return the label of a measure, with its unit; its name where nobody knows it."""
+def heading_of(name: str, *, unit: bool = True) -> str:
+    """Return the heading of a column of a measure, with its unit; its name where none is known."""
     known = find(name)
-    if known is None:
-        return name
-    return known.title if unit else known.label
+    return name if known is None else known.column(known.units[0].name if unit else "")
 
 
 def as_interval(name: str, interval: Interval | None) -> str:
@@ -209,7 +207,8 @@ def show_watts(remarks: Mapping[str, Any], measures: Sequence[str]) -> None:
     """Say on which watts energies rest, where some are shown and nobody gave watts."""
     shown = [name for name in measures if rests_on_watts(name)]
     if remarks["power_model"] and shown:
-        print(f"{', '.join(map(title_of, shown))}: {remarks['power_model']}")
+        labels = (known.label if (known := find(name)) else name for name in shown)
+        print(f"{', '.join(labels)}: {remarks['power_model']}")
 
 
 def stated(measures: Sequence[str], scenario: Scenario, varied: Sequence[str]) -> list[str]:

@@ -192,11 +192,11 @@ def _show(
 ) -> None:
     from rich.text import Text
 
-    from ._tables import new_console, new_table
+    from ._tables import new_console, new_table, print_whole
 
     console = new_console()
     points = list(study.changes(baseline, measures) if baseline else study.points(measures))
-    heads = (st.title_of(name, unit=not baseline) for name in measures)
+    heads = (st.heading_of(name, unit=not baseline) for name in measures)
     table = new_table(*study.plan.keys, "n", *heads)
     for point in points[:_POINTS_SHOWN]:
         intervals = {name: point.measures.get(name) for name in measures}
@@ -205,7 +205,7 @@ def _show(
             for name, interval in intervals.items()
         )
         table.add_row(*st.as_values(point.values), f"{point.n:,}", *cells)
-    console.print(table, soft_wrap=True)
+    print_whole(console, table)
     if len(points) > _POINTS_SHOWN:
         console.print(Text(f"and {len(points) - _POINTS_SHOWN:,} more points (--json)"))
     other = ", ".join(f"{key}={value}" for key, value in baseline.items())

@@ -97,7 +97,7 @@ CATALOGUE = (
     ),
     Measure(
         "utilisation", "utilisation", "share", "higher", high=1.0,
-        tables=("simulate", "compare", "sweep", "report"), heading="utili-\nsation",
+        tables=("simulate", "compare", "sweep", "report"), heading="utili-\nsation {unit}",
         meaning="busy processor time over processors × makespan; a job on whole nodes keeps all of "
         "their processors busy", source="mean φ / c",
     ),

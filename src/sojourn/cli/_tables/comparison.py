@@ -9,12 +9,11 @@ from typing import Any
 from rich.text import Text
 
 from ...measures.entry import Measure, Unit
-from .layout import as_number, new_console, new_table
+from .layout import as_number, new_console, new_table, print_whole
 from .recorded import show_recorded
 
 __all__ = ["show_comparison"]
 
-_WIDEST = 300
 _CHANGES = ("wait_mean", "bounded_slowdown_mean")
 _ASIDE = ("wait_median", "killed")  # left out where there are more columns than these
 _MANY = 8
@@ -71,10 +70,7 @@ def show_comparison(
                 cells.append(Text(f"{100 * relative:+.1f} %" if math.isfinite(relative) else ""))
         table.add_row(Text(_label(row)), *cells, f"{row['seconds']:.2f}")
     console = new_console()
-    # Columns cut short would say nothing; lines that wrap still do.
-    wide = console.options.update(width=_WIDEST, max_width=_WIDEST)
-    console.width = max(console.width, table.__rich_measure__(console, wide).maximum)
-    console.print(table)
+    print_whole(console, table)
     names = {measure.name for measure in shown}
     for words in _legend(names, _label(rows[0]), assumed if "energy_kwh" in names else ""):
         console.print(Text(words, style="dim"), soft_wrap=True)
