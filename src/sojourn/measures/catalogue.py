@@ -207,7 +207,7 @@ CATALOGUE = (
         "killed", "killed jobs", kind="count", tables=("compare",), heading="killed\njobs",
         meaning="at their time limit, or by events",
     ),
-    Measure("unaccepted", "jobs not accepted", kind="count", meaning="that fit on no machine"),
+    Measure("unaccepted", "jobs not accepted", kind="count", meaning="that can never fit"),
     Measure(
         "cancelled", "cancelled jobs", "", "", ("events", "cancelled"), kind="events",
         needs="events", tables=("compare",), heading="cancel-\nled",
