@@ -15,7 +15,7 @@ from .cluster import Cluster
 from .errors import OptionError
 from .external import before_cleaning, load_events
 from .measures.entry import Measure
-from .measures.registry import find, in_table
+from .measures.registry import get, in_table
 from .policy import (
     Control,
     NodeScore,
@@ -255,8 +255,7 @@ def report(rows: Sequence[dict[str, Any]], title: str, pictures: dict[str, str])
     title : what was compared, in a few words.
     pictures : caption -> file name, relative to the page.
     """
-    first = find("wait_mean")
-    assert first is not None
+    first = get("wait_mean")
     stated = not rows[0].get("power_model")
     measures = [
         each

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..measures.registry import find, rests_on_watts
+from ..measures.registry import get as measure
+from ..measures.registry import rests_on_watts
 from ._progress import Progress
 
 if TYPE_CHECKING:
@@ -136,9 +137,9 @@ def as_values(values: Mapping[str, Any]) -> list[str]:
 
 
 def heading_of(name: str, *, unit: bool = True) -> str:
-    """Return the heading of a column of a measure, with its unit; its name where none is known."""
-    known = find(name)
-    return name if known is None else known.column(known.units[0].name if unit else "")
+    """Return the heading of a column of a measure, with its unit."""
+    known = measure(name)
+    return known.column(known.units[0].name if unit else "")
 
 
 def as_interval(name: str, interval: Interval | None) -> str:
@@ -147,8 +148,7 @@ def as_interval(name: str, interval: Interval | None) -> str:
 
     if interval is None:
         return "-"
-    known = find(name)
-    size = 1.0 if known is None else known.units[0].size
+    size = measure(name).units[0].size
     if not interval.half_width >= 0:
         return as_number(interval.estimate / size)
     return f"{as_number(interval.estimate / size)} ± {as_number(interval.half_width / size, 2)}"
@@ -207,8 +207,8 @@ def show_watts(remarks: Mapping[str, Any], measures: Sequence[str]) -> None:
     """Say on which watts energies rest, where some are shown and nobody gave watts."""
     shown = [name for name in measures if rests_on_watts(name)]
     if remarks["power_model"] and shown:
-        labels = (known.label if (known := find(name)) else name for name in shown)
-        print(f"{', '.join(labels)}: {remarks['power_model']}")
+        labels = ", ".join(measure(name).label for name in shown)
+        print(f"{labels}: {remarks['power_model']}")
 
 
 def stated(measures: Sequence[str], scenario: Scenario, varied: Sequence[str]) -> list[str]:

@@ -23,6 +23,7 @@ __all__ = [
     "also_known",
     "described_own",
     "find",
+    "get",
     "headline",
     "in_table",
     "is_own",
@@ -171,6 +172,11 @@ def find(name: str) -> Measure | None:
     """Return a measure by its name, or by its path in a summary; None if there is none."""
     known = _own.get(name) or _from_files.get().get(name)
     return known or _OURS.get(name) or _OURS.get(_NAMES.get(name.replace(".", "_"), ""))
+
+
+def get(name: str) -> Measure:
+    """Return a measure by its name; an unknown one is called by it, and has no unit or bounds."""
+    return find(name) or Measure(name, name, low=-math.inf)
 
 
 def is_own(name: str) -> bool:

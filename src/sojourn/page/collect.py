@@ -212,7 +212,7 @@ def intervals_of_run(run: Run) -> dict[str, Interval]:
 def _compared() -> list[Measure]:
     """Measures of a comparison, those that a page speaks of first in front."""
     every = [*in_table("compare"), *in_table("report")]
-    first = [what for name in headline() if (what := find(name)) in every and what is not None]
+    first = [what for what in map(measure, headline()) if what in every]
     return list(dict.fromkeys([*first, *every]))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..measures.entry import Measure, Unit
-from ..measures.registry import find
+from ..measures.registry import get as measure
 from ..report.style import number
 
 if TYPE_CHECKING:
@@ -30,11 +30,6 @@ __all__ = [
     "value_text",
     "with_interval",
 ]
-
-
-def measure(name: str) -> Measure:
-    """Return what a column of measures means; an unknown one is called by its name."""
-    return find(name) or Measure(name, name, low=-np.inf)
 
 
 def in_unit(value: float, unit: Unit) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, OptionError
-from ..measures.registry import described_own, find
+from ..measures.registry import described_own, get
 from ..output import provenance
 from ._asked import added_to, check_files, check_measures
 from .execute import DONE, FAILED, Bundle, Row
@@ -275,8 +275,7 @@ class _Best:
 
     def __init__(self, plan: Plan, measure: str) -> None:
         self._keys, self._measure = plan.keys, measure
-        known = find(measure)
-        self._sign = -1.0 if known is not None and known.better == "higher" else 1.0
+        self._sign = -1.0 if get(measure).better == "higher" else 1.0
         self._runs = plan.by_name
         self._sums: dict[str, tuple[float, int, Sequence[Value]]] = {}
 
