@@ -259,7 +259,7 @@ def test_events_happen_and_node_failure_says_what_comes_of_jobs(folder):
     assert len(origin["sha256"]) == 64
     assert len({plain.digest, struck.digest}) == 2
     table = sweep(struck, {"policy.node_failure": ["kill", "requeue"]}, workers=1).table
-    assert table["events_restarts"].tolist() == [0, again["events"]["restarts"]]
+    assert table["restarts"].tolist() == [0, again["events"]["restarts"]]
 
 
 def test_events_of_jobs_and_other_jobs(folder):
