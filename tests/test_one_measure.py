@@ -274,6 +274,20 @@ def test_units_titles_and_bounds() -> None:
     )
 
 
+def test_one_of_ours_may_have_a_function_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new entry of the catalogue is all that it takes."""
+    new = Measure("twice", "twice the makespan", "s", "lower", function=_twice, tables=TABLES)
+    monkeypatch.setitem(registry._OURS, "twice", new)
+    summary = sojourn.simulate(sojourn.lublin(20, 8, seed=1), 8).summary
+    assert summary["twice"] == 2 * summary["makespan"]
+    assert list(summary["measures"]) == ["half_max_wait"]
+    assert flat_summary(summary)["twice"] == summary["twice"]
+
+
+def _twice(result: sojourn.Result) -> float:
+    return 2 * result.summary["makespan"]
+
+
 def test_registry_is_light() -> None:
     heavy = "[name for name in ('numpy', 'pandas', 'numba') if name in sys.modules]"
     code = f"import sys, sojourn.measures.registry; print({heavy})"

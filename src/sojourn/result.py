@@ -346,7 +346,7 @@ class Result:
         # Measures of users may be computed from ours: these are there first.
         self.__dict__["summary"] = made = summarise(self._schedule)
         try:
-            registry.add_own(self, made)
+            registry.add_computed(self, made)
         except BaseException:
             del self.__dict__["summary"]
             raise

@@ -18,7 +18,7 @@ from .catalogue import CATALOGUE, HEADLINE
 from .entry import KINDS, TABLES, Measure
 
 __all__ = [
-    "add_own",
+    "add_computed",
     "all_measures",
     "also_known",
     "described_own",
@@ -196,16 +196,19 @@ def rests_on_watts(name: str) -> bool:
     return known is not None and known.rests_on_watts
 
 
-def add_own(result: Any, summary: dict[str, Any]) -> None:
-    """Add the measures that were registered to the summary of a result, and what they are.
+def add_computed(result: Any, summary: dict[str, Any]) -> None:
+    """Add the measures that have a function to the summary of a result.
+
+    Of those that were registered the summary says what they are.
 
     Raises
     ------
     RunError
         Where a function fails or returns no number.
     """
-    for each in own_measures():
-        assert each.function is not None
+    for each in all_measures():
+        if each.function is None:
+            continue
         try:
             summary[each.name] = float(each.function(result))
         except Exception as error:
