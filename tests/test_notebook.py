@@ -87,7 +87,7 @@ def test_comparison(jobs):
     assert (len(found), found[1].policy, repr(found)) == (2, "easy", "<Comparison of fcfs, easy>")
     assert found.table.loc["easy", "wait_mean"] == found[1].result.summary["wait"]["mean"]
     words = shown(found).words
-    assert "wait mean (s)" in words
+    assert "mean wait (s)" in words
     assert "60 jobs on 16 processors" in words
 
 

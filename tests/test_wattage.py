@@ -7,7 +7,8 @@ import pytest
 
 import sojourn
 from sojourn.cluster import AssumedPower
-from sojourn.compare import MEASURES, compare, measures_of, report
+from sojourn.compare import compare, measures_of, report
+from sojourn.measures.registry import in_table
 from sojourn.wattage import assumed_watts, assumed_watts_of_study, states_energy, study_asks
 
 JOBS = sojourn.Jobs({"submit": [0, 5], "runtime": [10, 10], "procs": [3, 2]})
@@ -48,15 +49,16 @@ def test_nodes_have_watts_of_their_own() -> None:
 
 def test_a_comparison_leaves_out_energies_that_nobody_asked_for() -> None:
     names = [measure.name for measure in measures_of(4, {})]
-    assert names == [measure.name for measure in MEASURES if measure.name != "energy_kwh"]
+    always = [each for each in in_table("compare") if not each.needs]
+    assert names == [each.name for each in always if each.kind != "energy"]
     rows = [each.row() for each in compare(JOBS, 4, ["fcfs", "easy"])]
     assert rows[0]["power_model"] == ASSUMED
     assert rows[0]["energy_kwh"] > 0
     assert "energy" not in report(rows, "two", {}).lower()
     power = sojourn.Cluster.homogeneous(4, power=sojourn.ConstantPower(41, 18))
     rows = [each.row() for each in compare(JOBS, power, ["fcfs", "easy"])]
-    assert "energy kwh (kWh)" in report(rows, "two", {})
-    assert "power peak (W)" in report(rows, "two", {})
+    assert "energy (kWh)" in report(rows, "two", {})
+    assert "peak power (W)" in report(rows, "two", {})
 
 
 @pytest.mark.parametrize("gap", [0.0, 3.0])

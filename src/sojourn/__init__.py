@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         RunError,
         SojournError,
     )
+    from .measures.registry import measure
     from .policy import (
         PLACEMENTS,
         Constraints,
@@ -114,6 +115,7 @@ _HOME: dict[str, list[str]] = {
         "RunError",
         "SojournError",
     ],
+    "measures.registry": ["measure"],
     "policy": [
         "PLACEMENTS",
         "Constraints",
@@ -199,6 +201,7 @@ __all__ = [
     "generate",
     "library",
     "lublin",
+    "measure",
     "parse_carbon",
     "parse_cluster",
     "parse_tariff",

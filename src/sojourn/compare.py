@@ -14,6 +14,8 @@ from ._html import html_table
 from .cluster import Cluster
 from .errors import OptionError
 from .external import before_cleaning, load_events
+from .measures.entry import Measure
+from .measures.registry import get, in_table
 from .policy import (
     Control,
     NodeScore,
@@ -34,9 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "MEASURES",
     "Comparison",
-    "Measure",
     "Outcome",
     "best",
     "change",
@@ -45,47 +45,6 @@ __all__ = [
     "outcomes_of",
     "report",
 ]
-
-
-@dataclass(frozen=True)
-class Measure:
-    """One column of a comparison.
-
-    Parameters
-    ----------
-    name : key of the column.
-    path : where the number is in a summary.
-    unit : of the number; empty for a ratio or a count.
-    larger_is_better : None where neither end is better.
-    """
-
-    name: str
-    path: tuple[str, ...]
-    unit: str = ""
-    larger_is_better: bool | None = False
-
-    def of(self, summary: dict[str, Any]) -> float:
-        """Return the number; nan where a run has none."""
-        value: Any = summary
-        for key in self.path:
-            value = value.get(key, float("nan")) if isinstance(value, dict) else float("nan")
-        return float(value)
-
-
-MEASURES = (
-    Measure("wait_mean", ("wait", "mean"), "s"),
-    Measure("wait_median", ("wait", "median"), "s"),
-    Measure("wait_p95", ("wait", "p95"), "s"),
-    Measure("bounded_slowdown_mean", ("bounded_slowdown", "mean")),
-    Measure("utilisation", ("utilisation",), "", True),
-    Measure("makespan", ("makespan",), "s"),
-    Measure("energy_kwh", ("energy", "total_kwh"), "kWh"),
-    Measure("killed", ("killed",), "", None),
-)
-"""The columns of a comparison; that of energy only where it is stated."""
-
-PEAK = Measure("power_peak", ("energy", "power_peak"), "W")
-"""The most power that a machine draws."""
 
 
 def measures_of(cluster: Cluster | int, options: Mapping[str, Any]) -> tuple[Measure, ...]:
@@ -101,24 +60,14 @@ def measures_of(cluster: Cluster | int, options: Mapping[str, Any]) -> tuple[Mea
         or not parse_control(options.get("rate")).is_constant
     )
     every = _known_measures(machine, options)
-    return tuple(each for each in every if stated or each.path[0] != "energy")
+    return tuple(each for each in every if stated or not each.rests_on_watts)
 
 
-def _known_measures(cluster: Cluster, options: Mapping[str, Any]) -> tuple[Measure, ...]:
-    """Everything that a run on a cluster has, be it stated or not."""
-    more = [PEAK]
-    if cluster.is_named:
-        # Nodes differ in speed, so that a wait says only half of what a job met.
-        more.append(Measure("sojourn_mean", ("sojourn", "mean"), "s"))
-        more.append(Measure("peas_kwh", ("energy", "peas_kwh"), "kWh"))
-    if options.get("events") is not None:
-        more.append(Measure("cancelled", ("events", "cancelled"), "", None))
-        more.append(Measure("restarts", ("events", "restarts"), "", None))
-    if options.get("price") is not None:
-        more.append(Measure("cost", ("energy", "cost")))
-    if options.get("carbon") is not None:
-        more.append(Measure("carbon_kg", ("energy", "carbon_kg"), "kg"))
-    return (*MEASURES, *more)
+def _known_measures(cluster: Cluster, options: Mapping[str, Any]) -> list[Measure]:
+    """Columns that runs on a cluster have, be they stated or not."""
+    given = {name for name in ("events", "price", "carbon") if options.get(name) is not None}
+    given |= {"", "nodes"} if cluster.is_named else {""}
+    return [each for each in in_table("compare") if each.needs in given]
 
 
 @dataclass(frozen=True)
@@ -200,11 +149,13 @@ class Comparison(Sequence[Outcome]):
         rows = [outcome.row() for outcome in self]
         run = self[0].result
         shown = measures_of(run.cluster, vars(run.options))
-        heads = [f"{m.name.replace('_', ' ')}{f' ({m.unit})' if m.unit else ''}" for m in shown]
         keys = [key for key in ("policy", "placement") if key in rows[0]]
-        cells = [[*(row[key] for key in keys), *(row[m.name] for m in shown)] for row in rows]
+        cells = [
+            [*(row[key] for key in keys), *(each.shown(row[each.name]) for each in shown)]
+            for row in rows
+        ]
         title = f"{len(run):,} jobs on {run.cluster.procs:,} processors"
-        return html_table(title, [*keys, *heads], cells)
+        return html_table(title, [*keys, *(each.title for each in shown)], cells)
 
 
 def compare(
@@ -253,7 +204,7 @@ def outcomes_of(
     if not policies:
         raise OptionError("no policies to compare; give at least one")
     machine = cluster if isinstance(cluster, Cluster) else Cluster.homogeneous(cluster)
-    # Every policy is read before the first run: a misspelt one is found at once.
+    # Every policy is read before the first run: a misspelt one is an error at once.
     chosen = [parse_policy(policy) for policy in policies]
     if options.get("events") is not None:
         options["events"] = load_events(options["events"])
@@ -275,13 +226,13 @@ def outcomes_of(
 
 def best(rows: Sequence[dict[str, Any]], measure: Measure) -> set[int]:
     """Return which rows have the best value of a measure; none where all are alike."""
-    if measure.larger_is_better is None:
+    if measure.lower is None:
         return set()
     values = [row[measure.name] for row in rows]
     known = [value for value in values if value == value]
     if not known or min(known) == max(known):
         return set()
-    top = max(known) if measure.larger_is_better else min(known)
+    top = min(known) if measure.lower else max(known)
     return {i for i, value in enumerate(values) if value == top}
 
 
@@ -304,9 +255,13 @@ def report(rows: Sequence[dict[str, Any]], title: str, pictures: dict[str, str])
     title : what was compared, in a few words.
     pictures : caption -> file name, relative to the page.
     """
-    first = MEASURES[0]
+    first = get("wait_mean")
     stated = not rows[0].get("power_model")
-    measures = [each for each in (*MEASURES, PEAK) if stated or each.path[0] != "energy"]
+    measures = [
+        each
+        for each in in_table("compare")
+        if each.name in rows[0] and (stated or not each.rests_on_watts)
+    ]
     winners = sorted(best(rows, first))
     lines = [f"# {title}", ""]
     if winners:
@@ -318,15 +273,17 @@ def report(rows: Sequence[dict[str, Any]], title: str, pictures: dict[str, str])
             + (f" ({100 * gain:+.1f} % against {rows[0]['policy']})." if winners[0] else "."),
             "",
         ]
-    names = [f"{m.name.replace('_', ' ')}{f' ({m.unit})' if m.unit else ''}" for m in measures]
+    names = [each.title for each in measures]
     lines += ["| policy | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
     for place, row in enumerate(rows):
         cells = (
-            f"**{_plain(row[m.name])}**" if place in best(rows, m) else _plain(row[m.name])
+            f"**{_plain(m.shown(row[m.name]))}**"
+            if place in best(rows, m)
+            else _plain(m.shown(row[m.name]))
             for m in measures
         )
         lines.append(f"| {row['policy']} | " + " | ".join(cells) + " |")
-    energy = " Energy is that of busy and idle servers together." if PEAK in measures else ""
+    energy = " Energy is that of busy and idle servers together." if stated else ""
     lines += ["", f"Bold: best of its column. All of it is simulated.{energy}", ""]
     for caption, file in pictures.items():
         lines += [f"## {caption}", "", f"![{caption}]({file})", ""]

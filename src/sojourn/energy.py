@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from . import billing, measures
+from . import billing
 from .cost import Clock, electricity_cost, emissions, parse_carbon, parse_tariff
 from .engine.drive import Run
 from .engine.nodes import GIVEN_NODE, GIVEN_TASKS, PER_TASK
 from .engine.passes import PREEMPT
+from .measures import formulas
 from .options import Prepared
 
 __all__ = [
@@ -177,13 +178,13 @@ class Energy:
         job, start, stop = self._stretches
         watts = self._cluster.power.busy(self._rates)
         procs = self._run.jobs.procs[job]
-        return self._by_job(measures.busy_energy(start, stop, procs, self._epochs, watts))
+        return self._by_job(formulas.busy_energy(start, stop, procs, self._epochs, watts))
 
     def _by_job(self, spent: Floats) -> Floats:
         """Joules of each accepted job, from those of its stretches of service."""
         if not self._in_pieces:
             return spent
-        return measures.sum_by_job(self._stretches.job, spent, len(self._run.end))
+        return formulas.sum_by_job(self._stretches.job, spent, len(self._run.end))
 
     @cached_property
     def idle(self) -> float:
@@ -195,13 +196,13 @@ class Energy:
         job, start, stop = self._stretches
         watts = self._cluster.power.idle(self._rates)
         last = np.array([self._last])
-        whole = self._cluster.procs * measures.clock_at(last, self._epochs, watts)[0]
+        whole = self._cluster.procs * formulas.clock_at(last, self._epochs, watts)[0]
         procs = self._run.jobs.procs[job]
-        taken = measures.busy_energy(start, stop, procs, self._epochs, watts).sum()
+        taken = formulas.busy_energy(start, stop, procs, self._epochs, watts).sum()
         if self._absence is not None:
             # What is not there draws nothing.
             begin, end = (np.clip(x, self._epochs[0], last[0]) for x in self._absence[:2])
-            off = measures.busy_energy(begin, end, self._absence.procs, self._epochs, watts)
+            off = formulas.busy_energy(begin, end, self._absence.procs, self._epochs, watts)
             taken += off.sum()
         return float(whole - taken)
 
@@ -288,7 +289,7 @@ class Energy:
             "total_kwh": total / _JOULES_PER_KWH,
             "mean_watts": total / span if span > 0 else float("nan"),
             "power_peak": self.peak,
-            "energy_delay": float(measures.energy_delay_product(total, span)),
+            "energy_delay": float(formulas.energy_delay_product(total, span)),
             "power_model": self._cluster.power_model,
         }
         if self._cluster.is_named:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .aftermath import Aftermath
 from .engine.drive import Run
 from .errors import RunError
-from .measures import product_sum
+from .measures.formulas import product_sum
 
 __all__ = ["check_bill", "check_run"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import measures
+from .measures import formulas
 
 __all__ = ["gap_in_words", "recorded_beside"]
 
@@ -56,8 +56,8 @@ def recorded_beside(
 
 
 def _described(wait: Floats, service: Floats) -> dict[str, Any]:
-    slowdown = measures.bounded_slowdown(wait + service, service)
-    return {"wait": measures.describe(wait), "bounded_slowdown": measures.describe(slowdown)}
+    slowdown = formulas.bounded_slowdown(wait + service, service)
+    return {"wait": formulas.describe(wait), "bounded_slowdown": formulas.describe(slowdown)}
 
 
 def gap_in_words(section: Mapping[str, Any], run: str = "") -> str:

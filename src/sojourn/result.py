@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import measures
 from ._html import html_table
 from .aftermath import STATUS, UNACCEPTED
 from .arrivals import arrivals_of, start_later
@@ -18,6 +17,7 @@ from .decisions import Decisions
 from .engine.drive import Run
 from .errors import OptionError
 from .machine import REASONS
+from .measures import formulas, registry
 from .options import Prepared
 from .schedule import Schedule
 from .summary import summarise
@@ -74,17 +74,12 @@ class Result:
         )
 
     def _repr_html_(self) -> str:
-        summary = self.summary
-        wait, slowdown = summary["wait"], summary["bounded_slowdown"]
-        rows: list[tuple[str, object]] = [
-            ("jobs", len(self)),
-            ("mean wait (s)", wait.get("mean", np.nan)),
-            ("median wait (s)", wait.get("median", np.nan)),
-            ("95 % wait (s)", wait.get("p95", np.nan)),
-            ("mean bounded slowdown", slowdown.get("mean", np.nan)),
-            ("utilisation (%)", 100 * summary.get("utilisation", np.nan)),
-            ("makespan (s)", summary["makespan"]),
-        ]
+        rows: list[tuple[str, object]] = [("jobs", len(self))]
+        for each in registry.in_table("compare"):
+            value = each.of(self.summary)
+            known = value == value or not each.needs
+            if known and (self.states_energy or not each.rests_on_watts):
+                rows.append((each.title, each.shown(value)))
         return html_table(f"{self.policy} on {self.cluster.procs:,} processors", (), rows)
 
     @property
@@ -237,8 +232,8 @@ class Result:
             "wait": spread(start - submit),
             "service": spread(service),
             "sojourn": spread(sojourn),
-            "slowdown": spread(measures.slowdown(sojourn, service)),
-            "bounded_slowdown": spread(measures.bounded_slowdown(sojourn, service)),
+            "slowdown": spread(formulas.slowdown(sojourn, service)),
+            "bounded_slowdown": spread(formulas.bounded_slowdown(sojourn, service)),
             "procs": log.procs[first:last],
             "estimate": log.estimate[first:last],
             **({"energy": spread(schedule.energy.jobs[at])} if self.states_energy else {}),
@@ -358,7 +353,14 @@ class Result:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The measures of the run as plain numbers, ready for JSON."""
-        return summarise(self._schedule)
+        # Measures of users may be computed from ours: these are there first.
+        self.__dict__["summary"] = made = summarise(self._schedule)
+        try:
+            registry.add_computed(self, made)
+        except BaseException:
+            del self.__dict__["summary"]
+            raise
+        return made
 
     def after_warmup(self, jobs: int) -> Result:
         """Return the same run, whose measures over jobs leave out its first jobs."""

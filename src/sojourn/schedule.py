@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import measures
 from .aftermath import Aftermath, aftermath
 from .energy import Allocation, Energy, Stretches, allocation, stretches_in_pieces
 from .engine.drive import Run
 from .errors import OptionError
 from .invariants import check_bill, check_run
+from .measures import formulas
 from .options import Prepared
 from .resources import Resources
 
@@ -89,7 +89,7 @@ class Schedule:
         if not self.prepared.policy.preemptive:
             return self.end - self.start
         job, start, stop = self.stretches
-        return measures.sum_by_job(job, stop - start, len(self.end))
+        return formulas.sum_by_job(job, stop - start, len(self.end))
 
     @cached_property
     def epochs(self) -> tuple[Floats, Floats]:
@@ -146,7 +146,7 @@ class Schedule:
         if external is not None:
             instants, gone = external.absence.steps()
             there = there - np.append(gone, 0)[np.searchsorted(instants, time, side="right") - 1]
-        return measures.energy_rate(busy, busy_watts, idle_watts, there)
+        return formulas.energy_rate(busy, busy_watts, idle_watts, there)
 
     def check(self) -> None:
         """Raise RunError unless it has what every run must have."""

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import measures
 from .__about__ import __version__
 from .aftermath import KILLED, STATUS, Aftermath
 from .energy import stretches_held
 from .machine import REASONS
+from .measures import formulas
 from .options import Prepared
 from .recorded import recorded_beside
 from .schedule import Schedule
@@ -28,7 +28,7 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
     ended = len(jobs.submit[schedule.ended])
     wait, sojourn = schedule.start[ran] - submit, schedule.end[ran] - submit
     service = schedule.service[ran]
-    slowdown = measures.slowdown(sojourn, service)
+    slowdown = formulas.slowdown(sojourn, service)
     killed = int(np.count_nonzero(schedule.status == STATUS.index(KILLED)))
     unaccepted = log.job[~prepared.accepted]
     told: dict[str, Any] = {
@@ -46,13 +46,13 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
         "unaccepted": len(unaccepted),
         "unaccepted_jobs": unaccepted[:100].tolist(),
         "unaccepted_reasons": _reasons(prepared),
-        "wait": measures.describe(wait),
-        "sojourn": measures.describe(sojourn),
-        "service": measures.describe(service),
-        "slowdown": measures.describe(slowdown),
-        "bounded_slowdown": measures.describe(measures.bounded_slowdown(sojourn, service)),
-        "weighted_response": measures.weighted_response(sojourn, procs),
-        "weighted_slowdown": measures.weighted_slowdown(slowdown, procs * service),
+        "wait": formulas.describe(wait),
+        "sojourn": formulas.describe(sojourn),
+        "service": formulas.describe(service),
+        "slowdown": formulas.describe(slowdown),
+        "bounded_slowdown": formulas.describe(formulas.bounded_slowdown(sojourn, service)),
+        "weighted_response": formulas.weighted_response(sojourn, procs),
+        "weighted_slowdown": formulas.weighted_slowdown(slowdown, procs * service),
         **_system(schedule),
     }
     begun = _begin(schedule, ran)
@@ -65,8 +65,8 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
         told["warmup"] = options.warmup
     if cluster.is_named:
         told |= {
-            "awt": measures.average_wait(wait),
-            "art": measures.average_response(sojourn),
+            "awt": formulas.average_wait(wait),
+            "art": formulas.average_response(sojourn),
             "nodes": len(cluster.nodes),
             "processor": cluster.processor,
             "placement": str(options.placement),
@@ -122,10 +122,10 @@ def _partitions(schedule: Schedule, ran: slice | NDArray[np.bool_]) -> dict[str,
             "jobs": int(jobs[k]),
             "unaccepted": int(refused[k]),
             "share": float(area[here].sum()) / whole if whole > 0 else float("nan"),
-            "wait": measures.describe(wait[here]),
-            "slowdown": measures.describe(measures.slowdown(sojourn[here], service[here])),
-            "bounded_slowdown": measures.describe(
-                measures.bounded_slowdown(sojourn[here], service[here])
+            "wait": formulas.describe(wait[here]),
+            "slowdown": formulas.describe(formulas.slowdown(sojourn[here], service[here])),
+            "bounded_slowdown": formulas.describe(
+                formulas.bounded_slowdown(sojourn[here], service[here])
             ),
         }
         if name in places and len(schedule.end):
@@ -141,8 +141,8 @@ def _begin(schedule: Schedule, ran: slice | NDArray[np.bool_]) -> dict[str, Any]
         return None
     return {
         "jobs": int(np.count_nonzero(later)),
-        "before": measures.describe((arrival - submit)[later]),
-        "wait_since": measures.describe(schedule.start[ran] - arrival),
+        "before": formulas.describe((arrival - submit)[later]),
+        "wait_since": formulas.describe(schedule.start[ran] - arrival),
     }
 
 
@@ -203,9 +203,9 @@ def _system(schedule: Schedule) -> dict[str, Any]:
 
     if run.in_pieces:
         _, began, stopped = schedule.stretches
-        area = measures.product_sum(stretches_held(run), stopped - began)
+        area = formulas.product_sum(stretches_held(run), stopped - began)
     else:
-        area = measures.product_sum(run.held[ended], schedule.service[ended])
+        area = formulas.product_sum(run.held[ended], schedule.service[ended])
     epochs, rates = schedule.epochs
     lasted = np.diff(np.append(epochs, max(last, epochs[-1])))
     shares = {f"{r:g}": mean(lasted[rates == r].sum()) for r in np.unique(rates)}

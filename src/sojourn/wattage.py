@@ -7,13 +7,8 @@ from typing import Any
 
 from .cluster.power import AssumedPower
 
-__all__ = ["MEASURES", "assumed_watts", "assumed_watts_of_study", "states_energy", "study_asks"]
+__all__ = ["assumed_watts", "assumed_watts_of_study", "states_energy", "study_asks"]
 
-MEASURES = (
-    *("energy_kwh", "total_kwh", "total_joules", "busy_joules", "idle_joules"),
-    *("mean_watts", "power_peak", "energy_delay", "cost", "carbon_kg"),
-)
-"""Measures of a study that rest on watts."""
 _WATTS = ("busy", "idle", "levels", "static", "dynamic", "exponent", "reference")
 _PRICES = ("price", "carbon")
 

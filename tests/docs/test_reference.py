@@ -60,6 +60,16 @@ def test_command_line_page_is_written_from_the_commands():
     assert told == make_cli.text(), "run python docs/reference/make_cli.py"
 
 
+def test_pages_of_measures_are_written_from_their_catalogue():
+    place = DOCS / "reference" / "make_measures.py"
+    spec = importlib.util.spec_from_file_location("make_measures", place)
+    make_measures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make_measures)
+    written = page("reference/measures.md"), page("reference/summary.md")
+    made = make_measures.page(), make_measures.summary_page()
+    assert written == made, "run python docs/reference/make_measures.py"
+
+
 def test_columns_of_the_job_table(result):
     text = page("reference/jobs.md").partition("## ")[0]
     assert [*first_cells(text), "queue"] == list(result.jobs.columns)
@@ -219,6 +229,7 @@ WITH_EXAMPLES = (
     "sojourn.capacity.targets",
     "sojourn.compare",
     "sojourn.fragmentation.holding",
+    "sojourn.measures.registry",
     "sojourn.report.of_run",
     "sojourn.study.intervals",
     "sojourn.study.paired",

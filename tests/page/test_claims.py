@@ -97,7 +97,7 @@ def test_a_study_shows_energy_where_watts_were_given(tmp_path: Path, given: str)
 
 def test_a_study_of_a_rate_control_says_which_watts_are_assumed(study_folder: Path) -> None:
     words = read(make_report(study_folder)).words
-    assert f"Energies rest on watts that nobody gave: {ASSUMED}." in words
+    assert f"No watts were given for energies: {ASSUMED}." in words
 
 
 def test_a_study_about_energy_shows_it_and_says_so(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from sojourn.page.collect import intervals_of_run, points_of_runs, points_of_stu
 from sojourn.page.folder import read_folder
 from sojourn.page.pack import Packer
 from sojourn.page.sections import page_of
-from sojourn.page.words import between, measure
+from sojourn.page.words import between, bounded, measure, value_text
 from sojourn.study.batches import batch_means, batch_quantile
 from sojourn.study.intervals import Interval
 
@@ -195,7 +195,7 @@ def test_the_best_is_told_with_its_rivals(tmp_path):
     assert by_hand == [3 - best]
     sentences = page_of(read_folder(folder), Packer()).answer.sentences
     assert sentences[0].endswith(
-        f"%, all comparisons together). {points.names[by_hand[0]]} cannot be told from it."
+        f"%, all comparisons together). {points.names[by_hand[0]]} cannot be distinguished from it."
     )
     # A gap that would be told from chance alone, but not as one of three.
     gap = stats.zscore(noise[0], ddof=1) / np.sqrt(8)
@@ -272,10 +272,10 @@ def test_one_run_has_intervals_of_batches(run_folder):
     for label in ("mean wait", "95th percentile of wait", "utilisation", "energy"):
         assert any("95 % interval" in note for note in notes[label]), label
     heads, wait_row, *_ = cells(page, "distributions")
-    assert heads[1:] == ["mean", "median", "90 %", "95 %", "99 %", "longest"]
+    assert heads[1:] == ["mean", "median", "90 %", "95 %", "99 %", "max"]
     for cell, key in zip(wait_row[1:], ("mean", "median", "p90", "p95", "p99"), strict=False):
         value, _, ends = cell.partition(" | ")
-        assert value == measure("wait_mean").text(summary["wait"][key])
+        assert value == value_text(measure("wait_mean"), summary["wait"][key])
         assert " to " in ends
 
 
@@ -292,7 +292,7 @@ def test_classes_have_the_measures_of_their_own_jobs(run_folder):
     moved = Interval(mine["wait"].mean(), max(found.low + shift, 0.0), found.high + shift,
                      0.95, found.n, "")  # fmt: skip
     what = measure("wait_mean")
-    assert row[3] == f"{what.text(moved.estimate)} | {between(what, moved)}"
+    assert row[3] == f"{value_text(what, moved.estimate)} | {between(what, moved)}"
 
 
 def test_runs_of_a_comparison_have_their_own_intervals(comparison_folder):
@@ -306,11 +306,11 @@ def test_runs_of_a_comparison_have_their_own_intervals(comparison_folder):
 
 def test_no_interval_reaches_what_cannot_be():
     wide = Interval(0.9, -2.0, 3.0, 0.95, 4, "Student t")
-    assert measure("wait_mean").bounded(wide).low == 0.0
-    assert measure("bounded_slowdown_mean").bounded(wide).low == 1.0
-    assert measure("utilisation").bounded(wide).high == 1.0
-    assert measure("cost").bounded(wide) == wide
-    assert measure("my_own").bounded(wide) == wide
+    assert bounded(measure("wait_mean"), wide).low == 0.0
+    assert bounded(measure("bounded_slowdown_mean"), wide).low == 1.0
+    assert bounded(measure("utilisation"), wide).high == 1.0
+    assert bounded(measure("cost"), wide) == wide
+    assert bounded(measure("my_own"), wide) == wide
     assert (
         between(measure("wait_mean"), Interval(5400.0, 3600.0, 7200.0, 0.95, 4, "")) == "1 to 2 h"
     )

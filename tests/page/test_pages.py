@@ -24,7 +24,7 @@ from sojourn.page.methods import REFERENCES, cited
 from sojourn.page.pack import Packer
 from sojourn.page.sections import page_of
 from sojourn.page.subjects import Comparison, Run, Study
-from sojourn.page.words import listed, measure
+from sojourn.page.words import listed, measure, value_text
 
 from .conftest import EVIL, made_jobs, study_rows, write_simulated, write_study
 
@@ -190,7 +190,7 @@ def test_a_difference_that_is_not_certain_is_not_claimed(tmp_path):
     rng = np.random.default_rng(3)
     rows["wait_mean"] = rng.normal(1000.0, 200.0, 10).tolist()
     words = read(make_report(write_study(tmp_path / "study", rows))).words
-    assert "which cannot be told from that of" in words
+    assert "which cannot be distinguished from that of" in words
 
 
 def test_a_front_is_marked(tmp_path):
@@ -357,10 +357,10 @@ def test_the_file_is_whole_or_not_there(tmp_path, run_folder):
 
 
 def test_measures_in_words():
-    assert measure("wait_mean").text(5400.0) == "1.5 h"
+    assert value_text(measure("wait_mean"), 5400.0) == "1.5 h"
     assert measure("wait.p95").label == "95th percentile of wait"
-    assert measure("energy_total_kwh").text(12_340.0) == "12.3 MWh"
-    assert measure("utilisation").text(0.8125) == "81.2 %"
+    assert value_text(measure("energy_total_kwh"), 12_340.0) == "12.3 MWh"
+    assert value_text(measure("utilisation"), 0.8125) == "81.2 %"
     assert measure("my_own").label == "my_own"
     assert measure("bounded_slowdown_mean").lower is True
     assert measure("utilisation").lower is False

@@ -49,7 +49,7 @@ def test_little_knowledge_does_not_tell_points_apart():
     assert points.rivals("wait_mean", 0) == ([2], True)
     (told,) = _best_sentences(points)
     # Both are told by the difference: with p2 as the baseline, and as a rival.
-    assert "which cannot be told from that of p2 (95 % interval of the difference " in told
+    assert "which cannot be distinguished from that of p2 (95 % interval of the difference " in told
     assert ", all comparisons together)" in told
     assert "best of all" not in told
 
@@ -69,7 +69,7 @@ def test_a_change_is_as_sure_as_the_choice_of_the_best():
     for _ in range(150):
         points = points_of("wait_mean", rng.normal(100.0, 5.0, (20, 10)))
         (told,) = _best_sentences(points)
-        certain = "cannot be told from that of" not in told
+        certain = "cannot be distinguished from that of" not in told
         claims += certain
         assert not (certain and "None of the other" in told)
         assert "(95 % interval" in told

@@ -235,8 +235,9 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str], search: Fr
     assert len(pd.read_parquet(out / "runs")) == search.runs
     assert main(command) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split()[:4] == ["control.k", "policy.name", *AIMS]
-    assert " ± " in lines[1]
+    assert lines[0].split() == ["mean", "energy"]
+    assert lines[1].split()[:5] == ["control.k", "policy.name", "wait", "s", "kWh"]
+    assert " ± " in lines[2]
     assert f"{search.runs:,} of them known before" in lines[-1]
     assert main([*command[:2], "--vary", "control.k=0:1e5"]) == 2
     assert "no measure to minimise" in capsys.readouterr().err

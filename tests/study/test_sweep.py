@@ -329,7 +329,7 @@ def test_changes_are_of_pairs_that_share_their_jobs(verb: Verb, tmp_path: Path) 
     code, told, _ = verb("sweep", *sets, *out, "--measures", "wait_mean")
     assert code == 0
     found = other.measures["wait_mean"]
-    assert f"{100 * found.estimate:+.1f} % ± {100 * found.half_width:.1f}" in told.splitlines()[3]
+    assert f"{100 * found.estimate:+.1f} % ± {100 * found.half_width:.1f}" in told.splitlines()[4]
     answer = json.loads(verb("sweep", *sets, *out, "--json")[1])
     assert answer["points"][2]["changes"]["wait_mean"]["estimate"] == found.estimate
 
@@ -409,9 +409,9 @@ def test_the_verb_writes_the_dataset_and_tells_intervals(verb: Verb, tmp_path: P
     code, told, err = verb("sweep", *options, "--replications", 3, "--out", out, "--workers", 1)
     assert (code, err) == (0, "")
     lines = told.splitlines()
-    assert lines[0].split()[:3] == ["control.k", "policy.name", "n"]
-    assert lines[1].split()[:3] == ["0", "fcfs", "3"]
-    assert " ± " in lines[1]
+    assert lines[1].split()[:3] == ["control.k", "policy.name", "n"]
+    assert lines[2].split()[:3] == ["0", "fcfs", "3"]
+    assert " ± " in lines[2]
     assert lines[-1] == f"18 runs, in {out / 'runs'}"
     table = pd.read_parquet(out / "runs")
     assert len(table) == 18

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import measures
 from ..errors import RunError
+from ..measures import formulas
 from ._checks import check, check_epochs, check_stretches, own
 
 __all__ = ["counted_steps", "most_busy"]
@@ -66,7 +66,7 @@ def counted_steps(
             f"{time[at]:g} s; please report this as a bug"
         )
     now = np.searchsorted(epoch, time, side="right") - 1
-    return time, measures.energy_rate(busy, busy_power[now], idle_power[now], servers - off)
+    return time, formulas.energy_rate(busy, busy_power[now], idle_power[now], servers - off)
 
 
 def most_busy(start: ArrayLike, stop: ArrayLike, procs: ArrayLike) -> int:

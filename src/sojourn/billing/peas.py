@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import measures
+from ..measures import formulas
 
 __all__ = ["peas_energy"]
 
@@ -34,4 +34,4 @@ def peas_energy(
     lapse = np.asarray(end, dtype=np.float64) - np.asarray(start, dtype=np.float64)
     drawn = np.asarray(row_procs) * np.asarray(watts, dtype=np.float64)[np.asarray(row_node)]
     job = np.repeat(np.arange(len(lapse)), np.diff(first))
-    return measures.sum_by_job(job, drawn, len(lapse)) * lapse
+    return formulas.sum_by_job(job, drawn, len(lapse)) * lapse

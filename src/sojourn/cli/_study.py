@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..measures.registry import get as measure
+from ..measures.registry import rests_on_watts
 from ._progress import Progress
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ __all__ = [
     "as_interval",
     "as_values",
     "end_interrupted",
+    "heading_of",
     "remarks_of",
     "show_not_acted_on",
     "show_watts",
@@ -133,22 +136,29 @@ def as_values(values: Mapping[str, Any]) -> list[str]:
     return [_short(value) for value in values.values()]
 
 
-def as_interval(found: Interval | None) -> str:
-    """Return an estimate with its interval; from one replication the estimate alone."""
+def heading_of(name: str, *, unit: bool = True) -> str:
+    """Return the heading of a column of a measure, with its unit."""
+    known = measure(name)
+    return known.column(known.units[0].name if unit else "")
+
+
+def as_interval(name: str, interval: Interval | None) -> str:
+    """Return an estimate of a measure with its interval; from one replication it alone."""
     from ._tables import as_number
 
-    if found is None:
+    if interval is None:
         return "-"
-    if not found.half_width >= 0:
-        return as_number(found.estimate)
-    return f"{as_number(found.estimate)} ± {as_number(found.half_width, 2)}"
+    size = measure(name).units[0].size
+    if not interval.half_width >= 0:
+        return as_number(interval.estimate / size)
+    return f"{as_number(interval.estimate / size)} ± {as_number(interval.half_width / size, 2)}"
 
 
-def as_change(found: Interval | None) -> str:
+def as_change(interval: Interval | None) -> str:
     """Return a relative change with its interval, in per cent."""
-    if found is None:
+    if interval is None:
         return "-"
-    change, low, high = (100 * value for value in (found.estimate, found.low, found.high))
+    change, low, high = (100 * value for value in (interval.estimate, interval.low, interval.high))
     if change == low == high == 0:
         return "="
     # Two digits of what is not known, and one after the point at the least.
@@ -158,7 +168,7 @@ def as_change(found: Interval | None) -> str:
         return f"{change:+.{digits}f} %"
     if math.isinf(width):
         return f"{change:+.{digits}f} % (not bounded)"
-    if found.is_even:
+    if interval.is_even:
         return f"{change:+.{digits}f} % ± {width:.{digits}f}"
     return f"{change:+.{digits}f} % ({low:+.{digits}f} to {high:+.{digits}f})"
 
@@ -195,21 +205,20 @@ def show_not_acted_on(remarks: Mapping[str, Any]) -> None:
 
 def show_watts(remarks: Mapping[str, Any], measures: Sequence[str]) -> None:
     """Say on which watts energies rest, where some are shown and nobody gave watts."""
-    from ..wattage import MEASURES
-
-    shown = [name for name in measures if name in MEASURES]
+    shown = [name for name in measures if rests_on_watts(name)]
     if remarks["power_model"] and shown:
-        print(f"{', '.join(shown)}: {remarks['power_model']}")
+        labels = ", ".join(measure(name).label for name in shown)
+        print(f"{labels}: {remarks['power_model']}")
 
 
 def stated(measures: Sequence[str], scenario: Scenario, varied: Sequence[str]) -> list[str]:
     """Return measures without energies that rest on watts which nobody gave or asked for."""
-    from ..wattage import MEASURES, study_asks
+    from ..wattage import study_asks
 
     settings = scenario.as_mapping()
     if study_asks(settings, varied) or not _assumed_watts(scenario, scenario, varied):
         return list(measures)
-    return [name for name in measures if name not in MEASURES]
+    return [name for name in measures if not rests_on_watts(name)]
 
 
 def _assumed_watts(scenario: Scenario, there: Scenario, varied: Sequence[str]) -> str:

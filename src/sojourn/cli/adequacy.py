@@ -204,11 +204,11 @@ def adequacy(
 
 def waits_of(found: Adequacy) -> dict[str, Any]:
     """Return the distributions of real and modelled waits (s) of the same jobs."""
-    from .. import measures
+    from ..measures import formulas
 
     pair = found.pair
     return {
-        name: measures.describe(stream.start - stream.submit)
+        name: formulas.describe(stream.start - stream.submit)
         for name, stream in (("real", pair.real), ("model", pair.model))
     }
 

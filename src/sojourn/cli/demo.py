@@ -25,7 +25,7 @@ def demo(
 
     Example: sojourn demo --out demo
     """
-    from ..compare import outcomes_of
+    from ..compare import measures_of, outcomes_of
     from ..compare import report as write_page
     from ..output import check_folder, provenance, stage_run, staged
     from ..report import compare as draw
@@ -55,7 +55,7 @@ def demo(
         pictures |= {policy: f"{policy}/overview.png" for policy in runs}
         title = f"{_JOBS:,} jobs on {_PROCS} processors, load {_LOAD}"
         place("report.md").write_text(write_page(rows, title, pictures), encoding="utf-8")
-    show_comparison(rows)
+    show_comparison(rows, measures_of(_PROCS, {}))
     print(f"\nThe log is {log}; each policy has a folder in {out} with its job table,")
     print("trajectory, summary and overview.png. All of them on one page:")
     print(f"{out}/report.md")

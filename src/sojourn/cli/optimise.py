@@ -53,7 +53,7 @@ def optimise(
             metavar="N",
             min=0,
             help="Runs of each point found, with random numbers that the search has not seen; "
-            "what is told is from these. Default: as many as --replications.",
+            "the front is reported from these. Default: as many as --replications.",
             rich_help_panel=_SEARCH,
         ),
     ] = None,
@@ -143,15 +143,15 @@ def _numbers(text: str | None) -> list[float] | None:
 def _show(front: Front) -> None:
     from rich.text import Text
 
-    from ._tables import as_number, new_console, new_table
+    from ._tables import as_number, new_console, new_table, print_whole
 
     console = new_console()
     names = [objective.measure for objective in front.objectives]
-    table = new_table(*front.keys, *names, "on the front")
+    table = new_table(*front.keys, *map(st.heading_of, names), "on the front")
     for point in front.points:
-        cells = (st.as_interval(point.objectives[name]) for name in names)
+        cells = (st.as_interval(name, point.objectives[name]) for name in names)
         table.add_row(*st.as_values(point.values), *cells, f"{100 * point.share:.0f} %")
-    console.print(table, soft_wrap=True)
+    print_whole(console, table)
     volume = front.hypervolume
     assert volume is not None
     corner = ", ".join(as_number(value) for value in front.reference)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError, RunError
+from ..measures.registry import in_table
 from . import _study as st
 from ._options import AsJson, pairs
 
@@ -14,10 +15,6 @@ if TYPE_CHECKING:
     from ..study import Grid, Study
     from ..study.sweeping import Precision
 
-_SHOWN = (
-    *("wait_mean", "wait_p95", "bounded_slowdown_mean", "utilisation"),
-    *("energy_kwh", "cost", "carbon_kg"),
-)
 _POINTS_SHOWN = 50
 _TO_BEGIN_WITH = 10
 _DIGITS = 9  # enough for any number of points; Python refuses to read thousands of them
@@ -119,7 +116,7 @@ def sweep(
             precision=wanted,
             retry_failed=retry_failed,
             measures=shown or (),
-            watch=shown[0] if shown else _SHOWN[0],
+            watch=shown[0] if shown else "wait_mean",
             progress=report.tell,
             origin=provenance("sweep", given),
         )
@@ -133,7 +130,8 @@ def sweep(
         print(as_json({**study.as_dict(shown, baseline), **remarks}))
         return
     st.show_not_acted_on(remarks)
-    usual = [name for name in st.stated(_SHOWN, base, study.plan.keys) if name in study.measures]
+    usual = [each.name for each in in_table("sweep") if each.name in study.measures]
+    usual = st.stated(usual, base, study.plan.keys)
     _show(study, shown or usual, baseline, wanted)
     st.show_watts(remarks, shown or usual)
 
@@ -194,16 +192,20 @@ def _show(
 ) -> None:
     from rich.text import Text
 
-    from ._tables import new_console, new_table
+    from ._tables import new_console, new_table, print_whole
 
     console = new_console()
     points = list(study.changes(baseline, measures) if baseline else study.points(measures))
-    as_cell = st.as_change if baseline else st.as_interval
-    table = new_table(*study.plan.keys, "n", *measures)
+    heads = (st.heading_of(name, unit=not baseline) for name in measures)
+    table = new_table(*study.plan.keys, "n", *heads)
     for point in points[:_POINTS_SHOWN]:
-        cells = (as_cell(point.measures.get(name)) for name in measures)
+        intervals = {name: point.measures.get(name) for name in measures}
+        cells = (
+            st.as_change(interval) if baseline else st.as_interval(name, interval)
+            for name, interval in intervals.items()
+        )
         table.add_row(*st.as_values(point.values), f"{point.n:,}", *cells)
-    console.print(table, soft_wrap=True)
+    print_whole(console, table)
     if len(points) > _POINTS_SHOWN:
         console.print(Text(f"and {len(points) - _POINTS_SHOWN:,} more points (--json)"))
     other = ", ".join(f"{key}={value}" for key, value in baseline.items())
@@ -220,19 +222,19 @@ def _show(
     console.print(Text(f"\n{each}"), soft_wrap=True)
     if study.plan.merged:
         count = study.plan.merged
-        told = "1 point is another one" if count == 1 else f"{count:,} points are other ones"
-        console.print(Text(f"{told} in other words"), soft_wrap=True)
+        same = "1 point is another one" if count == 1 else f"{count:,} points are other ones"
+        console.print(Text(f"{same} in other words"), soft_wrap=True)
     if wanted is not None and (short := _imprecise(study, wanted)):
-        told = (
+        short_of = (
             f"{wanted.measure} is not known to {100 * wanted.relative:g} % at {short:,} of "
             f"{len(points):,} points; allow more replications (--most)"
         )
-        console.print(Text(told), style="yellow", soft_wrap=True)
+        console.print(Text(short_of), style="yellow", soft_wrap=True)
     if study.failed:
-        told = f"{study.failed:,} of {len(study.plan):,} runs failed: {study.errors[0]}"
-        console.print(Text(told), style="yellow", soft_wrap=True)
+        failures = f"{study.failed:,} of {len(study.plan):,} runs failed: {study.errors[0]}"
+        console.print(Text(failures), style="yellow", soft_wrap=True)
     if study.folder is not None:
         kept = study.done + study.failed - study.new
         known = f", {kept:,} of them known before" if kept else ""
-        told = f"{len(study.plan):,} runs{known}, in {study.folder / 'runs'}"
-        console.print(Text(told), soft_wrap=True)
+        where = f"{len(study.plan):,} runs{known}, in {study.folder / 'runs'}"
+        console.print(Text(where), soft_wrap=True)

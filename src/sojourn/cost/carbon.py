@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LogError, OptionError
-from ..measures import clock_at, product_sum, step_integral
+from ..measures.formulas import clock_at, product_sum, step_integral
 from ..workload._files import read_text
 from ._values import JOULES_PER_KWH, number, pieces
 from .clock import START_HINT, Clock, timestamp

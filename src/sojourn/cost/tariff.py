@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import OptionError
-from ..measures import clock_at, product_sum, step_integral
+from ..measures.formulas import clock_at, product_sum, step_integral
 from ._values import DAY, JOULES_PER_KWH, pieces
 from .clock import Clock
 

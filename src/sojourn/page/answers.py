@@ -9,14 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..measures.registry import rests_on_watts
 from ..recorded import gap_in_words
 from ..report.style import number
 from ..unmodelled import in_a_line
-from ..wattage import MEASURES as RESTS_ON_WATTS
 from ..wattage import assumed_watts, states_energy
 from .points import LEVEL, RUN, Points
 from .subjects import Comparison, Run, Study
-from .words import between, confidence, listed, measure, plural, signed, told
+from .words import (
+    between,
+    confidence,
+    listed,
+    measure,
+    plural,
+    signed,
+    value_text,
+    with_interval,
+)
 
 if TYPE_CHECKING:
     from ..study.intervals import Interval
@@ -75,7 +84,7 @@ def answer_run(run: Run, intervals: Mapping[str, Interval]) -> Answer:
         if summary.get(key)
     ]
     if lost:
-        more.append(f"Mind: {listed(lost)}.")
+        more.append(f"Note: {listed(lost)}.")
     options = summary.get("provenance", {}).get("options", {})
     return Answer(
         str(options.get("title") or f"{summary['policy']} on {_machine(run)}"),
@@ -100,25 +109,26 @@ def _recorded(runs: Sequence[Run]) -> list[str]:
         return []
     sections = [run.summary["recorded"] for run in known]
     wait, jobs = sections[0]["wait"], int(sections[0]["jobs"])
-    mean, median, p95 = (measure("wait_mean").text(wait[key]) for key in ("mean", "median", "p95"))
+    what = measure("wait_mean")
+    mean, median, p95 = (value_text(what, wait[key]) for key in ("mean", "median", "p95"))
     who = f"the {plural(jobs, 'job')} whose wait it records"
-    same = [measure("wait_mean").text(each["simulated"]["wait"]["mean"]) for each in sections]
+    same = [value_text(what, section["simulated"]["wait"]["mean"]) for section in sections]
     names = [f"{value} under {run.name}" for value, run in zip(same, known, strict=True)]
     would = listed(names) if len(runs) > 1 else same[0]
-    told = (
+    sentence = (
         f"In the log {who} waited {mean} on average (median {median}, 95th percentile {p95}); "
         f"simulated, the same jobs would wait {would}."
     )
     gaps = [abs(each["wait"]["mean"] - each["simulated"]["wait"]["mean"]) for each in sections]
     nearest = int(np.argmin(gaps))
     gap = gap_in_words(sections[nearest], known[nearest].name if len(runs) > 1 else "")
-    return [f"{told} {gap}".rstrip()]
+    return [f"{sentence} {gap}".rstrip()]
 
 
 def _left_out(runs: Sequence[Run]) -> list[str]:
-    """Say what the log tells about jobs and the runs do not act on."""
-    found = dict.fromkeys(what for run in runs for what in run.summary.get("not_modelled", ()))
-    return [f"{in_a_line(list(found)).capitalize()}."] if found else []
+    """Say what the log has about jobs and the runs do not act on."""
+    ignored = dict.fromkeys(what for run in runs for what in run.summary.get("not_modelled", ()))
+    return [f"{in_a_line(list(ignored)).capitalize()}."] if ignored else []
 
 
 def _once(intervals: Mapping[str, Interval]) -> str:
@@ -139,8 +149,8 @@ def _waits(wait: Mapping[str, Any], intervals: Mapping[str, Interval]) -> str:
 
 def _valued(name: str, value: Any, intervals: Mapping[str, Interval]) -> str:
     if name in intervals:
-        return told(measure(name), intervals[name])
-    return measure(name).text(float("nan") if value is None else float(value))
+        return with_interval(measure(name), intervals[name])
+    return value_text(measure(name), float("nan") if value is None else float(value))
 
 
 def _extreme(points: Points, name: str) -> str:
@@ -148,34 +158,37 @@ def _extreme(points: Points, name: str) -> str:
 
 
 def _change(points: Points, name: str, point: int, base: int) -> tuple[str, bool]:
-    """Say by how much a measure differs between two points, and tell whether that is certain.
+    """Say by how much a measure differs between two points, and whether that is certain.
 
-    The difference tells whether they differ, at the level of all comparisons together: the point
+    The difference says whether they differ, at the level of all comparisons together: the point
     was chosen for being the best. The change says how much.
     """
     gap = points.difference(name, point, base, level=points.together)
-    found = points.change(name, point, base, level=points.together)
-    if found is not None and not np.isfinite(found.estimate):
-        found = None
+    change = points.change(name, point, base, level=points.together)
+    if change is not None and not np.isfinite(change.estimate):
+        change = None
     where, level = points.names[base], f"{confidence(LEVEL)} interval"
     # Each alone is at a higher level, so that all of them hold at this one.
     every = ", all comparisons together" if points.together > LEVEL else ""
     if gap is not None and gap.low <= 0 <= gap.high:
         if gap.low == gap.high:
             return f"as at {where}", True
-        ends = _doubt(gap, found, name)
-        return f"which cannot be told from that of {where} ({level} of {ends}{every})", False
-    if found is None:
+        ends = _doubt(gap, change, name)
+        return (
+            f"which cannot be distinguished from that of {where} ({level} of {ends}{every})",
+            False,
+        )
+    if change is None:
         return "", True
-    if found.estimate == 0:
+    if change.estimate == 0:
         return f"as at {where}", True
-    size = f"{_digits(found.estimate)} % {_word(found.estimate)} than {where}"
+    size = f"{_digits(change.estimate)} % {_word(change.estimate)} than {where}"
     if gap is None:
         return size, True
-    if not np.isfinite([found.low, found.high]).all():
+    if not np.isfinite([change.low, change.high]).all():
         return f"{size} (how much is not known: that of {where} may be near 0)", True
-    # Which of the two is less is told by the difference.
-    sides = sorted(max(np.sign(found.estimate) * end, 0.0) for end in (found.low, found.high))
+    # Which of the two is less is known from the difference.
+    sides = sorted(max(np.sign(change.estimate) * end, 0.0) for end in (change.low, change.high))
     return f"{size} ({level} {' to '.join(map(_digits, sides))} %{every})", True
 
 
@@ -201,7 +214,7 @@ def _best_sentences(points: Points) -> list[str]:
         best = points.best(name)
         if best is None:
             continue
-        value = told(measure(name), points.intervals[name][best])
+        value = with_interval(measure(name), points.intervals[name][best])
         ties = points.tied(name, best)
         worst = points.best(name, worst=True)
         if worst in ties:
@@ -250,8 +263,9 @@ def _ends(points: Points) -> list[str]:
         return []
     parts = []
     for name in points.objectives:
-        what, found = measure(name), points.intervals[name]
-        parts.append((what.label, f"from {told(what, found[one])} to {told(what, found[other])}"))
+        what, intervals = measure(name), points.intervals[name]
+        ends = (with_interval(what, intervals[point]) for point in (one, other))
+        parts.append((what.label, f"from {' to '.join(ends)}"))
     (first, its), (second, theirs) = parts
     return [
         f"{len(points.front):,} points are worth choosing from: between them the {first} goes "
@@ -264,8 +278,8 @@ def _rivals(points: Points, name: str, ties: Sequence[int], named: int | None) -
     others = len(points) - len(ties)
     if points.front or len(points) == 2:
         return ""
-    found, every = points.rivals(name, ties[0])
-    rivals = [i for i in found if i not in ties]
+    close, every = points.rivals(name, ties[0])
+    rivals = [i for i in close if i not in ties]
     left = [i for i in rivals if i != named]
     it = "it" if len(ties) == 1 else "them"
     if not rivals:
@@ -273,12 +287,12 @@ def _rivals(points: Points, name: str, ties: Sequence[int], named: int | None) -
         sure = f" {best} the best of all {len(points):,} with {confidence(LEVEL)} confidence."
         return sure if every else ""
     if len(rivals) == others > _NAMED:
-        return f" None of the other {others:,} can be told from {it}."
+        return f" None of the other {others:,} can be distinguished from {it}."
     if len(left) > _NAMED:
-        return f" {len(left):,} of the other {others:,} cannot be told from {it}."
+        return f" {len(left):,} of the other {others:,} cannot be distinguished from {it}."
     either = " either" if len(left) < len(rivals) else ""
     who = listed(points.names[i] for i in left)
-    return f" {who} cannot be told from {it}{either}." if left else ""
+    return f" {who} cannot be distinguished from {it}{either}." if left else ""
 
 
 def answer_comparison(comparison: Comparison, points: Points) -> Answer:
@@ -300,11 +314,11 @@ def answer_comparison(comparison: Comparison, points: Points) -> Answer:
 
 
 def _watts(runs: Sequence[Run], points: Points) -> list[str]:
-    """Say on which watts energies rest that nobody gave."""
+    """Say which watts energies assume where none were given."""
     words = dict.fromkeys(filter(None, (assumed_watts(run.summary) for run in runs)))
-    if not words or not any(name in points.samples for name in RESTS_ON_WATTS):
+    if not words or not any(map(rests_on_watts, points.samples)):
         return []
-    return [f"Energies rest on watts that nobody gave: {listed(words)}."]
+    return [f"No watts were given for energies: {listed(words)}."]
 
 
 def _several(comparison: Comparison) -> str:
@@ -316,21 +330,21 @@ def _several(comparison: Comparison) -> str:
 
 
 def answer_study(study: Study, points: Points) -> Answer:
-    """Answer what a study found."""
+    """Answer the question of a study."""
     aims = listed(measure(name).label for name in points.objectives)
     varied = listed(points.varying) or "the draw of the jobs"
     built = f"How {'do' if len(points.objectives) > 1 else 'does'} {aims} depend on {varied}?"
     question = study.facts.get("question") or study.settings.get("question") or built
     title = study.facts.get("title") or study.settings.get("title") or f"Study of {varied}"
     sentences = _best_sentences(points) if len(points) > 1 else _plain_sentences(points)
-    watts = study.assumed_watts if any(name in points.samples for name in RESTS_ON_WATTS) else ""
-    told = [f"Energies rest on watts that nobody gave: {watts}."] if watts else []
-    return Answer(str(title), str(question), (*sentences, *told, *_extent(study, points)))
+    watts = study.assumed_watts if any(map(rests_on_watts, points.samples)) else ""
+    assumed = [f"No watts were given for energies: {watts}."] if watts else []
+    return Answer(str(title), str(question), (*sentences, *assumed, *_extent(study, points)))
 
 
 def _plain_sentences(points: Points) -> list[str]:
     return [
-        f"The {measure(name).label} is {told(measure(name), points.intervals[name][0])}."
+        f"The {measure(name).label} is {with_interval(measure(name), points.intervals[name][0])}."
         for name in points.objectives
     ]
 

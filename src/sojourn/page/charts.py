@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..measures.catalogue import DISTRIBUTIONS
 from ..report.style import duration, number
 from .aggregate import distribution_curve
 from .pack import Packer
@@ -49,7 +50,7 @@ def duration_ticks(low: float, high: float) -> dict[str, Any]:
 def describe_distribution(runs: Sequence[Run], name: str) -> dict[str, Any]:
     """Return the chart of the distribution of ``wait`` or ``bounded_slowdown``."""
     seconds = name == "wait"
-    label = name.replace("_", " ")
+    label = DISTRIBUTIONS[name].label
     values = [np.asarray(run.jobs[name], np.float64) for run in runs]
     finite = np.concatenate([each[np.isfinite(each)] for each in values])
     high = float(finite.max(initial=10.0))
@@ -111,7 +112,8 @@ def describe_classes(classes: pd.DataFrame, what: str, several: str) -> dict[str
     names = [f"{what} {name}" for name in classes.index]
     text = [
         f"{name}: {plural(int(jobs), 'job')}, {percent(part)} of the processor time<br>"
-        f"mean wait {duration(mean)}, mean bounded slowdown {number(slow)}"
+        f"{measure('wait_mean').label} {duration(mean)}, "
+        f"{measure('bounded_slowdown_mean').label} {number(slow)}"
         for name, jobs, part, mean, slow in zip(
             names, classes["jobs"], share, wait, slowdown, strict=True
         )
@@ -144,7 +146,7 @@ def describe_classes(classes: pd.DataFrame, what: str, several: str) -> dict[str
                 },
                 "yaxis": {
                     "type": "log",
-                    "title": {"text": "mean bounded slowdown"},
+                    "title": {"text": measure("bounded_slowdown_mean").label},
                     "dtick": 1 if slowdown.max(initial=1.0) > 20 * low else "D2",
                 },
             },
@@ -175,7 +177,7 @@ def describe_points(points: Points, packer: Packer, *, curves: bool) -> dict[str
     spread = False
     for name, every in points.intervals.items():
         what, found = measure(name), [every[i] for i in drawn]
-        unit = what.unit(each.estimate for each in found)
+        unit = what.unit_for(each.estimate for each in found)
         columns[name] = {
             "label": what.label,
             "unit": unit.name,

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
-from ..wattage import MEASURES as RESTS_ON_WATTS
+from ..measures.entry import Measure
+from ..measures.registry import find, headline, in_table, rests_on_watts
 from ..wattage import states_energy
 from .points import RUN, Points, is_numeric
 from .spread import mean_of_run, mean_over_time, quantile_of_run
 from .subjects import Comparison, Run, Study
 from .timeline import paths_of
-from .words import MAIN, measure
+from .words import bounded, measure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,25 +29,6 @@ __all__ = ["intervals_of_run", "points_of_runs", "points_of_study"]
 Floats = NDArray[np.float64]
 
 _MEASURES = 16
-_SUMMARY: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "wait_mean": ("wait", "mean"),
-        "energy_kwh": ("energy", "total_kwh"),
-        "power_peak": ("energy", "power_peak"),
-        "bounded_slowdown_mean": ("bounded_slowdown", "mean"),
-        "utilisation": ("utilisation",),
-        "makespan": ("makespan",),
-        "wait_median": ("wait", "median"),
-        "wait_p95": ("wait", "p95"),
-        "sojourn_mean": ("sojourn", "mean"),
-        "mean_queue": ("mean_queue",),
-        "peas_kwh": ("energy", "peas_kwh"),
-        "cost": ("energy", "cost"),
-        "carbon_kg": ("energy", "carbon_kg"),
-        "killed": ("killed",),
-    }
-)
-"""Measures of a comparison, and where a summary has them."""
 
 
 def points_of_study(study: Study) -> Points:
@@ -152,12 +133,12 @@ def _chosen(done: pd.DataFrame, study: Study) -> list[str]:
     moving = [
         name
         for name in study.measures
-        if (study.states_energy or name not in RESTS_ON_WATTS or name in aims)
+        if (study.states_energy or not rests_on_watts(name) or name in aims)
         and _moves(done[name].to_numpy(np.float64))
     ]
     # A measure that never changes says nothing, unless the study is about it.
-    main = [name for name in MAIN if name in moving]
-    known = [name for name in moving if measure(name).known]
+    main = [name for name in headline() if name in moving]
+    known = [name for name in moving if find(name) is not None]
     ordered = list(dict.fromkeys([*aims, *main, *known, *moving]))
     return ordered[:_MEASURES] or list(study.measures[:1])
 
@@ -176,25 +157,22 @@ def _aims(study: Study) -> list[str]:
 def _objectives(study: Study, measures: Sequence[str]) -> tuple[str, ...]:
     if _aims(study):
         return tuple(_aims(study))
-    main = [name for name in MAIN if name in measures]
+    main = [name for name in headline() if name in measures]
     return tuple(main[:2]) or tuple(measures[:1])
 
 
 def points_of_runs(comparison: Comparison) -> Points:
     """Return the runs of a comparison as points, one replication each."""
-    columns = {
-        name: np.array([_number(run.summary, path) for run in comparison.runs])
-        for name, path in _SUMMARY.items()
-    }
     stated = any(states_energy(run.summary) for run in comparison.runs)
-    kept = {
-        name: values
-        for name, values in columns.items()
-        if np.nansum(np.abs(values)) > 0 and (stated or _SUMMARY[name][0] != "energy")
+    columns = {
+        each.name: np.array([each.of(run.summary) for run in comparison.runs])
+        for each in _compared()
+        if stated or not each.rests_on_watts
     }
+    kept = {name: values for name, values in columns.items() if np.nansum(np.abs(values)) > 0}
     if not kept:
         raise OptionError(f"{comparison.folder}: no job was served; there is nothing to report")
-    objectives = [name for name in MAIN if name in kept and np.ptp(kept[name]) > 0]
+    objectives = [name for name in headline() if name in kept and np.ptp(kept[name]) > 0]
     return Points(
         {RUN: [run.name for run in comparison.runs]},
         {name: [values[i : i + 1] for i in range(values.size)] for name, values in kept.items()},
@@ -206,7 +184,7 @@ def points_of_runs(comparison: Comparison) -> Points:
 
 
 def intervals_of_run(run: Run) -> dict[str, Interval]:
-    """Return the intervals that one run can tell, by measure: from batches of jobs or of time."""
+    """Return the intervals of one run, by measure: from batches of its jobs or of its time."""
     paths = paths_of(run)
     wait, slowdown, sojourn = map(run.in_order, ("wait", "bounded_slowdown", "sojourn"))
     made: dict[str, Callable[[float], Interval | None]] = {
@@ -219,23 +197,23 @@ def intervals_of_run(run: Run) -> dict[str, Interval]:
         "mean_queue": partial(mean_over_time, paths.get("jobs waiting")),
         "energy_kwh": partial(mean_over_time, paths.get("power")),
     }
-    found = {}
+    intervals = {}
     for name, make in made.items():
-        if _SUMMARY[name][0] == "energy" and not states_energy(run.summary):
+        what = measure(name)
+        if what.rests_on_watts and not states_energy(run.summary):
             continue
-        value = _number(run.summary, _SUMMARY[name])
+        value = what.of(run.summary)
         interval = make(value) if np.isfinite(value) and value > 0 else None
         if interval is not None:
-            found[name] = measure(name).bounded(interval)
-    return found
+            intervals[name] = bounded(what, interval)
+    return intervals
 
 
-def _number(summary: Mapping[str, Any], path: Sequence[str]) -> float:
-    """Return a number of a summary; nan where it has none, or null for what is not finite."""
-    value: Any = summary
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return float("nan") if value is None else float(value)
+def _compared() -> list[Measure]:
+    """Measures of a comparison, those that a page speaks of first in front."""
+    every = [*in_table("compare"), *in_table("report")]
+    first = [what for what in map(measure, headline()) if what in every]
+    return list(dict.fromkeys([*first, *every]))
 
 
 def _job_by_job(comparison: Comparison) -> dict[str, list[Floats]]:

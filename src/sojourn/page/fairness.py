@@ -14,7 +14,7 @@ from .classes import by_who, by_width, of_who, of_width
 from .parts import Cell, Figure, Section, Table
 from .subjects import Run
 from .tables import table_of_classes
-from .words import measure, percent, plural
+from .words import measure, percent, plural, value_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,7 +134,7 @@ def _table_of_runs(runs: Sequence[Run], column: str, found: Sequence[pd.DataFram
         known = mine[np.isfinite(mine)]
         if known.size and known.min() < known.max():
             best |= {(row, 2 + int(i)) for i in np.flatnonzero(mine == known.min())}
-        texts = [what.text(float(wait)) if np.isfinite(wait) else "–" for wait in mine]
+        texts = [value_text(what, float(wait)) if np.isfinite(wait) else "–" for wait in mine]
         rows.append([str(label), f"{int(jobs):,}", *texts])
     first = "processors" if column == "width" else column
     caption = f"Mean wait by {column}{'; the best of a row is set off' if best else ''}"

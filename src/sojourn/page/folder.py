@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import measures
 from ..errors import OptionError
+from ..measures import formulas
 from ..result import WHO
 from ..workload._staging import interrupted
 from .shape import (
@@ -24,6 +24,7 @@ from .shape import (
     check_document,
     check_jobs,
     check_nodes,
+    check_own,
     check_runs,
     check_schedule,
     check_trajectory,
@@ -127,6 +128,7 @@ def read_run(folder: Path, name: str | None = None) -> Run:
     if not (folder / _SUMMARY).is_file():
         raise OptionError(f"{folder / _SUMMARY}: no such file; run it again")
     summary = _read_json(folder / _SUMMARY, SUMMARY)
+    check_own(folder / _SUMMARY, summary)
     path = _table_path(folder, "jobs")
     if path is None and (folder / "jobs.swf").is_file():
         path = folder / "jobs.swf"
@@ -162,8 +164,8 @@ def _read_log(log: Path) -> Columns:
         "end": jobs.submit + wait + service,
         "wait": wait,
         "service": service,
-        "slowdown": measures.slowdown(wait + service, service),
-        "bounded_slowdown": measures.bounded_slowdown(wait + service, service),
+        "slowdown": formulas.slowdown(wait + service, service),
+        "bounded_slowdown": formulas.bounded_slowdown(wait + service, service),
         "procs": jobs.procs,
         **{name: jobs.labels(name) for name in WHO if name in jobs.names},
     }

@@ -91,9 +91,9 @@ _DRAWS = (
     "more of them: there is one log alone."
 )
 _RIVALS = (
-    "A point cannot be told from the best if the interval of their difference in pairs holds 0, at "
-    "a level at which all comparisons with the best hold together (Bonferroni's inequality); the "
-    "change that is told of the best has the same level."
+    "A point cannot be distinguished from the best if the interval of their difference in pairs "
+    "holds 0, at a level at which all comparisons with the best hold together (Bonferroni's "
+    "inequality); the change that is given for the best has the same level."
 )
 _QUANTILES = (
     "Quantiles and longest values are those of each replication, averaged over replications, not "
@@ -105,11 +105,11 @@ _ONCE = (
 _SEARCH = "Points were chosen by a search for trade-offs with NSGA-II [deb2002]."
 _CONFIRMED = (
     "What a search finds was lucky in the replications that it was chosen by; points of the front "
-    "are therefore told by others, run afterwards, and the share on the front says how often each "
-    "stays there when these are drawn anew. Charts show only points that were run so again."
+    "are therefore measured by others, run afterwards, and the share on the front says how often "
+    "each stays there when these are drawn anew. Charts show only points that were run so again."
 )
 _UNCONFIRMED = (
-    "Points of the front were not run again: they are told by the replications that they were "
+    "Points of the front were not run again: they are measured by the replications that they were "
     "chosen by, and look better than they are where these are few."
 )
 
@@ -133,7 +133,7 @@ def methods_of(
     subject : what the page is about.
     interval : whether the page tells intervals.
     fairness : whether the page tells how users were served.
-    confirmed : whether a search's front is told by replications of its own.
+    confirmed : whether a search's front is measured by replications of its own.
     """
     if isinstance(subject, Study):
         version = str(subject.facts.get("version", ""))

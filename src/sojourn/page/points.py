@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import OptionError
 from ..report.style import number
 from .spread import moved
-from .words import measure
+from .words import bounded, bounded_change, measure
 
 if TYPE_CHECKING:
     from ..study.intervals import Interval
@@ -38,7 +38,7 @@ class Points:
     replications : which replications these are, by point.
     objectives : measures that the study is about; at least one.
     front : points of the front that a search found, and how sure each is of its place (0 to 1).
-    fresh : points that are told by replications that the search has not seen; those of a front
+    fresh : points that are measured by replications that the search has not seen; those of a front
         are among them, or there are none.
     resampled : whether replications are draws of one log.
     maximised : measures of which more is better, whatever is usual.
@@ -88,7 +88,7 @@ class Points:
 
     @property
     def confirmed(self) -> bool:
-        """Whether a front is told by replications that the search has not seen."""
+        """Whether a front is measured by replications that the search has not seen."""
         return bool(self.fresh)
 
     @property
@@ -118,7 +118,7 @@ class Points:
         found = replicated_interval(known, self.resampled, level=LEVEL)
         if known.size == 1 and self.alone:
             return self.alone[point].get(name, found)
-        return measure(name).bounded(found)
+        return bounded(measure(name), found)
 
     @cached_property
     def intervals(self) -> dict[str, list[Interval]]:
@@ -206,12 +206,12 @@ class Points:
                     found = moved(relative_change(*parts, level=level), found.estimate)
         except OptionError:
             return None
-        return measure(name).bounded_change(found)
+        return bounded_change(measure(name), found)
 
     def rivals(self, name: str, best: int) -> tuple[list[int], bool]:
-        """Return the points that cannot be told from the best, and whether all could be compared.
+        """Return the points that may be as good as the best, and whether all could be compared.
 
-        Then the true best is the one told or one of these, with the level of confidence for all
+        Then the true best is the one given or one of these, with the level of confidence for all
         comparisons together.
         """
         others = [i for i in self.judged if i != best]
@@ -237,7 +237,7 @@ class Points:
 
 
 def _difference_of_draws(above: Floats, below: Floats, level: float) -> Interval:
-    """The difference between points on draws of one log, told as the change of means is.
+    """The difference between points on draws of one log, made as the change of means is.
 
     Months that are busier than others spread differences, which says nothing of who is better.
     """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..measures.registry import in_table
 from ..report.style import number
 from ..wattage import assumed_watts, states_energy
 from .answers import answer_comparison, answer_run, answer_study
@@ -21,7 +22,7 @@ from .provenance import provenance_of
 from .subjects import Comparison, Run, Study
 from .tables import table_of_failures, table_of_points, table_of_resources, table_of_run
 from .timeline import describe_timeline
-from .words import between, listed, measure, percent, plural
+from .words import between, listed, measure, percent, plural, value_text
 
 if TYPE_CHECKING:
     from ..study.intervals import Interval
@@ -142,7 +143,7 @@ def _search(study: Study, points: Points) -> list[str]:
     if not points.front or not found:
         return []
     worst = listed(
-        measure(name).text(float(value))
+        value_text(measure(name), float(value))
         for name, value in zip(points.objectives, study.front.get("reference", ()), strict=False)
     )
     ends = ""
@@ -159,37 +160,25 @@ def _tiles(run: Run, intervals: Mapping[str, Interval]) -> list[tuple[str, str, 
     summary = run.summary
     served = int(summary.get("completed", 0)) + int(summary.get("killed", 0))
     tiles = [("jobs served", f"{served:,}", [f"on {run.procs:,} processors"])]
-    energy = summary["energy"] if states_energy(summary) else {}
+    recorded = summary.get("recorded") or {}
     watts = assumed_watts(summary)
-    real = summary.get("recorded") or {"wait": {}, "bounded_slowdown": {}}
-
-    def recorded(name: str, key: str) -> str:
-        value = real[name].get(key)
-        text = measure(f"{name}_mean").text
-        jobs = plural(int(real.get("jobs", 0)), "job")
-        return "" if value is None else f"recorded in the log: {text(float(value))} ({jobs})"
-
-    for name, value, note in (
-        ("wait_mean", summary["wait"].get("mean"), recorded("wait", "mean")),
-        ("wait_p95", summary["wait"].get("p95"), recorded("wait", "p95")),
-        (
-            "bounded_slowdown_mean",
-            summary.get("bounded_slowdown", {}).get("mean"),
-            recorded("bounded_slowdown", "mean"),
-        ),
-        ("utilisation", summary.get("utilisation"), ""),
-        ("makespan", summary.get("makespan"), "first submit to last end"),
-        ("energy_kwh", energy.get("total_kwh") or None, watts),
-        ("power_peak", energy.get("power_peak") or None, watts),
-        ("cost", energy.get("cost"), ", ".join(filter(None, (energy.get("currency"), watts)))),
-        ("carbon_kg", energy.get("carbon_kg"), watts),
-    ):
-        if value is not None:
-            what = measure(name)
-            notes = [note] if note else []
-            if name in intervals:
-                notes.append(f"95 % interval {between(what, intervals[name])}")
-            tiles.append((what.label, what.text(float(value)), notes))
+    notes = {
+        "makespan": "first submit to last end",
+        "cost": str((summary.get("energy") or {}).get("currency") or ""),
+    }
+    for what in in_table("report"):
+        value, real = what.of(summary), what.of(recorded)
+        unstated = what.rests_on_watts and not states_energy(summary)
+        if np.isnan(value) or unstated or (what.kind == "energy" and value == 0):
+            continue
+        below = [notes.get(what.name, ""), watts if what.rests_on_watts else ""]
+        below = [", ".join(filter(None, below))] if any(below) else []
+        if np.isfinite(real):
+            jobs = plural(int(recorded["jobs"]), "job")
+            below.append(f"recorded in the log: {value_text(what, real)} ({jobs})")
+        if what.name in intervals:
+            below.append(f"95 % interval {between(what, intervals[what.name])}")
+        tiles.append((what.label, value_text(what, value), below))
     return tiles
 
 
@@ -209,7 +198,7 @@ def _best_tiles(points: Points) -> list[tuple[str, str, list[str]]]:
                 label = f"{end} {label}"
                 more = f" and {len(ties) - 1:,} more" if len(ties) > 1 else ""
                 notes.append(f"at {points.names[best]}{more}")
-            tiles.append((label, what.text(found.estimate), notes))
+            tiles.append((label, value_text(what, found.estimate), notes))
     return tiles
 
 
@@ -248,8 +237,8 @@ def _distributions(runs: Sequence[Run], tables: Sequence[Table]) -> Section:
         notes.append(f"{percent(at_once)} of the jobs would not wait{who}")
     return Section(
         "distributions",
-        "What jobs would meet",
-        ("How many jobs would wait no longer than what; a curve further left is better.",),
+        "Waits and slowdowns of jobs",
+        ("The share of jobs that would wait at most so long; a curve further left is better.",),
         (
             Figure("waits", "Distribution of wait", "; ".join(notes) + "."),
             Figure("slowdowns", "Distribution of bounded slowdown"),

@@ -1,7 +1,7 @@
 """What the files of a folder must be like before a page is made of them.
 
-Whatever was cut short, edited or mixed up is told by file and field here, so that nothing after it
-has to doubt what it is given.
+Whatever was cut short, edited or mixed up is an error with file and field here, so that nothing
+after it has to doubt what it is given.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError
 from ..fragmentation import STATES
+from ..measures.catalogue import CATALOGUE, DISTRIBUTIONS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,6 +31,7 @@ __all__ = [
     "check_document",
     "check_jobs",
     "check_nodes",
+    "check_own",
     "check_runs",
     "check_schedule",
     "check_trajectory",
@@ -135,6 +137,22 @@ _WAITS: Shape = MappingProxyType(
         "bounded_slowdown": Needed(_MEASURES),
     }
 )
+_NUMBERS_OF_RUNS = [
+    (each.path, _COUNT if each.kind == "count" else _NUMBER)
+    for each in CATALOGUE
+    if each.name != "procs" and (each.tables or each.kind == "count")
+]
+_DESCRIBED = Kind(
+    "an object of measures with label, unit, better end and bounds",
+    _is_object_of(
+        lambda value: (
+            _is_object(value)
+            and all(_is_text(value.get(name)) for name in ("label", "unit", "better"))
+            and all(_is_number(value.get(name, 0.0)) for name in ("low", "high"))
+        )
+    ),
+    or_null=False,
+)
 
 SUMMARY: Shape = MappingProxyType(
     {
@@ -146,13 +164,13 @@ SUMMARY: Shape = MappingProxyType(
             **_WAITS,
             "simulated": Needed(_WAITS),
         },
-        **dict.fromkeys(("sojourn", "service", "slowdown", "bounded_slowdown"), _MEASURES),
-        **dict.fromkeys(("utilisation", "makespan", "mean_queue"), _NUMBER),
-        **dict.fromkeys(("jobs", "completed", "killed", "unaccepted", "nodes"), _COUNT),
+        **{name: _MEASURES for name in DISTRIBUTIONS if name != "wait"},
+        **{name: kind for (name, *within), kind in _NUMBERS_OF_RUNS if not within},
         "energy": {
-            **dict.fromkeys(("total_kwh", "peas_kwh", "power_peak", "cost", "carbon_kg"), _NUMBER),
+            **{within[0]: kind for (name, *within), kind in _NUMBERS_OF_RUNS if name == "energy"},
             **dict.fromkeys(("power_model", "currency"), _TEXT),
         },
+        "measures": _DESCRIBED,
         "resources": _RESOURCES,
         "not_modelled": _TEXTS,
         "cleaning": {"source": _TEXT, "read": _COUNT, "kept": _COUNT, "findings": _FINDINGS},
@@ -175,6 +193,7 @@ STUDY: Shape = MappingProxyType(
         **dict.fromkeys(("keys", "objectives", "maximised"), _TEXTS),
         "replications": _COUNT,
         "power_model": _TEXT,
+        "measures": _DESCRIBED,
         "options": {"set": _TEXTS},
         "inputs": _OBJECTS,
     }
@@ -203,6 +222,11 @@ FRONT: Shape = MappingProxyType(
     }
 )
 """Of ``front.json``."""
+
+
+def check_own(path: Path, summary: Mapping[str, Any]) -> None:
+    """Raise OptionError where a measure that a summary describes is no number there."""
+    check_document(path, summary, dict.fromkeys(summary.get("measures") or (), _NUMBER))
 
 
 def check_document(path: Path, value: Mapping[str, Any], shape: Shape, within: str = "") -> None:

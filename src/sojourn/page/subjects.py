@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import measures
 from ..cost.clock import timestamp
 from ..errors import InputError
+from ..measures import formulas
 from ..wattage import assumed_watts_of_study, study_asks
 from ..workload._toml import load_toml
 from ..workload.classes import UNKNOWN
@@ -53,6 +53,11 @@ class Run:
     nodes: Columns | None = None
 
     @property
+    def described(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the files say of measures that are not ours, by name."""
+        return self.summary.get("measures") or {}
+
+    @property
     def procs(self) -> int:
         """Processors of the machine."""
         return int(self.summary["procs"])
@@ -84,7 +89,7 @@ class Run:
             since = self.jobs["submit" if name in ("sojourn", "slowdown") else "start"]
             values = np.asarray(self.jobs["end"], np.float64) - since
             if name == "slowdown":
-                values = measures.slowdown(values, self.jobs["end"] - self.jobs["start"])
+                values = formulas.slowdown(values, self.jobs["end"] - self.jobs["start"])
         return self.ordered(values)[self.served]
 
     @property
@@ -200,6 +205,11 @@ class Comparison:
     runs: tuple[Run, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def described(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the files say of measures that are not ours, by name."""
+        return {name: each for run in self.runs for name, each in run.described.items()}
+
 
 @dataclass(frozen=True)
 class Study:
@@ -223,6 +233,11 @@ class Study:
     facts: Mapping[str, Any]
     scenario: str
     front: Mapping[str, Any]
+
+    @property
+    def described(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the files say of measures that are not ours, by name."""
+        return self.facts.get("measures") or {}
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..fragmentation import STATES
+from ..measures.catalogue import DISTRIBUTIONS, STATISTICS
+from ..measures.registry import is_own
 from ..report.style import number
 from .parts import Cell, Table
 from .points import RUN, Points, in_words
 from .spread import mean_of_run, quantile_of_run
 from .subjects import Run, Study
-from .words import between, measure, percent, plural, signed
+from .words import between, bounded, measure, percent, plural, signed, value_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,23 +40,23 @@ _INTERVALS = "95 % intervals from batches of jobs, where there are enough of the
 
 
 def table_of_run(run: Run) -> Table:
-    """Return what jobs of a run met: means and quantiles."""
+    """Return means and quantiles over the jobs of a run."""
     rows: list[list[Cell]] = []
-    for name in ("wait", "sojourn", "service", "slowdown", "bounded_slowdown"):
+    for name, distribution in DISTRIBUTIONS.items():
         values = run.summary.get(name, {})
         sample = run.in_order(name)
         what = measure(f"{name}_mean")
-        row: list[Cell] = [what.label.removeprefix("mean ")]
-        for key in ("mean", *_PLACES, "max"):
+        row: list[Cell] = [distribution.label]
+        for key in STATISTICS:
             value = float("nan") if values.get(key) is None else float(values[key])
             if key == "mean":
                 row.append(_with(what.name, value, mean_of_run, sample))
             elif key in _PLACES:
                 row.append(_with(what.name, value, quantile_of_run, sample, _PLACES[key]))
             else:
-                row.append("–" if np.isnan(value) else what.text(value))
+                row.append("–" if np.isnan(value) else value_text(what, value))
         rows.append(row)
-    heads = ["", "mean", "median", "90 %", "95 %", "99 %", "longest"]
+    heads = ["", *(short for _, short in STATISTICS.values())]
     return Table(heads, rows, f"Over all jobs, with {_INTERVALS}")
 
 
@@ -77,24 +79,25 @@ def table_of_classes(
     served = run.served
     wait, slowdown = (run.in_order(name) for name in ("wait", "bounded_slowdown"))
     rows: list[list[Cell]] = []
-    for label, told in classes.iterrows():
+    for label, row in classes.iterrows():
         inside = run.ordered(members(run, label))[served]
         waits, slowdowns = wait[inside], slowdown[inside]
         rows.append(
             [
                 str(label),
-                f"{int(told['jobs']):,}",
-                percent(float(told["share"])),
-                _with("wait_mean", told["mean_wait"], mean_of_run, waits),
-                _with("wait_median", told["median_wait"], quantile_of_run, waits, 0.5),
-                _with("wait_p95", told["p95_wait"], quantile_of_run, waits, 0.95),
+                f"{int(row['jobs']):,}",
+                percent(float(row["share"])),
+                _with("wait_mean", row["mean_wait"], mean_of_run, waits),
+                _with("wait_median", row["median_wait"], quantile_of_run, waits, 0.5),
+                _with("wait_p95", row["p95_wait"], quantile_of_run, waits, 0.95),
                 _with(
-                    "bounded_slowdown_mean", told["mean_bounded_slowdown"], mean_of_run, slowdowns
+                    "bounded_slowdown_mean", row["mean_bounded_slowdown"], mean_of_run, slowdowns
                 ),
             ]
         )
     first = "processors" if classes.index.name == "width" else str(classes.index.name)
-    heads = [first, "jobs", "processor time", "mean wait", "median", "95 %", "bounded slowdown"]
+    names = ("wait_mean", "wait_median", "wait_p95", "bounded_slowdown_mean")
+    heads = [first, "jobs", "processor time", *(measure(name).label for name in names)]
     return Table(heads, rows, f"{caption}, with {_INTERVALS}", note)
 
 
@@ -108,11 +111,11 @@ def table_of_resources(runs: Sequence[Run]) -> Table | None:
         asked = run.resources
         if len(asked) < 2:
             continue
-        for name, told in asked.items():
-            shares = (percent(float(told["share"][state] or 0.0)) for state in STATES)
-            size = f"{told['capacity']:,}"
+        for name, resource in asked.items():
+            shares = (percent(float(resource["share"][state] or 0.0)) for state in STATES)
+            size = f"{resource['capacity']:,}"
             if name == "memory":
-                size = f"{number(told['capacity'] / 2**20)} GB"
+                size = f"{number(resource['capacity'] / 2**20)} GB"
             rows.append([*([run.name] if len(runs) > 1 else []), name, size, *shares])
     if not rows:
         return None
@@ -126,14 +129,17 @@ def _with(name: str, value: float, made: Callable[..., Interval | None], *sample
     what = measure(name)
     if not np.isfinite(value):
         return "–"
-    found = made(*sample, float(value))
-    return what.text(float(value)), "" if found is None else between(what, what.bounded(found))
+    interval = made(*sample, float(value))
+    ends = "" if interval is None else between(what, bounded(what, interval))
+    return value_text(what, float(value)), ends
 
 
 def table_of_points(points: Points, chosen: Sequence[int], caption: str) -> Table:
     """Return points with the measures that matter; of many points the first."""
     rest = [name for name in points.samples if name not in points.objectives]
-    names = [*points.objectives, *rest][:_COLUMNS]
+    names = [*points.objectives, *rest]
+    # Columns are many; a measure that somebody registered is one that is asked for.
+    names = [name for i, name in enumerate(names) if i < _COLUMNS or is_own(name)]
     shown = list(chosen)[:_POINTS]
     keys = points.varying
     sure = bool(shown) and all(i in points.front for i in shown)
@@ -160,7 +166,7 @@ def table_of_points(points: Points, chosen: Sequence[int], caption: str) -> Tabl
     return Table(
         heads,
         rows,
-        f"{caption}; the best of a column is set off" if best else caption,
+        f"{caption}; the best of each column is highlighted" if best else caption,
         f"{left:,} more points are not shown." if left else "",
         frozenset(best),
         keys=len(keys),
@@ -187,7 +193,7 @@ def _cell(points: Points, name: str, point: int) -> tuple[str, str]:
             if np.isfinite([change.low, change.high]).all():
                 ends = f" ({signed(change.low)} to {signed(change.high)} %)"
             notes.append(f"{signed(change.estimate)} %{ends}")
-    return what.text(found.estimate), "; ".join(filter(None, notes))
+    return value_text(what, found.estimate), "; ".join(filter(None, notes))
 
 
 def table_of_failures(study: Study, keys: Sequence[str]) -> Table:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..__about__ import __version__
 from ..errors import OptionError
+from ..measures.registry import also_known
 from ..report.style import FAINT, INK, MUTED, PALETTE
 from ..workload._files import atomic_path
 from .folder import read_folder
@@ -39,8 +40,9 @@ def make_report(folder: str | os.PathLike[str]) -> str:
     OptionError
         When the folder holds none of these.
     """
-    packer = Packer()
-    return _rendered(page_of(read_folder(folder), packer), packer)
+    packer, subject = Packer(), read_folder(folder)
+    with also_known(subject.described):
+        return _rendered(page_of(subject, packer), packer)
 
 
 def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> Path:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import OptionError
 from ..measures import quantiles
+from ..measures.catalogue import DISTRIBUTIONS
 from .style import (
     INK,
     MUTED,
@@ -39,10 +40,9 @@ Floats = NDArray[np.float64]
 _POINTS = 800
 _MARKS = (0.5, 0.9, 0.99)
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
-_PANELS = (
-    ("wait", "Wait"),
-    ("slowdown", "Slowdown"),
-    ("bounded_slowdown", "Bounded slowdown"),
+_PANELS = tuple(
+    (name, DISTRIBUTIONS[name].label.capitalize())
+    for name in ("wait", "slowdown", "bounded_slowdown")
 )
 
 

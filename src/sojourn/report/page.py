@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..measures import quantiles
+from ..measures.registry import get as measure
 from .binning import Path, counted
 from .curves import draw_distribution
 from .nodes import node_gantt
@@ -100,15 +101,17 @@ def _facts(
         rows.append(("not accepted", f"{int((~ran).sum()):,}"))
     bounded = column(jobs, "bounded_slowdown")[ran]
     rows += [
-        ("makespan", duration(span)),
-        ("utilisation", f"{100 * share:.1f} %"),
-        ("mean wait", duration(float(wait[ran].mean()))),
-        ("median wait", duration(float(quantiles(wait[ran], (0.5,))[0]))),
-        ("longest wait", duration(float(wait[ran].max()))),
-        ("mean bounded slowdown", number(float(np.nanmean(bounded)))),
+        (measure("makespan").label, duration(span)),
+        (measure("utilisation").label, f"{100 * share:.1f} %"),
+        (measure("wait_mean").label, duration(float(wait[ran].mean()))),
+        (measure("wait_median").label, duration(float(quantiles(wait[ran], (0.5,))[0]))),
+        (measure("wait_max").label, duration(float(wait[ran].max()))),
+        (measure("bounded_slowdown_mean").label, number(float(np.nanmean(bounded)))),
     ]
     if "slowness" in jobs:
-        rows.append(("mean slowness", number(float(np.nanmean(column(jobs, "slowness"))))))
+        rows.append(
+            (measure("mean_slowness").label, number(float(np.nanmean(column(jobs, "slowness")))))
+        )
     if "energy" in jobs:
         joules = float(np.nansum(column(jobs, "energy")))
         if joules > 0:
@@ -116,5 +119,7 @@ def _facts(
     if trajectory is not None and "power" in trajectory:
         time, watts = column(trajectory, "time"), column(trajectory, "power")
         rows.append(("energy in all", energy(float(np.dot(np.diff(time), watts[:-1])))))
-        rows.append(("peak power", f"{number(float(watts[:-1].max(initial=0.0)) / 1e3)} kW"))
+        rows.append(
+            (measure("power_peak").label, f"{number(float(watts[:-1].max(initial=0.0)) / 1e3)} kW")
+        )
     return rows

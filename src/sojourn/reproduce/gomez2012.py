@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .. import measures
 from ..cluster import Cluster, Server
 from ..errors import OptionError
+from ..measures import formulas
 from ..workload import Jobs, read_swf
 from .registry import Outcome, Request, reproduction
 
@@ -128,8 +128,8 @@ def _measured(result: Result) -> tuple[float, float, float]:
         accepted[name].to_numpy(dtype=np.float64) for name in ("wait", "sojourn", "peas_energy")
     )
     return (
-        measures.average_wait(wait),
-        measures.average_response(sojourn),
+        formulas.average_wait(wait),
+        formulas.average_response(sojourn),
         float(joules.sum()) / _JOULES_PER_KWH,
     )
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, OptionError
+from ..measures.registry import all_measures
 from ..workload.schema import did_you_mean
 from .grid import Grid, Range
 from .plan import at_point
 from .rows import ABOUT
-from .summaries import MEASURABLE
 
 if TYPE_CHECKING:
     from .scenario import Scenario
@@ -78,9 +78,10 @@ def check_measurable(names: Sequence[str], keys: Sequence[str]) -> None:
     names : measures that are asked for.
     keys : what is varied, whose values may be asked for like measures.
     """
+    known = [measure.name for measure in all_measures()]
     for name in names:
-        if name not in {*MEASURABLE, *keys} and not name.startswith("rate_share_"):
-            near = did_you_mean(name, MEASURABLE) or f"; one is '{MEASURABLE[0]}'"
+        if name not in {*known, *keys} and not name.startswith("rate_share_"):
+            near = did_you_mean(name, known) or f"; one is '{known[0]}'"
             raise OptionError(f"no measure is called '{name}'{near}")
 
 

@@ -47,6 +47,7 @@ def carry_out(bundle: Bundle, runs: Batch) -> tuple[list[Row], float]:
 def _worker_for(bundle: Bundle) -> Worker:
     """The one of this thread, which keeps jobs and compiled code."""
     if getattr(_here, "bundle", None) is not bundle:
+        bundle.register_measures()
         _here.worker, _here.bundle = Worker(bundle, shared=True), bundle
     worker: Worker = _here.worker
     return worker

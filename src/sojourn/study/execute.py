@@ -9,12 +9,15 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..__about__ import __version__
 from ..errors import RunError, SojournError
+from ..measures.entry import Measure
+from ..measures.registry import own_measures, replace_own
 from .inputs import Stamp, digest_of, stamp_of
 from .plan import Run, at_point, run_name, spelt
 
@@ -44,6 +47,7 @@ class Bundle:
     log, log_digest : the jobs that runs draw from, where they are read from a file, and the
         SHA-256 of that file.
     version : of the package that made it.
+    measures : those that users registered, pickled: other processes have not seen their code.
     """
 
     scenario: Scenario
@@ -51,6 +55,7 @@ class Bundle:
     log: Jobs | None = None
     log_digest: str | None = None
     version: str = __version__
+    measures: bytes = b""
 
     @classmethod
     def of(cls, scenario: Scenario, keys: Sequence[str]) -> Bundle:
@@ -62,7 +67,11 @@ class Bundle:
         log = None if varied else scenario.log()
         # After it was read: of a log that has changed since the names of runs were made, none fits.
         digest = None if log is None else digest_of(scenario.files["input"])
-        return cls(scenario, tuple(keys), log, digest)
+        return cls(scenario, tuple(keys), log, digest, measures=_pickled(own_measures()))
+
+    def register_measures(self) -> None:
+        """Know the measures of the study, and no others, in a process that is not its driver."""
+        replace_own(pickle.loads(self.measures) if self.measures else ())
 
 
 class _Point:
@@ -155,6 +164,15 @@ class Worker:
                 with _one_at_a_time():
                     self._points[key].scenario.preload()
         return self._points[key]
+
+
+def _pickled(measures: Sequence[Measure]) -> bytes:
+    """Return measures with their functions, those of notebooks and scripts included."""
+    if not measures:
+        return b""
+    from numba import cloudpickle
+
+    return bytes(cloudpickle.dumps(tuple(measures)))
 
 
 def failed_row(run: Run, error: BaseException | str) -> Row:

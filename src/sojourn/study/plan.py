@@ -20,6 +20,7 @@ import numpy as np
 
 from ..__about__ import __version__
 from ..errors import InputError, OptionError
+from ..measures.registry import own_measures
 from ._problems import Source
 from ._sections import ASIDE
 from ._setting import with_setting
@@ -313,6 +314,10 @@ def spelt(value: Any) -> str:
 
 
 def run_name(digest: str, seed: int) -> str:
-    """Return the name of a run, from the digest of its scenario."""
-    told = spelt([digest, seed, __version__])
-    return hashlib.sha256(told.encode()).hexdigest()[:_NAME]
+    """Return the name of a run, from the digest of its scenario.
+
+    Measures that users registered are part of it: a run without them has not their columns.
+    """
+    own = [[each.name, each.digest] for each in own_measures()]
+    text = spelt([digest, seed, __version__, *([own] if own else [])])
+    return hashlib.sha256(text.encode()).hexdigest()[:_NAME]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, OptionError
+from ..measures.registry import described_own, get
 from ..output import provenance
 from ._asked import added_to, check_files, check_measurable, check_measures
 from .execute import DONE, FAILED, Bundle, Row
@@ -100,7 +101,7 @@ def sweep(
         is.
     retry_failed : run again what failed.
     measures : names that will be asked for: an error right after the first run if one is of none.
-    watch : the measure whose smallest mean `progress` is told.
+    watch : the measure whose best mean `progress` gets.
     progress : called with a `Tally` when runs have been finished.
     origin : provenance, as from `output.provenance`.
 
@@ -222,6 +223,7 @@ def described(
             for name, path in scenario.files.items()
         },
         **_assumed_watts(scenario),
+        **({"measures": own} if (own := described_own()) else {}),
     }
 
 
@@ -270,10 +272,11 @@ def _known(plan: Plan, missing: Sequence[Run], store: Store, watch: str) -> list
 
 
 class _Best:
-    """Which point has the smallest mean so far."""
+    """Which point has the best mean so far: the smallest, unless more of the measure is better."""
 
     def __init__(self, plan: Plan, measure: str) -> None:
         self._keys, self._measure = plan.keys, measure
+        self._sign = -1.0 if get(measure).better == "higher" else 1.0
         self._runs = plan.by_name
         self._sums: dict[str, tuple[float, int, Sequence[Value]]] = {}
 
@@ -289,7 +292,7 @@ class _Best:
     def so_far(self) -> str:
         if not self._sums:
             return ""
-        total, n, at = min(self._sums.values(), key=lambda each: each[0] / each[1])
+        total, n, at = min(self._sums.values(), key=lambda sums: self._sign * sums[0] / sums[1])
         cells = (
             f"{key}={value:.6g}" if isinstance(value, float) else f"{key}={value}"
             for key, value in zip(self._keys, at, strict=True)

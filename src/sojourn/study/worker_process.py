@@ -58,7 +58,9 @@ def _work(connection: Connection, inbox: _Inbox, shared: int) -> None:
         from .execute import Worker
 
         with mmap.mmap(shared, 0, access=mmap.ACCESS_READ) as memory:
-            worker = Worker(pickle.loads(memory), shared=True)
+            bundle = pickle.loads(memory)
+            bundle.register_measures()
+            worker = Worker(bundle, shared=True)
     except RunError as error:
         connection.send(str(error))
         return

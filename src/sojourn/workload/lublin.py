@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ..__about__ import __version__
 from ..errors import OptionError
-from ..measures import product_sum
+from ..measures.formulas import product_sum
 from .estimates import EstimateModel, estimate_runtimes
 from .generate import streams
 from .generate._checks import at_least_one

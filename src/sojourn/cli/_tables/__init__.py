@@ -12,7 +12,7 @@ from .classes import show_classes, show_compared_classes
 from .cleaning import show_report
 from .comparison import show_comparison
 from .facts import show_facts
-from .layout import as_number, as_seconds, facts_table, new_console, new_table
+from .layout import as_number, as_seconds, facts_table, new_console, new_table, print_whole
 from .recorded import show_not_acted_on, show_recorded
 from .summary import show_peas, show_summary
 
@@ -22,6 +22,7 @@ __all__ = [
     "facts_table",
     "new_console",
     "new_table",
+    "print_whole",
     "show_classes",
     "show_compared_classes",
     "show_comparison",

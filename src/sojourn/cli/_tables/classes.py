@@ -9,11 +9,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from ...measures.registry import get as measure
 from .layout import HOUR, as_number, new_table
 
 __all__ = ["show_classes", "show_compared_classes", "show_log_classes"]
 
 _PRINTED = 20
+_MEASURES = ("wait_mean", "wait_median", "wait_p95", "bounded_slowdown_mean")
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -27,10 +29,9 @@ def show_classes(console: Console, tables: Mapping[str, Rows]) -> None:
     """
     for by, every in tables.items():
         energy = any("energy" in row for row in every)
-        table = new_table(
-            f"{_heading(by)}\n", "\njobs", "processor\ntime", "mean\nwait h", "median\nwait h",
-            "95 %\nwait h", "bounded\nslowdown", *(["energy\nkWh"] if energy else []),
-        )  # fmt: skip
+        heads = (measure(name).column("h") for name in _MEASURES)
+        power = [measure("energy_kwh").column("kWh")] if energy else []
+        table = new_table(f"{_heading(by)}\n", "\njobs", "processor\ntime", *heads, *power)
         rows = _in_order(by, every)
         for row in rows[:_PRINTED]:
             table.add_row(

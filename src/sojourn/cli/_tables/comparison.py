@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.text import Text
 
-from .layout import HOUR, as_number, new_console, new_table
+from ...measures.entry import Measure, Unit
+from .layout import as_number, new_console, new_table, print_whole
 from .recorded import show_recorded
-
-if TYPE_CHECKING:
-    from ...compare import Measure
 
 __all__ = ["show_comparison"]
 
-_WIDEST = 300
 _CHANGES = ("wait_mean", "bounded_slowdown_mean")
 _ASIDE = ("wait_median", "killed")  # left out where there are more columns than these
+_MANY = 8
 
 
 def show_comparison(
     rows: Sequence[dict[str, Any]],
-    measures: Sequence[Measure] | None = None,
+    measures: Sequence[Measure],
     *,
     assumed: str = "",
     recorded: Mapping[str, Mapping[str, Any]] | None = None,
@@ -33,54 +31,32 @@ def show_comparison(
     Parameters
     ----------
     rows : measures of each run, with its policy and on named nodes its placement.
-    measures : which columns the rows have; default: those of every comparison.
+    measures : which columns are shown, in their order.
     assumed : the watts that energies rest on where nobody gave any.
     recorded : by run, recorded beside simulated waits, as a summary has them.
     """
-    from ...compare import MEASURES, best, change
+    from ...compare import best, change
 
-    if measures is None:
-        stated = not rows[0].get("power_model")
-        measures = [each for each in MEASURES if stated or each.path[0] != "energy"]
-    hours = any(row["wait_mean"] > HOUR for row in rows)
-    unit, scale = ("h", HOUR) if hours else ("s", 1.0)
-    headings = {
-        "wait_mean": f"mean\nwait {unit}",
-        "wait_median": f"median\nwait {unit}",
-        "wait_p95": f"95 %\nwait {unit}",
-        "sojourn_mean": f"mean\nresp. {unit}",
-        "bounded_slowdown_mean": "bounded\nslowdown",
-        "utilisation": "utili-\nsation",
-        "makespan": "makespan\nh",
-        "energy_kwh": "energy\nkWh",
-        "peas_kwh": "jobs'\nkWh",
-        "power_peak": "peak\nkW",
-        "cost": "cost",
-        "carbon_kg": "CO2\nkg",
-        "killed": "killed\njobs",
-        "cancelled": "cancel-\nled",
-        "restarts": "re-\nstarts",
-    }
-    # What comes first is what a reader looks for; more columns than that find no place.
-    shown = sorted(measures, key=lambda measure: list(headings).index(measure.name))
-    if len(measures) > len(MEASURES):
-        # Beside other things that befall jobs, that some are killed is no aside.
-        aside = _ASIDE[:1] if shown[-1].name == "restarts" else _ASIDE
+    shown = list(measures)
+    if len(shown) > _MANY:
+        # Beside other events that strike jobs, that some are killed is no aside.
+        aside = _ASIDE[:1] if any(each.kind == "events" for each in shown) else _ASIDE
         shown = [measure for measure in shown if measure.name not in aside]
+
+    units = {measure.name: _unit(rows, measure) for measure in shown}
 
     def text(row: dict[str, Any], measure: Measure) -> str:
         value = row[measure.name]
-        if measure.name == "utilisation":
-            return f"{100 * value:.2f} %" if math.isfinite(value) else "-"
-        if measure.name == "makespan":
-            return as_number(value / HOUR)
-        if measure.name == "power_peak":
-            return as_number(value / 1e3)
-        return as_number(value / scale if measure.name.startswith(("wait", "sojourn")) else value)
+        if measure.unit == "share":
+            return f"{measure.shown(value):.2f} %" if math.isfinite(value) else "-"
+        return as_number(value / units[measure.name].size)
+
+    def heading(measure: Measure) -> str:
+        return measure.column("" if measure.unit == "share" else units[measure.name].name)
 
     titles = []
     for measure in shown:
-        titles += [headings[measure.name], *(["change"] if measure.name in _CHANGES else [])]
+        titles += [heading(measure), *(["change"] if measure.name in _CHANGES else [])]
     table = new_table("policy", *titles, "time\ns")
     tops = {measure.name: best(rows, measure) for measure in shown}
     for place, row in enumerate(rows):
@@ -94,14 +70,22 @@ def show_comparison(
                 cells.append(Text(f"{100 * relative:+.1f} %" if math.isfinite(relative) else ""))
         table.add_row(Text(_label(row)), *cells, f"{row['seconds']:.2f}")
     console = new_console()
-    # Columns cut short would say nothing; lines that wrap still do.
-    wide = console.options.update(width=_WIDEST, max_width=_WIDEST)
-    console.width = max(console.width, table.__rich_measure__(console, wide).maximum)
-    console.print(table)
+    print_whole(console, table)
     names = {measure.name for measure in shown}
     for words in _legend(names, _label(rows[0]), assumed if "energy_kwh" in names else ""):
         console.print(Text(words, style="dim"), soft_wrap=True)
     show_recorded(console, recorded or {})
+
+
+def _unit(rows: Sequence[dict[str, Any]], measure: Measure) -> Unit:
+    """Choose the unit of a column: h or kW where its largest number fills one, else s or W.
+
+    Times of jobs are all in the unit of the mean wait.
+    """
+    by = "wait_mean" if measure.unit == "s" and measure.kind == "job" else measure.name
+    large = next((unit for unit in measure.units if unit.name in ("h", "kW")), None)
+    filled = large is not None and any(row[by] > large.size for row in rows)
+    return large if large is not None and filled else measure.units[0]
 
 
 def _legend(names: set[str], first: str, assumed: str) -> Iterator[str]:

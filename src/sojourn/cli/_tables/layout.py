@@ -14,10 +14,19 @@ from rich.text import Text
 
 from .._streams import visible
 
-__all__ = ["HOUR", "as_number", "as_seconds", "facts_table", "new_console", "new_table"]
+__all__ = [
+    "HOUR",
+    "as_number",
+    "as_seconds",
+    "facts_table",
+    "new_console",
+    "new_table",
+    "print_whole",
+]
 
 HOUR = 3600.0
 _PAPER = 112  # columns a table may take
+_WIDEST = 300
 
 
 def new_console() -> Console:
@@ -32,7 +41,7 @@ class _Hook(RenderHook):
     """Has names and headers of files shown as they are, not obeyed by the terminal."""
 
     def process_renderables(self, renderables: list[Any]) -> list[Any]:
-        return [_Visible(each) for each in renderables]
+        return [_Visible(shown) for shown in renderables]
 
 
 class _Visible:
@@ -66,6 +75,13 @@ def new_table(*headings: str) -> Table:
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="left" if place == 0 else "right", no_wrap=True)
     return table
+
+
+def print_whole(console: Console, table: Table) -> None:
+    """Print a table as wide as it is: columns cut short say nothing, lines that wrap still do."""
+    wide = console.options.update(width=_WIDEST, max_width=_WIDEST)
+    console.width = max(console.width, table.__rich_measure__(console, wide).maximum)
+    console.print(table)
 
 
 def facts_table(rows: Sequence[tuple[str, str]]) -> Table:

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from ...measures.registry import get as measure
 from ...recorded import gap_in_words
 from ...unmodelled import in_a_line
 from .layout import HOUR, as_number, new_table
@@ -32,8 +33,8 @@ def show_recorded(console: Console, sections: Mapping[str, Mapping[str, Any]]) -
         for part in (each, each["simulated"])
     )
     unit, scale = ("h", HOUR) if hours else ("s", 1.0)
-    heads = (f"{name}\nwait {unit}" for name in ("mean", "median", "95 %"))
-    table = new_table("", *heads, "bounded\nslowdown")
+    names = ("wait_mean", "wait_median", "wait_p95", "bounded_slowdown_mean")
+    table = new_table("", *(measure(name).column(unit) for name in names))
 
     def add(label: str, part: Mapping[str, Any]) -> None:
         waits = (as_number(part["wait"][key] / scale) for key in ("mean", "median", "p95"))
@@ -55,7 +56,7 @@ def _gap(section: Mapping[str, Any]) -> float:
     return abs(float(section["wait"]["mean"]) - float(section["simulated"]["wait"]["mean"]))
 
 
-def show_not_acted_on(console: Console, found: Sequence[str]) -> None:
-    """Print in a line what the log tells about jobs and a run takes no notice of."""
-    if found:
-        console.print(Text(in_a_line(found)), style="yellow", soft_wrap=True)
+def show_not_acted_on(console: Console, ignored: Sequence[str]) -> None:
+    """Print in a line what the log has about jobs and a run takes no notice of."""
+    if ignored:
+        console.print(Text(in_a_line(ignored)), style="yellow", soft_wrap=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...measures.catalogue import DISTRIBUTIONS, STATISTICS
+from ...measures.entry import Measure
+from ...measures.registry import in_table
 from ...wattage import assumed_watts, states_energy
 from .classes import show_classes
 from .cleaning import show_report
@@ -18,56 +23,70 @@ from .recorded import show_not_acted_on, show_recorded
 
 __all__ = ["show_peas", "show_summary"]
 
+_SPEED = ("utilisation", "makespan", "mean_slowness")
+_NOTES = {
+    "mean_slowness": "times the recorded runtime: nodes differ in speed",
+    "effective_load": "at work on average",
+    "job_wasting": "idle although jobs waited",
+}
+"""What stands after a number."""
+_SECONDS = (("s", 1.0), ("h", HOUR))
 
-def show_summary(told: dict[str, Any], out: Path | None) -> None:
+
+def show_summary(summary: dict[str, Any], out: Path | None) -> None:
     """Print the summary of a run, and where its files are."""
     console = new_console()
-    if "cleaning" in told:
-        show_report(told["cleaning"])
-    _show_cluster_report(console, told)
-    console.print(Text(_head(told), style="bold"))
-    console.print(Text(f"rate {told['rate']}, estimates {told['estimates']}"))
-    show_not_acted_on(console, told.get("not_modelled", ()))
+    if "cleaning" in summary:
+        show_report(summary["cleaning"])
+    _show_cluster_report(console, summary)
+    console.print(Text(_head(summary), style="bold"))
+    console.print(Text(f"rate {summary['rate']}, estimates {summary['estimates']}"))
+    show_not_acted_on(console, summary.get("not_modelled", ()))
     console.print()
-    console.print(_measures(told))
-    _show_recorded(console, told)
+    console.print(_distributions(summary))
+    _show_recorded(console, summary)
     console.print()
-    console.print(facts_table(_system(told)))
-    _show_resources(console, told)
-    show_classes(console, told.get("classes", {}))
-    _show_end(console, told, out)
+    console.print(facts_table(_facts(summary)))
+    _show_resources(console, summary)
+    show_classes(console, summary.get("classes", {}))
+    _show_end(console, summary, out)
 
 
-def show_peas(told: dict[str, Any], out: Path | None) -> None:
+def show_peas(summary: dict[str, Any], out: Path | None) -> None:
     """Print the measures of [gomez2012] for a run on named nodes, and where its files are."""
     console = new_console()
-    if "cleaning" in told:
-        show_report(told["cleaning"])
-    _show_cluster_report(console, told)
-    console.print(Text(_head(told), style="bold"))
-    wishes = "" if told["constraints"] == "none" else f"; {told['constraints']}"
-    console.print(Text(f"estimates {told['estimates']}, foresight {told['foresight']}{wishes}"))
-    show_not_acted_on(console, told.get("not_modelled", ()))
+    if "cleaning" in summary:
+        show_report(summary["cleaning"])
+    _show_cluster_report(console, summary)
+    console.print(Text(_head(summary), style="bold"))
+    wishes = "" if summary["constraints"] == "none" else f"; {summary['constraints']}"
+    console.print(
+        Text(f"estimates {summary['estimates']}, foresight {summary['foresight']}{wishes}")
+    )
+    show_not_acted_on(console, summary.get("not_modelled", ()))
     console.print()
+    waited, response = (as_seconds(summary[name].get("mean")) for name in ("wait", "sojourn"))
     rows = [
-        ("AWT", f"{as_seconds(told['wait'].get('mean'))}, the average time that jobs would wait"),
-        ("ART", f"{as_seconds(told['sojourn'].get('mean'))}, their average response time, from "
-         "submit to end"),
-    ]  # fmt: skip
-    console.print(facts_table(rows + _energy(told) + _jobs(told) + _speed(told)))
-    _show_recorded(console, told)
-    _show_resources(console, told)
-    show_classes(console, told.get("classes", {}))
-    _show_end(console, told, out)
+        ("AWT", f"{waited}, the average time that jobs would wait"),
+        ("ART", f"{response}, their average response time, from submit to end"),
+    ]
+    rows += _measured(summary, lambda each: each.rests_on_watts)
+    rows += _jobs(summary)
+    rows += _measured(summary, _is_beside_energy)
+    console.print(facts_table(rows))
+    _show_recorded(console, summary)
+    _show_resources(console, summary)
+    show_classes(console, summary.get("classes", {}))
+    _show_end(console, summary, out)
 
 
-def _show_recorded(console: Console, told: dict[str, Any]) -> None:
-    show_recorded(console, {"": told["recorded"]} if "recorded" in told else {})
+def _show_recorded(console: Console, summary: dict[str, Any]) -> None:
+    show_recorded(console, {"": summary["recorded"]} if "recorded" in summary else {})
 
 
-def _show_resources(console: Console, told: dict[str, Any]) -> None:
+def _show_resources(console: Console, summary: dict[str, Any]) -> None:
     """Print what was used, stranded, free and down of the resources that jobs ask for."""
-    asked = {name: row for name, row in told.get("resources", {}).items() if row["jobs"]}
+    asked = {name: row for name, row in summary.get("resources", {}).items() if row["jobs"]}
     if len(asked) < 2:
         return
     table = new_table("resource", "capacity", "used", "stranded", "free", "down")
@@ -83,18 +102,18 @@ def _show_resources(console: Console, told: dict[str, Any]) -> None:
     console.print(Text(note, style="dim"), soft_wrap=True)
 
 
-def _head(told: dict[str, Any]) -> str:
-    if "nodes" not in told:
-        return f"{told['policy']} on {told['procs']:,} processors, simulated"
-    plural = "" if told["nodes"] == 1 else "s"
-    kind = told["processor"] if told["procs"] == 1 else f"{told['processor']}s"
-    machine = f"{told['nodes']:,} node{plural} ({told['procs']:,} {kind})"
-    return f"{told['policy']}, {told['placement']} on {machine}, simulated"
+def _head(summary: dict[str, Any]) -> str:
+    if "nodes" not in summary:
+        return f"{summary['policy']} on {summary['procs']:,} processors, simulated"
+    plural = "" if summary["nodes"] == 1 else "s"
+    kind = summary["processor"] if summary["procs"] == 1 else f"{summary['processor']}s"
+    machine = f"{summary['nodes']:,} node{plural} ({summary['procs']:,} {kind})"
+    return f"{summary['policy']}, {summary['placement']} on {machine}, simulated"
 
 
-def _show_cluster_report(console: Console, told: dict[str, Any]) -> None:
+def _show_cluster_report(console: Console, summary: dict[str, Any]) -> None:
     """Print what was not taken from a cluster's file as it was."""
-    read = told["provenance"].get("cluster", {})
+    read = summary["provenance"].get("cluster", {})
     if read.get("left_out"):
         words = f"{read['path']}: {'; '.join(read['left_out'])}"
         console.print(Text(words), style="yellow", soft_wrap=True)
@@ -102,87 +121,67 @@ def _show_cluster_report(console: Console, told: dict[str, Any]) -> None:
         console.print(
             Text(
                 f"{read['path']}: {read['rows']:,} rows read, {read['repaired']:,} repaired, "
-                f"{read['refused']:,} refused; sojourn cluster inspect tells which\n"
+                f"{read['refused']:,} refused; sojourn cluster inspect says which\n"
             ),
             style="yellow",
             soft_wrap=True,
         )
 
 
-def _show_end(console: Console, told: dict[str, Any], out: Path | None) -> None:
+def _show_end(console: Console, summary: dict[str, Any], out: Path | None) -> None:
     """Print what the numbers leave out, and where the files are."""
-    if not told.get("energy", {}).get("idle_known", True):
+    if not summary.get("energy", {}).get("idle_known", True):
         warning = "idle watts are not known of every node and count as 0: the bill is too low"
         console.print(Text(f"\n{warning}"), style="yellow", soft_wrap=True)
     if out is not None:
-        files = ", ".join(told["provenance"]["files"])
+        files = ", ".join(summary["provenance"]["files"])
         console.print(Text(f"\nresults in {out}: {files}"), soft_wrap=True)
 
 
-def _measures(told: dict[str, Any]) -> Table:
-    table = new_table("jobs would have", "mean", "median", "90 %", "95 %", "99 %", "max")
-    keys = ("mean", "median", "p90", "p95", "p99", "max")
-    for label, key, scale in (
-        ("wait (s)", "wait", 1.0),
-        ("wait (h)", "wait", HOUR),
-        ("sojourn, wait and run (h)", "sojourn", HOUR),
-        ("service, run (h)", "service", HOUR),
-        ("slowdown", "slowdown", 1.0),
-        ("bounded slowdown", "bounded_slowdown", 1.0),
-    ):
-        values = told[key]
-        table.add_row(label, *(as_number(_over(values.get(name), scale)) for name in keys))
+def _distributions(summary: dict[str, Any]) -> Table:
+    table = new_table("jobs would have", *(short for _, short in STATISTICS.values()))
+    for name, measure in DISTRIBUTIONS.items():
+        # A wait may be short; whatever has a run in it is not.
+        units = _SECONDS[0 if name == "wait" else 1 :] if measure.unit == "s" else (("", 1.0),)
+        for unit, size in units:
+            label = f"{measure.label} ({unit})" if unit else measure.label
+            values = (summary[name].get(key, math.nan) for key in STATISTICS)
+            table.add_row(label, *(as_number(value / size) for value in values))
     return table
 
 
-def _over(value: float | None, scale: float) -> float | None:
-    return None if value is None else value / scale
-
-
-def _system(told: dict[str, Any]) -> list[tuple[str, str]]:
-    rows = _jobs(told)
-    if "utilisation" not in told:
-        return rows
-    rows += _speed(told)
-    rows += [
-        ("throughput", f"{as_number(told['throughput'] * HOUR)} jobs/h"),
-        ("mean queue", f"{as_number(told['mean_queue'])} jobs"),
-        (
-            "load",
-            f"{as_number(told['effective_load'])} processors at work on average; "
-            f"{as_number(told['job_wasting'])} idle although jobs waited (job wasting)",
-        ),
-        *_energy(told),
-    ]
-    if told["rate_switches"]:
-        shares = ", ".join(f"{100 * s:.1f} % at {r}" for r, s in told["rate_shares"].items())
-        rows.append(("rate", f"{told['rate_switches']:,} switches; {shares}"))
+def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = [*_jobs(summary), *_measured(summary, lambda each: True)]
+    if summary.get("rate_switches"):
+        shares = ", ".join(f"{100 * s:.1f} % at {r}" for r, s in summary["rate_shares"].items())
+        rows.append(("rate", f"{summary['rate_switches']:,} switches; {shares}"))
     return rows
 
 
-def _jobs(told: dict[str, Any]) -> list[tuple[str, str]]:
-    by_events = told.get("events", {}).get("killed", 0)
-    ran = f"{told['completed']:,} completed, {told['killed'] - by_events:,} killed at their limit"
-    rows = [("jobs", f"{told['jobs']:,}: {ran}")]
-    if "nodes" in told:
-        taken = told["jobs"] - told["unaccepted"]
-        rows = [("accepted", f"{taken:,} of {told['jobs']:,} jobs: {ran}")]
-    if told["unaccepted"]:
-        listed = ", ".join(map(str, told["unaccepted_jobs"][:10]))
-        more = ", ..." if told["unaccepted"] > 10 else ""
+def _jobs(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    by_events = summary.get("events", {}).get("killed", 0)
+    killed = f"{summary['killed'] - by_events:,} killed at their limit"
+    ran = f"{summary['completed']:,} completed, {killed}"
+    rows = [("jobs", f"{summary['jobs']:,}: {ran}")]
+    if "nodes" in summary:
+        taken = summary["jobs"] - summary["unaccepted"]
+        rows = [("accepted", f"{taken:,} of {summary['jobs']:,} jobs: {ran}")]
+    if summary["unaccepted"]:
+        listed = ", ".join(map(str, summary["unaccepted_jobs"][:10]))
+        more = ", ..." if summary["unaccepted"] > 10 else ""
         why = "wider than the machine"
-        if "nodes" in told:
-            reasons = told["unaccepted_reasons"].items()
+        if "nodes" in summary:
+            reasons = summary["unaccepted_reasons"].items()
             why = "never fit, for want of: " + ", ".join(f"{word} {n:,}" for word, n in reasons)
-        rows.append(("unaccepted", f"{told['unaccepted']:,} {why} (job {listed}{more})"))
-    return rows + _begin(told) + event_rows(told)
+        rows.append(("unaccepted", f"{summary['unaccepted']:,} {why} (job {listed}{more})"))
+    return rows + _begin(summary) + event_rows(summary)
 
 
-def _begin(told: dict[str, Any]) -> list[tuple[str, str]]:
+def _begin(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """How long jobs that ask to begin later than their submit wait for that."""
-    if "begin" not in told:
+    if "begin" not in summary:
         return []
-    asked, before, since = (told["begin"][key] for key in ("jobs", "before", "wait_since"))
+    asked, before, since = (summary["begin"][key] for key in ("jobs", "before", "wait_since"))
     plural, verb = ("", "asks") if asked == 1 else ("s", "ask")
     return [
         (
@@ -194,42 +193,54 @@ def _begin(told: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _speed(told: dict[str, Any]) -> list[tuple[str, str]]:
-    if "utilisation" not in told:
-        return []
-    rows = [
-        ("utilisation", f"{100 * told['utilisation']:.2f} %"),
-        ("makespan", as_seconds(told["makespan"])),
-    ]
-    if "mean_slowness" in told:
-        told_by = f"{as_number(told['mean_slowness'])} x the recorded runtime"
-        rows.append(("mean slowness", f"{told_by}: nodes differ in speed"))
-    return rows
+def _measured(
+    summary: dict[str, Any], wanted: Callable[[Measure], bool]
+) -> Iterator[tuple[str, str]]:
+    """Rows of the wanted measures that a run has; energies only where they are stated."""
+    if "utilisation" not in summary:
+        return
+    for measure in in_table("simulate"):
+        value = measure.of(summary)
+        if math.isnan(value) or not wanted(measure):
+            continue
+        if not measure.rests_on_watts:
+            note = _NOTES.get(measure.name, "")
+            yield measure.label, f"{_text(measure, value)} {note}".rstrip()
+        elif states_energy(summary):
+            yield from _energy(summary, measure, value)
 
 
-def _energy(told: dict[str, Any]) -> list[tuple[str, str]]:
-    """Energy of jobs where nodes have names, the full bill, its peak, its price and its carbon."""
-    if not states_energy(told):
-        return []
-    energy, rows = told["energy"], []
-    if "peas_kwh" in energy:
-        jobs = f"{as_number(energy['peas_kwh'])} kWh, only processors of jobs, at full load"
-        rows.append(("energy of jobs", jobs))
-    assumed = f"; {assumed_watts(told)}" if assumed_watts(told) else ""
-    rows.append(
-        (
-            "full bill" if rows else "energy",
-            f"{as_number(energy['total_kwh'])} kWh "
-            f"(busy {as_number(energy['busy_joules'] / 3.6e6)}, "
+def _is_beside_energy(measure: Measure) -> bool:
+    """Whether a run on named nodes shows it beside its bill."""
+    own = measure.function is not None and not measure.rests_on_watts
+    return own or measure.name in _SPEED
+
+
+def _text(measure: Measure, value: float) -> str:
+    """Write a number with its unit."""
+    if measure.unit == "s":
+        return as_seconds(value)
+    if measure.unit == "share":
+        return f"{measure.shown(value):.2f} %"
+    unit = next((unit for unit in measure.units if unit.name == "kW"), measure.units[0])
+    return f"{as_number(value / unit.size)} {unit.name}".rstrip()
+
+
+def _energy(summary: dict[str, Any], measure: Measure, value: float) -> Iterator[tuple[str, str]]:
+    """An energy, a power or a cost, with the watts that were assumed; of the bill its parts."""
+    energy = summary["energy"]
+    label, text = measure.label, _text(measure, value)
+    if measure.name == "energy_kwh":
+        if "peas_kwh" in energy:
+            label = "full bill"
+            jobs = f"{as_number(energy['peas_kwh'])} kWh, only processors of jobs, at full load"
+            yield "energy of jobs", jobs
+        text += (
+            f" (busy {as_number(energy['busy_joules'] / 3.6e6)}, "
             f"idle {as_number(energy['idle_joules'] / 3.6e6)}), "
-            f"mean {as_number(energy['mean_watts'] / 1e3)} kW{assumed}",
+            f"mean {as_number(energy['mean_watts'] / 1e3)} kW"
         )
-    )
-    if energy.get("power_peak") is not None:
-        rows.append(("peak power", f"{as_number(energy['power_peak'] / 1e3)} kW{assumed}"))
-    if "cost" in energy:
-        price = f"{as_number(energy['cost'])} {energy['currency']}".rstrip()
-        rows.append(("cost", f"{price}{assumed}"))
-    if "carbon_kg" in energy:
-        rows.append(("carbon", f"{as_number(energy['carbon_kg'])} kg of CO2{assumed}"))
-    return rows
+    elif measure.name == "cost":
+        text = f"{text} {energy['currency']}".rstrip()
+    assumed = assumed_watts(summary)
+    yield label, f"{text}; {assumed}" if assumed else text
