@@ -39,6 +39,8 @@ class Case(NamedTuple):
     machine: Callable[[], Any]
     policy: str = "easy"
     estimates: str = "exact"
+    steps: int = 0
+    """If not 0: what is measured is the cost of an instant, after the first one, for so many."""
 
 
 @cache
@@ -94,6 +96,7 @@ def with_resources(jobs: Any) -> Any:
     return sojourn.Jobs({**columns, "memory": memory * GB, "gpus": gpus.astype(np.int64)})
 
 
+@cache
 def deep(depth: int, count: int = 20_000) -> Any:
     """A queue of `depth` jobs from the first second on, and then as many as can be served."""
     jobs = lublin(depth + count)
@@ -109,12 +112,6 @@ def deep(depth: int, count: int = 20_000) -> Any:
     )
 
 
-def burst(count: int) -> Any:
-    """All jobs at one instant."""
-    jobs = deep(count, 0)
-    return sojourn.Jobs({name: jobs[name] for name in ("submit", "runtime", "procs", "estimate")})
-
-
 def cases(quick: bool) -> dict[str, Case]:
     """All cases by name; with a tenth of the jobs if `quick`."""
     part = 10 if quick else 1
@@ -126,7 +123,6 @@ def cases(quick: bool) -> dict[str, Case]:
         "three": Case(
             lambda: with_resources(lublin(few, 1000 * CORES)), lambda: nodes(1000, three=True)
         ),
-        "burst": Case(lambda: burst(few), lambda: PROCS, "conservative", "user"),
     }
     for size in SIZES:
         count = few // 2
@@ -140,17 +136,16 @@ def cases(quick: bool) -> dict[str, Case]:
     for policy in DEEP:
         for depth in DEPTHS:
             found[f"depth {depth} {policy}"] = Case(
-                lambda depth=depth: deep(depth // part, 20_000 // part),
+                lambda depth=depth: deep(depth),
                 lambda: PROCS,
                 policy,
                 "user",
+                max(20_000, 50 * depth),
             )
     if RICC.exists():
         first = 100_000 // part
         for policy in ("conservative", "sjf+conservative", "fcfs+easy:4", "wfp3+easy"):
-            found[f"ricc {policy}"] = Case(
-                lambda: ricc(first), lambda: RICC_PROCS, policy, "user"
-            )
+            found[f"ricc {policy}"] = Case(lambda: ricc(first), lambda: RICC_PROCS, policy, "user")
         found["ricc named"] = Case(lambda: ricc(first), lambda: nodes(512), "easy", "user")
         found["ricc all"] = Case(
             lambda: ricc(None if not quick else first), lambda: RICC_PROCS, "conservative", "user"
@@ -159,9 +154,19 @@ def cases(quick: bool) -> dict[str, Case]:
 
 
 def run_once(case: Case, jobs: Any, machine: Any) -> dict[str, Any]:
-    """Run a case: jobs, seconds of this thread in the kernel, and a digest of the schedule."""
+    """Run a case: jobs, seconds of this thread in the kernel, and a digest of the schedule.
+
+    If a number of steps is given: instants instead of jobs, and the seconds of the first one.
+    """
     run, _ = prepare(jobs, machine, case.policy, estimates=case.estimates)
     began = time.thread_time()
+    if case.steps:
+        run.advance(1)
+        first, instants = time.thread_time() - began, int(run.s.instants)
+        began = time.thread_time()
+        run.advance(case.steps)
+        taken = time.thread_time() - began
+        return {"jobs": int(run.s.instants) - instants, "seconds": taken, "first": first}
     run.to_the_end()
     taken = time.thread_time() - began
     start = np.ascontiguousarray(run.start if hasattr(run, "start") else run.state.start)
@@ -170,16 +175,7 @@ def run_once(case: Case, jobs: Any, machine: Any) -> dict[str, Any]:
         "seconds": taken,
         "waited": float(np.mean(start > run.jobs.submit)),
         "digest": hashlib.sha256(start.tobytes()).hexdigest(),
-        "queue": longest_queue(run.jobs.submit, start),
     }
-
-
-def longest_queue(submit: Any, start: Any) -> int:
-    """Largest number of jobs that wait at once."""
-    times = np.concatenate([submit, start])
-    steps = np.concatenate([np.ones(len(submit), np.int64), -np.ones(len(start), np.int64)])
-    order = np.lexsort((steps, times))
-    return int(np.cumsum(steps[order]).max(initial=0))
 
 
 def answer(quick: bool) -> None:
