@@ -28,7 +28,8 @@ RICC = DATA / "swf" / "RICC-2010-2.swf.gz"
 PROCS, RICC_PROCS, CORES = 256, 8192, 16
 GB = 1024 * 1024  # KB
 DEPTHS = (10, 100, 1_000, 10_000, 100_000)
-DEEP = ("easy", "fcfs+easy:4", "conservative", "wfp3+easy")
+DEEP = {"easy": 5, "fcfs+easy:4": 5, "wfp3+easy": 5, "conservative": 4}
+"""Policies, and how many of the depths an instant is measured at: the last take hours for some."""
 SIZES = (100, 1_000, 10_000)
 
 
@@ -40,7 +41,8 @@ class Case(NamedTuple):
     policy: str = "easy"
     estimates: str = "exact"
     steps: int = 0
-    """If not 0: what is measured is the cost of an instant, after the first one, for so many."""
+    """If not 0: the cost of an instant is measured, after the first one, for so many steps; if -1,
+    that of the first one alone."""
 
 
 @cache
@@ -124,8 +126,8 @@ def cases(quick: bool) -> dict[str, Case]:
             lambda: with_resources(lublin(few, 1000 * CORES)), lambda: nodes(1000, three=True)
         ),
     }
+    count = few // 2
     for size in SIZES:
-        count = few // 2
         found[f"nodes {size}"] = Case(
             lambda size=size: steady(count, size * CORES, 1.1), lambda size=size: nodes(size)
         )
@@ -133,8 +135,8 @@ def cases(quick: bool) -> dict[str, Case]:
             lambda size=size: with_resources(steady(count, size * CORES)),
             lambda size=size: nodes(size, three=True),
         )
-    for policy in DEEP:
-        for depth in DEPTHS:
+    for policy, depths in DEEP.items():
+        for depth in DEPTHS[:depths]:
             found[f"depth {depth} {policy}"] = Case(
                 lambda depth=depth: deep(depth),
                 lambda: PROCS,
@@ -142,6 +144,7 @@ def cases(quick: bool) -> dict[str, Case]:
                 "user",
                 max(20_000, 50 * depth),
             )
+    found["burst"] = Case(lambda: deep(few, 0), lambda: PROCS, "conservative", "user", -1)
     if RICC.exists():
         first = 100_000 // part
         for policy in ("conservative", "sjf+conservative", "fcfs+easy:4", "wfp3+easy"):
@@ -164,7 +167,8 @@ def run_once(case: Case, jobs: Any, machine: Any) -> dict[str, Any]:
         run.advance(1)
         first, instants = time.thread_time() - began, int(run.s.instants)
         began = time.thread_time()
-        run.advance(case.steps)
+        if case.steps > 0:
+            run.advance(case.steps)
         taken = time.thread_time() - began
         return {"jobs": int(run.s.instants) - instants, "seconds": taken, "first": first}
     run.to_the_end()

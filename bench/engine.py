@@ -60,7 +60,8 @@ class Version:
 
     def run(self, name: str) -> dict[str, Any]:
         """Run a case once."""
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         print(name, file=self.process.stdin, flush=True)
         line = self.process.stdout.readline()
         if not line:
@@ -146,11 +147,13 @@ class Bench:
 
 def _line(words: str, costs: list[float], sizes: tuple[int, ...]) -> list[str]:
     """A line of a table of growth."""
+    longest = len(SIZES if sizes == SIZES else DEPTHS)
     cells = [words, *(f"{cost * 1e6:,.2f}" for cost in costs)]
     steps = [
         math.log(b / a) / math.log(size / before)
         for a, b, before, size in zip(costs, costs[1:], sizes, sizes[1:], strict=False)
     ]
+    cells += [""] * (longest - len(costs))
     cells.append(", ".join(f"{step:.2f}" for step in steps))
     rows.append({"what": words, "measured": " ".join(cells[1:]), "wanted": "", "ok": None})
     return cells
@@ -174,7 +177,7 @@ def _table(title: str, sizes: tuple[int, ...], lines: list[list[str]]) -> None:
 def measure(quick: bool, against: Path | None = None, only: list[str] | None = None) -> None:
     """Measure everything about the engine, or cases of some names."""
     bench = Bench(against, quick)
-    grows = ("nodes ", "three ", "depth ")
+    grows = ("nodes ", "three ", "depth ", "burst")
     console.print("\n[bold]The engine[/]: jobs per second of a thread, medians of turns")
     for name in cases(quick):
         if not name.startswith(grows) and (not only or name in only):
@@ -191,10 +194,14 @@ def measure(quick: bool, against: Path | None = None, only: list[str] | None = N
         _table("microseconds per job by number of nodes", SIZES, lines)
         lines = [
             line
-            for policy in DEEP
-            for line in bench.growth(policy, [f"depth {d} {policy}" for d in DEPTHS], DEPTHS)
+            for policy, depths in DEEP.items()
+            for line in bench.growth(
+                policy, [f"depth {d} {policy}" for d in DEPTHS[:depths]], DEPTHS[:depths]
+            )
         ]
         _table("microseconds per instant by length of the queue", DEPTHS, lines)
+        first = bench.ours.run("burst")["first"]
+        note("100,000 jobs at one instant, conservative: that instant", f"{first:.2f} s")
     bench.close()
 
 
