@@ -126,22 +126,49 @@ def _drain(s, jobs, run, recording, nodes, calendar, control):
 
 
 @called
+def _switches(s, submit, calendar, at):
+    """How often an instant may change the rate, at most.
+
+    Each running job may end or be stopped, and each event and arrival may change it.
+    """
+    calls = 2 * s.running + 2
+    j = s.arrived
+    while j < submit.shape[0] and submit[j] <= at:
+        calls += 1
+        j += 1
+    if calendar is not None:
+        i = s.next
+        while i < calendar.event.shape[0] and calendar.event[i].time <= at:
+            calls += 1
+            i += 1
+    return calls
+
+
+@called
+def _is_plan_cramped(s, submit, procs, steps_there, cells_there, calendar, at):
+    """Whether plans by pool may not hold one more instant."""
+    # Of each waiting job the pools that it may be promised.
+    cells = s.needed
+    j = s.arrived
+    while j < submit.shape[0] and submit[j] <= at:
+        cells += min(procs[j], s.pools)
+        j += 1
+    steps = s.running + s.waiting + s.new + j - s.arrived
+    if calendar is not None:
+        steps += calendar.reservation.shape[0]
+        if s.requeue == 1:
+            # Whoever runs may have to wait again.
+            cells += s.servers
+    return 2 * steps + 8 > steps_there or cells > cells_there
+
+
+@inlined
 def _is_cramped(s, jobs, run, recording, nodes, calendar, at):
     """Whether what is written may not hold one more instant, whatever it brings."""
     if s.records == 1 and s.recorded + 1 >= recording.row.shape[0]:
         return True
     if s.controlled == 1:
-        # Each running job may end or be stopped, and each event and arrival may change the rate.
-        calls = 2 * s.running + 2
-        j = s.arrived
-        while j < jobs.submit.shape[0] and jobs.submit[j] <= at:
-            calls += 1
-            j += 1
-        if calendar is not None:
-            i = s.next
-            while i < calendar.event.shape[0] and calendar.event[i].time <= at:
-                calls += 1
-                i += 1
+        calls = _switches(s, jobs.submit, calendar, at)
         if s.epochs + calls >= recording.epoch.shape[0]:
             return True
     if calendar is not None:
@@ -153,19 +180,8 @@ def _is_cramped(s, jobs, run, recording, nodes, calendar, at):
         if s.given + s.servers >= nodes.given.shape[1]:
             return True
         if s.planning == 1:
-            # Of each waiting job the pools that it may be promised.
-            cells = s.needed
-            j = s.arrived
-            while j < jobs.submit.shape[0] and jobs.submit[j] <= at:
-                cells += min(jobs.procs[j], s.pools)
-                j += 1
-            steps = s.running + s.waiting + s.new + j - s.arrived
-            if calendar is not None:
-                steps += calendar.reservation.shape[0]
-                if s.requeue == 1:
-                    # Whoever runs may have to wait again.
-                    cells += s.servers
-            if 2 * steps + 8 > nodes.plan_at.shape[0] or cells > nodes.cell.shape[1]:
+            steps, cells = nodes.plan_at.shape[0], nodes.cell.shape[1]
+            if _is_plan_cramped(s, jobs.submit, jobs.procs, steps, cells, calendar, at):
                 return True
     return False
 
