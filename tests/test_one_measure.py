@@ -232,8 +232,9 @@ def test_every_number_of_a_summary_is_in_the_table() -> None:
     jobs = sojourn.lublin(60, 8, load=0.9, seed=3)
     nodes = sojourn.parse_cluster("6 x X5670, 8 x L5420")
     events = [{"time": 10.0, "kind": "cancel", "job": int(jobs.job[-1])}]
+    later = jobs.replace(begin=jobs.submit + 60.0)
     runs = [
-        sojourn.simulate(jobs, 8, "easy", events=events),
+        sojourn.simulate(later, 8, "easy", events=events),
         sojourn.simulate(jobs, nodes, "easy", price=0.2, carbon=300),
     ]
     flat = {name: value for run in runs for name, value in flat_summary(run.summary).items()}
