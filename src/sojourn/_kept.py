@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import platformdirs
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.serialize import dumps
 
@@ -53,11 +54,10 @@ def _roots() -> Iterator[Path]:
     chosen = os.environ.get("SOJOURN_CACHE_DIR")
     # There may be neither HOME nor an entry for this user, nor a folder for what is temporary.
     with contextlib.suppress(RuntimeError, OSError):
-        if chosen:
-            yield Path(chosen).resolve()
-        else:
-            above = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-            yield Path(above, "sojourn").resolve()
+        root = Path(chosen) if chosen else platformdirs.user_cache_path("sojourn", False)
+        # Without a home the library leaves the tilde in its place.
+        if chosen or root.is_absolute():
+            yield root.resolve()
     with contextlib.suppress(OSError):
         yield Path(tempfile.gettempdir()) / f"sojourn-{_user()}"
 
