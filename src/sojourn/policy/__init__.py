@@ -1,7 +1,8 @@
 """Who runs when, and how fast: each policy a small formula.
 
 - `orders`: the named orders of the queue; `score`: `@score`, for one's own
-- `files`: a user's own scores from a file; `columns`: what they see; `checking`: their mistakes
+- `files`: a user's own scores from a file; `modules`: what it imports; `columns`: what scores
+  see; `checking`: their mistakes
 - `policy`: `Policy`, an order with a backfilling rule, and how it is written as text
 - `control`: service-rate controls
 - `placement`: which nodes a job gets; `constraints`: what jobs ask of them
