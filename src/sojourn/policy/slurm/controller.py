@@ -17,6 +17,7 @@ from ...engine.passes.slurm_tables import (
     Machine,
     Pace,
     Wants,
+    example,
     make_slurm,
 )
 from ...engine.scores import no_node_score
@@ -33,6 +34,7 @@ __all__ = [
     "Machine",
     "Pace",
     "Wants",
+    "load_kernel",
 ]
 
 _DONE = 0
@@ -146,3 +148,8 @@ def _make_running(jobs: JobView) -> Running:
         finish_job=np.empty(n, np.int64),
         departed=np.empty(n, np.int64),
     )
+
+
+def load_kernel() -> None:
+    """Load the compiled code of the controller, or compile it."""
+    kernel_for(*Controller(*example()).tables)
