@@ -290,7 +290,14 @@ def _hold(path: Path) -> FileLock | None:
     if path.is_symlink():
         raise OSError(errno.ELOOP, f"{path.name} is a link")
     # Whoever may open it could hold it: others than the group may not.
-    lock = FileLock(path, blocking=False, mode=0o660, thread_local=False, fallback_to_soft=False)
+    lock = FileLock(
+        path,
+        blocking=False,
+        mode=0o660,
+        thread_local=False,
+        fallback_to_soft=False,
+        on_acquired=_sign,
+    )
     try:
         lock.acquire()
     except Timeout:
@@ -303,8 +310,13 @@ def _hold(path: Path) -> FileLock | None:
         if error.errno in _WITHOUT_LOCKS:
             return None
         raise
-    path.write_text(f"process {os.getpid()} on {platform.node()}\n", encoding="utf-8")
     return lock
+
+
+def _sign(lock: int) -> None:
+    """Write who holds a lock into its file, by its handle: its name may be another file's now."""
+    os.truncate(lock, 0)
+    os.write(lock, f"process {os.getpid()} on {platform.node()}\n".encode())
 
 
 def _holder(path: Path) -> str:
