@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 
 import sojourn
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "sojourn"
 author = "The sojourn authors"
@@ -12,9 +16,9 @@ copyright = author
 version = release = sojourn.__version__
 
 extensions = [
+    "mathml",
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
 ]
 exclude_patterns = ["_build"]
@@ -26,8 +30,9 @@ smartquotes = False
 highlight_language = "none"
 
 html_theme = "furo"
+html_math_renderer = "mathml"
 html_static_path = ["_static"]
-html_css_files = ["tables.css"]
+html_css_files = ["tables.css", "formulas.css"]
 html_title = f"sojourn {version}"
 html_theme_options = {"navigation_with_keys": True}
 

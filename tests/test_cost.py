@@ -7,6 +7,7 @@ import math
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -228,14 +229,104 @@ def test_clock_of_real_logs(data_dir: Path, log: str):
     assert Clock.of(header).second_of_week == expected
 
 
-def test_daylight_saving_is_not_followed():
-    """The distance from UTC at the beginning of the log holds for all of it."""
+def test_the_zone_of_a_header_is_followed_and_a_distance_is_not():
     # Thursday, 1 January 2004, 1:00 in Stockholm; half a year later its people rise an hour sooner.
-    header = Header(["UnixStartTime: 1072915200", "TimeZoneString: Europe/Stockholm"])
+    begin, zone = "UnixStartTime: 1072915200", "TimeZoneString: Europe/Stockholm"
     july = (datetime(2004, 7, 1, 6, tzinfo=UTC).timestamp() - 1072915200) / HOUR
     time, watts = np.array([july, july + 2]) * HOUR, np.array([1000.0, 0.0])
-    paid = electricity_cost(time, watts, parse_tariff("0, 8:1, 20:0"), Clock.of(header))
-    assert paid == near(1.0)
+    tariff = parse_tariff("0, 8:1, 20:0")
+    # From 8 to 10 there; from 7 to 9 on a clock that is not moved.
+    assert electricity_cost(time, watts, tariff, Clock.of(Header([begin, zone]))) == near(2.0)
+    moved = Clock.of(Header([begin, "TimeZone: 3600"]))
+    assert electricity_cost(time, watts, tariff, moved) == near(1.0)
+
+
+CHANGES = {
+    "Europe/Berlin": ("2021-03-27", "2021-10-30"),
+    "America/St_Johns": ("2006-04-01", "2006-10-28"),  # At one minute past midnight.
+    "Australia/Lord_Howe": ("2021-04-03", "2021-10-02"),  # By half an hour.
+    "Asia/Tokyo": ("2021-03-27", "2021-10-30"),
+}
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    zone=st.sampled_from(sorted(CHANGES)),
+    autumn=st.booleans(),
+    hour=st.integers(0, 47),
+    prices=st.lists(st.integers(-5, 50), min_size=2, max_size=5),
+    steps=st.lists(st.tuples(st.integers(1, 40), st.integers(0, 9)), min_size=1, max_size=6),
+    days=st.sampled_from([0, 0, 90, 400]),
+)
+def test_cost_over_changes_of_clocks_minute_by_minute(zone, autumn, hour, prices, steps, days):
+    there = ZoneInfo(zone)
+    local = datetime.fromisoformat(CHANGES[zone][autumn]) + timedelta(hours=hour % 24)
+    start = local.replace(tzinfo=there)
+    quarters = np.cumsum([0, *(length for length, _ in steps)])
+    time = days * 86400.0 + quarters * 900.0
+    watts = np.array([1000.0 * kilowatts for _, kilowatts in steps] + [0.0])
+    entries = [str(prices[0] / 100), *(f"{k}:{p / 100}" for k, p in enumerate(prices[1:], 1))]
+    tariff, _ = parsed(", ".join(entries))
+    if tariff is None:
+        return
+    exact = Fraction(0)
+    for k, (length, kilowatts) in enumerate(steps):
+        for minute in range(15 * length):
+            elapsed = timedelta(days=days, minutes=int(15 * quarters[k] + minute))
+            clock = (start.astimezone(UTC) + elapsed).astimezone(there)
+            price = prices[min(clock.hour, len(prices) - 1)]
+            exact += Fraction(price, 100) * kilowatts / 60
+    text = f"{local.isoformat()} {zone}"
+    made = electricity_cost(time, watts, tariff, Clock.of(start=text))
+    assert made == near(float(exact), rel=1e-12, abs=1e-10)
+    assert made == electricity_cost(time, watts, tariff, Clock.of(start=start))
+    assert made == electricity_cost(time, watts, tariff, Clock.of(start=f"{local} [{zone}]"))
+
+
+@pytest.mark.parametrize(("day", "hours"), [("2021-03-28", 23), ("2021-10-31", 25)])
+def test_days_of_23_and_of_25_hours(day: str, hours: int):
+    """A kW all day at 1 from 8 on, else at 2: the nights differ, the days do not."""
+    clock = Clock.of(start=f"{day}T00:00 Europe/Berlin")
+    time, watts = np.array([0.0, hours * HOUR]), np.array([1000.0, 0.0])
+    cost = electricity_cost(time, watts, parse_tariff("2, 8:1"), clock)
+    assert cost == near(2 * (hours - 16) + 16)
+    parts = list(clock.pieces(0.0, hours * HOUR))
+    change = HOUR * (2 if hours == 23 else 3)
+    assert [part[:2] for part in parts] == [(0.0, change), (change, hours * HOUR)]
+    sooner = Clock.of(start=f"{day}T00:00:00.25 Europe/Berlin")
+    assert [part[1] for part in sooner.pieces(0.0, HOUR * 5)] == [change - 0.25, HOUR * 5]
+
+
+@pytest.mark.parametrize(
+    ("start", "problem"),
+    [
+        ("2021-05-01T00:00 Europe/Berln", "zone 'Europe/Berln' is not known.*Europe/Berlin"),
+        ("2021-05-01T00:00 Middle/Earth", "time zone 'Middle/Earth' is not known here"),
+        ("2021-05-01T00:00[Europe/Berlin", "is no ISO 8601 timestamp"),
+        ("noon Europe/Berlin", "is no ISO 8601 timestamp"),
+        ("2021-03-28T02:30 Europe/Berlin", "left this time out; give another"),
+        ("2021-10-31T02:30 Europe/Berlin", r"occurs twice.*02:30:00\+02:00 or .*02:30:00\+01:00"),
+        ("2021-05-01T00:00+01:00 Europe/Berlin", r"showed 2021-05-01T00:00:00\+02:00; correct"),
+    ],
+)
+def test_bad_starts_with_a_zone(start: str, problem: str):
+    with pytest.raises(OptionError, match=problem) as refused:
+        Clock.of(start=start)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_time_that_occurs_twice_is_told_by_its_distance():
+    first, second = (
+        Clock.of(start=f"2021-10-31T02:30+0{k}:00 Europe/Berlin").start for k in (2, 1)
+    )
+    assert second.timestamp() - first.timestamp() == HOUR
+
+
+def test_a_run_beyond_all_calendars():
+    time, watts, tariff = np.array([0.0, 1e12]), np.array([1.0, 0.0]), parse_tariff("1, 8:2")
+    assert electricity_cost(time, watts, tariff) > 0
+    with pytest.raises(OptionError, match="no calendar has the moment"):
+        electricity_cost(time, watts, tariff, Clock.of(start="2021-05-01T00:00 Europe/Berlin"))
 
 
 def write(folder: Path, text: str) -> Path:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any
 
 import numba
 import pytest
+from filelock import FileLock
 
 from sojourn import _kept, jit
 
@@ -385,6 +387,106 @@ def test_a_kernel_outside_the_engine_is_kept_by_its_own_folder() -> None:
     theory = Path(_kept.__file__).parent / "theory"
     locator = _kept._Locator(forget, str(theory / "loss.py"))
     assert Path(locator.get_cache_path()) == jit.cache_folder(theory) != jit.cache_folder()
+
+
+def aged(folder: Path, days: float) -> None:
+    moment = time.time() - days * 86400
+    os.utime(folder, (moment, moment))
+
+
+@pytest.fixture
+def older(chosen: Path) -> Callable[..., Path]:
+    """Make a folder of other sources with a file, used so many days ago."""
+
+    def make(name: str, days: float) -> Path:
+        folder = chosen / name
+        folder.mkdir(parents=True, mode=0o700)
+        chosen.chmod(0o700)
+        (folder / "some.kernel").write_bytes(b"compiled")
+        aged(folder, days)
+        return folder
+
+    return make
+
+
+def test_folders_that_nobody_used_for_a_month_go(chosen: Path, older: Callable[..., Path]) -> None:
+    gone = [older(f"0.0.{k}-{k:016x}", 31) for k in range(3)]
+    kept = [
+        older("0.0.1-0123456789abcdef", 29),
+        older("notes", 400),
+        older("0.0.1-short", 400),
+        older("v1-0123456789abcdef", 400),
+    ]
+    current = jit.cache_folder()
+    assert not any(folder.exists() for folder in gone)
+    assert all((folder / "some.kernel").exists() for folder in kept)
+    assert {path.name for path in chosen.iterdir() if path.is_dir()} == {
+        *(folder.name for folder in kept),
+        current.name,
+    }
+
+
+def test_a_folder_in_use_is_marked_and_nothing_cleared_again(
+    chosen: Path, older: Callable[..., Path]
+) -> None:
+    current = jit.cache_folder()
+    aged(current, 40)
+    old = older("0.0.1-0123456789abcdef", 400)
+    forget()
+    assert jit.cache_folder() == current
+    assert time.time() - current.stat().st_mtime < 3600
+    # Only who makes a folder looks for old ones.
+    assert old.exists()
+
+
+def with_folder(folder: Path) -> None:
+    (folder / "more").mkdir()
+
+
+def with_link(folder: Path) -> None:
+    (folder / "link").symlink_to("some.kernel")
+
+
+def writable(folder: Path) -> None:
+    folder.chmod(0o770)
+
+
+def foreign(folder: Path) -> None:
+    os.chown(folder / "some.kernel", NOBODY, NOBODY)
+
+
+def as_link(folder: Path) -> None:
+    folder.rename(folder.with_name("elsewhere"))
+    folder.symlink_to("elsewhere")
+    moment = time.time() - 400 * 86400
+    os.utime(folder, (moment, moment), follow_symlinks=False)
+
+
+@pytest.mark.parametrize("change", [with_folder, with_link, writable, foreign, as_link])
+def test_what_may_not_be_ours_stays(
+    change: Callable[[Path], None], chosen: Path, older: Callable[..., Path]
+) -> None:
+    if change is foreign and os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    folder = older("0.0.1-0123456789abcdef", 400)
+    change(folder)
+    if change is not as_link:
+        aged(folder, 400)
+    jit.cache_folder()
+    assert (folder / "some.kernel").exists()
+
+
+def test_one_process_clears_at_a_time(chosen: Path, older: Callable[..., Path]) -> None:
+    folder = older("0.0.1-0123456789abcdef", 400)
+    with FileLock(chosen / ".clearing.lock"):
+        assert jit.cache_folder().is_dir()
+    assert folder.exists()
+
+
+def test_what_a_killed_process_left_goes(chosen: Path, older: Callable[..., Path]) -> None:
+    folder = older(".going-0.0.1-0123456789abcdef-1", 0)
+    jit.cache_folder()
+    assert not folder.exists()
 
 
 def test_other_peoples_functions_are_cached_where_they_want() -> None:

@@ -2,41 +2,54 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import sojourn
+from sojourn import _lazy
+
+SOURCE = Path(sojourn.__file__).parent
+STUBS = sorted(SOURCE.rglob("__init__.pyi"))
 
 
-def _public() -> list[str]:
-    return [name for module, names in sojourn._HOME.items() for name in names or [module]]
+def package_of(stub: Path) -> str:
+    return ".".join(("sojourn", *stub.parent.relative_to(SOURCE).parts))
 
 
-def test_all_names_can_be_had_and_no_others():
-    assert sorted(sojourn.__all__) == sorted(["__version__", *_public()])
-    for name in sojourn.__all__:
-        assert getattr(sojourn, name) is not None
+@pytest.mark.parametrize("stub", STUBS, ids=package_of)
+def test_all_names_of_a_stub_can_be_had_and_no_others(stub):
+    package = importlib.import_module(package_of(stub))
+    lines = stub.read_text().splitlines()
+    exported = [_lazy._EXPORT.fullmatch(line) for line in lines]
+    assert all(exported), "a line that type checkers read and Python does not"
+    assert package.__all__ == dir(package) == sorted(found[2] for found in exported)
+    for module, name in (found.groups() for found in exported):
+        value = getattr(package, name)
+        home = importlib.import_module(f".{module}" if module else f".{name}", package.__name__)
+        assert value is (getattr(home, name) if module else home)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = sojourn.nothing
+        _ = package.nothing
+
+
+def test_a_package_that_lists_names_has_them_in_its_stub_alone():
+    for stub in STUBS:
+        tree = ast.parse(stub.with_suffix(".py").read_text())
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        assert [node.module for node in imports] == ["_lazy"], stub
 
 
 def test_importing_a_submodule_does_not_hide_a_function():
     code = (
-        "import sojourn.simulation, sojourn.workload.clean, sojourn.policy.score, sojourn;"
-        "assert callable(sojourn.simulate) and callable(sojourn.clean) and callable(sojourn.score)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_the_module_of_comparisons_can_be_called_like_the_function():
-    code = (
-        "import sojourn.compare, sojourn;"
-        "from sojourn.compare import compare, outcomes_of;"
-        "jobs = sojourn.Jobs({'submit': [0], 'runtime': [5], 'procs': [1]});"
-        "assert [o.policy for o in sojourn.compare(jobs, 2, ['fcfs', 'easy'])] == ['fcfs', 'easy'];"
-        "assert len(compare(jobs, 2, ['fcfs'])) == 1"
+        "import sojourn.simulation, sojourn.workload.clean, sojourn.policy.score, sojourn.compare;"
+        "import sojourn, sojourn.cluster.library, sojourn.output.provenance;"
+        "assert callable(sojourn.simulate) and callable(sojourn.clean) and callable(sojourn.score);"
+        "assert callable(sojourn.compare) and callable(sojourn.cluster.library);"
+        "assert callable(sojourn.output.provenance)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

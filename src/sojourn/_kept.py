@@ -4,7 +4,8 @@ The folder is named after the package version and a digest of the sources of the
 kernel's own folder, so that an edited callee never leaves a stale caller behind, and every
 installation of the same sources finds the same kernels. Loading one runs what the file holds: the
 folder must be the user's, and nobody else may write to it. A file that is missing, damaged or
-cannot be written costs a compilation, and nothing else.
+cannot be written costs a compilation, and nothing else. What no process has used for a month goes
+when a new folder is made.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ import contextlib
 import hashlib
 import os
 import pickle
+import re
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
+import platformdirs
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.serialize import dumps
 
@@ -33,6 +37,10 @@ __all__ = ["KernelCache", "cache_folder"]
 _PACKAGE = Path(__file__).resolve().parent
 _ENGINE = _PACKAGE / "engine"
 _COMPILING = (_PACKAGE / "jit.py", _PACKAGE / "_kept.py")
+_FOLDER = re.compile(r"\d[\w.+!]*-[0-9a-f]{16}")
+"""How folders of compiled code are called: a version and a digest of sources."""
+_GOING = ".going-"
+_DAY, _MONTH = 86400.0, 30 * 86400.0  # s
 _WRITE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -53,11 +61,10 @@ def _roots() -> Iterator[Path]:
     chosen = os.environ.get("SOJOURN_CACHE_DIR")
     # There may be neither HOME nor an entry for this user, nor a folder for what is temporary.
     with contextlib.suppress(RuntimeError, OSError):
-        if chosen:
-            yield Path(chosen).resolve()
-        else:
-            above = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-            yield Path(above, "sojourn").resolve()
+        root = Path(chosen) if chosen else platformdirs.user_cache_path("sojourn", False)
+        # Without a home the library leaves the tilde in its place.
+        if chosen or root.is_absolute():
+            yield root.resolve()
     with contextlib.suppress(OSError):
         yield Path(tempfile.gettempdir()) / f"sojourn-{_user()}"
 
@@ -84,11 +91,53 @@ def _made(root: Path, name: str) -> Path | None:
     try:
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder = root / name
+        is_new = not folder.is_dir()
         folder.mkdir(exist_ok=True, mode=0o700)
         usable = _is_private(root) and _is_private(folder) and os.access(folder, os.W_OK)
     except OSError:
         return None
-    return folder if usable else None
+    if not usable:
+        return None
+    with contextlib.suppress(OSError):
+        if is_new:
+            _clear(root, folder)
+        elif time.time() - folder.stat().st_mtime > _DAY:
+            os.utime(folder)
+    return folder
+
+
+def _clear(root: Path, current: Path) -> None:
+    """Remove folders of other versions and sources that nobody has used for a month.
+
+    One process at a time does so. A folder that holds anything but files of this user stays, and
+    one that goes has another name before its files do: nobody finds half of it.
+    """
+    if not any(_is_old(folder) for folder in root.iterdir() if folder != current):
+        return
+    from filelock import FileLock, Timeout
+
+    with (
+        contextlib.suppress(Timeout),
+        FileLock(root / ".clearing.lock", blocking=False, mode=0o600),
+    ):
+        for folder in list(root.iterdir()):
+            if folder != current and _is_old(folder) and _is_private(folder) and _is_ours(folder):
+                going = root / f"{_GOING}{folder.name.removeprefix(_GOING)}"
+                folder.rename(going)
+                shutil.rmtree(going, ignore_errors=True)
+
+
+def _is_old(folder: Path) -> bool:
+    """Whether a folder of compiled code was not used for a month, or half removed."""
+    if folder.name.startswith(_GOING):
+        return True
+    is_one = _FOLDER.fullmatch(folder.name) is not None
+    return is_one and time.time() - os.lstat(folder).st_mtime > _MONTH
+
+
+def _is_ours(folder: Path) -> bool:
+    inside = [entry.stat(follow_symlinks=False) for entry in os.scandir(folder)]
+    return all(stat.S_ISREG(each.st_mode) and each.st_uid == _user() for each in inside)
 
 
 @cache

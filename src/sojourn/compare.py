@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, overload
 
 from .__about__ import __version__
@@ -289,17 +287,3 @@ def report(rows: Sequence[dict[str, Any]], title: str, pictures: dict[str, str])
         lines += [f"## {caption}", "", f"![{caption}]({file})", ""]
     lines += [f"Made by sojourn {__version__}; each run's folder says with which options."]
     return "\n".join(lines) + "\n"
-
-
-class _CallableModule(ModuleType):
-    """This module, which can be called as the function of its name.
-
-    `sojourn.compare` is that function, until somebody imports this module: Python then puts the
-    module in its place.
-    """
-
-    def __call__(self, *args: Any, **options: Any) -> Comparison:
-        return compare(*args, **options)
-
-
-sys.modules[__name__].__class__ = _CallableModule

@@ -15,7 +15,6 @@ from .workload.occupancy import has_recorded_wait
 
 __all__ = ["Excess", "excess_in_words", "has_recorded_use", "recorded_excess", "recorded_use"]
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 COLUMN = "used"

@@ -11,8 +11,8 @@ from matplotlib.collections import LineCollection, PathCollection, PolyCollectio
 from matplotlib.figure import Figure
 
 import sojourn
+from sojourn import report as plots
 from sojourn.errors import OptionError
-from sojourn.report import plots
 from sojourn.report.style import energy
 
 NODES = pd.DataFrame(

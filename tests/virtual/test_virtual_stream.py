@@ -55,13 +55,3 @@ def test_a_plan_is_checked_before_anything_is_started(change, words):
     plan = {"jobs": [Job(7, 0.0, 4, 1.0, 1)], "nodes": 4, "mode": "real", "auth": "none"}
     with pytest.raises(OptionError, match=words):
         check_plan(**{**plan, **change})
-
-
-def test_public_names_can_be_had():
-    import sojourn.adequacy.virtual as virtual
-
-    assert sorted(virtual.__all__) == sorted(
-        name for names in virtual._HOME.values() for name in names
-    )
-    for name in virtual.__all__:
-        assert getattr(virtual, name) is not None

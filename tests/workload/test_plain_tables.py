@@ -1,7 +1,8 @@
-"""Large tables of plain numbers: read at once, and in every way as cell by cell."""
+"""Large tables: read at once, and in every way as cell by cell."""
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -33,9 +34,50 @@ STRANGE = st.sampled_from(
         ],
         *["123456789012345678901", "anna", "4G", "1-02:03:04", "2021-02-11T22:36:19", "'7", "٣"],
         *["0.1000000000000000055511151231257827", "9007199254740993", "\t7", "1\x0b"],
+        *["0000-02-11T22:36:19", "2021-02-30T22:36:19", "2021-02-11T22:36:60", "Unknown", "-1"],
+        *["2021-02-11T22:36:19Z", "2021-02-11 22:36", "2021-02-11T22:36:19.5", "1613082979"],
+        *["01:02:99", "1:02:03", "1-2:03:04", "0001-02:03:04", "1 day, 2:03:04", "90 min", "1:2:3"],
+        *["02-03-04", "aa:bb:cc", "unlimited", "12_3", "5.batch", "caf\u00e9", "\x00", 80 * "x"],
+        *[
+            '"7"',
+            '"a b"',
+            '"a,b"',
+            '"a""b"',
+            '"',
+            'x"y',
+            '"x"y',
+            '""',
+            '"a\nb"',
+            ' "7"',
+            '",',
+            ',"',
+        ],
     ]
 )
 CELL = st.one_of(PLAIN, PLAIN, PLAIN, REAL)
+DATE = st.datetimes(datetime(1970, 1, 1), datetime(2037, 1, 1)).map(
+    lambda date: date.isoformat(timespec="seconds")
+)
+# Around the nights on which clocks change.
+NIGHT = st.integers(0, 7200).map(
+    lambda second: str(datetime(2021, 3, 28, 1, 30) + timedelta(seconds=second))
+)
+SPAN = st.tuples(st.integers(0, 400), st.integers(0, 86399)).map(
+    lambda span: f"{f'{span[0]}-' if span[0] else ''}{timedelta(seconds=span[1])!s:0>8}"
+)
+WORD = st.sampled_from(["anna", "Bert", "", "None", "4G", "512M", "yes", "7", "rack 1"])
+KINDS = {
+    **dict.fromkeys(("submit", "begin", "start", "end"), (CELL, CELL, DATE, NIGHT)),
+    **dict.fromkeys(("runtime", "estimate"), (CELL, CELL, SPAN)),
+    **dict.fromkeys(("user", "status", "memory", "colour", "rack", "features"), (CELL, WORD)),
+}
+
+
+@st.composite
+def columns(draw: st.DrawFn, names: list[str], rows: int) -> list[list[str]]:
+    """Draw a kind of values for each column, then its values."""
+    kinds = [draw(st.sampled_from(KINDS.get(name, (CELL, CELL, WORD)))) for name in names]
+    return [draw(st.lists(kind, min_size=rows, max_size=rows)) for kind in kinds]
 
 
 def outcome(path: Path, **options: object) -> object:
@@ -57,22 +99,29 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch, **options: object) -> tupl
         return at_once, outcome(path, **options)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=600)
 @given(
+    data=st.data(),
     names=st.lists(st.sampled_from(NAMES), min_size=3, max_size=8),
-    rows=st.lists(st.lists(CELL, min_size=8, max_size=8), min_size=1, max_size=6),
+    rows=st.integers(1, 6),
     strange=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 7), STRANGE), max_size=2),
     together=st.sampled_from([1, 2, 1 << 14]),
+    sample=st.sampled_from([0, 60, 1 << 16]),
+    quoted=st.booleans(),
     layout=st.tuples(
-        st.sampled_from([",", ";", "\t", "|", " "]),
-        st.sampled_from(["\n", "\r\n", "\n\n", "\r"]),
-        st.sampled_from(["", "\ufeff", "\n", " \n", ",,\n"]),
+        st.sampled_from([",", ",", ";", "\t", "|", " "]),
+        st.sampled_from(["\n", "\n", "\r\n", "\n\n", "\r"]),
+        st.sampled_from(["", "", "\ufeff", "\n", " \n", ",,\n"]),
         st.sampled_from(["", "\n", "\n  \n", "\n1\n"]),
     ),
 )
-def test_both_readers_agree(tmp_path_factory, names, rows, strange, together, layout) -> None:
+def test_both_readers_agree(
+    tmp_path_factory, data, names, rows, strange, together, sample, quoted, layout
+) -> None:
     names = [*{**dict.fromkeys(("submit", "runtime", "procs")), **dict.fromkeys(names)}]
-    cells = [(row * 2)[: len(names)] for row in rows]
+    cells = [list(row) for row in zip(*data.draw(columns(names, rows)), strict=True)]
+    if quoted:
+        cells = [[f'"{cell}"' for cell in row] for row in cells]
     for row, column, cell in strange:
         cells[row % len(cells)][column % len(names)] = cell
     sep, end, before, after = layout
@@ -82,7 +131,8 @@ def test_both_readers_agree(tmp_path_factory, names, rows, strange, together, la
     with pytest.MonkeyPatch.context() as patch:
         for module in (_plain_table, csv):
             patch.setattr(module, "ROWS", together)
-        for options in ({}, {"sep": sep}):
+        patch.setattr(_plain_table, "_SAMPLE", sample)
+        for options in ({}, {"sep": sep}, {"timezone": "Europe/Berlin"}):
             at_once, by_cell = both(path, patch, **options)
             assert at_once == by_cell
 
@@ -96,14 +146,19 @@ def test_both_readers_agree(tmp_path_factory, names, rows, strange, together, la
         ("submit,runtime,procs,submit2,submit2\n0,10,4,1,1\n", True),
         ("submit,runtime,procs,colour,rack,watts\n0,10,4,red,007,2.5\n1,1,1,,,\n", True),
         ("submit,runtime,procs,whole_node\n0,10,4,yes\n1,1,1,01\n", True),
-        ("submit,runtime,procs,colour\n0,10,4,caf\u00e9\n", False),
-        ("submit,runtime,procs\n0,10,4\n5,1:00:00,1\n", False),
-        ('submit,runtime,procs\n0,"10",4\n', False),
+        ("submit,runtime,procs,colour\n0,10,4,caf\u00e9\n", True),
+        ("submit,runtime,procs\n0,10,4\n5,1:00:00,1\n", True),
+        ('submit,runtime,procs\n0,"10",4\n', True),
+        ('submit,runtime,procs,colour\n0,10,4,"red, or\nblue"\n', True),
+        ('submit,runtime,procs,colour\n0,10,4,"so ""red"""\n', False),
+        ("submit,runtime,procs,user\n2021-02-11 22:36:19,1-00:00:00,4,anna\n", True),
+        ("submit,runtime,procs\n0,10,four\n", False),
         ("submit,runtime,procs\n0,10,0x10\n", False),
         ("submit runtime procs\n0 10  4\n", False),
         ("submit,runtime,procs\n0,10\n", False),
         ("submit,runtime,procs\n", False),
-        ("label,submit,runtime,procs\n12_3,0,10,4\n", False),
+        ("label,submit,runtime,procs\n12_3,0,10,4\n", True),
+        ("job,submit,runtime,procs\n12_3,0,10,4\n", True),
     ],
 )
 def test_what_is_plain(tmp_path: Path, monkeypatch, text: str, is_plain: bool) -> None:

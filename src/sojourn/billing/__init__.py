@@ -4,18 +4,6 @@
 - `peas`: the energy of jobs as a paper counts it
 """
 
-from __future__ import annotations
+from .._lazy import attach
 
-from .counted import counted_steps, most_busy
-from .nodes import Bill, bill_nodes, switched_off, watts_by_busy
-from .peas import peas_energy
-
-__all__ = [
-    "Bill",
-    "bill_nodes",
-    "counted_steps",
-    "most_busy",
-    "peas_energy",
-    "switched_off",
-    "watts_by_busy",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

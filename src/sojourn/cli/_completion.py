@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 __all__ = [
     "class_lists",
-    "classes",
     "log_formats",
     "placements",
     "policies",
@@ -57,13 +56,6 @@ def log_formats(incomplete: str) -> list[str]:
     from ..workload.log import FORMATS
 
     return _matching(FORMATS, incomplete)
-
-
-def classes(incomplete: str) -> list[str]:
-    """What jobs can be classed by."""
-    from ..workload.classes import CLASSES
-
-    return _matching(CLASSES, incomplete)
 
 
 def class_lists(incomplete: str) -> list[str]:

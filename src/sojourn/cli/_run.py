@@ -176,5 +176,8 @@ def input_files(
     for name, given in (("order", orders), ("placement", placements)):
         paths = dict.fromkeys(text.rpartition(":")[0] for text in given if ".py:" in text)
         for count, path in enumerate(paths, 1):
-            found[name if count == 1 else f"{name} {count}"] = path
+            from ..study.inputs import module_files
+
+            found[numbered := name if count == 1 else f"{name} {count}"] = path
+            found |= module_files(numbered, path)
     return {name: path for name, path in found.items() if path is not None}

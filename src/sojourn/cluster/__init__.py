@@ -8,42 +8,6 @@
 - `report`: what reading found; `query`: which servers; `library`: servers known by name
 """
 
-from .cluster import Cluster, NodeColumns
-from .counts import parse_cluster
-from .library import find_server, library
-from .partition import BETWEEN, Partition, Queue
-from .power import XEON_5430, AssumedPower, ConstantPower, Power, RatePower, ScaledPower
-from .query import parse_query
-from .read import find_cluster, read_cluster
-from .report import ClusterReport, Remark
-from .server import LEVELS, PROCESSORS, Node, Server
-from .specpower import read_specpower
-from .write import write_cluster
+from .._lazy import attach
 
-__all__ = [
-    "BETWEEN",
-    "LEVELS",
-    "PROCESSORS",
-    "XEON_5430",
-    "AssumedPower",
-    "Cluster",
-    "ClusterReport",
-    "ConstantPower",
-    "Node",
-    "NodeColumns",
-    "Partition",
-    "Power",
-    "Queue",
-    "RatePower",
-    "Remark",
-    "ScaledPower",
-    "Server",
-    "find_cluster",
-    "find_server",
-    "library",
-    "parse_cluster",
-    "parse_query",
-    "read_cluster",
-    "read_specpower",
-    "write_cluster",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

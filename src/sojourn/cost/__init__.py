@@ -7,19 +7,6 @@ of power steps (`billing`).
 - `clock`: which moment second 0 of the log is
 """
 
-from __future__ import annotations
+from .._lazy import attach
 
-from .carbon import Carbon, emissions, parse_carbon, read_carbon
-from .clock import Clock
-from .tariff import Tariff, electricity_cost, parse_tariff
-
-__all__ = [
-    "Carbon",
-    "Clock",
-    "Tariff",
-    "electricity_cost",
-    "emissions",
-    "parse_carbon",
-    "parse_tariff",
-    "read_carbon",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

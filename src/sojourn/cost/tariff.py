@@ -138,12 +138,18 @@ def electricity_cost(
     time, watts : power steps: instants (s), and the W from each to the next; the bill ends at the
         last instant.
     tariff : price per kWh.
-    clock : which moment second 0 is; default: midnight, Monday.
+    clock : which moment second 0 is, and how clocks change; default: midnight, Monday, UTC.
     """
     if len(tariff.prices) == 1:
         return step_integral(time, watts) * tariff.prices[0] / JOULES_PER_KWH
-    local = np.asarray(time) + (clock or Clock()).second_of_week
-    # A clock that begins near the first step is as fine as it can be.
-    local = local - np.floor(local[0] / _WEEK) * _WEEK
-    paid = np.diff(tariff.paid_until(local))
-    return product_sum(paid, watts[:-1]) / JOULES_PER_KWH
+    time, total = np.asarray(time), 0.0
+    for first, last, shift in (clock or Clock()).pieces(float(time[0]), float(time[-1])):
+        # The power steps of this part, of which the first may have begun before it.
+        begin = int(np.searchsorted(time, first, side="right"))
+        within = time[begin : np.searchsorted(time, last)]
+        local = np.concatenate(([first], within, [last])) + shift
+        # A clock that begins near the first step is as fine as it can be.
+        local = local - np.floor(local[0] / _WEEK) * _WEEK
+        paid = np.diff(tariff.paid_until(local))
+        total += product_sum(paid, watts[begin - 1 :][: len(paid)])
+    return total / JOULES_PER_KWH

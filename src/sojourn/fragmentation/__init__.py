@@ -14,23 +14,6 @@ engine that made them.
   the compiled part, which is loaded when it is first needed
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from .._lazy import attach
-from .states import STATES
 
-if TYPE_CHECKING:
-    from .holding import Absences, Fragmentation, Holdings, measure_fragmentation, over_time
-
-__all__ = [
-    "STATES",
-    "Absences",
-    "Fragmentation",
-    "Holdings",
-    "measure_fragmentation",
-    "over_time",
-]
-
-__getattr__ = attach(__name__, {"holding": [name for name in __all__ if name != "STATES"]})
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -5,27 +5,6 @@
 - `folder`: files that get their names together, or not at all
 """
 
-from __future__ import annotations
+from .._lazy import attach
 
-from .folder import as_json, check_file, check_folder, put_rows, staged, write_rows
-from .provenance import Digest, provenance
-from .run import FORMATS, Write, check_run, class_tables, stage_run, write_run
-from .tables import as_cell
-
-__all__ = [
-    "FORMATS",
-    "Digest",
-    "Write",
-    "as_cell",
-    "as_json",
-    "check_file",
-    "check_folder",
-    "check_run",
-    "class_tables",
-    "provenance",
-    "put_rows",
-    "stage_run",
-    "staged",
-    "write_rows",
-    "write_run",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

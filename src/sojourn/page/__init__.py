@@ -10,15 +10,6 @@
 - ``templates``: the page itself, its style and its scripts
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from .._lazy import attach
 
-if TYPE_CHECKING:
-    from .writing import make_report, write_report
-
-__all__ = ["make_report", "write_report"]
-
-__getattr__ = attach(__name__, {"writing": __all__})
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

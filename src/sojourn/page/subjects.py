@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cost.clock import timestamp
+from ..cost.clock import start_of
 from ..errors import InputError
 from ..measures import formulas
 from ..wattage import assumed_watts_of_study, study_asks
@@ -171,9 +171,8 @@ class Run:
     def unix_start(self) -> float | None:
         """Unix time (s) of second 0 of the log's clock: as it was given, or as its header tells."""
         given = self._option("power", "starts")
-        moment = None if given is None else timestamp(str(given))
-        if moment is not None:
-            return moment.timestamp()
+        if given is not None:
+            return start_of(str(given)).timestamp()
         told = self.log.header.get("UnixStartTime") if self.log is not None else None
         try:
             found = float(told) if told is not None else 0.0

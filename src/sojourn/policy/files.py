@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from ..errors import OptionError, PolicyError
 from ._naming import POLICY_FILE
+from .modules import importing_from
 from .score import NodeScore, Score
 
 __all__ = ["load_node_score", "load_score", "policy_module"]
@@ -67,7 +68,8 @@ def policy_module(path: str) -> ModuleType:
     # Data classes look their module up while they are made.
     sys.modules[called] = module
     try:
-        spec.loader.exec_module(module)
+        with importing_from(path):
+            spec.loader.exec_module(module)
     except PolicyError:
         raise
     except SystemExit:

@@ -1,70 +1,21 @@
-"""What a run looks like: pictures of schedules, paths and distributions.
+"""What a run looks like; each picture is a function that returns a `matplotlib.figure.Figure`.
 
-- `plots`: every picture by its name
-- `timeline`, `resources`, `schedule`, `nodes`, `machine`, `curves`, `waits`, `fitting`,
-  `limits`, `adequacy`, `page`: how they are drawn
-- `servers`, `binning`, `boxes`: what is computed for them
-- `style`: colours, axes and files
+- over time: `workload`, `utilisation`, `power`; `fragmentation`, of the resources of named nodes
+- who ran where: `gantt`, `occupation`, and `assign_servers`, which names the servers; `node_gantt`
+  of a run on named nodes
+- what a cluster is made of: `cluster`
+- waits and slowdowns: `distributions`, `compare`; `class_waits`, of the classes of a log
+- what a threshold costs: `trade_off`
+- theory: `fitted`, a log beside its model; `limit_curves`, who finishes in time
+- how large a machine must be: `stability_curves`, `size_curves`
+- how true a model is: `stream_pair`, `stream_differences`
+- one page of a run: `overview`
+- `save` writes a figure to a PNG, SVG or PDF file
 
-The names of `plots` can be had from here too; Matplotlib is imported when the first is used.
+The modules `servers`, `binning` and `boxes` compute for them; `style` has colours, axes and files.
+Matplotlib is imported when the first is used.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from .._lazy import attach
 
-if TYPE_CHECKING:
-    from .plots import (
-        Pieces,
-        assign_servers,
-        class_waits,
-        cluster,
-        compare,
-        distributions,
-        fitted,
-        fragmentation,
-        gantt,
-        limit_curves,
-        node_gantt,
-        occupation,
-        overview,
-        power,
-        save,
-        size_curves,
-        stability_curves,
-        stream_differences,
-        stream_pair,
-        trade_off,
-        utilisation,
-        workload,
-    )
-
-__all__ = [
-    "Pieces",
-    "assign_servers",
-    "class_waits",
-    "cluster",
-    "compare",
-    "distributions",
-    "fitted",
-    "fragmentation",
-    "gantt",
-    "limit_curves",
-    "node_gantt",
-    "occupation",
-    "overview",
-    "power",
-    "save",
-    "size_curves",
-    "stability_curves",
-    "stream_differences",
-    "stream_pair",
-    "trade_off",
-    "utilisation",
-    "workload",
-]
-
-
-__getattr__ = attach(__name__, {"plots": __all__})
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

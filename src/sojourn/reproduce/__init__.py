@@ -7,8 +7,6 @@ A reproduction is a function with the decorator `reproduction`; a paper's module
 here. See `docs/background/reproductions` for how close each one comes.
 """
 
-from __future__ import annotations
+from .._lazy import attach
 
-from .registry import Outcome, Reproduction, Request, catalogue, find, reproduction, write
-
-__all__ = ["Outcome", "Reproduction", "Request", "catalogue", "find", "reproduction", "write"]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError, OptionError
 from ..measures.registry import all_measures
 from ..workload.schema import did_you_mean
+from ._problems import dotted
 from .grid import Grid, Range
+from .inputs import key_of
 from .plan import at_point
 from .rows import ABOUT
 
@@ -47,7 +49,10 @@ def check_files(scenario: Scenario, grid: Grid, *, apart: bool = False) -> None:
             return
     for name, path in lost[0].items() if lost else ():
         if not apart or all(name in each for each in lost):
-            raise OptionError(f"{path}: no such file; check the path")
+            problem, key = f"{path}: no such file; check the path", key_of(name)
+            if dotted(key) in grid.keys:
+                raise OptionError(f"{dotted(key)}: {problem}")
+            raise scenario.source.error(key, problem)
 
 
 def check_measures(names: Sequence[str], columns: Iterable[str], keys: Sequence[str]) -> None:

@@ -10,20 +10,10 @@ from collections.abc import Iterator, Mapping
 from ..errors import InputError, OptionError
 from ._lines import Path
 from ._problems import Source
+from .inputs import key_of
 
 __all__ = ["blaming"]
 
-# Keys that name files, by what the files are in a provenance.
-_FILES: dict[str, Path] = {
-    "input": ("workload", "log"),
-    "events": ("workload", "events"),
-    "cluster": ("cluster", "nodes"),
-    "servers": ("cluster", "nodes"),
-    "order": ("policy", "order"),
-    "backfill_order": ("policy", "backfill_order"),
-    "placement": ("policy", "placement"),
-    "carbon": ("power", "carbon"),
-}
 # How messages begin that are about one key, whatever part of a run they come from.
 _BEGINNINGS: dict[str, Path] = {
     "cluster: no node is left by the selection": ("cluster", "where"),
@@ -68,7 +58,7 @@ def _located(told: str, source: Source, files: Mapping[str, str], key: Path) -> 
     begun = next((each for begin, each in _BEGINNINGS.items() if told.startswith(begin)), None)
     if begun is not None:
         return source.error(begun, problem)
-    named = [_FILES[name] for name, path in files.items() if _is_about(problem, path)]
+    named: list[Path] = [key_of(name) for name, path in files.items() if _is_about(problem, path)]
     # One file may be named by several keys.
     return source.error(key if key in named else next(iter(named), key), problem)
 

@@ -43,7 +43,7 @@ from ._sections import (
     PowerKeys,
     ScenarioKeys,
 )
-from .inputs import Stamp, machine_files, stamp_of
+from .inputs import Stamp, machine_files, module_files, stamp_of
 
 __all__ = [
     "ALLOWED",
@@ -168,27 +168,29 @@ def make_policy(keys: PolicyKeys) -> Policy:
 
 
 def _order(name: str) -> str | Score:
-    return _loaded(load_score, name, stamp_of(_file_of(name))) if is_score_file(name) else name
+    return _loaded(load_score, name, _stamps(name)) if is_score_file(name) else name
 
 
 def make_placement(keys: PolicyKeys) -> Placement:
     """Return which nodes a job gets."""
     if not is_score_file(keys.placement):
         return parse_placement(keys.placement)
-    score = _loaded(load_node_score, keys.placement, stamp_of(_file_of(keys.placement)))
+    score = _loaded(load_node_score, keys.placement, _stamps(keys.placement))
     if keys.placement_theta is not None:
         score = replace(score, theta=tuple(keys.placement_theta))
     return parse_placement(score)
 
 
-def _file_of(where: str) -> str:
-    return where.rpartition(":")[0]
+def _stamps(where: str) -> tuple[Stamp, ...]:
+    """What tells whether a policy file, or a module beside it, has changed."""
+    path = where.rpartition(":")[0]
+    return tuple(map(stamp_of, (path, *module_files("", path).values())))
 
 
 # A file is loaded once in a process, as long as it stays as it is: each time its score would be
 # compiled again.
 @lru_cache(maxsize=64)
-def _loaded(load: Callable[[str], _Kind], where: str, stamp: Stamp) -> _Kind:
+def _loaded(load: Callable[[str], _Kind], where: str, stamps: tuple[Stamp, ...]) -> _Kind:
     try:
         return load(where)
     except SystemExit:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import fcntl
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -202,10 +201,11 @@ def _one_at_a_time() -> Iterator[None]:
 
     Where the folder or its locks are missing they do, and nothing else is lost.
     """
+    from filelock import FileLock
+
     from ..jit import cache_folder
 
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
-            file = stack.enter_context(open(cache_folder() / "compiling.lock", "w"))
-            fcntl.flock(file, fcntl.LOCK_EX)
+            stack.enter_context(FileLock(cache_folder() / "compiling.lock", fallback_to_soft=False))
         yield

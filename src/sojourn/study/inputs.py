@@ -20,12 +20,14 @@ __all__ = [
     "digest_of",
     "digest_with_files",
     "files_of",
+    "key_of",
     "machine_files",
+    "module_files",
     "moved",
     "resolved",
     "servers_of",
     "stamp_of",
-    "with_servers",
+    "with_others",
 ]
 
 Stamp = tuple[str, int, int, int] | None
@@ -41,6 +43,8 @@ _PLACES = {
     ("policy", "placement"): "placement",
     ("power", "carbon"): "carbon",
 }
+_KEYS = {name: key for key, name in _PLACES.items()}
+_SCORES = ("order", "backfill_order", "placement")
 _COUNTS = re.compile(r"\s*\d+\s*[x×*]\s*\S")
 
 
@@ -48,7 +52,7 @@ def _split(key: str, value: Any, folder: Path) -> tuple[str, str] | None:
     """The path in a value and what follows it; None for a value that names no file."""
     if not isinstance(value, str):
         return None
-    if key in ("order", "backfill_order", "placement"):
+    if key in _SCORES:
         path, colon, name = value.rpartition(":")
         return (path, colon + name) if is_score_file(value) else None
     if key == "nodes" and _COUNTS.match(value) and not os.path.exists(folder / value):
@@ -111,9 +115,37 @@ def files_of(keys: ScenarioKeys) -> dict[str, str]:
     return {_PLACES[section, key]: path for section, key, path, _ in told}
 
 
-def with_servers(files: Mapping[str, str]) -> dict[str, str]:
-    """Return files with those that a description of a cluster among them depends on now."""
-    return {**files, **(machine_files(files["cluster"]) if "cluster" in files else {})}
+def key_of(name: str) -> tuple[str, str]:
+    """Return the key of a scenario that names a file, from what the file is in a provenance."""
+    # Others than these are beside the description of a cluster.
+    return _KEYS.get(name.partition("/")[0], ("cluster", "nodes"))
+
+
+def with_others(files: Mapping[str, str]) -> dict[str, str]:
+    """Return files with those that they depend on now.
+
+    These are what a description of a cluster names, and the modules beside a policy file.
+    """
+    others = machine_files(files["cluster"]) if "cluster" in files else {}
+    for name in _SCORES:
+        if name in files:
+            others |= module_files(name, files[name])
+    return {**files, **others}
+
+
+def module_files(name: str, path: str) -> dict[str, str]:
+    """Return the modules beside a policy file that it imports, as ``order/helpers.py``.
+
+    Parameters
+    ----------
+    name : what the policy file is in a provenance.
+    path : the policy file.
+    """
+    from ..policy.modules import local_modules
+
+    folder = Path(path).parent
+    beside = [os.path.join(folder, inner) for inner in local_modules(path)]
+    return {f"{name}/{os.path.relpath(file, folder).replace(os.sep, '/')}": file for file in beside}
 
 
 def machine_files(path: str) -> dict[str, str]:

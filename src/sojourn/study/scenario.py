@@ -163,7 +163,7 @@ class Scenario:
     @property
     def files(self) -> dict[str, str]:
         """Files that it depends on, by what they are: ``input`` (the log), ``cluster``, ..."""
-        return inputs.with_servers(self._named_files)
+        return inputs.with_others(self._named_files)
 
     @property
     def _known(self) -> dict[str, str | None]:
@@ -198,8 +198,8 @@ class Scenario:
 
     def _kept(self, name: str, make: Callable[[], _Made], *files: str) -> _Made:
         """What is made of files: once, and again when one of them has changed."""
-        paths = self.files
-        stamps = [inputs.stamp_of(paths[file]) for file in files if file in paths]
+        paths = [path for name, path in self.files.items() if name.partition("/")[0] in files]
+        stamps = [inputs.stamp_of(path) for path in paths]
         kept = self.__dict__.get(name)
         if kept is None or kept[0] != stamps:
             kept = self.__dict__[name] = stamps, make()

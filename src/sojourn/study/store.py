@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
 import platform
@@ -28,6 +27,7 @@ from .rows import Kinds, as_table, fitted, joint, merged
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from filelock import FileLock
 
 __all__ = ["RUNS", "Store", "read_runs"]
 
@@ -36,6 +36,8 @@ RUNS, STUDY, SCENARIO, LOCK = "runs", "study.json", "scenario.toml", ".lock"
 _BELONGS = ("scenario", "seed", "keys", "version")
 """What all runs of a folder have in common."""
 _ATTEMPTS = 100
+_WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
+"""What file systems say that have no locks."""
 
 
 class Store:
@@ -53,7 +55,7 @@ class Store:
         self._kinds: Kinds = {}
         self._uneven = False
         self._made: list[Path] = []
-        self._lock: int | None = None
+        self._lock: FileLock | None = None
 
     def __enter__(self) -> Store:
         if self._folder is not None:
@@ -68,7 +70,7 @@ class Store:
         assert self._folder is not None
         try:
             self._runs.mkdir(parents=True, exist_ok=True)
-            self._lock = _lock(self._folder / LOCK)
+            self._lock = _hold(self._folder / LOCK)
             clear(self._runs)
         except OSError as error:
             raise OptionError(
@@ -98,7 +100,7 @@ class Store:
     def close(self) -> None:
         """Let other processes write to the folder."""
         if self._lock is not None:
-            os.close(self._lock)
+            self._lock.release()
             self._lock = None
 
     @property
@@ -280,32 +282,51 @@ def _holds(path: Path, content: bytes) -> bool:
         return False
 
 
-def _lock(path: Path) -> int:
-    """Take hold of a folder until the process ends, however it ends."""
+def _hold(path: Path) -> FileLock | None:
+    """Take hold of a folder until the process ends, however it ends; None if it has no locks."""
+    from filelock import FileLock, Timeout
+
+    # The library does not follow it either, but does not say so.
     if path.is_symlink():
         raise OSError(errno.ELOOP, f"{path.name} is a link")
-    # Whoever may open it could hold it: others than the group may not. Nor is a link followed, to
-    # a file that would be overwritten.
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    handle = os.open(path, flags, 0o660)
+    # Whoever may open it could hold it: others than the group may not.
+    lock = FileLock(
+        path,
+        blocking=False,
+        mode=0o660,
+        thread_local=False,
+        fallback_to_soft=False,
+        on_acquired=_sign,
+    )
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = ""
-        with contextlib.suppress(OSError):
-            words = os.read(handle, 200).decode(errors="replace").split()
-            holder = "".join(filter(str.isprintable, " ".join(words)))
-        os.close(handle)
+        lock.acquire()
+    except Timeout:
         raise RunError(
-            f"{path.parent}: {holder or 'another process'} is writing to this study; wait until "
-            "it ends, or name another folder"
+            f"{path.parent}: {_holder(path)} is writing to this study; wait until it ends, or name "
+            "another folder"
         ) from None
+    except OSError as error:
+        # Files that never share a name cannot harm each other.
+        if error.errno in _WITHOUT_LOCKS:
+            return None
+        raise
+    return lock
+
+
+def _sign(lock: int) -> None:
+    """Write who holds a lock into its file, by its handle: its name may be another file's now."""
+    os.truncate(lock, 0)
+    os.write(lock, f"process {os.getpid()} on {platform.node()}\n".encode())
+
+
+def _holder(path: Path) -> str:
+    """Return who holds a lock, in one line, as its file says."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            words = file.read(200).split()
     except OSError:
-        # A file system without locks: files that never share a name cannot harm each other.
-        return handle
-    os.truncate(handle, 0)
-    os.write(handle, f"process {os.getpid()} on {platform.node()}\n".encode())
-    return handle
+        words = []
+    return "".join(filter(str.isprintable, " ".join(words))) or "another process"
 
 
 def _check_same(path: Path, told: Mapping[str, Any], *, empty: bool) -> None:

@@ -11,47 +11,6 @@
 Nothing here imports Numba or pandas before it is needed.
 """
 
-from ._sniff import format_of
-from .clean import RULES, STANDARD, CleaningReport, clean
-from .csv import read_csv, write_csv
-from .events import EventStream, events_of, read_events
-from .external import ExternalEvent, ExternalEvents, read_external
-from .header import Header
-from .hpcwld import read_hpcwld
-from .jobcomp import read_jobcomp
-from .jobs import Jobs
-from .log import read_log, write_log
-from .parquet import read_parquet, write_parquet
-from .pbs import read_pbs
-from .sacct import read_sacct
-from .schema import SCHEMA
-from .swf import read_swf, write_swf
+from .._lazy import attach
 
-__all__ = [
-    "RULES",
-    "SCHEMA",
-    "STANDARD",
-    "CleaningReport",
-    "EventStream",
-    "ExternalEvent",
-    "ExternalEvents",
-    "Header",
-    "Jobs",
-    "clean",
-    "events_of",
-    "format_of",
-    "read_csv",
-    "read_events",
-    "read_external",
-    "read_hpcwld",
-    "read_jobcomp",
-    "read_log",
-    "read_parquet",
-    "read_pbs",
-    "read_sacct",
-    "read_swf",
-    "write_csv",
-    "write_log",
-    "write_parquet",
-    "write_swf",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

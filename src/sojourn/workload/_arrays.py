@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, tzinfo
+import math
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from ..errors import OptionError
 
 __all__ = ["distinct", "for_kernels", "plain", "seconds", "unix"]
 
-_QUARTER = 900.0
+_DAY = 86400.0
+_EPOCH = datetime(1970, 1, 1)
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9, "ps": 10**12}
 
 
@@ -64,19 +66,29 @@ def for_kernels(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def unix(values: NDArray[Any], zone: tzinfo = UTC) -> NDArray[np.float64]:
-    """Return dates of NumPy, on the clock of a time zone, as Unix time (s); nan where not known."""
+    """Return dates of NumPy, on the clock of a time zone, as Unix time (s); nan where not known.
+
+    Of an hour that occurs twice the first is meant.
+    """
     clock = seconds(values)
     if zone is UTC:
         return clock
-    known = np.isfinite(clock)
-    # Clocks are moved by quarters of an hour, so that few moments need to be looked up.
-    quarters, places = np.unique(np.floor(clock[known] / _QUARTER), return_inverse=True)
-    shifts = [
-        datetime.fromtimestamp(q * _QUARTER, UTC).replace(tzinfo=zone).utcoffset()
-        for q in quarters.tolist()
-    ]
-    clock[known] -= np.array([s.total_seconds() if s else 0.0 for s in shifts])[places]
+    known = np.flatnonzero(np.isfinite(clock))
+    days, places = np.unique(np.floor(clock[known] / _DAY), return_inverse=True)
+    offsets = [[_offset(day * _DAY, zone), _offset((day + 1) * _DAY, zone)] for day in days]
+    begin, end = np.array(offsets).reshape(-1, 2).T
+    shifts = begin[places]
+    # Days on which clocks are moved are few: each moment of them is looked up.
+    moved = np.flatnonzero((begin != end)[places])
+    shifts[moved] = [_offset(time, zone) for time in clock[known[moved]]]
+    clock[known] -= shifts
     return clock
+
+
+def _offset(time: float, zone: tzinfo) -> float:
+    """Return how far the clock of a zone is ahead of UTC (s) when it shows a time."""
+    ahead = (_EPOCH + timedelta(seconds=math.floor(time))).replace(tzinfo=zone).utcoffset()
+    return ahead.total_seconds() if ahead is not None else 0.0
 
 
 def seconds(values: NDArray[Any]) -> NDArray[np.float64]:

@@ -34,8 +34,10 @@ class FurtherColumn:
         self._parts: list[NDArray[Any]] = []
         self._codes: dict[str, int] | None = None  # None while all are numbers
 
-    def add(self, cells: Sequence[str] | NDArray[Any]) -> None:
-        """Take up the next values: texts, or an array of NumPy.
+    def add(
+        self, cells: Sequence[str] | NDArray[Any], places: NDArray[np.int64] | None = None
+    ) -> None:
+        """Take up the next values: texts, or an array of NumPy; `places` as in `Sheet.add`.
 
         Raises
         ------
@@ -46,14 +48,13 @@ class FurtherColumn:
             self._parts.append(self._numbers(cells))
             return
         words = ["" if cell is None else str(cell) for cell in cells]
-        if self._codes is None:
-            read = _as_numbers(words)
-            if read is not None:
-                self._parts.append(read)
-                return
-            self._codes = {}
-            self._parts = [self._recoded(part) for part in self._parts]
-        self._parts.append(self._coded(words))
+        read = _as_numbers(words) if self._codes is None else None
+        if read is None:
+            if self._codes is None:
+                self._codes = {}
+                self._parts = [self._recoded(part) for part in self._parts]
+            read = self._coded(words)
+        self._parts.append(read if places is None else read[places])
 
     def _numbers(self, cells: NDArray[Any]) -> NDArray[Any]:
         kind = cells.dtype.kind

@@ -40,6 +40,7 @@ __all__ = ["KNOWN", "Sheet", "finished", "is_real"]
 
 Floats = NDArray[np.float64]
 Raw = Sequence[str] | NDArray[Any]
+Places = NDArray[np.int64]
 
 KNOWN = (*SCHEMA, LABEL, "interarrival", "start", "end")
 """Columns of a table that have a meaning here; others are further ones."""
@@ -88,24 +89,33 @@ class Sheet:
     def __len__(self) -> int:
         return max((sum(map(len, parts)) for parts in self._parts.values()), default=0)
 
-    def add(self, ours: str, cells: Raw, zone: tzinfo | None = None) -> None:
+    def add(self, ours: str, cells: Raw, places: Places | None = None) -> None:
         """Take up the next values of one column: texts, or an array of NumPy.
 
         Parameters
         ----------
         ours : the column, by our name.
-        cells : its values.
-        zone : on whose clock dates of NumPy are, if they tell it themselves.
+        cells : its values; or the different ones of them, in the order of their first rows,
+        places : and which of them is in which row.
 
         Raises
         ------
         Unreadable
             At the first value that the column cannot hold.
         """
-        self.add_from(ours, lambda field: (cells, zone))
+        self.add_from(ours, lambda field: (cells, None), places)
 
-    def add_from(self, ours: str, get: Callable[[str], tuple[Raw, tzinfo | None]]) -> None:
-        """Take up the next values of one column as `add` does, from a function of its name."""
+    def add_from(
+        self,
+        ours: str,
+        get: Callable[[str], tuple[Raw, tzinfo | None]],
+        places: Places | None = None,
+    ) -> None:
+        """Take up the next values of one column as `add` does, from a function of its name.
+
+        The function returns dates of NumPy with the time zone on whose clock they are, if they
+        tell it.
+        """
         if ours in self._aside:
             return
         if ours == "job" and self._jobs_are_named:
@@ -114,14 +124,14 @@ class Sheet:
         try:
             cells, zone = get(ours)
             if ours in self._further:
-                self._further[ours].add(cells)
+                self._further[ours].add(cells, places)
                 return
             if self._jobs_are_named and ours == LABEL:
                 refuse_steps(list(cells))
             read = self._read(ours, cells, zone)
             if ours in _ALWAYS and (gaps := np.flatnonzero(np.isnan(read))).size:
                 refuse(int(gaps[0]), ours, "nothing", values.DATE)
-            self._parts[ours].append(read)
+            self._parts[ours].append(_spread(read, places))
         except Unreadable as error:
             is_type = error.row is None and ours not in _ESSENTIAL
             is_ours = ours not in self._further and ours not in _MAY_BE_TEXT
@@ -129,11 +139,11 @@ class Sheet:
                 raise
             if ours == "job" and not isinstance(cells, np.ndarray):
                 refuse_steps(cells)
-                self._name_jobs(cells)
+                self._name_jobs(cells, places)
             else:
                 self._aside[ours] = error.problem
 
-    def _name_jobs(self, cells: Sequence[str]) -> None:
+    def _name_jobs(self, cells: Sequence[str], places: Places | None) -> None:
         """Take the numbers of jobs so far, and these texts, as the names of jobs."""
         numbers = self._parts.pop("job")
         if LABEL in self._parts or max(map(len, cells)) > LONGEST_NAME:
@@ -141,7 +151,7 @@ class Sheet:
             return
         self._jobs_are_named = True
         self._parts[LABEL] = [*(part.astype(np.str_).astype(object) for part in numbers)]
-        self._parts[LABEL].append(texts(cells))
+        self._parts[LABEL].append(_spread(texts(cells), places))
 
     def _read(self, ours: str, cells: Raw, zone: tzinfo | None) -> NDArray[Any]:
         if isinstance(cells, np.ndarray) and ours != LABEL:
@@ -275,7 +285,9 @@ class Sheet:
 
     def _from_first_submit(self, columns: dict[str, Any]) -> list[str]:
         """Let dates count from the first submit; return the line of a header that tells it."""
-        kinds = {name: self._dated[name] for name in INSTANTS if name in self._dated}
+        kinds = {
+            name: self._dated[name] for name in INSTANTS if name in {*self._dated} & {*columns}
+        }
         in_submit = kinds.get("submit")
         if "begin" not in self.choice.mapped and kinds.get("begin", in_submit) is not in_submit:
             self._aside["begin"] = "another way to write instants than that of submit"
@@ -379,6 +391,10 @@ def finished(sheet: Sheet, path: str | os.PathLike[str], **said: Any) -> Jobs:
 def is_real(ours: str) -> bool:
     """Whether a column holds real numbers; those that `SCHEMA` does not have are times."""
     return ours not in SCHEMA or (SCHEMA[ours].kind == "f" and ours not in SIZES)
+
+
+def _spread(values: NDArray[Any], places: Places | None) -> NDArray[Any]:
+    return values if places is None else values[places]
 
 
 def _one_line(name: str) -> str:

@@ -34,7 +34,8 @@ _Starts = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help="Second 0 of the log, such as 2011-05-01T00:00+09:00; default: as its header says.",
+        help="Second 0 of the log, such as 2011-05-01T00:00+09:00 or '2011-05-01T00:00 "
+        "Asia/Tokyo'; default: as its header says.",
         rich_help_panel=_COST,
     ),
 ]

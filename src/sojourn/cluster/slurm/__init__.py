@@ -4,30 +4,6 @@
 - `gres`: types of generic resources from ``gres.conf``; `machine`: all of it as a cluster
 """
 
-from __future__ import annotations
+from ..._lazy import attach
 
-from .lines import Line, files_beside, read_lines
-from .machine import read_slurm_cluster
-from .reading import (
-    SlurmNode,
-    SlurmPartition,
-    SlurmTables,
-    is_tree,
-    natural_order,
-    read_tables,
-    whole_minutes,
-)
-
-__all__ = [
-    "Line",
-    "SlurmNode",
-    "SlurmPartition",
-    "SlurmTables",
-    "files_beside",
-    "is_tree",
-    "natural_order",
-    "read_lines",
-    "read_slurm_cluster",
-    "read_tables",
-    "whole_minutes",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

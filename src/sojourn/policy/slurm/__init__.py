@@ -9,47 +9,6 @@
 - `model`: a stream from its requests to its starts and ends
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..._lazy import attach
 
-if TYPE_CHECKING:
-    from .conf import plain_conf, read_slurm_conf
-    from .controller import Pace
-    from .model import LOOPS, Scheduled, schedule
-    from .nodes import NodeTable, node_table
-    from .requests import Requests, read_requests
-    from .scheduling import Scheduling, read_scheduling
-    from .site import Node, Partition, SlurmConf
-
-_HOME = {
-    "conf": ["plain_conf", "read_slurm_conf"],
-    "controller": ["Pace"],
-    "model": ["LOOPS", "Scheduled", "schedule"],
-    "nodes": ["NodeTable", "node_table"],
-    "requests": ["Requests", "read_requests"],
-    "scheduling": ["Scheduling", "read_scheduling"],
-    "site": ["Node", "Partition", "SlurmConf"],
-}
-
-__all__ = [
-    "LOOPS",
-    "Node",
-    "NodeTable",
-    "Pace",
-    "Partition",
-    "Requests",
-    "Scheduled",
-    "Scheduling",
-    "SlurmConf",
-    "node_table",
-    "plain_conf",
-    "read_requests",
-    "read_scheduling",
-    "read_slurm_conf",
-    "schedule",
-]
-
-__getattr__ = attach(__name__, _HOME)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -10,28 +10,6 @@
 - `model`: all of it at once, `fit_model`
 """
 
-from .arrivals import Arrivals, fit_arrivals
-from .goodness import Statistic, exponential_test
-from .model import FITTED, Fit, fit_model
-from .outcomes import Outcomes, classify
-from .risks import Rates, fit_rates
-from .survival import Survival, kaplan_meier
-from .widths import Widths, fit_widths
+from ..._lazy import attach
 
-__all__ = [
-    "FITTED",
-    "Arrivals",
-    "Fit",
-    "Outcomes",
-    "Rates",
-    "Statistic",
-    "Survival",
-    "Widths",
-    "classify",
-    "exponential_test",
-    "fit_arrivals",
-    "fit_model",
-    "fit_rates",
-    "fit_widths",
-    "kaplan_meier",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

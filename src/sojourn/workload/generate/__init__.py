@@ -8,33 +8,6 @@ A stream is made of three independent sequences, as in the stochastic recursion 
 - `stream`: three of them put together
 """
 
-from __future__ import annotations
+from ..._lazy import attach
 
-from .distributions import (
-    Deterministic,
-    Discrete,
-    Distribution,
-    Empirical,
-    Erlang,
-    Exponential,
-    GeometricWidths,
-    Hyperexponential,
-    PoissonProcess,
-    UniformWidths,
-)
-from .stream import generate, streams
-
-__all__ = [
-    "Deterministic",
-    "Discrete",
-    "Distribution",
-    "Empirical",
-    "Erlang",
-    "Exponential",
-    "GeometricWidths",
-    "Hyperexponential",
-    "PoissonProcess",
-    "UniformWidths",
-    "generate",
-    "streams",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,0 +1,11 @@
+from .lines import Line as Line
+from .lines import files_beside as files_beside
+from .lines import read_lines as read_lines
+from .machine import read_slurm_cluster as read_slurm_cluster
+from .reading import SlurmNode as SlurmNode
+from .reading import SlurmPartition as SlurmPartition
+from .reading import SlurmTables as SlurmTables
+from .reading import is_tree as is_tree
+from .reading import natural_order as natural_order
+from .reading import read_tables as read_tables
+from .reading import whole_minutes as whole_minutes

@@ -1,0 +1,15 @@
+from .folder import as_json as as_json
+from .folder import check_file as check_file
+from .folder import check_folder as check_folder
+from .folder import put_rows as put_rows
+from .folder import staged as staged
+from .folder import write_rows as write_rows
+from .provenance import Digest as Digest
+from .provenance import provenance as provenance
+from .run import FORMATS as FORMATS
+from .run import Write as Write
+from .run import check_run as check_run
+from .run import class_tables as class_tables
+from .run import stage_run as stage_run
+from .run import write_run as write_run
+from .tables import as_cell as as_cell

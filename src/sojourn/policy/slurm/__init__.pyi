@@ -1,0 +1,15 @@
+from .conf import plain_conf as plain_conf
+from .conf import read_slurm_conf as read_slurm_conf
+from .controller import Pace as Pace
+from .model import LOOPS as LOOPS
+from .model import Scheduled as Scheduled
+from .model import schedule as schedule
+from .nodes import NodeTable as NodeTable
+from .nodes import node_table as node_table
+from .requests import Requests as Requests
+from .requests import read_requests as read_requests
+from .scheduling import Scheduling as Scheduling
+from .scheduling import read_scheduling as read_scheduling
+from .site import Node as Node
+from .site import Partition as Partition
+from .site import SlurmConf as SlurmConf

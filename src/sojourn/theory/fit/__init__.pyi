@@ -1,0 +1,15 @@
+from .arrivals import Arrivals as Arrivals
+from .arrivals import fit_arrivals as fit_arrivals
+from .goodness import Statistic as Statistic
+from .goodness import exponential_test as exponential_test
+from .model import FITTED as FITTED
+from .model import Fit as Fit
+from .model import fit_model as fit_model
+from .outcomes import Outcomes as Outcomes
+from .outcomes import classify as classify
+from .risks import Rates as Rates
+from .risks import fit_rates as fit_rates
+from .survival import Survival as Survival
+from .survival import kaplan_meier as kaplan_meier
+from .widths import Widths as Widths
+from .widths import fit_widths as fit_widths
