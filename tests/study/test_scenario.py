@@ -16,7 +16,7 @@ import pytest
 
 import sojourn
 from sojourn.study import Scenario, read_scenario, save_scenario, scenario_schema
-from sojourn.study._sections import ScenarioKeys
+from sojourn.run.keys import ScenarioKeys
 
 LUBLIN: dict[str, Any] = {
     "workload": {"model": "lublin", "jobs": 200, "load": 0.9},

@@ -13,7 +13,7 @@ import typer.main
 from sojourn.cli import app
 from sojourn.study import read_scenario, run_scenario
 from sojourn.study._option_names import OPTIONS
-from sojourn.study._sections import ConstraintKeys, ScenarioKeys
+from sojourn.run.keys import ConstraintKeys, ScenarioKeys
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "reference" / "scenario.md").read_text(encoding="utf-8")

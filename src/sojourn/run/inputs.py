@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from .._ledger import note_input
-from ._keys import is_score_file, number_or_text
-from ._sections import ScenarioKeys
+from .keys import ScenarioKeys
+from .keys.describing import is_score_file
+from .keys.typed import number_or_text
 
 __all__ = [
     "Stamp",
+    "blamed_files",
     "digest_of",
     "digest_with_files",
     "files_of",
@@ -109,6 +111,12 @@ def files_of(keys: ScenarioKeys) -> dict[str, str]:
     """Return the files that resolved keys name, by what they are: ``input``, ``cluster``, ..."""
     told = _paths(keys.model_dump(), Path())
     return {_PLACES[section, key]: path for section, key, path, _ in told}
+
+
+def blamed_files(files: Mapping[str, str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return files with the keys that name them; what a cluster is read from besides is its."""
+    places = {name: key for key, name in _PLACES.items()}
+    return [(path, places.get(name, ("cluster", "nodes"))) for name, path in files.items()]
 
 
 def with_servers(files: Mapping[str, str]) -> dict[str, str]:
