@@ -160,7 +160,7 @@ def _with_options(
     }
     made = [
         _parameter(name, each, changed.get(name))
-        for name, each in sorted(keys.items(), key=lambda item: _panel(item[1]))
+        for name, each in sorted(keys.items(), key=lambda item: _place(item[1], changed))
     ]
     hints = get_type_hints(verb, include_extras=True)
     own = [
@@ -184,10 +184,13 @@ def _with_options(
     return command
 
 
-def _panel(each: Described) -> int:
-    """Place of the panel of a key in the help."""
+def _place(each: Described, changed: Mapping[str, Any]) -> int:
+    """Place of a key in the help: arguments before options, and these by their panels."""
     option = each.key.option
     assert option is not None
+    is_argument = isinstance(changed.get(each.option_name), typer.models.ArgumentInfo)
+    if is_argument or not each.flag.startswith("-"):
+        return -1
     return _PANELS.index(option.panel) if option.panel in _PANELS else len(_PANELS)
 
 
@@ -211,7 +214,11 @@ def _parameter(name: str, each: Described, changed: Any) -> inspect.Parameter:
     default: Any = None if each.is_table else default_of(each)
     if isinstance(changed or form, typer.models.ArgumentInfo):
         default = inspect.Parameter.empty
-    elif default is None or (kind is not bool and not isinstance(default, kind)):
+    elif (
+        changed is not None
+        or default is None
+        or (kind is not bool and not isinstance(default, kind))
+    ):
         kind, default = kind | None, None
     return inspect.Parameter(
         name,

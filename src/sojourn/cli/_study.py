@@ -14,9 +14,9 @@ import typer
 from ._progress import Progress
 
 if TYPE_CHECKING:
+    from ..run.scenario import Scenario
     from ..study.intervals import Interval
     from ..study.outcome import Tally
-    from ..run.scenario import Scenario
 
 __all__ = [
     "DaskAddress",

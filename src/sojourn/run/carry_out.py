@@ -161,6 +161,8 @@ def read_jobs(scenario: Scenario, say: Callable[[str], None] | None = None) -> J
     with source.locating(files, ("run", "by")):
         for name in scenario.keys.run.by or ():
             check_known(jobs, name)
+    with source.locating(files, ("cluster", "procs")):
+        scenario.cluster_for(jobs)
     procs = scenario.keys.cluster.procs
     if say is not None and scenario.nodes is None:
         words = size_in_words(jobs, procs, source.name_of("cluster.procs"))
