@@ -101,7 +101,7 @@ def _read(name: str, each: Described, value: Any) -> Any:
 
 
 def with_keywords(function: _Function) -> _Function:
-    """Show what a function hands on to `Options` as keywords of its own, and describe them.
+    """Show what a function or class hands on to `Options` as keywords of its own, and describe them.
 
     In its docstring, ``**options : the keywords of `Options`.`` gives way to them.
     """
@@ -118,7 +118,7 @@ def with_keywords(function: _Function) -> _Function:
         if keyword.read is None:
             told = f"{told.rstrip('.')}: {each.key.value}."
         lines += textwrap.wrap(f"{name} : {told}", 92, subsequent_indent="    ")
-    function.__dict__["__signature__"] = signature.replace(parameters=own)
+    function.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
     if function.__doc__ is not None:
         function.__doc__ = function.__doc__.replace(_MARK, "\n    ".join(lines))
     return function
