@@ -101,7 +101,7 @@ def _read(name: str, each: Described, value: Any) -> Any:
 
 
 def with_keywords(function: _Function) -> _Function:
-    """Show what a function or class hands on to `Options` as keywords of its own, and describe them.
+    """Show what is handed on to `Options` as keywords of a function or class, and describe them.
 
     In its docstring, ``**options : the keywords of `Options`.`` gives way to them.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args, get_origin
@@ -32,6 +33,8 @@ __all__ = ["CommandLine", "Source", "dotted", "model_at", "problem_of", "unknown
 _LONGEST = 60
 _LIKELY = ("cluster", "policy", "workload")
 """Sections in which a key is looked for before the others."""
+_DOTTED = re.compile(rf"\b(?:{'|'.join(map(re.escape, described()))})(?![\w.])")
+"""Keys in messages that do not know who will read them."""
 _LIMITS = {"less_than": ("less than", "lt"), "less_than_equal": ("at most", "le")}
 
 
@@ -136,14 +139,15 @@ class CommandLine(Source):
         """Return an error that names the option, where it does not name a file."""
         if not error.key:
             return error
-        return OptionError(self._behind(self._flag(key), str(error)), key=error.key)
+        told = _DOTTED.sub(lambda found: self.name_of(found[0]), str(error))
+        return OptionError(self._behind(self._flag(key), told), key=error.key)
 
     def _behind(self, flag: str, problem: str) -> str:
         """A problem behind its option, which it may begin with, or with the value of."""
         if problem.startswith(flag):
             return problem
         # Texts such as "warmup 99: ..." begin with the name of what is an option here.
-        if problem.startswith(flag.lstrip("-")):
+        if re.match(rf"{re.escape(flag.lstrip('-'))}(:| ['\d-])", problem):
             return f"--{problem}"
         return f"{flag}{' ' if problem.startswith(chr(39)) else ': '}{problem}"
 
@@ -215,7 +219,7 @@ def _problem(error: dict[str, Any], key: Path, told: Any, source: Source) -> Opt
             key, _short(told), f"a table; write [{dotted(key)}] and its keys below", " "
         )
     # Words such as "1 or more" do not tell how large is too large.
-    if error["type"] in _LIMITS and "or more" in wanted:
+    if error["type"] in _LIMITS and "or more" in wanted and told == told:  # nan is not too large
         word, name = _LIMITS[error["type"]]
         limit = int(error["ctx"][name])
         return source.error(key, f"{_short(told)} is too large; give {word} {limit}")

@@ -166,15 +166,16 @@ def read_raw(keys: WorkloadKeys, only: Sequence[str] | None = None) -> Jobs:
     only : columns that are needed; default: all.
     """
     columns = keys.columns
-    is_list = columns is not None and not isinstance(columns, dict)
-    if is_list and kind_of(keys.log or "", keys.format) in ("csv", "parquet"):
+    log = Path(keys.log or "")
+    is_told = keys.format is not None or ".swf" in log.suffixes
+    if isinstance(columns, list) and not is_told and kind_of(log) != "sacct":
         raise OptionError(
-            f"'{','.join(columns or ())}': write NAME=COLUMN,NAME=COLUMN, or give the format sacct "
+            f"'{','.join(columns)}': write NAME=COLUMN,NAME=COLUMN, or give workload.format sacct "
             "for the output of sacct -n",
             key="workload.columns",
         )
     jobs = read_jobs(
-        Path(keys.log or ""),
+        log,
         keys.format,
         columns=columns,
         strict=keys.strict,
