@@ -39,16 +39,13 @@ RunFolder = Annotated[
     ),
 ]
 
-READING = (
-    *("strict", "width", "log_format", "columns", "delimiter", "timezone", "wait_from"),
-    "partition_column",
-)
-"""Options about how a log is read."""
+READING = "how a log is read"
+"""Stands for all options about that."""
+
+CLEANING = "which jobs of a log are kept"
+"""Stands for all options about that."""
 
 _PANELS = ("Machine", "Scheduling", "Nodes", "Cost", "Jobs", "Results")
-
-CLEANING = ("first", "keep_zero", "rules")
-"""Options about which jobs of a log are kept."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,7 @@ def takes(*names: str, without: Iterable[str] = (), **changed: Any) -> Callable[
 
     Parameters
     ----------
-    names : of the options, such as ``policy_file``; none: all there are.
+    names : of the options, such as ``policy_file``, `READING`, `CLEANING`; none: all there are.
     without : these.
     changed : other forms of some: a `typer.Option` or `typer.Argument`.
     """
@@ -156,7 +153,7 @@ def _with_options(
     keys = {
         name: each
         for name, each in described_by_flag().items()
-        if (name in names or not names) and name not in without
+        if (name in names or _group(each) in names or not names) and name not in without
     }
     made = [
         _parameter(name, each, changed.get(name))
@@ -182,6 +179,16 @@ def _with_options(
     command.__annotations__ = {each.name: each.annotation for each in parameters}
     del command.__dict__["__wrapped__"]
     return command
+
+
+def _group(each: Described) -> str:
+    """What an option about a log is about."""
+    from ..run.keys import CLEANED_BY
+
+    option = each.key.option
+    if option is None or option.panel != "Jobs" or not each.flag.startswith("-"):
+        return ""
+    return CLEANING if each.path[-1] in CLEANED_BY else READING
 
 
 def _place(each: Described, changed: Mapping[str, Any]) -> int:

@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
 
 
 @takes(
-    *("log", "rules", "procs", *READING),
+    *("log", "rules", "procs", READING),
     log=typer.Argument(
         metavar="IN", help="Log to read: .swf, .csv, .parquet [.gz, .xz], or accounting."
     ),

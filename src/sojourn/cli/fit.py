@@ -88,7 +88,7 @@ def register(app: typer.Typer) -> None:
     add_verb(app, fit, "fit")
 
 
-@takes("log", *READING)
+@takes("log", READING)
 def fit(
     chosen: Chosen,
     *,

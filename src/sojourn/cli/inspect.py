@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
     add_verb(app, inspect, "inspect")
 
 
-@takes("log", "procs", *READING)
+@takes("log", "procs", READING)
 def inspect(
     chosen: Chosen,
     *,

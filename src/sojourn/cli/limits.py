@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
     add_verb(app, limits, "limits")
 
 
-@takes("log", *READING)
+@takes("log", READING)
 def limits(
     chosen: Chosen,
     *,

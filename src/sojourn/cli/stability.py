@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
     add_verb(app, stability, "stability")
 
 
-@takes("log", "procs", "estimates", "over_limit", *READING, *CLEANING)
+@takes("log", "procs", "estimates", "over_limit", READING, CLEANING)
 def stability(
     chosen: Chosen,
     *,

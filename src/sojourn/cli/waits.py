@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
     add_verb(app, waits, "waits")
 
 
-@takes("log", *READING, *CLEANING)
+@takes("log", READING, CLEANING)
 def waits(
     chosen: Chosen,
     *,
