@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from .engine.types import JobView, empty_jobs
 from .errors import JobError, OptionError
 from .external import before_cleaning, load_events, take_events
 from .machine import REASONS, Machine, build_machine
-from .options import Options, Prepared
+from .options import Options, Prepared, with_keywords
 from .policy import (
     Control,
     Policy,
@@ -55,6 +55,7 @@ _ASKED = ("account", "qos", "nodes", "gpus")
 """Columns that scores see besides those of the Standard Workload Format."""
 
 
+@with_keywords
 def simulate(
     jobs: Jobs,
     cluster: Cluster | int,
@@ -73,9 +74,7 @@ def simulate(
     policy : a name, ``ORDER[+BACKFILL[:K][@ORDER]]``, a `Policy` or a `Score`.
     rate : service-rate control; default: always 1.
     progress : called with (jobs arrived, jobs) from time to time.
-    **options : see `Options`: estimates, over_limit, passes, reference_rate, record, seed, clean;
-        placement, constraints, decisions on a cluster of named nodes; events, node_failure;
-        warmup; check_policy.
+    **options : the keywords of `Options`.
 
     Examples
     --------
@@ -90,6 +89,7 @@ def simulate(
     return Result(prepared, run)
 
 
+@with_keywords
 def prepare(
     jobs: Jobs,
     cluster: Cluster | int,
@@ -99,9 +99,16 @@ def prepare(
     stop_at_decisions: bool = False,
     **options: Any,
 ) -> tuple[Run, Prepared]:
-    """Validate everything and set up a run at time zero."""
+    """Validate everything and set up a run at time zero.
+
+    Parameters
+    ----------
+    jobs, cluster, policy, rate : as for `simulate`.
+    stop_at_decisions : hand every decision to the caller.
+    **options : the keywords of `Options`.
+    """
     check_jobs(jobs)
-    chosen = _options(options)
+    chosen = Options(**options)
     machine = cluster if isinstance(cluster, Cluster) else Cluster.homogeneous(cluster)
     scheduling = parse_policy(policy)
     control = parse_control(rate)
@@ -142,7 +149,8 @@ def prepare(
     if chosen.warmup and chosen.warmup >= len(taken):
         raise OptionError(
             f"warmup {chosen.warmup}: there are {len(taken)} jobs, and none would be left; "
-            "give less"
+            "give less",
+            key="workload.warmup",
         )
     view, killed = _view(taken, chosen)
     scene = scene_of(view, jobs.job[accepted], machine)
@@ -239,16 +247,6 @@ def preload(
     _laws(scheduling, control)
     rules = _rules(empty_jobs(), Cluster(1), scheduling, control, Options(), False)
     load_kernel(replace(rules, log=decisions), named=named, eventful=events, queued=queues)
-
-
-def _options(given: dict[str, Any]) -> Options:
-    known = Options.__dataclass_fields__
-    for name in given:
-        if name not in known:
-            raise OptionError(f"simulate: unknown option '{name}'; it takes {', '.join(known)}")
-    if isinstance(given.get("clean"), (list, Sequence)) and not isinstance(given["clean"], str):
-        given = {**given, "clean": tuple(given["clean"])}
-    return Options(**given)
 
 
 def _validated(jobs: Jobs) -> Jobs:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from .engine.drive import DONE, Run
 from .engine.passes import DECIDE
 from .errors import OptionError
-from .policy import parse_policy
+from .options import with_keywords
+from .policy import Control, parse_policy
 from .policy.columns import JobColumns, job_columns
 from .queues import limit_reached, queues_of
 from .result import Result
@@ -102,6 +103,7 @@ def _position(j: object) -> int:
         ) from None
 
 
+@with_keywords
 class Simulation:
     """A run that stops at each decision.
 
@@ -110,7 +112,8 @@ class Simulation:
 
     Parameters
     ----------
-    jobs, cluster, rate, and the options of `simulate`.
+    jobs, cluster, rate : as for `simulate`.
+    **options : the keywords of `Options`.
 
     Examples
     --------
@@ -127,14 +130,21 @@ class Simulation:
     True
     """
 
-    def __init__(self, jobs: Jobs, cluster: Cluster | int, **options: Any) -> None:
+    def __init__(
+        self,
+        jobs: Jobs,
+        cluster: Cluster | int,
+        *,
+        rate: Control | float | str | None = None,
+        **options: Any,
+    ) -> None:
         if "policy" in options:
             raise OptionError(
                 f"policy '{options['policy']}': whoever steps decides who starts; leave it out, or "
                 "call simulate"
             )
         self._run, self._prepared = prepare(
-            jobs, cluster, parse_policy("fcfs"), stop_at_decisions=True, **options
+            jobs, cluster, parse_policy("fcfs"), rate=rate, stop_at_decisions=True, **options
         )
         self._watch = watch(self._run, self._prepared)
         self._columns: JobColumns = job_columns(self._run.jobs)

@@ -201,7 +201,8 @@ def test_names_of_columns_for_a_file_that_does_not_look_like_sacct(
 ) -> None:
     (tmp_path / "log").write_text("1^2025-03-04T10:00:00^2025-03-04T10:01:00^2025-03-04T11:00:00\n")
     asked = ("inspect", tmp_path / "log", "--columns", "JobID,Submit,Start,End", "--delimiter", "^")
-    assert "--log-format sacct" in refused(*asked)
+    assert "--columns 'JobID,Submit,Start,End': write" in refused(*asked)
+    assert "give --log-format sacct" in refused(*asked)
 
 
 def test_convert_cleans_and_maps(run: Run, tmp_path: Path) -> None:

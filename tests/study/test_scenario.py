@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import sojourn
+from sojourn.run.keys import ScenarioKeys
 from sojourn.study import Scenario, read_scenario, save_scenario, scenario_schema
-from sojourn.study._sections import ScenarioKeys
 
 LUBLIN: dict[str, Any] = {
     "workload": {"model": "lublin", "jobs": 200, "load": 0.9},
@@ -237,7 +237,7 @@ def test_a_mapping_is_not_shared():
         ),
         (
             '[workload]\nlog = "x"\n[power]\nbusy = 1\nstatic = 2\n',
-            "s.toml, line 4, key 'power.busy': static says the watts; leave one of them out",
+            "s.toml, line 4, key 'power.busy': power.static says the watts; leave one of them out",
         ),
         (
             '[workload]\nlog = "x"\n[power]\nprice = "cheap"\n',
@@ -274,7 +274,7 @@ def test_a_mapping_is_not_shared():
         ),
         (
             '[workload]\nlog = "x"\n[cluster]\nnodes = "4 x X5670"\n[power]\nbusy = 4\n',
-            "s.toml, line 6, key 'power.busy': the nodes say how many watts; leave one of them out",
+            "s.toml, line 6, key 'power.busy': cluster.nodes says how many watts; leave one of",
         ),
         (
             '[workload]\nlog = "x"\n[policy]\ntheta = [1]\n',

@@ -298,3 +298,40 @@ def test_schema_completes_policies_and_tells_of_times():
     assert "date-time of TOML" in tables["PowerKeys"]["properties"]["starts"]["description"]
     assert tables["ClusterKeys"]["properties"]["procs"]["maximum"] == 2**31 - 1
     json.dumps(tables)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (f"{LOG}[cluster]\nprocs = 0\n", "cluster.procs"),
+        (f'{LOG}[control]\nkind = "threshold"\nrates = [2, 1]\nk = 1\n', "control.rates"),
+        (f'{LOG}[policy]\nname = "fcfs"\nreservations = 3\n', "policy.reservations"),
+        (f'{LOG}timezone = "Mars"\n', "workload.timezone"),
+        (f'{LOG}delimiter = ";"\n', "workload.delimiter"),
+        ('[workload]\nlog = "no.swf"\n', "workload.log"),
+        (f'{LOG}[power]\ncarbon = "no.csv"\n', "power.carbon"),
+        (f"{LOG}warmup = 99\n", "workload.warmup"),
+    ],
+)
+def test_errors_carry_their_key(folder, text, key):
+    Path("s.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(sojourn.OptionError) as caught:
+        run_scenario(read_scenario("s.toml"))
+    assert caught.value.key == key
+    assert f"key '{key}'" in str(caught.value)
+
+
+def test_an_error_names_the_option_that_was_typed(folder, capsys):
+    for words, told in [
+        (["--timezone", "Mars"], "--timezone: only for logs of"),
+        (["--warmup", "99"], "--warmup 99: there are"),
+        (["--rate", "threshold:2,1:1"], "--rate: rate control: rates 2, 1; give at least two"),
+        (["--watts", "2:3:1"], "--watts: power: no watts for rate 1"),
+        (["--procs", "4", "--cluster", "1 x X5670"], "--procs: --cluster says how many"),
+        (["--whole-nodes"], "--whole-nodes: processors are only counted; give --cluster"),
+        (["--watts", "1:2:3", "--watts-busy", "3"], "--watts-busy: --watts says the watts"),
+        (["--cluster", "4 x X5670", "--where", "cores > 900"], "--where: cluster: no node is"),
+        (["--by", "colour"], "--by: class 'colour': choose from"),
+    ]:
+        assert main(["simulate", "log.swf", *words]) == 2
+        assert capsys.readouterr().err.startswith(f"sojourn: error: {told}")

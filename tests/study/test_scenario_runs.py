@@ -312,7 +312,7 @@ def test_a_wrong_command_saves_nothing(folder, tmp_path, capsys):
     command = ["simulate", str(folder / "log.swf"), "--save-scenario", str(saved)]
     for words, told in [
         (["--rate", "fast"], "rate control 'fast' cannot be read"),
-        (["--format", "xls"], "--format xls"),
+        (["--format", "xls"], "--format 'xls': choose parquet"),
         (["--memory", "1"], "--memory: processors are only counted"),
     ]:
         assert main([*command, *words]) == 2

@@ -77,10 +77,10 @@ def test_inputs_are_not_overwritten(folder, capsys):
 def test_what_cannot_be_saved_is_refused_before_the_run(folder, capsys):
     save = ("--out", "run", "--save-scenario", "s.toml")
     for words, told in [
-        (("--log-format", "xls"), "--save-scenario s.toml, key 'workload.format': 'xls' is not"),
+        (("--log-format", "xls"), "--log-format 'xls': choose swf, csv"),
         (("--watts", "1:2"), "--watts"),
         (("--rate", "fast"), "rate control 'fast' cannot be read"),
-        (("--reference-rate", "inf"), "--save-scenario s.toml, key 'control.reference_rate': inf"),
+        (("--reference-rate", "inf"), "--reference-rate inf: give a number above 0"),
     ]:
         assert told in refused(capsys, "log.swf", *words, *save)
     odd = os.fsdecode(b"l\xff.swf")

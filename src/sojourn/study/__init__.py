@@ -1,7 +1,5 @@
 """Asking a simulation a thousand times.
 
-- `scenario`: what is simulated, from a file; `schema`: its keys, for editors
-- `saving`: a command as a scenario; `single`: one run of a scenario, to a folder
 - `sweeping`: many points, several times each; `outcome`: what they found
 - `optimising`: the best trade-offs, as a `front`; `pareto`: what a front is
 - `grid`, `plan`: which points, which runs; `store`: the runs on disk
@@ -10,7 +8,8 @@
 - `intervals`, `ratios`, `paired`: what replications tell, and what a policy changes; `sequential`:
   how many are enough
 - `warmup`, `batches`, `regeneration`: what one long run tells; `resample`: other logs like a log
-- `workloads`, `building`, `inputs`: the jobs, the machine and the files of a scenario
+
+What is asked is a scenario, see `sojourn.run`; its names are here too.
 """
 
 from .._lazy import attach

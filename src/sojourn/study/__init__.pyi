@@ -1,3 +1,10 @@
+from ..run.carry_out import run_scenario as run_scenario
+from ..run.saving import save_options as save_options
+from ..run.saving import save_scenario as save_scenario
+from ..run.saving import scenario_of as scenario_of
+from ..run.scenario import Scenario as Scenario
+from ..run.scenario import read_scenario as read_scenario
+from ..run.schema import scenario_schema as scenario_schema
 from .batches import batch_means as batch_means
 from .batches import batch_quantile as batch_quantile
 from .batches import correlation_test as correlation_test
@@ -29,16 +36,9 @@ from .regeneration import regeneration_points as regeneration_points
 from .regeneration import regenerative_interval as regenerative_interval
 from .resample import resample_blocks as resample_blocks
 from .resample import resampled_interval as resampled_interval
-from .saving import save_options as save_options
-from .saving import save_scenario as save_scenario
-from .saving import scenario_of as scenario_of
-from .scenario import Scenario as Scenario
-from .scenario import read_scenario as read_scenario
-from .schema import scenario_schema as scenario_schema
 from .sequential import is_precise as is_precise
 from .sequential import replicate as replicate
 from .sequential import replications_needed as replications_needed
-from .single import run_scenario as run_scenario
 from .store import read_runs as read_runs
 from .sweeping import Precision as Precision
 from .sweeping import sweep as sweep

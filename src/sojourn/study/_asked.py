@@ -12,12 +12,12 @@ from ..measures.registry import all_measures
 from ..workload.schema import did_you_mean
 from ._problems import dotted
 from .grid import Grid, Range
-from .inputs import key_of
+from ..run.inputs import key_of
 from .plan import at_point
 from .rows import ABOUT
 
 if TYPE_CHECKING:
-    from .scenario import Scenario
+    from ..run.scenario import Scenario
 
 __all__ = ["added_to", "check_files", "check_measurable", "check_measures"]
 __all__ += ["is_random_somewhere", "typical_points"]

@@ -115,9 +115,9 @@ def read_text(path: str | os.PathLike[str]) -> str:
     try:
         return read_bytes(path).decode("utf-8-sig")
     except LogError as error:
-        raise OptionError(str(error)) from None
+        raise OptionError(str(error), path=path) from None
     except UnicodeDecodeError:
-        raise OptionError(f"{path}: not a text in UTF-8; save it as such") from None
+        raise OptionError(f"{path}: not a text in UTF-8; save it as such", path=path) from None
 
 
 @contextmanager

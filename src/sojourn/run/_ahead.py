@@ -11,13 +11,8 @@ import contextlib
 import sys
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ..cluster import Cluster
-    from ..policy import Policy
-
-__all__ = ["Ahead", "load_engine", "load_writers", "reader_is_loaded"]
+__all__ = ["Ahead", "reader_is_loaded"]
 
 _LOOK_AGAIN = 0.004
 
@@ -55,29 +50,3 @@ def reader_is_loaded() -> bool:
     """Whether the reader of logs has been loaded: from then on it reads, and imports nothing."""
     kernels = sys.modules.get("sojourn.workload._scanning")
     return bool(getattr(getattr(kernels, "scan", None), "signatures", None))
-
-
-def load_engine(
-    policy: Policy,
-    rate: str | None,
-    cluster: Cluster | None = None,
-    *,
-    decisions: bool = False,
-    events: bool = False,
-) -> None:
-    """Import the engine and load the compiled code that a run needs."""
-    from ..queues import take_turns
-    from ..simulation import preload
-
-    named, queues = False, False
-    if cluster is not None:
-        named, queues = cluster.is_named, take_turns(cluster, policy)
-    preload(policy, rate, named=named, decisions=decisions, events=events, queues=queues)
-
-
-def load_writers(*, files: bool, tables: bool) -> None:
-    """Import what results are written and printed with."""
-    if files:
-        import pyarrow.parquet  # noqa: F401
-    if tables:
-        from . import _tables  # noqa: F401

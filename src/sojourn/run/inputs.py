@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from .._ledger import note_input
-from ._keys import is_score_file, number_or_text
-from ._sections import ScenarioKeys
+from .keys import ScenarioKeys
+from .keys.describing import is_score_file
+from .keys.typed import number_or_text
 
 __all__ = [
     "Stamp",
+    "blamed_files",
     "digest_of",
     "digest_with_files",
     "files_of",
@@ -146,6 +148,11 @@ def module_files(name: str, path: str) -> dict[str, str]:
     folder = Path(path).parent
     beside = [os.path.join(folder, inner) for inner in local_modules(path)]
     return {f"{name}/{os.path.relpath(file, folder).replace(os.sep, '/')}": file for file in beside}
+
+
+def blamed_files(files: Mapping[str, str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return files with the keys that name them; what a cluster is read from besides is its."""
+    return [(path, key_of(name)) for name, path in files.items()]
 
 
 def machine_files(path: str) -> dict[str, str]:
