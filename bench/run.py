@@ -20,6 +20,7 @@ from pathlib import Path
 import command
 import numpy as np
 import placements
+import slurm_site
 import study
 import theory
 from bare import bare_easy
@@ -135,6 +136,7 @@ def main() -> int:
                 )
 
     placements.measure(quick)
+    slurm_site.measure()
     theory.measure(quick)
     study.measure(quick)
 

@@ -63,10 +63,12 @@ if TYPE_CHECKING:
         threshold,
         workload_hysteresis,
     )
+    from .policy.slurm import SlurmPolicy, slurm
     from .result import Result
     from .simulation import simulate
     from .stepping import Simulation
     from .study import sweep
+    from .study.difference import Difference, diff
     from .workload import (
         Jobs,
         clean,
@@ -130,6 +132,7 @@ _HOME: dict[str, list[str]] = {
         "threshold",
         "workload_hysteresis",
     ],
+    "policy.slurm": ["SlurmPolicy", "slurm"],
     "adequacy": [],
     "adequacy.replaying": ["replay"],
     "capacity": [],
@@ -137,6 +140,7 @@ _HOME: dict[str, list[str]] = {
     "simulation": ["simulate"],
     "stepping": ["Simulation"],
     "study": [],
+    "study.difference": ["Difference", "diff"],
     "study.sweeping": ["sweep"],
     "theory": [],
     "workload": [
@@ -168,6 +172,7 @@ __all__ = [
     "ConstantPower",
     "Constraints",
     "Control",
+    "Difference",
     "InputError",
     "JobError",
     "Jobs",
@@ -185,6 +190,7 @@ __all__ = [
     "Score",
     "Server",
     "Simulation",
+    "SlurmPolicy",
     "SojournError",
     "Tariff",
     "__version__",
@@ -196,6 +202,7 @@ __all__ = [
     "constant",
     "control",
     "count_hysteresis",
+    "diff",
     "generate",
     "library",
     "lublin",
@@ -214,6 +221,7 @@ __all__ = [
     "replay",
     "score",
     "simulate",
+    "slurm",
     "study",
     "sweep",
     "theory",

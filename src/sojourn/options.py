@@ -122,6 +122,8 @@ class Prepared:
     options: Options
     machine: Machine | None = None
     external: External | None = None
+    remarks: tuple[str, ...] = ()
+    """What a policy does not model or had to assume, in words."""
 
     @property
     def reason(self) -> NDArray[np.int8]:

@@ -17,7 +17,7 @@ from .pack import Packer, compress
 from .parts import Page
 from .sections import page_of
 
-__all__ = ["make_report", "write_report"]
+__all__ = ["make_report", "rendered", "write_report"]
 
 # On black the dark blue is too faint, and the yellow, left out on white, is not.
 _DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#FFFFFF")
@@ -40,7 +40,7 @@ def make_report(folder: str | os.PathLike[str]) -> str:
         When the folder holds none of these.
     """
     packer = Packer()
-    return _rendered(page_of(read_folder(folder), packer), packer)
+    return rendered(page_of(read_folder(folder), packer), packer)
 
 
 def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> Path:
@@ -54,7 +54,8 @@ def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -
     return target
 
 
-def _rendered(page: Page, packer: Packer) -> str:
+def rendered(page: Page, packer: Packer) -> str:
+    """Return a page as HTML that is complete in itself."""
     import jinja2
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs

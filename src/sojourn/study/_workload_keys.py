@@ -60,7 +60,8 @@ class WorkloadKeys(Keys):
 
     log: Annotated[File | None, Says("Job log", "a file, relative to this one")] = None
     format: Annotated[
-        Literal["swf", "csv", "parquet", "hpcwld", "sacct", "jobcomp", "pbs"] | None,
+        Literal["swf", "csv", "parquet", "hpcwld", "sacct", "jobcomp", "pbs", "slurm-events"]
+        | None,
         Says("Format of the log when the file does not tell", "swf, csv, parquet, hpcwld, ..."),
     ] = None
     columns: Annotated[

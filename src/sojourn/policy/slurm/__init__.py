@@ -7,6 +7,7 @@
   `engine/passes/slurm*`: the order of what is due, the queue and the main loop's pass, the backfill
   loop's, its map of the future, which nodes a job gets, priorities
 - `model`: a stream from its requests to its starts and ends
+- `policy`: `SlurmPolicy`, with any line of the file changed; `site_cluster`: its nodes as a cluster
 """
 
 from __future__ import annotations
@@ -18,18 +19,22 @@ from ..._lazy import attach
 if TYPE_CHECKING:
     from .conf import plain_conf, read_slurm_conf
     from .controller import Pace
-    from .model import LOOPS, Scheduled, schedule
+    from .model import LOOPS, Scheduled, make_run, outcome_of, schedule
     from .nodes import NodeTable, node_table
-    from .requests import Requests, read_requests
+    from .policy import SlurmPolicy, policy_from_slurm, slurm
+    from .requests import Requests, read_requests, read_table, requests_of
     from .scheduling import Scheduling, read_scheduling
     from .site import Node, Partition, SlurmConf
+    from .site_cluster import cluster_of, conf_on
 
 _HOME = {
     "conf": ["plain_conf", "read_slurm_conf"],
     "controller": ["Pace"],
-    "model": ["LOOPS", "Scheduled", "schedule"],
+    "model": ["LOOPS", "Scheduled", "make_run", "outcome_of", "schedule"],
     "nodes": ["NodeTable", "node_table"],
-    "requests": ["Requests", "read_requests"],
+    "policy": ["SlurmPolicy", "policy_from_slurm", "slurm"],
+    "requests": ["Requests", "read_requests", "read_table", "requests_of"],
+    "site_cluster": ["cluster_of", "conf_on"],
     "scheduling": ["Scheduling", "read_scheduling"],
     "site": ["Node", "Partition", "SlurmConf"],
 }
@@ -44,12 +49,21 @@ __all__ = [
     "Scheduled",
     "Scheduling",
     "SlurmConf",
+    "SlurmPolicy",
+    "cluster_of",
+    "conf_on",
+    "make_run",
     "node_table",
+    "outcome_of",
     "plain_conf",
+    "policy_from_slurm",
     "read_requests",
     "read_scheduling",
     "read_slurm_conf",
+    "read_table",
+    "requests_of",
     "schedule",
+    "slurm",
 ]
 
 __getattr__ = attach(__name__, _HOME)
