@@ -22,6 +22,7 @@ import command
 import engine
 import numpy as np
 import placements
+import slurm_site
 import study
 import theory
 from bare import bare_easy
@@ -138,6 +139,7 @@ def main() -> int:
 
     engine.measure(quick, earlier_version(sys.argv[1:]))
     placements.measure(quick)
+    slurm_site.measure()
     theory.measure(quick)
     study.measure(quick)
 

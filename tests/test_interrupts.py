@@ -28,7 +28,7 @@ ANNOUNCED = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from sojourn.engine import drive
-from sojourn.policy.slurm import model
+from sojourn.policy.slurm import controller
 
 def announced(plain):
     def run(*given):
@@ -37,7 +37,7 @@ def announced(plain):
     return run
 
 drive.Run.to_the_end = announced(drive.Run.to_the_end)
-model._run = announced(model._run)
+controller.Controller.to_the_end = announced(controller.Controller.to_the_end)
 """
 COMMAND = f"{ANNOUNCED}\nfrom sojourn.cli import main\nsys.exit(main(sys.argv[1:]))\n"
 PYTHON = f"""{ANNOUNCED}

@@ -47,10 +47,14 @@ from .policy import randomized as randomized
 from .policy import score as score
 from .policy import threshold as threshold
 from .policy import workload_hysteresis as workload_hysteresis
+from .policy.slurm import SlurmPolicy as SlurmPolicy
+from .policy.slurm import slurm as slurm
 from .result import Result as Result
 from .simulation import simulate as simulate
 from .stepping import Simulation as Simulation
 from .study import sweep as sweep
+from .study.difference import Difference as Difference
+from .study.difference import diff as diff
 from .workload import Jobs as Jobs
 from .workload import clean as clean
 from .workload import read_csv as read_csv

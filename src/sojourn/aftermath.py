@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +108,8 @@ def _worked(pieces: NDArray[np.void], jobs: int) -> Floats:
 
 def aftermath(run: Run) -> Aftermath:
     """Read what the kernel noted."""
-    assert run.calendar is not None
+    if run.calendar is None:
+        return _without_events(run)
     jobs, pieces = run.calendar.job, run.recording.segment[: run.s.segments]
     came_to_nothing, worked = pieces["lost"] == 1, jobs["worked"].copy()
     if run.rules.backfill >= PREEMPT:
@@ -130,4 +131,26 @@ def aftermath(run: Run) -> Aftermath:
         lost_slowness=lost["slowness"].copy(),
         lost_row=lost["row"].copy(),
         lost_rows=lost["rows"].copy(),
+    )
+
+
+def _without_events(run: Any) -> Aftermath:
+    """What became of jobs that a manager may have stopped, or whose users took them back."""
+    count = len(run.start)
+    none, no_time = np.zeros(0, np.int64), np.zeros(0)
+    return Aftermath(
+        killed=run.stopped,
+        cancelled=np.isnan(run.start),
+        waiting=np.zeros(count, np.bool_),
+        restarts=np.zeros(count, np.int64),
+        left=run.left,
+        worked=run.jobs.work,
+        lost_job=none,
+        lost_start=no_time,
+        lost_stop=no_time,
+        lost_work=no_time,
+        lost_held=none,
+        lost_slowness=no_time,
+        lost_row=none,
+        lost_rows=none,
     )

@@ -25,7 +25,7 @@ from .policy import (
     parse_policy,
 )
 from .result import Result
-from .simulation import prepare
+from .simulation import machine_of, prepare
 from .watching import finish
 from .workload import STANDARD, Jobs
 from .workload import clean as clean_jobs
@@ -158,7 +158,7 @@ class Comparison(Sequence[Outcome]):
 
 def compare(
     jobs: Jobs,
-    cluster: Cluster | int,
+    cluster: Cluster | int | None,
     policies: Sequence[str | Policy | Score],
     **options: Any,
 ) -> Comparison:
@@ -181,7 +181,7 @@ def compare(
 
 def outcomes_of(
     jobs: Jobs,
-    cluster: Cluster | int,
+    cluster: Cluster | int | None,
     policies: Sequence[str | Policy | Score],
     *,
     rate: Control | float | str | None = None,
@@ -201,9 +201,9 @@ def outcomes_of(
     """
     if not policies:
         raise OptionError("no policies to compare; give at least one")
-    machine = cluster if isinstance(cluster, Cluster) else Cluster.homogeneous(cluster)
     # Every policy is read before the first run: a misspelt one is an error at once.
     chosen = [parse_policy(policy) for policy in policies]
+    machine = machine_of(cluster, chosen)
     if options.get("events") is not None:
         options["events"] = load_events(options["events"])
         jobs = before_cleaning(jobs, options["events"])

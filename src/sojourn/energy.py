@@ -62,7 +62,10 @@ class Allocation(NamedTuple):
 
 def allocation(run: Run) -> Allocation:
     """The nodes of each accepted job in its last stretch of service, by submission."""
-    assert run.nodes is not None
+    if run.nodes is None:
+        # A discipline with nodes of its own.
+        first, node, procs = run.allocated
+        return Allocation(first, node, procs, np.ones(len(run.start)))
     jobs = run.nodes.job
     every = np.arange(len(jobs))
     return _rows_given(run, every, jobs["row"], jobs["rows"], jobs["slowness"].copy())

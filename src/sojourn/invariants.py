@@ -52,7 +52,7 @@ def check_run(
         left = np.where(after.waiting, run.s.now, after.left)
     coarse = grain * fastest * held
     _must_equal("work done and the sum of job areas", total.effective, done, coarse)
-    lapse = float(np.sum(left - run.jobs.submit))
+    lapse = float(np.sum(left - run.entered))
     present = total.queue_time + total.service_time
     _must_equal("Little's law", present, lapse, grain * len(procs))
     wasted = total.potential - total.effective

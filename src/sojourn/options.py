@@ -141,6 +141,8 @@ class Prepared:
     options: Options
     machine: Machine | None = None
     external: External | None = None
+    remarks: tuple[str, ...] = ()
+    """What a policy does not model or had to assume, in words."""
 
     @cached_property
     def accepted(self) -> NDArray[np.bool_]:

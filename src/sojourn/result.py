@@ -220,6 +220,11 @@ class Result:
             column[mine] = values
             return column
 
+        def spread_codes(codes: NDArray[np.int8]) -> NDArray[np.int8]:
+            column = np.full(len(mine), -1, dtype=np.int8)
+            column[mine] = codes
+            return column
+
         submit, start, end = schedule.submit[at], self.start[at], self.end[at]
         service, sojourn = schedule.service[at], end - submit
         status = np.full(len(mine), STATUS.index(UNACCEPTED), dtype=np.int8)
@@ -239,11 +244,12 @@ class Result:
             **({"energy": spread(schedule.energy.jobs[at])} if self.states_energy else {}),
             "status": status,
             "reason": self._prepared.reason[first:last],
+            **{name: spread_codes(codes[at]) for name, (codes, _) in self._run.remarks.items()},
             **{name: codes[first:last] for name, (codes, _) in self._who.items()},
         }
         if log.has_labels:
             columns["label"] = log.label[first:last]
-        if schedule.after is not None:
+        if schedule.after is not None and self._prepared.external is not None:
             columns["restarts"] = spread(schedule.after.restarts[at].astype(np.float64))
         if self._begin is not None:
             columns["begin"] = self._begin[first:last]
@@ -284,7 +290,8 @@ class Result:
     @property
     def categories(self) -> dict[str, Sequence[str]]:
         """Words that the numbers of `job_columns` stand for, by column."""
-        return {**CATEGORIES, **{name: names for name, (_, names) in self._who.items()}}
+        words = {name: said for name, (_, said) in self._run.remarks.items()}
+        return {**CATEGORIES, **words, **{name: names for name, (_, names) in self._who.items()}}
 
     @cached_property
     def jobs(self) -> pd.DataFrame:

@@ -55,8 +55,8 @@ class Schedule:
 
     @cached_property
     def after(self) -> Aftermath | None:
-        """What external events did to the accepted jobs."""
-        return None if self.run.events is None else aftermath(self.run)
+        """What became of the accepted jobs, where not all of them run to an end."""
+        return None if self.run.always_ends else aftermath(self.run)
 
     @cached_property
     def ended(self) -> slice | NDArray[np.bool_]:
@@ -81,7 +81,11 @@ class Schedule:
         """Stretches of service."""
         if self.run.in_pieces:
             return stretches_in_pieces(self.run)
-        return Stretches(np.arange(len(self.start)), self.start, self.end)
+        start, end = self.start, self.end
+        if self.after is not None:
+            # Whoever never ran has a stretch without length.
+            start, end = (np.where(np.isnan(x), self.after.left, x) for x in (start, end))
+        return Stretches(np.arange(len(start)), start, end)
 
     @cached_property
     def service(self) -> Floats:

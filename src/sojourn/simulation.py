@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -30,6 +30,7 @@ from .policy import (
 )
 from .policy.checking import Scene, Watch
 from .policy.orders import ORDERS
+from .policy.slurm.policy import SlurmPolicy
 from .queues import (
     check_queues,
     forbidden_by_queues,
@@ -46,7 +47,7 @@ from .workload import clean as clean_jobs
 from .workload.jobs import check_jobs
 from .workload.schema import MISSING
 
-__all__ = ["Options", "preload", "prepare", "simulate"]
+__all__ = ["Options", "machine_of", "preload", "prepare", "simulate"]
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +59,7 @@ _ASKED = ("account", "qos", "nodes", "gpus")
 @with_keywords
 def simulate(
     jobs: Jobs,
-    cluster: Cluster | int,
+    cluster: Cluster | int | None,
     policy: str | Policy | Score = "easy",
     *,
     rate: Control | float | str | None = None,
@@ -70,8 +71,9 @@ def simulate(
     Parameters
     ----------
     jobs : the job stream.
-    cluster : the machine, or its number of processors.
-    policy : a name, ``ORDER[+BACKFILL[:K][@ORDER]]``, a `Policy` or a `Score`.
+    cluster : the machine, or its number of processors; None for that of a policy which has one,
+        as `sojourn.slurm` has.
+    policy : a name, ``ORDER[+BACKFILL[:K][@ORDER]]``, ``slurm:FILE``, a `Policy` or a `Score`.
     rate : service-rate control; default: always 1.
     progress : called with (jobs arrived, jobs) from time to time.
     **options : the keywords of `Options`.
@@ -92,7 +94,7 @@ def simulate(
 @with_keywords
 def prepare(
     jobs: Jobs,
-    cluster: Cluster | int,
+    cluster: Cluster | int | None,
     policy: str | Policy | Score = "easy",
     *,
     rate: Control | float | str | None = None,
@@ -109,9 +111,15 @@ def prepare(
     """
     check_jobs(jobs)
     chosen = Options(**options)
-    machine = cluster if isinstance(cluster, Cluster) else Cluster.homogeneous(cluster)
     scheduling = parse_policy(policy)
     control = parse_control(rate)
+    if isinstance(scheduling, SlurmPolicy):
+        if stop_at_decisions:
+            raise OptionError("policy 'slurm' cannot be stepped: its loops decide; give another")
+        from .slurm_run import prepare_slurm
+
+        return prepare_slurm(jobs, cluster, scheduling, control, chosen)
+    machine = machine_of(cluster, [scheduling])
     events = None
     if chosen.events is not None:
         events = load_events(chosen.events)
@@ -226,6 +234,18 @@ def _named(jobs: Jobs, cluster: Cluster, options: Options) -> Machine | None:
     return None
 
 
+def machine_of(cluster: Cluster | int | None, policies: Sequence[Policy]) -> Cluster:
+    """Return the machine that is given, else that of the first policy which has one."""
+    if isinstance(cluster, Cluster):
+        return cluster
+    if cluster is not None:
+        return Cluster.homogeneous(cluster)
+    own = next((each.cluster for each in policies if isinstance(each, SlurmPolicy)), None)
+    if own is None:
+        raise OptionError("cluster: none is given; give one, or its number of processors")
+    return own
+
+
 def preload(
     policy: str | Policy | Score = "easy",
     rate: Control | float | str | None = None,
@@ -244,6 +264,10 @@ def preload(
         kept, external events will happen, and queues will take turns.
     """
     scheduling, control = parse_policy(policy), parse_control(rate)
+    if isinstance(scheduling, SlurmPolicy):
+        from .policy.slurm.controller import load_kernel as load_controller
+
+        return load_controller()
     _laws(scheduling, control)
     rules = _rules(empty_jobs(), Cluster(1), scheduling, control, Options(), False)
     load_kernel(replace(rules, log=decisions), named=named, eventful=events, queued=queues)

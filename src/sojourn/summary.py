@@ -76,10 +76,13 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
         if cluster.has_speeds:
             slowness = schedule.slowness[ran]
             told["mean_slowness"] = float(np.mean(slowness)) if len(submit) else np.nan
-    if schedule.after is not None:
+    if schedule.after is not None and prepared.external is not None:
         told["events"] = _events(schedule, schedule.after)
     told |= _parts(schedule, ran)
-    told["not_modelled"] = not_acted_on(log, prepared.policy, options.constraints, cluster)
+    told["not_modelled"] = [
+        *not_acted_on(log, prepared.policy, options.constraints, cluster),
+        *prepared.remarks,
+    ]
     told["cleaning"] = log.report.as_dict()
     return told
 

@@ -74,7 +74,7 @@ def test_jobs_that_never_started_run_to_their_limit_or_cancellation(
 
 
 def test_progress_is_reported_within_a_run(files, monkeypatch):
-    monkeypatch.setattr("sojourn.policy.slurm.model._FIRST_STEPS", 40)
+    monkeypatch.setattr("sojourn.policy.slurm.controller._FIRST_STEPS", 40)
     monkeypatch.setattr("sojourn.engine.pacing._BREATH", 1e-4)
     # The last job runs for months, so that there is something to report.
     files["s.csv"].write_text(f"{STREAM}10,3,1,9000000,200000\n")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from oracle import slurm as oracle
 
+from sojourn.engine.drive import DONE
 from sojourn.policy.slurm import priority
 from sojourn.policy.slurm.controller import (
     CONSUMABLE,
@@ -92,6 +93,12 @@ def at_whole_seconds(drawn: Drawn) -> Drawn:
     return [rounded(k, job) for k, job in enumerate(jobs)], nodes, conf, pace
 
 
+def on_many_nodes(drawn: Drawn, times: int = 9) -> Drawn:
+    """The same on so many times the nodes, of which each job wants as many times more."""
+    jobs, nodes, conf, pace = drawn
+    return [{**job, "nodes": times * job["nodes"]} for job in jobs], nodes * times, conf, pace
+
+
 def _node(rng: random.Random, partitions: int, whole: bool, leaves: int) -> dict[str, Any]:
     other = partitions == 2 and rng.random() < 0.6
     return {
@@ -164,6 +171,6 @@ def run_kernel(drawn: Drawn) -> Controller:
     )
     # In pieces, as `schedule` runs it.
     for _ in range(MOST_PIECES):
-        if run.advance(PIECE):
+        if run.advance(PIECE) == DONE:
             return run
     raise AssertionError(f"{MOST_PIECES} pieces of {PIECE} steps and no end: {drawn}")

@@ -10,7 +10,7 @@ import pytest
 
 from sojourn.policy.slurm.model import LOOPS
 
-from .slurm_harness import at_whole_seconds, draw, run_kernel, run_oracle
+from .slurm_harness import at_whole_seconds, draw, on_many_nodes, run_kernel, run_oracle
 
 USUAL = 2000
 EXAMPLES = int(os.environ.get("SOJOURN_EXAMPLES", USUAL))
@@ -59,3 +59,15 @@ def test_model_equals_oracle_where_many_things_are_due_at_once(block):
             instant += momentary
     assert started >= {"main", "backfill"}
     assert instant > 10
+
+
+@pytest.mark.parametrize("block", range(BLOCKS // 4))
+def test_model_equals_oracle_on_many_nodes(block):
+    widest = 0
+    for seed in list(_seeds(block, BLOCKS // 4))[::8]:
+        drawn = draw(seed)
+        if drawn[0]:
+            _check(seed, on_many_nodes(drawn))
+            widest = max(widest, 9 * len(drawn[1]))
+    # Sets of nodes are words of 32 bits: more than two of them.
+    assert widest > 64

@@ -97,6 +97,8 @@ class Controller:
             here = [self.jobs[i] for i in running if n in self.given[i]]
             if not self.suits(j, n) or (job["whole"] and here):
                 continue
+            if any(other["whole"] for other in here):
+                continue
             if all(
                 self.nodes[n][what] - sum(other[what] for other in here) >= job[what]
                 for what in ("cpus", "memory", "gpus")

@@ -14,10 +14,11 @@ from studies import small_scenario
 from sojourn import lublin, parse_cluster, simulate, write_swf
 from sojourn.cli import main
 from sojourn.errors import InputError, OptionError
+from sojourn.measures.registry import all_measures
+from sojourn.run.summaries import flat_summary
 from sojourn.study import Grid, Range, optimise, sweep
 from sojourn.study import execute as execution
 from sojourn.study.plan import plan_runs
-from sojourn.study.summaries import MEASURABLE, flat_summary
 
 Verb = Callable[..., tuple[int, str, str]]
 AIM = ("--minimise", "wait_mean")
@@ -180,7 +181,9 @@ def test_every_measure_of_a_run_is_known_before_it() -> None:
         simulate(jobs.replace(begin=jobs.submit + 9.0), parse_cluster("2 x (8 cores, 1 gpu)")),
     )
     names = {name for run in runs for name in flat_summary(run.summary)}
-    assert {name for name in names if not name.startswith("rate_share_")} == set(MEASURABLE)
+    assert {name for name in names if not name.startswith("rate_share_")} == {
+        measure.name for measure in all_measures()
+    }
 
 
 @pytest.mark.parametrize(

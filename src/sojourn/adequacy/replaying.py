@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LogError, OptionError
+from ..options import Options
+from ..policy import constant
 from ..policy.slurm import (
     LOOPS,
     Pace,
@@ -19,15 +21,16 @@ from ..policy.slurm import (
     Scheduled,
     SlurmConf,
     node_table,
+    outcome_of,
     plain_conf,
-    read_requests,
+    policy_from_slurm,
     read_slurm_conf,
-    schedule,
+    read_table,
 )
-from ..policy.slurm.requests import kind_of
-from ..policy.slurm.scheduling import PARAMETERS, UNMODELLED
+from ..policy.slurm.requests import kind_of, origin_of
+from ..result import Result
+from ..slurm_run import prepare_slurm
 from ..workload._slurm_fields import fold_nodes
-from ..workload.schema import did_you_mean
 from ._tables import csv_columns
 from .calibration import CALIBRATED, Calibration
 from .measure import Adequacy, compare_streams
@@ -43,21 +46,7 @@ COLUMNS = (
 )
 """Of the table of jobs; instants in seconds after the stream's zero."""
 
-_CHOICES = {
-    "SchedulerType": ("sched/backfill", "sched/builtin"),
-    "SelectType": ("select/linear", "select/cons_tres", "select/cons_res"),
-    "PriorityType": ("priority/basic", "priority/multifactor"),
-}
-_LINES = (
-    *("SchedulerParameters", "SelectTypeParameters", "AccountingStorageType", "OverTimeLimit"),
-    *("MinJobAge", "PriorityFlags", "PriorityFavorSmall", "FairShareDampeningFactor"),
-    *("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod", "PriorityWeightAge"),
-    *("PriorityWeightFairshare", "PriorityWeightJobSize", "PriorityWeightPartition"),
-)
-"""Lines of a configuration that the model reads, besides those with few values."""
-
 _MEMBERS, _MANY = 16, 4_000
-_DIGITS, _LONGEST = 10, 1_000  # of a number, which has 32 bits in Slurm; of any value
 # Powers of the root of x^4 = x + 1: their multiples fill three dimensions evenly.
 _STEPS = (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)
 _JITTER = 0.3  # s by which one start of a controller is later than another
@@ -82,6 +71,7 @@ class Replay:
     members : number of these runs.
     calibration : where the controller's pace came from.
     not_modelled : what of the configuration has no effect here, with reasons.
+    result : the run that `scheduled` is of, with all that is measured of any run.
     """
 
     requests: Requests
@@ -95,6 +85,7 @@ class Replay:
     members: int
     calibration: Calibration
     not_modelled: tuple[str, ...]
+    result: Result
 
     @property
     def near(self) -> float:
@@ -211,23 +202,28 @@ def replay(
     site = conf if isinstance(conf, SlurmConf) else read_slurm_conf(conf)
     if nodes is not None:
         site = plain_conf(nodes, site)
-    if changes:
-        site = _changed(site, changes)
-    table = node_table(site)
-    asked = read_requests(path, site, table, complement=complement, format=format, **reading)
+    policy = policy_from_slurm(site, changes)
+    jobs, said = read_table(path, complement=complement, format=format, **reading)
     real = _outcome(path, format, reading)
     # What accounting calls elapsed has launch and completion in it.
     is_log = kind_of(path, format) in ("sacct", "jobcomp", "swf")
     if members is None:
-        members = max(1, min(_MEMBERS, _MEMBERS * _MANY // asked.submit.size))
+        members = max(1, min(_MEMBERS, _MEMBERS * _MANY // len(jobs)))
     rng = np.random.default_rng(seed)
-    runs = []
+    made = []
     for k in range(members):
-        drawn = {} if is_log else _overheads(calibration, asked.submit.size, rng)
-        pace = _pace(calibration, site, asked, k, is_log)
+        drawn = {} if is_log else _overheads(calibration, len(jobs), rng)
+        pace = _pace(calibration, policy.conf, origin_of(jobs), k, is_log)
+        beginning = policy.with_pace(pace, **drawn)
+        run, prepared = prepare_slurm(jobs, None, beginning, constant(1.0), Options(clean=()))
         report = _in_run(k, members, progress)
-        runs.append(schedule(site, table, asked, pace=pace, progress=report, **drawn))
-        report(asked.submit.size, asked.submit.size)
+        run.to_the_end(report)
+        report(len(jobs), len(jobs))
+        made.append((run, prepared))
+    table = node_table(policy.conf)
+    runs = [outcome_of(run, table) for run, _ in made]
+    asked = made[0][0].requests
+    asked = asked._replace(said=(*said, *asked.said))
     if runs[0].refused.all():
         why = runs[0].why[0]
         raise LogError(
@@ -264,7 +260,8 @@ def replay(
         itself=itself,
         members=members,
         calibration=calibration,
-        not_modelled=site.not_modelled,
+        not_modelled=policy.not_modelled,
+        result=Result(made[chosen][1], made[chosen][0]),
     )
 
 
@@ -278,23 +275,6 @@ def _in_run(
             progress(k * jobs + left, runs * jobs)
 
     return report
-
-
-def _changed(site: SlurmConf, changes: Mapping[str, str]) -> SlurmConf:
-    """The configuration with other values; what would have no effect is an error."""
-    names = {name.lower(): name for name in (*PARAMETERS, *UNMODELLED, *_CHOICES, *_LINES)}
-    for name, value in changes.items():
-        known = names.get(name.lower())
-        if known is None:
-            near = did_you_mean(name, names.values())
-            raise OptionError(f"'{name}' is nothing that the model reads{near}")
-        if known in PARAMETERS and not (value.isdecimal() and len(value) < _DIGITS):
-            raise OptionError(f"{known}={value[:40]}: give a whole number below 1e{_DIGITS - 1}")
-        if len(value) > _LONGEST:
-            raise OptionError(f"{known}={value[:40]}...: give a shorter value")
-        if value.lower() not in _CHOICES.get(known, (value.lower(),)):
-            raise OptionError(f"{known}={value}: choose {' or '.join(_CHOICES[known])}")
-    return site.with_parameters(changes)
 
 
 def _outcome(
@@ -321,7 +301,7 @@ def _overheads(calibration: Calibration, jobs: int, rng: np.random.Generator) ->
     }
 
 
-def _pace(known: Calibration, site: SlurmConf, asked: Requests, k: int, is_log: bool) -> Pace:
+def _pace(known: Calibration, site: SlurmConf, origin: float, k: int, is_log: bool) -> Pace:
     """The beginning of run `k` of several, spread evenly over what is not known of it.
 
     A stream is sent by us, so many seconds after the controller's start; a log may have been begun
@@ -330,7 +310,7 @@ def _pace(known: Calibration, site: SlurmConf, asked: Requests, k: int, is_log: 
     """
     told, usual = site.scheduling, known.pace
     begin, slow, day = ((k * step) % 1.0 for step in _STEPS)
-    started, tick, epoch = usual.started, usual.tick, int(asked.origin)
+    started, tick, epoch = usual.started, usual.tick, int(origin)
     if is_log:
         started -= begin * max(told.backfill_period, told.main_period)
     elif k > 0:

@@ -29,6 +29,7 @@ from . import (
     compare,
     convert,
     demo,
+    diff,
     fit,
     generate,
     inspect,
@@ -51,7 +52,7 @@ from ._streams import StreamError, drop, own_streams, visible
 __all__ = ["app", "main"]
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
-_OUTPUTS = ("--out", "-o", "--csv", "--plot", "--save-scenario")
+_OUTPUTS = ("--out", "-o", "--csv", "--plot", "--report", "--save-scenario")
 
 app = typer.Typer(
     name="sojourn",
@@ -62,7 +63,7 @@ app = typer.Typer(
 )
 
 for _verb in (
-    *(demo, simulate, run, peas, compare, inspect, waits, cluster),
+    *(demo, simulate, run, peas, compare, diff, inspect, waits, cluster),
     *(sweep, optimise, report),
     *(stability, plan, fit, limits, adequacy, replay, virtual),
     *(generate, convert, schema),

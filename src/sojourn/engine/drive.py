@@ -195,6 +195,29 @@ class Run:
         return self.events is not None or self.rules.backfill >= PREEMPT
 
     @property
+    def always_ends(self) -> bool:
+        """Whether every accepted job runs to an end of its own."""
+        return self.events is None
+
+    @property
+    def entered(self) -> Floats:
+        """When each job came into the queue (s)."""
+        return self.jobs.submit
+
+    @property
+    def allocated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """First rows of each job's nodes, the nodes and processors; of a discipline that has own.
+
+        All others have theirs in `nodes`.
+        """
+        raise RunError("processors were only counted; please report this as a bug")
+
+    @property
+    def remarks(self) -> dict[str, tuple[NDArray[np.int8], tuple[str, ...]]]:
+        """Further columns of words about the jobs: places, and the words."""
+        return {}
+
+    @property
     def start(self) -> Floats:
         """Start of each job (s); nan if it did not."""
         return self.running.start

@@ -18,7 +18,7 @@ from .pack import Packer, compress
 from .parts import Page
 from .sections import page_of
 
-__all__ = ["make_report", "write_report"]
+__all__ = ["make_report", "rendered", "write_report"]
 
 # On black the dark blue is too faint, and the yellow, left out on white, is not.
 _DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#FFFFFF")
@@ -42,7 +42,7 @@ def make_report(folder: str | os.PathLike[str]) -> str:
     """
     packer, subject = Packer(), read_folder(folder)
     with also_known(subject.described):
-        return _rendered(page_of(subject, packer), packer)
+        return rendered(page_of(subject, packer), packer)
 
 
 def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> Path:
@@ -56,7 +56,8 @@ def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -
     return target
 
 
-def _rendered(page: Page, packer: Packer) -> str:
+def rendered(page: Page, packer: Packer) -> str:
+    """Return a page as HTML that is complete in itself."""
     import jinja2
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs

@@ -148,7 +148,7 @@ _FORM = re.compile(
 
 
 def parse_policy(text: str | Policy | Score) -> Policy:
-    """Make a policy from a name or from ``ORDER[+BACKFILL[:K][@ORDER]]``.
+    """Make a policy from a name, ``ORDER[+BACKFILL[:K][@ORDER]]`` or ``slurm:FILE``.
 
     Examples
     --------
@@ -164,6 +164,8 @@ def parse_policy(text: str | Policy | Score) -> Policy:
             "policy: give a name, a sojourn.Policy, or a function of (jobs, j, now, theta) "
             f"decorated with @sojourn.score, not {text!r}"
         )
+    if re.match(r"slurm(:|$)", text.strip().lower()):
+        return _slurm(text.strip().partition(":")[2].strip())
     # An alias may be followed by its number of reservations or backfill order: easy:4@sjf.
     name, rest = re.match(r"([^:@]*)(.*)", text.strip().lower(), re.DOTALL).groups()  # type: ignore[union-attr]
     match = _FORM.fullmatch(POLICIES.get(name, name) + rest)
@@ -181,3 +183,15 @@ def parse_policy(text: str | Policy | Score) -> Policy:
         reservations=float(match["k"] or 1),
         backfill_order=match["by"],
     )
+
+
+def _slurm(path: str) -> Policy:
+    """Return the policy of a ``slurm.conf``."""
+    if not path:
+        raise PolicyError(
+            "policy 'slurm': its configuration is missing; give slurm:FILE, --slurm-conf FILE or "
+            "sojourn.slurm(FILE)"
+        )
+    from .slurm.policy import policy_from_slurm
+
+    return policy_from_slurm(path)

@@ -16,7 +16,7 @@ from ..cluster import Cluster
 from ..policy import Control, Placement, Policy
 from ..queues import take_turns
 from ..workload import Jobs
-from ..workload.intake import machine_size
+from ..workload.intake import chosen_rules, machine_size
 from . import building, inputs, workloads
 from ._lines import Path as KeyPath
 from ._reading import read_toml
@@ -274,6 +274,12 @@ class Scenario:
         """Return the log as it stands; `only` names the columns that are needed."""
         with self.source.locating(self.blamed_files, ("workload",)):
             return workloads.read_raw(self._resolved.workload, only)
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Names of the cleaning rules that the log is put through."""
+        keys = self.keys.workload
+        return chosen_rules(keys.rules, keep_zero=keys.keep_zero)
 
     def cleaned(self, jobs: Jobs, procs: int | None = None) -> Jobs:
         """Return jobs of the log after cleaning, for a machine of so many processors."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, OptionError
 from ..measures.registry import all_measures
+from ..run.inputs import key_of
 from ..workload.schema import did_you_mean
 from ._problems import dotted
 from .grid import Grid, Range
-from ..run.inputs import key_of
 from .plan import at_point
 from .rows import ABOUT
 

@@ -8,14 +8,18 @@ from pathlib import Path
 
 from ._files import read_bytes
 
-__all__ = ["TOLD", "format_of"]
+__all__ = ["SUBMITS", "SUBMIT_COMMAND", "TOLD", "format_of"]
 
 TOLD = ("sacct", "jobcomp", "pbs")
-"""Formats that only the content tells."""
+"""Formats of accounting, which only the content tells."""
+
+SUBMITS = "slurm-events"
+"""Submit commands with their instants, which the content tells as well."""
 
 _SUFFIXES = {".swf": "swf", ".csv": "csv", ".parquet": "parquet"}
 _PACKED = (".gz", ".xz")
 _PBS = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(\.\d+)?;[A-Za-z];")
+SUBMIT_COMMAND = re.compile(r"-dt\s+(\d+(?:\.\d*)?)\s+-e\s+(\S+)\s*\|(.*)")
 _SACCT = re.compile(r"(^|[^a-z0-9])jobid(raw)?([^a-z0-9=]|$)", re.IGNORECASE)
 _HEAD = 1 << 16
 
@@ -40,6 +44,8 @@ def format_of(path: str | os.PathLike[str]) -> str:
     first = next((line for line in text.splitlines() if line.strip()), "")
     if re.match(r"\s*JobId=\d", first):
         return "jobcomp"
+    if SUBMIT_COMMAND.match(first.strip()):
+        return SUBMITS
     if _PBS.match(first):
         return "pbs"
     if not first.lstrip().startswith(";") and (_SACCT.search(first) or first.count("|") > 2):

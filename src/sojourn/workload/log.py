@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..errors import LogError, OptionError
-from ._sniff import TOLD, format_of
+from ._sniff import SUBMITS, TOLD, format_of
 from .csv import read_csv, write_csv
 from .hpcwld import read_hpcwld
 from .jobcomp import read_jobcomp
@@ -19,6 +19,7 @@ from .parquet import read_parquet, write_parquet
 from .pbs import read_pbs
 from .sacct import read_sacct
 from .schema import did_you_mean
+from .submits import read_submit_commands
 from .swf import read_swf, write_swf
 
 __all__ = ["FORMATS", "Format", "options_of", "read_log", "write_log"]
@@ -41,6 +42,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "sacct": Format(read_sacct),
         "jobcomp": Format(read_jobcomp),
         "pbs": Format(read_pbs),
+        "slurm-events": Format(read_submit_commands),
     }
 )
 """Every format by name; a new one is one entry here."""
@@ -94,7 +96,7 @@ def read_log(path: str | os.PathLike[str], *, format: str | None = None, **optio
         are those of accounting (``sacct``, ``jobcomp``, ``pbs``).
     options : options of that format's reader.
     """
-    if format is None and os.path.isfile(path) and (told := format_of(path)) in TOLD:
+    if format is None and os.path.isfile(path) and (told := format_of(path)) in (*TOLD, SUBMITS):
         format = told
     reader = _format_of(path, format).read
     jobs: Jobs = _call(reader, 1, options)(path, **options)

@@ -15,10 +15,11 @@ import numpy as np
 
 from ...jit import called, inlined
 from ..heap import heap_pop
-from ..service import first_end, let_go
+from ..service import first_end, let_go, present
 from . import GO_ON, discipline
 from .slurm_backfill import backfill_pass
-from .slurm_main import close_job, enqueue, main_pass, note_change, unqueue
+from .slurm_main import close_job, enqueue, main_pass, note_change, place, unqueue
+from .slurm_nodes import remove
 from .slurm_priority import fade, priority_at, share_out, spend
 from .slurm_tables import Slurm
 
@@ -29,9 +30,6 @@ __all__ = ["Slurm"]
 def _submit(d, s, j):
     c = d.controller[0]
     second = int(np.floor(s.now))
-    if d.wants.nodes[j] == 0:
-        c.left -= 1
-        return
     d.priority[j] = priority_at(
         d.rule, d.tree, d.wants.fixed[j], second, d.wants.association[j], second
     )
@@ -54,7 +52,10 @@ def _leave_nodes(d, s):
     heap_pop(d.idle_key, d.idle_job, c.ending)
     c.ending -= 1
     for k in range(d.first[j], d.first[j + 1]):
-        d.closing[d.given[k]] -= 1
+        node = d.given[k]
+        d.closing[node] -= 1
+        if d.closing[node] == 0:
+            remove(d.closing_set, node)
     note_change(d, int(np.floor(s.now)))
     c.wanted += 1
 
@@ -81,11 +82,19 @@ def _end(d, s, run, j):
 
 
 @inlined
-def _stop(d, s, run, j):
+def _stop(d, s, jobs, run, j):
     """The controller ends a running job."""
     let_go(s, run, j)
     run.end[j] = s.now
+    # What it would have worked, or what it worked beyond that, is no part of the load.
+    _lighten(s, jobs.work[j] - (s.now - run.start[j]))
     _end(d, s, run, j)
+
+
+@inlined
+def _lighten(s, work):
+    """Work is not to be done after all."""
+    s.load = s.load - work if present(s) > 0 else 0.0
 
 
 @inlined
@@ -98,7 +107,7 @@ def _first_cancel(d):
 
 
 @inlined
-def _cancel(d, s, run):
+def _cancel(d, s, jobs, run):
     """A user takes a job back: out of the queue, or off its nodes."""
     c = d.controller[0]
     j = d.cancels[c.cancelled]
@@ -109,13 +118,14 @@ def _cancel(d, s, run):
             run.end[j] = s.now
             c.left -= 1
             c.jobs_changed = int(np.floor(s.now))
+            _lighten(s, jobs.work[j])
             return
     if _is_running(run, j):
-        _stop(d, s, run, j)
+        _stop(d, s, jobs, run, j)
 
 
 @inlined
-def _enforce_limits(d, s, run):
+def _enforce_limits(d, s, jobs, run):
     """Jobs at their limit are ended when the controller looks, twice a minute."""
     c = d.controller[0]
     second = int(np.floor(s.now))
@@ -127,7 +137,7 @@ def _enforce_limits(d, s, run):
         if run.planned[j] + d.loops.over_limit > second:
             return
         d.timed_out[j] = True
-        _stop(d, s, run, j)
+        _stop(d, s, jobs, run, j)
 
 
 @inlined
@@ -146,11 +156,11 @@ def _purge(d, run, second):
 
 
 @inlined
-def _tick(d, s, run):
+def _tick(d, s, jobs, run):
     c = d.controller[0]
     second = int(np.floor(s.now))
     c.tick = s.now + d.pace.tick
-    _enforce_limits(d, s, run)
+    _enforce_limits(d, s, jobs, run)
     _purge(d, run, second)
     everybody = second - c.last_full >= d.loops.main_period
     waited = second - c.last_main >= d.loops.main_delay
@@ -196,7 +206,7 @@ def _reorder(d, s, jobs, run):
                 _spend_since(d, run, j, second)
         share_out(tree, rule)
     for j in range(c.oldest, s.admitted):
-        if wants.nodes[j] == 0 or not np.isnan(run.end[j]):
+        if not np.isnan(run.end[j]):
             continue
         if _is_running(run, j):
             if not ranked:
@@ -210,7 +220,7 @@ def _reorder(d, s, jobs, run):
     waiting = s.waiting
     s.waiting = 0
     for k in range(waiting):
-        enqueue(d, s, d.queue[k])
+        place(d, s, d.queue[k])
 
 
 @inlined
@@ -226,10 +236,60 @@ def _take_in(d, s, run):
     s.new = 0
 
 
+@inlined
+def _forget_row(s, recording):
+    """A round that changed nothing, as most do, leaves no row."""
+    if s.records == 1 and s.recorded > 1:
+        last, before = recording.row[s.recorded - 1], recording.row[s.recorded - 2]
+        if (
+            last.present == before.present
+            and last.queued == before.queued
+            and last.busy == before.busy
+            and last.running == before.running
+        ):
+            s.recorded -= 1
+
+
+@inlined
+def _is_idle_tick(d, second):
+    """Whether a round of the main loop would do nothing at all."""
+    c, loops = d.controller[0], d.loops
+    return (
+        second - c.last_limits < loops.limit_period
+        and (loops.purge_age == 0 or second - c.last_purge < loops.purge_period)
+        and second - c.last_full < loops.main_period
+        and (c.wanted == 0 or second - c.last_main < loops.main_delay)
+    )
+
+
+@inlined
+def _is_idle_wake(d, second):
+    """Whether the backfill loop would look and sleep on."""
+    c = d.controller[0]
+    changed = max(c.jobs_changed, c.nodes_changed)
+    return second - c.last_backfill < d.loops.backfill_period or changed < c.last_backfill
+
+
+@inlined
+def _pass_over(d, until):
+    """Let the loops go round in vain before a time: nothing but their clocks changes there."""
+    c = d.controller[0]
+    while True:
+        if c.tick <= c.wake:
+            if c.tick >= until or not _is_idle_tick(d, int(np.floor(c.tick))):
+                return
+            c.tick += d.pace.tick
+        else:
+            if c.wake >= until or not _is_idle_wake(d, int(np.floor(c.wake))):
+                return
+            c.wake = c.wake + 1.0 + d.pace.nap
+
+
 @discipline(Slurm)
 def slurm_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     """Carry out what is due, in order; the next of the controller's clocks is the timer."""
     c = d.controller[0]
+    _forget_row(s, recording)
     if c.opened == 0:
         c.opened = 1
         share_out(d.tree, d.rule)
@@ -238,16 +298,22 @@ def slurm_pass(d, s, jobs, run, recording, nodes, calendar, laws):
         if _first_idle(d) <= s.now:
             _leave_nodes(d, s)
         elif _first_cancel(d) <= s.now:
-            _cancel(d, s, run)
+            _cancel(d, s, jobs, run)
         elif c.period <= s.now:
             _reorder(d, s, jobs, run)
         elif c.tick <= s.now:
-            _tick(d, s, run)
+            _tick(d, s, jobs, run)
         elif c.wake <= s.now:
             _wake(d, s, jobs, run)
         else:
             break
     s.due_work = np.inf
     if c.left > 0:
+        until = min(_first_idle(d), _first_cancel(d), c.period)
+        if s.arrived < jobs.submit.shape[0]:
+            until = min(until, jobs.submit[s.arrived])
+        if s.running > 0:
+            until = min(until, first_end(s, run))
+        _pass_over(d, until)
         s.due_work = min(_first_idle(d), _first_cancel(d), c.period, c.tick, c.wake)
     return GO_ON

@@ -9,9 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from ...jit import called, inlined
+from ..words import count, first_in
 from .slurm_main import begin_job
-from .slurm_nodes import count_usable, give_back, has_room, suits, tightest_groups
-from .slurm_space import NO_TIME, copy, free_between, is_taken, open_map, reserve
+from .slurm_nodes import (
+    NOW,
+    PLACES,
+    has,
+    job_at,
+    moment_of,
+    room_for,
+    tightest_groups,
+)
+from .slurm_space import NO_TIME, free_between, is_taken, open_map, reserve
 from .slurm_tables import BACKFILL, CONSUMABLE
 
 __all__ = ["backfill_pass"]
@@ -26,94 +35,151 @@ def round_down(at, step, epoch):
 
 
 @inlined
-def _choose(d, j):
-    """Choose among the usable nodes, which are enough."""
-    tightest_groups(d.machine, d.usable, d.wants.nodes[j], d.group, d.members, d.chosen)
-
-
-@inlined
-def _leave(d, i, j):
-    """Take running job `i` away in thought; how many nodes that makes usable for job `j`."""
-    wants = d.wants
-    found = 0
-    for at in range(d.first[i], d.first[i + 1]):
-        node = d.given[at]
-        give_back(wants, i, node, d.then_busy, d.then_cpus, d.then_memory, d.then_gpus)
-        if d.usable[node] or not d.kept[node] or not suits(wants, d.machine, j, node):
-            continue
-        d.usable[node] = has_room(
-            wants, j, node, d.then_busy, d.then_cpus, d.then_memory, d.then_gpus
-        )
-        found += d.usable[node]
-    return found
-
-
-@inlined
 def _concerns(d, i):
     """Whether a running job holds a node that is kept."""
     found = False
     for at in range(d.first[i], d.first[i + 1]):
-        found = found or d.kept[d.given[at]]
+        found = found or has(d.kept, d.given[at])
     return found
 
 
-@called
-def _earliest(d, s, run, j, now, now_only):
-    """When a job could start on the kept nodes as jobs end at their limits, and on which.
+@inlined
+def _first_room(d, row):
+    """The moment at which the first of the kept nodes has room that has none now, or NOW."""
+    room = d.room
+    first = NOW
+    for w in range(d.kept.shape[0]):
+        word = d.kept[w] & room.suits[row, w] & ~room.now[row, w]
+        while word != 0:
+            moment = room.at[row, (w << 5) + first_in(word)]
+            word &= word - 1
+            if moment < first or first == NOW:
+                first = moment
+    return first
 
-    Jobs that are just ending count as gone. Where nodes are shared, Slurm lets jobs end in batches:
-    those within a window of time, which doubles. `NO_TIME` where the nodes do not suffice.
-    """
-    wants, machine, epoch = d.wants, d.machine, d.pace.epoch
-    need = wants.nodes[j]
-    found = count_usable(
-        wants, machine, j, d.kept, d.busy, d.cpus, d.memory, d.gpus,
-        d.usable,
-    )  # fmt: skip
-    if found >= need:
-        _choose(d, j)
-        return now
-    if now_only:
-        return NO_TIME
-    copy(d.then_busy, d.busy)
-    copy(d.then_cpus, d.cpus)
-    copy(d.then_memory, d.memory)
-    copy(d.then_gpus, d.gpus)
-    shared = d.loops.select == CONSUMABLE
-    window = _WINDOW
-    barrier = NO_TIME
-    gone = -1
-    for k in range(s.running):
-        i = run.plan[s.running - 1 - k]
-        if shared and not _concerns(d, i):
-            continue
-        gone = i
-        found += _leave(d, i, j)
-        if shared:
-            if barrier == NO_TIME:
-                barrier = round_down(int(run.planned[i]), window, epoch) + window
-            if k + 1 < s.running:
-                following = int(run.planned[run.plan[s.running - 2 - k]])
-                if following <= barrier + window:
+
+@called
+def _soonest(d, row, number):
+    """The moment at which so many more of the kept nodes have room; NOW where they are too few."""
+    if number == 1:
+        return _first_room(d, row)
+    room, soonest = d.room, d.soonest
+    known = 0
+    for w in range(d.kept.shape[0]):
+        word = d.kept[w] & room.suits[row, w] & ~room.now[row, w]
+        while word != 0:
+            moment = room.at[row, (w << 5) + first_in(word)]
+            word &= word - 1
+            if known == number:
+                if moment >= soonest[known - 1]:
                     continue
-                window *= 2
-                while following > barrier + window:
-                    window *= 2
-        if found >= need:
-            break
-    if found < need:
-        return NO_TIME
-    _choose(d, j)
-    return max(int(run.planned[gone]), now + 1)
+                known -= 1
+            k = known
+            while k > 0 and soonest[k - 1] > moment:
+                soonest[k] = soonest[k - 1]
+                k -= 1
+            soonest[k] = moment
+            known += 1
+    return soonest[number - 1] if known == number else NOW
 
 
 @inlined
-def _suffice(d, j):
+def _in_plan(s, run, moment):
+    """How many running jobs are planned to end after a moment; the soonest is last in the plan."""
+    low = 0
+    high = s.running
+    while low < high:
+        middle = (low + high) >> 1
+        if moment_of(run.planned[run.plan[middle]], run.plan[middle]) > moment:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@called
+def _end_of_batch(d, s, run, moment):
+    """The job with which the batch ends that has a moment in it.
+
+    Where nodes are shared, Slurm lets jobs that hold kept nodes end in batches: those within a
+    window of time, which doubles until it reaches the job after the batch.
+    """
+    here = _in_plan(s, run, moment)
+    first = s.running - 1
+    while first > here and not _concerns(d, run.plan[first]):
+        first -= 1
+    barrier = round_down(int(run.planned[run.plan[first]]), _WINDOW, d.pace.epoch) + _WINDOW
+    window = _WINDOW
+    if first > here:
+        before = here + 1
+        while before < first and not _concerns(d, run.plan[before]):
+            before += 1
+        following = int(run.planned[run.plan[before - 1]])
+        while following > barrier + window:
+            window *= 2
+    # The last that ends, or the last before one that ends beyond the window.
+    beyond = _in_plan(s, run, moment_of(barrier + window, (1 << PLACES) - 1))
+    last = min(here, beyond)
+    at = last
+    while at >= 0 and not _concerns(d, run.plan[at]):
+        at -= 1
+    if at >= 0:
+        return run.plan[at]
+    # Nobody after it holds a kept node: it is the last one before.
+    at = last + 1
+    while not _concerns(d, run.plan[at]):
+        at += 1
+    return run.plan[at]
+
+
+@called
+def _earliest(d, s, run, j, row, now, now_only):
+    """When a job could start on the kept nodes as jobs end at their limits.
+
+    Jobs that are just ending count as gone. `NO_TIME` where the nodes do not suffice; else the
+    controller's `moment` is that of the last job which must be gone.
+    """
+    c = d.controller[0]
+    need = d.wants.nodes[j]
+    for w in range(d.kept.shape[0]):
+        need -= count(d.kept[w] & d.room.now[row, w])
+    c.moment = NOW
+    if need <= 0:
+        return now
+    if now_only:
+        return NO_TIME
+    moment = _soonest(d, row, need)
+    if moment == NOW:
+        return NO_TIME
+    gone = job_at(moment)
+    if d.loops.select == CONSUMABLE:
+        gone = _end_of_batch(d, s, run, moment)
+    c.moment = moment_of(run.planned[gone], gone)
+    return max(int(run.planned[gone]), now + 1)
+
+
+@called
+def _choose(d, j, row):
+    """Choose among the kept nodes that have room at the moment that `_earliest` has found."""
+    room, moment = d.room, d.controller[0].moment
+    for w in range(d.kept.shape[0]):
+        d.usable[w] = d.kept[w] & room.now[row, w]
+        word = 0 if moment == NOW else d.kept[w] & room.suits[row, w] & ~room.now[row, w]
+        while word != 0:
+            bit = word & -word
+            word &= word - 1
+            if room.at[row, (w << 5) + first_in(bit)] <= moment:
+                d.usable[w] |= bit
+    tightest_groups(d, d.wants.nodes[j])
+
+
+@inlined
+def _suffice(d, row, need):
     """Whether enough of the kept nodes would do for a job, were they empty."""
     found = 0
-    for node in range(d.kept.shape[0]):
-        found += d.kept[node] and suits(d.wants, d.machine, j, node)
-    return found >= d.wants.nodes[j]
+    for w in range(d.kept.shape[0]):
+        found += count(d.kept[w] & d.room.suits[row, w])
+    return found >= need
 
 
 @inlined
@@ -121,17 +187,18 @@ def _plan(d, s, run, j, now, now_only):
     """Find when and where a job starts: now, at a time to be reserved, or `NO_TIME`."""
     wants, loops, epoch = d.wants, d.loops, d.pace.epoch
     limit = 60 * wants.limit[j]
-    allowed = d.allowed
+    allowed = d.members_of[wants.partition[j]]
+    row = room_for(d, j)
     later = now
     while True:
         begin_at = later
         later = free_between(d, begin_at, max(begin_at, now) + limit, allowed, d.kept)
-        if not _suffice(d, j):
+        if not _suffice(d, row, wants.nodes[j]):
             if later != NO_TIME and not now_only:
                 continue
             return NO_TIME
         d.controller[0].tried = 1
-        at = _earliest(d, s, run, j, now, now_only)
+        at = _earliest(d, s, run, j, row, now, now_only)
         if at == NO_TIME:
             if later != NO_TIME and not now_only:
                 continue
@@ -139,7 +206,9 @@ def _plan(d, s, run, j, now, now_only):
         if begin_at > at:
             at = begin_at
             d.controller[0].jobs_changed = now
-        if at <= now:
+        has_chosen = at <= now
+        if has_chosen:
+            _choose(d, j, row)
             closing = False
             for k in range(wants.nodes[j]):
                 closing = closing or d.closing[d.chosen[k]] > 0
@@ -153,6 +222,8 @@ def _plan(d, s, run, j, now, now_only):
             continue
         if at > now + loops.window:
             return NO_TIME
+        if not has_chosen:
+            _choose(d, j, row)
         step = loops.resolution
         begins, ends = round_down(at, step, epoch), round_down(at + limit, step, epoch)
         if is_taken(d, begins, ends, d.chosen, wants.nodes[j]):
@@ -164,7 +235,7 @@ def _plan(d, s, run, j, now, now_only):
 @called
 def backfill_pass(d, s, jobs, run):
     """Look at the waiting jobs in order: start them, or keep nodes for them."""
-    wants, machine, loops, epoch = d.wants, d.machine, d.loops, d.pace.epoch
+    wants, loops, epoch = d.wants, d.loops, d.pace.epoch
     now = int(np.floor(s.now))
     step = loops.resolution
     if d.planned_nodes.any():
@@ -191,12 +262,17 @@ def backfill_pass(d, s, jobs, run):
             d.looked[part] += 1
         young = loops.least_age > 0 and now - int(np.floor(jobs.submit[j])) < loops.least_age
         now_only = young or (loops.reserve > 0 and d.reserved[part] >= loops.reserve)
-        for node in range(d.allowed.shape[0]):
-            d.allowed[node] = (machine.partitions[node] >> part) & 1 == 1
+        vain = d.vain[d.alike[j], int(now_only)]
+        if vain >> 1 == d.controller[0].plans:
+            # Another like it was in vain, and nothing was planned or started since.
+            tests += vain & 1
+            continue
         d.controller[0].tried = 0
         when = _plan(d, s, run, j, now, now_only)
         tests += d.controller[0].tried
         if when == NO_TIME:
+            plans = d.controller[0].plans
+            d.vain[d.alike[j], int(now_only)] = (plans << 1) + d.controller[0].tried
             continue
         until = round_down(when + 60 * wants.limit[j], step, epoch)
         if when == now:

@@ -7,10 +7,12 @@ import numpy as np
 from ...jit import called, inlined
 from ..heap import heap_push
 from ..service import enter
-from .slurm_nodes import count_usable, give_back, take, tightest_groups
+from ..words import count
+from .slurm_nodes import give_back, moment_of, put, room_for, take, tightest_groups
 from .slurm_tables import MAIN
 
-__all__ = ["begin_job", "close_job", "enqueue", "is_before", "main_pass", "note_change", "unqueue"]
+__all__ = ["begin_job", "close_job", "enqueue", "is_before", "main_pass", "note_change"]
+__all__ += ["place", "unqueue"]
 
 
 @inlined
@@ -38,6 +40,13 @@ def is_before(d, i, j):
 @called
 def enqueue(d, s, j):
     """Insert a job where it belongs in the queue."""
+    d.queued[d.wants.partition[j]] += 1
+    place(d, s, j)
+
+
+@called
+def place(d, s, j):
+    """Put a job after all others of the queue that go before it."""
     at = s.waiting
     while at > 0 and is_before(d, j, d.queue[at - 1]):
         d.queue[at] = d.queue[at - 1]
@@ -49,6 +58,7 @@ def enqueue(d, s, j):
 @inlined
 def unqueue(d, s, at):
     """Take the job at a place out of the queue."""
+    d.queued[d.wants.partition[d.queue[at]]] -= 1
     last = s.waiting - 1
     for k in range(at, last):
         d.queue[k] = d.queue[k + 1]
@@ -61,14 +71,20 @@ def begin_job(d, s, run, at, by):
     j = d.queue[at]
     unqueue(d, s, at)
     second = int(np.floor(s.now))
+    planned = second + 60 * d.wants.limit[j]
     d.by[j] = by
+    held = 0
     for k in range(d.wants.nodes[j]):
         node = d.chosen[k]
         d.given[d.first[j] + k] = node
-        take(d.wants, j, node, d.busy, d.cpus, d.memory, d.gpus)
+        take(d, j, node, moment_of(planned, j))
+        held += d.machine.cpus[node]
+    if d.wants.whole[j]:
+        run.held[j] = held
+    d.controller[0].plans += 1
     # The rate is 1: work is time. The order of the additions is part of the result.
     ends = s.now + d.wants.launch[j] + d.wants.run[j] + d.wants.finish[j]
-    enter(s, run, j, float(second + 60 * d.wants.limit[j]), ends)
+    enter(s, run, j, float(planned), ends)
     note_change(d, second)
 
 
@@ -81,8 +97,9 @@ def close_job(d, s, j):
     c.ended += 1
     for k in range(d.first[j], d.first[j + 1]):
         node = d.given[k]
-        give_back(d.wants, j, node, d.busy, d.cpus, d.memory, d.gpus)
+        give_back(d, j, node)
         d.closing[node] += 1
+        put(d.closing_set, node)
     heap_push(d.idle_key, d.idle_job, c.ending, s.now + d.pace.epilog, j)
     c.ending += 1
     note_change(d, int(np.floor(s.now)))
@@ -96,9 +113,10 @@ def main_pass(d, s, run, everybody):
     """
     if s.waiting == 0:
         return
-    wants, machine, loops, kept = d.wants, d.machine, d.loops, d.kept
-    for node in range(kept.shape[0]):
-        kept[node] = d.closing[node] == 0
+    wants, loops, kept = d.wants, d.loops, d.kept
+    words = kept.shape[0]
+    for w in range(words):
+        kept[w] = ~d.closing_set[w]
     stopped = 0
     tested = started = at = 0
     while at < s.waiting:
@@ -108,20 +126,33 @@ def main_pass(d, s, run, everybody):
             return
         tested += 1
         j = d.queue[at]
-        if (stopped >> wants.partition[j]) & 1:
+        part = wants.partition[j]
+        if (stopped >> part) & 1:
             d.controller[0].jobs_changed = int(np.floor(s.now))
+            if not _others_wait(d, stopped):
+                return
             at += 1
             continue
-        usable = count_usable(
-            wants, machine, j, kept, d.busy, d.cpus, d.memory, d.gpus, d.usable
-        )  # fmt: skip
+        row = room_for(d, j)
+        usable = 0
+        for w in range(words):
+            d.usable[w] = kept[w] & d.room.now[row, w]
+            usable += count(d.usable[w])
         if usable >= wants.nodes[j]:
-            tightest_groups(machine, d.usable, wants.nodes[j], d.group, d.members, d.chosen)
+            tightest_groups(d, wants.nodes[j])
             begin_job(d, s, run, at, MAIN)
             started += 1
             continue
-        stopped |= 1 << wants.partition[j]
-        for node in range(kept.shape[0]):
-            if (machine.partitions[node] >> wants.partition[j]) & 1:
-                kept[node] = False
+        stopped |= 1 << part
+        for w in range(words):
+            kept[w] &= ~d.members_of[part, w]
         at += 1
+
+
+@inlined
+def _others_wait(d, stopped):
+    """Whether jobs wait whose partition is not held up."""
+    others = False
+    for part in range(d.queued.shape[0]):
+        others = others or (d.queued[part] > 0 and (stopped >> part) & 1 == 0)
+    return others

@@ -7,6 +7,7 @@ started stand in the map; what runs besides is known to the selection of nodes.
 from __future__ import annotations
 
 from ...jit import called, inlined
+from .slurm_nodes import has, remove
 
 NO_TIME = -(2**62)
 
@@ -23,10 +24,13 @@ def copy(target, source):
 @inlined
 def open_map(d, begin, end):
     """One stretch in which every node is free."""
+    c = d.controller[0]
     d.space_begin[0] = begin
     d.space_end[0] = end
-    d.space_free[0, :] = True
-    d.controller[0].slots = 1
+    for w in range(d.space_free.shape[1]):
+        d.space_free[0, w] = 0xFFFFFFFF
+    c.slots = 1
+    c.plans += 1
 
 
 @inlined
@@ -48,8 +52,8 @@ def _merge_one(d, k):
     slots = d.controller[0].slots
     while k + 1 < slots:
         same = True
-        for node in range(d.space_free.shape[1]):
-            if d.space_free[k, node] != d.space_free[k + 1, node]:
+        for w in range(d.space_free.shape[1]):
+            if d.space_free[k, w] != d.space_free[k + 1, w]:
                 same = False
                 break
         if same:
@@ -66,6 +70,7 @@ def _merge_one(d, k):
 @called
 def reserve(d, begin, end, resolution, nodes, number):
     """Keep others off `number` nodes from `begin` until `end`, at least for one resolution."""
+    d.controller[0].plans += 1
     begin = max(begin, d.space_begin[0])
     end = max(end, begin + resolution)
     k = 0
@@ -81,7 +86,7 @@ def reserve(d, begin, end, resolution, nodes, number):
         if end < d.space_end[k]:
             _split(d, k, end)
         for i in range(number):
-            d.space_free[k, nodes[i]] = False
+            remove(d.space_free[k], nodes[i])
         if end == d.space_end[k]:
             break
         k += 1
@@ -101,18 +106,14 @@ def free_between(d, begin, end, allowed, kept):
         if d.space_end[k] <= begin:
             continue
         if k + 1 < slots and later == NO_TIME:
-            for node in range(kept.shape[0]):
-                if (
-                    allowed[node]
-                    and d.space_free[k + 1, node]
-                    and not (kept[node] and d.space_free[k, node])
-                ):
+            for w in range(kept.shape[0]):
+                if allowed[w] & d.space_free[k + 1, w] & ~(kept[w] & d.space_free[k, w]):
                     later = d.space_end[k]
                     break
         if d.space_begin[k] > end:
             break
-        for node in range(kept.shape[0]):
-            kept[node] = kept[node] and d.space_free[k, node]
+        for w in range(kept.shape[0]):
+            kept[w] &= d.space_free[k, w]
     return later
 
 
@@ -122,6 +123,6 @@ def is_taken(d, begin, end, nodes, number):
     for k in range(d.controller[0].slots):
         if d.space_end[k] > begin and d.space_begin[k] < end:
             for i in range(number):
-                if not d.space_free[k, nodes[i]]:
+                if not has(d.space_free[k], nodes[i]):
                     return True
     return False

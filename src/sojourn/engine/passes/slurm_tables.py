@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...errors import OptionError
 from ..state import table
+from .slurm_nodes import PLACES
 from .slurm_priority import Associations, Rule, no_associations, unchanging
 
 __all__ = [
@@ -37,7 +39,8 @@ MAIN, BACKFILL = 1, 2
 _CLOCKS = "tick wake period"
 _SECONDS = """jobs_changed nodes_changed last_full last_main last_backfill last_limits last_period
 last_purge"""
-_COUNTS = "wanted left slots cancelled ending tried ended purged oldest opened"
+_COUNTS = """wanted left slots cancelled ending tried ended purged oldest opened leaves changes
+plans moment"""
 
 CONTROLLER = np.dtype(
     [(name, "f8") for name in _CLOCKS.split()]
@@ -135,13 +138,34 @@ class Pace(NamedTuple):
     testing: float = 0.0002
 
 
+class Room(NamedTuple):
+    """Where jobs that ask for the same have room, one row for each such kind of request.
+
+    `suits` are the nodes that would do were they empty, `now` those that have room; `at` is the
+    moment at which a node has it. `kind` is whose row it is, `seen` how many changes it knows.
+    """
+
+    kind: np.ndarray
+    seen: np.ndarray
+    suits: np.ndarray
+    now: np.ndarray
+    at: np.ndarray
+
+
 class Slurm(NamedTuple):
     """The discipline: what is given, and the controller's own tables.
 
-    `controller` is one record. `queue` holds the waiting jobs in order, `given` the nodes of job j
-    from `first[j]` on. `busy` and `closing` count the jobs of a node that run and that are ending,
-    `ended` are the jobs that have ended, in order. `space_*` is the backfill loop's map of the
-    future, `kept` what it finds there; `then_*` are the nodes as they will be.
+    `controller` is one record. `queue` holds the waiting jobs in order, `queued` counts them by
+    partition, `given` are the nodes of job j from `first[j]` on. `busy` and `closing` count the
+    jobs of a node that run and that are ending, `ending` are the moments at which those that run
+    are planned to end; `changed` are the nodes whose jobs changed, one change after the other.
+    `ended` are the jobs that have ended, in order.
+
+    Sets of nodes are rows of bits: `members_of` those of each partition, `closing_set`, the
+    backfill loop's map of the future `space_*`, `kept`, what a pass finds free, and `usable`.
+
+    `kind` numbers what jobs ask of a node, `alike` what they ask for in all, limits included;
+    `vain` remembers for whom of these the backfill loop has looked in vain.
     """
 
     wants: Wants
@@ -157,8 +181,17 @@ class Slurm(NamedTuple):
     queue: np.ndarray
     first: np.ndarray
     given: np.ndarray
+    kind: np.ndarray
+    alike: np.ndarray
+    vain: np.ndarray
+    room: Room
+    members_of: np.ndarray
+    queued: np.ndarray
     busy: np.ndarray
+    ending: np.ndarray
+    changed: np.ndarray
     closing: np.ndarray
+    closing_set: np.ndarray
     cpus: np.ndarray
     memory: np.ndarray
     gpus: np.ndarray
@@ -174,11 +207,7 @@ class Slurm(NamedTuple):
     chosen: np.ndarray
     group: np.ndarray
     members: np.ndarray
-    then_busy: np.ndarray
-    then_cpus: np.ndarray
-    then_memory: np.ndarray
-    then_gpus: np.ndarray
-    allowed: np.ndarray
+    soonest: np.ndarray
     tested: np.ndarray
     looked: np.ndarray
     reserved: np.ndarray
@@ -208,6 +237,28 @@ def _make_controller(jobs: int, loops: Loops, pace: Pace, rule: Rule) -> np.ndar
     return controller
 
 
+_ROOM = 1 << 23
+"""Numbers that the table of rooms may hold; kinds of requests beyond that share rows."""
+
+
+def _kinds(wants: Wants) -> tuple[np.ndarray, np.ndarray]:
+    """Number what jobs ask of a node, and what they ask for in all."""
+    node = (wants.partition, wants.features, wants.cpus, wants.memory, wants.gpus, wants.whole)
+    rows = np.stack([np.asarray(column, np.int64) for column in (*node, wants.nodes, wants.limit)])
+    kind = np.unique(rows[: len(node)], axis=1, return_inverse=True)[1]
+    alike = np.unique(rows, axis=1, return_inverse=True)[1]
+    return kind.ravel().astype(np.int64), alike.ravel().astype(np.int64)
+
+
+def _members(machine: Machine, words: int) -> np.ndarray:
+    """The nodes of each partition, as rows of bits."""
+    members = np.zeros((len(machine.tier), words), np.int64)
+    for part in range(len(machine.tier)):
+        for node in np.flatnonzero((machine.partitions >> part) & 1).tolist():
+            members[part, node >> 5] |= 1 << (node & 31)
+    return members
+
+
 def make_slurm(
     wants: Wants, machine: Machine, loops: Loops, pace: Pace, rule: Rule, tree: Associations
 ) -> Slurm:
@@ -215,6 +266,14 @@ def make_slurm(
     jobs, nodes = len(wants.submit), len(machine.cpus)
     slots = 2 * min(jobs, loops.tests) + 8
     whole, real = np.int64, np.float64
+    if jobs >> PLACES:
+        raise OptionError(f"{jobs:,} jobs; the model of Slurm takes fewer than {1 << PLACES:,}")
+    words = max((nodes + 31) >> 5, 1)
+    kind, alike = _kinds(wants)
+    rows = max(1, min(int(kind.max(initial=0)) + 1, _ROOM // max(nodes, 1)))
+    given = int(wants.nodes.sum())
+    controller = _make_controller(jobs, loops, pace, rule)
+    controller["leaves"] = int(machine.leaf.max(initial=-1)) + 1
     cancelled = np.flatnonzero(np.isfinite(wants.cancel))
     return Slurm(
         wants=wants,
@@ -223,15 +282,31 @@ def make_slurm(
         pace=pace,
         rule=rule,
         tree=tree,
-        controller=_make_controller(jobs, loops, pace, rule),
+        controller=controller,
         timed_out=np.zeros(jobs, dtype=np.bool_),
         by=np.zeros(jobs, dtype=np.int8),
         priority=np.zeros(jobs, dtype=real),
         queue=np.empty(jobs, dtype=whole),
         first=np.concatenate([[0], np.cumsum(wants.nodes)]).astype(whole),
-        given=np.full(int(wants.nodes.sum()), -1, dtype=whole),
+        given=np.full(given, -1, dtype=whole),
+        kind=kind,
+        alike=alike,
+        vain=np.full((int(alike.max(initial=0)) + 1, 2), -1, dtype=whole),
+        room=Room(
+            kind=np.full(rows, -1, dtype=whole),
+            seen=np.zeros(rows, dtype=whole),
+            suits=np.zeros((rows, words), dtype=whole),
+            now=np.zeros((rows, words), dtype=whole),
+            at=np.zeros((rows, nodes), dtype=whole),
+        ),
+        members_of=_members(machine, words),
+        queued=np.zeros(len(machine.tier), dtype=whole),
         busy=np.zeros(nodes, dtype=whole),
+        # Each job of a node has a processor of its own.
+        ending=np.zeros((nodes, int(machine.cpus.max(initial=0)) + 1), dtype=whole),
+        changed=np.zeros(2 * given, dtype=whole),
         closing=np.zeros(nodes, dtype=whole),
+        closing_set=np.zeros(words, dtype=whole),
         cpus=machine.cpus.copy(),
         memory=machine.memory.copy(),
         gpus=machine.gpus.copy(),
@@ -241,17 +316,13 @@ def make_slurm(
         planned_nodes=np.zeros(nodes, dtype=np.bool_),
         space_begin=np.empty(slots, dtype=whole),
         space_end=np.empty(slots, dtype=whole),
-        space_free=np.empty((slots, nodes), dtype=np.bool_),
-        usable=np.empty(nodes, dtype=np.bool_),
-        kept=np.empty(nodes, dtype=np.bool_),
+        space_free=np.empty((slots, words), dtype=whole),
+        usable=np.empty(words, dtype=whole),
+        kept=np.empty(words, dtype=whole),
         chosen=np.empty(nodes, dtype=whole),
         group=np.empty(nodes, dtype=whole),
         members=np.empty(nodes + 1, dtype=whole),
-        then_busy=np.empty(nodes, dtype=whole),
-        then_cpus=np.empty(nodes, dtype=whole),
-        then_memory=np.empty(nodes, dtype=whole),
-        then_gpus=np.empty(nodes, dtype=whole),
-        allowed=np.empty(nodes, dtype=np.bool_),
+        soonest=np.empty(nodes + 1, dtype=whole),
         tested=np.zeros(int(wants.user.max(initial=0)) + 1, dtype=whole),
         looked=np.zeros(len(machine.tier), dtype=whole),
         reserved=np.zeros(len(machine.tier), dtype=whole),

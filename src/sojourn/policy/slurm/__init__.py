@@ -7,6 +7,7 @@
   `engine/passes/slurm*`: the order of what is due, the queue and the main loop's pass, the backfill
   loop's, its map of the future, which nodes a job gets, priorities
 - `model`: a stream from its requests to its starts and ends
+- `policy`: `SlurmPolicy`, with any line of the file changed; `site_cluster`: its nodes as a cluster
 """
 
 from ..._lazy import attach

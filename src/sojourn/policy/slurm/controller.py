@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...engine.kernels import kernel_for, parts_for
+from ...engine.drive import PAUSED, Laws, Orders, Rules, Run
+from ...engine.pacing import asked_to_pause
 from ...engine.passes.slurm import Slurm
 from ...engine.passes.slurm_priority import Associations, Rule
 from ...engine.passes.slurm_tables import (
@@ -20,15 +22,17 @@ from ...engine.passes.slurm_tables import (
     example,
     make_slurm,
 )
-from ...engine.scores import no_node_score
-from ...engine.state import Running, make_recording, make_scalars
+from ...engine.queues import Queues
+from ...engine.state import Running
 from ...engine.types import JobView
+from ...errors import RunError
 from ..control import constant
 from ..orders import ORDERS
 
 __all__ = [
     "CONSUMABLE",
     "LINEAR",
+    "LOOPS",
     "Controller",
     "Loops",
     "Machine",
@@ -37,11 +41,17 @@ __all__ = [
     "load_kernel",
 ]
 
-_DONE = 0
+LOOPS = ("", "main", "backfill")
+"""Which loop started a job, by its number in `Slurm.by`."""
+
+_FIRST_STEPS = 1_000  # that the loops take before anybody asks them to pause
 
 
-class Controller:
+class Controller(Run):
     """A machine under Slurm before the first submit, and what becomes of the jobs.
+
+    Until `to_the_end` has come to the end, times are those of the controller's clock; then they are
+    those of the stream, whose zero is `Pace.zero` later.
 
     Parameters
     ----------
@@ -49,6 +59,7 @@ class Controller:
     machine : the nodes.
     loops, pace : the numbers of the two loops, and how long the controller takes.
     rule, tree : how priorities are counted, and the accounts.
+    record : keep the trajectory.
     """
 
     def __init__(
@@ -59,61 +70,126 @@ class Controller:
         pace: Pace,
         rule: Rule,
         tree: Associations,
+        *,
+        record: bool = False,
     ) -> None:
-        self.discipline: Slurm = make_slurm(wants, machine, loops, pace, rule, tree)
-        s = self.s = make_scalars(int(machine.cpus.sum()), 1.0)
+        self._tables_of_slurm: Slurm = make_slurm(wants, machine, loops, pace, rule, tree)
+        rules = Rules(servers=int(machine.cpus.sum()), record=record)
+        order, theta = ORDERS["fcfs"].compiled(checked=False), ORDERS["fcfs"].parameters
+        law, wake = constant(1.0).pointers
+        # The controller has an order and a placement of its own: these are never asked.
+        laws = Laws(order, theta, order, theta, law, wake, constant(1.0).parameters)
+        view = _job_view(wants, loops)
+        super().__init__(view, rules, Orders(None, None), laws, 1.0, np.zeros(0))
+        s = self.s
         s.plans = 1
+        self.running = _make_running(view)
         # The first instant: nothing is before the controller's start, unless somebody comes then.
         first = min(wants.submit.min(initial=np.inf), wants.cancel.min(initial=np.inf))
         s.now = s.work = s.due = s.due_work = min(pace.started, first)
-        self._jobs = _job_view(wants, loops)
-        self.running = _make_running(self._jobs)
-        self._recording = make_recording(0, s, np.zeros(0))
-        law, wake = constant(1.0).pointers
-        order, theta = ORDERS["fcfs"].compiled(checked=False), ORDERS["fcfs"].parameters
-        # The controller has an order and a placement of its own: these are never asked.
-        self._functions = (
-            *(law, wake, constant(1.0).parameters, *(order, theta) * 3),
-            *(no_node_score, np.zeros(1), *parts_for(self.discipline, None)),
+        s.anchor_time = s.anchor_work = 0.0
+        self._left: NDArray[np.float64] | None = None
+        self.requests: Any = None
+        self.why: tuple[str, ...] = ("",) * len(wants.submit)
+        """What was asked for, and what is wrong with each job; those that are refused included."""
+        self.places = np.arange(len(machine.cpus))
+        """Where the nodes, which are in Slurm's order, stand in the cluster."""
+
+    def _is_plain(self, rate: float, machine: Any) -> bool:
+        # Whole seconds matter to the controller: its clock is no grid of ticks.
+        return False
+
+    def _make_discipline(self, orders: Orders, indexed: bool, queues: Queues | None) -> Slurm:
+        return self._tables_of_slurm
+
+    @property
+    def always_ends(self) -> bool:
+        """Whether every accepted job runs to an end of its own."""
+        return False
+
+    @property
+    def left(self) -> NDArray[np.float64]:
+        """When each job left the system (s): its end, or when it was taken back."""
+        return self.running.end if self._left is None else self._left
+
+    @property
+    def entered(self) -> NDArray[np.float64]:
+        """When each job came into the queue (s)."""
+        return np.asarray(self.jobs.submit + self.discipline.pace.latency)
+
+    @property
+    def stopped(self) -> NDArray[np.bool_]:
+        """Which jobs the controller ended: at their limit, or because they were taken back."""
+        cancelled = (self.left >= self.discipline.wants.cancel - self.discipline.pace.zero) & (
+            np.isfinite(self.start)
         )
+        return np.asarray(self.discipline.timed_out | cancelled)
 
     @property
-    def tables(self) -> tuple[Any, ...]:
-        """What the engine's loop works on; nodes are the discipline's own."""
-        return (
-            self.discipline, self.s, self._jobs, self.running, self._recording, None, None
-        )  # fmt: skip
-
-    def advance(self, budget: int = 2**62) -> bool:
-        """Run on for so many instants; whether every job has ended or was taken back."""
-        tables = self.tables
-        return int(kernel_for(*tables)(*tables, *self._functions, budget)) == _DONE
-
-    @property
-    def start(self) -> NDArray[np.float64]:
-        """Start of each job (s); nan if it did not."""
-        return self.running.start
+    def allocated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """First rows of each job's nodes, the nodes in Slurm's order, and processors on each."""
+        tables, started = self.discipline, np.isfinite(self.start)
+        count = np.where(started, np.diff(tables.first), 0)
+        job = np.repeat(np.arange(len(started)), np.diff(tables.first))
+        there = started[job]
+        order = np.lexsort((tables.given[there], job[there]))
+        first = np.concatenate([[0], np.cumsum(count)])
+        procs = np.repeat(tables.wants.cpus, count)
+        return first, self.places[tables.given[there][order]], procs
 
     @property
-    def end(self) -> NDArray[np.float64]:
-        """End of each job (s), or when it was taken back."""
-        return self.running.end
+    def remarks(self) -> dict[str, tuple[NDArray[np.int8], tuple[str, ...]]]:
+        """Further columns of words about the jobs: places, and the words."""
+        by = self.discipline.by
+        return {"started_by": (np.where(by > 0, by - 1, -1).astype(np.int8), LOOPS[1:])}
 
-    @property
-    def left(self) -> int:
-        """Jobs that have not left the system yet."""
-        return int(self.discipline.controller[0].left)
+    def to_the_end(self, progress: Callable[[int, int], None] | None = None) -> None:
+        """Run to the end; the kernel comes back several times a second, to hear an interrupt."""
+        if self.advance(_FIRST_STEPS) == PAUSED:
+            with asked_to_pause(self.s, "pause"):
+                while self.advance() == PAUSED:
+                    self._must_move()
+                    if progress is not None:
+                        jobs = len(self.jobs.submit)
+                        progress(jobs - int(self.discipline.controller[0].left), jobs)
+        self._in_the_streams_clock()
 
-    @property
-    def only_waits(self) -> bool:
-        """Whether jobs wait on an empty machine, and nothing will happen but the loops' passes."""
-        controller = self.discipline.controller[0]
-        return bool(
+    def _must_move(self) -> None:
+        """Raise if jobs wait on an empty machine, where the next full pass starts somebody."""
+        controller, loops = self.discipline.controller[0], self.discipline.loops
+        only_waits = (
             self.s.waiting > 0
             and self.s.running == controller.ending == 0
             and self.s.arrived == len(self.start)
             and controller.cancelled == len(self.discipline.cancels)
         )
+        now, patience = float(self.s.now), 100.0 * (loops.main_period + loops.backfill_period)
+        if not only_waits:
+            self._moved = (np.inf, 0)
+        elif self._moved[0] == np.inf:
+            self._moved = (now, 0)
+        elif now - self._moved[0] > patience:
+            raise RunError("the model starts nobody on an empty machine; please report this")
+
+    def _in_the_streams_clock(self) -> None:
+        """Turn times of the controller's clock into those of the stream."""
+        pace, running, recording = self.discipline.pace, self.running, self.recording
+        start, left = running.start - pace.zero, running.end - pace.zero
+        self._left = left
+        never = np.isnan(start)
+        self.running = running._replace(start=start, end=np.where(never, np.nan, left))
+        submit = self.discipline.wants.submit - (pace.zero + pace.latency)
+        work = np.where(never, 0.0, left - start)
+        self.jobs = self.jobs._replace(submit=submit, work=work)
+        self.s.now -= pace.zero
+        if self.rules.record and len(submit):
+            row = recording.row[: self.s.recorded]
+            row["time"] -= pace.zero
+            # The machine was there before; a run begins with its first submit.
+            first = max(int(np.searchsorted(row["time"], submit[0], side="right")) - 1, 0)
+            row["time"][first] = max(row["time"][first], submit[0])
+            recording.row[: len(row) - first] = row[first:].copy()
+            self.s.recorded -= first
 
 
 def _job_view(wants: Wants, loops: Loops) -> JobView:
@@ -147,7 +223,7 @@ def _make_running(jobs: JobView) -> Running:
         planned=np.empty(n),
         start=np.full(n, np.nan),
         end=np.full(n, np.nan),
-        held=jobs.procs,
+        held=jobs.procs.copy(),
         finish_key=np.empty(n),
         finish_job=np.empty(n, np.int64),
         departed=np.empty(n, np.int64),
@@ -156,4 +232,4 @@ def _make_running(jobs: JobView) -> Running:
 
 def load_kernel() -> None:
     """Load the compiled code of the controller, or compile it."""
-    kernel_for(*Controller(*example()).tables)
+    Controller(*example())

@@ -5,31 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...engine.pacing import asked_to_pause
-from ...errors import OptionError, RunError
-from .controller import CONSUMABLE, LINEAR, Controller, Loops, Machine, Pace, Wants
+from ...errors import OptionError
+from .controller import CONSUMABLE, LINEAR, LOOPS, Controller, Loops, Machine, Pace, Wants
 from .nodes import NodeTable
 from .objections import objections
 from .priority import associations, fixed_priority, rule_of
 from .requests import Requests
 from .site import SlurmConf
 
-__all__ = ["LOOPS", "Scheduled", "schedule"]
+__all__ = ["LOOPS", "Scheduled", "loops_of", "make_run", "outcome_of", "schedule"]
 
 Floats = NDArray[np.float64]
-
-LOOPS = ("", "main", "backfill")
-"""Which loop started a job, by its number in `Scheduled.by`."""
 
 _LIMIT_PERIOD, _PURGE_PERIOD = 30, 60  # s, fixed in Slurm
 _LEAST_PURGE = 10
 _PURGE_AGE = 300  # s, MinJobAge unless told
 _LONGEST = 100 * 366 * 86400.0
-_FIRST_STEPS = 1_000  # that the loops take before anybody asks them to pause
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,54 @@ def schedule(
     OptionError
         When the controller would look for ever.
     """
-    pace = Pace() if pace is None else pace
+    run = make_run(conf, nodes, requests, pace=pace, launch=launch, completion=completion)
+    run.to_the_end(progress)
+    return outcome_of(run, nodes)
+
+
+def outcome_of(run: Controller, nodes: NodeTable) -> Scheduled:
+    """Return what became of all jobs of a run that has come to its end, refused ones included."""
+    taken = np.array([text == "" for text in run.why], np.bool_)
+    first, node, _ = run.allocated
+    names = np.array(nodes.names)[np.argsort(run.places)]
+    given = iter([tuple(names[node[a:b]].tolist()) for a, b in pairwise(first.tolist())])
+    return Scheduled(
+        start=_spread(run.start, taken),
+        end=_spread(run.left, taken),
+        by=_spread(run.discipline.by, taken, 0),
+        nodes=tuple(next(given) if mine else () for mine in taken.tolist()),
+        timed_out=_spread(run.discipline.timed_out, taken, False),
+        refused=~taken,
+        why=run.why,
+    )
+
+
+def _spread(values: NDArray[Any], taken: NDArray[np.bool_], missing: Any = np.nan) -> NDArray[Any]:
+    """Return values of the jobs that were taken as those of all."""
+    column = np.full(len(taken), missing, values.dtype)
+    column[taken] = values
+    return column
+
+
+def make_run(
+    conf: SlurmConf,
+    nodes: NodeTable,
+    requests: Requests,
+    *,
+    pace: Pace | None = None,
+    launch: ArrayLike = 0.0,
+    completion: ArrayLike = 0.0,
+    record: bool = False,
+) -> Controller:
+    """Return a run before its first submit; its `why` says what is wrong with jobs not in it.
+
+    Parameters
+    ----------
+    conf, nodes, requests, pace, launch, completion : as for `schedule`; without a pace, the
+        built-in one with the clock of the requests.
+    record : keep the trajectory.
+    """
+    pace = Pace(epoch=int(requests.origin)) if pace is None else pace
     if not requests.submit.max(initial=0.0) <= _LONGEST:
         raise OptionError("the jobs come over more than a hundred years; check their submits")
     if np.isnan(requests.run).any():
@@ -92,19 +136,19 @@ def schedule(
         _leaves(nodes.leaf), nodes.tier,
     )  # fmt: skip
     why = objections(conf, nodes, requests)
-    refused = np.array([text != "" for text in why], np.bool_)
+    taken = np.array([text == "" for text in why], np.bool_)
+    # Whoever is refused has an account all the same, and a share.
     tree, association = associations(requests)
     count = requests.submit.size
     late = pace.zero + pace.latency
-    kept = np.where(refused, 0, requests.nodes)
     wants = Wants(
         submit=requests.submit + late,
-        run=np.ascontiguousarray(requests.run, np.float64),
-        launch=np.broadcast_to(np.asarray(launch, np.float64), count).copy(),
-        finish=np.broadcast_to(np.asarray(completion, np.float64), count).copy(),
+        run=requests.run,
+        launch=np.broadcast_to(np.asarray(launch, np.float64), count),
+        finish=np.broadcast_to(np.asarray(completion, np.float64), count),
         cancel=requests.cancel + late,
         limit=requests.limit,
-        nodes=kept,
+        nodes=requests.nodes,
         cpus=requests.cpus,
         memory=requests.memory,
         gpus=requests.gpus,
@@ -115,54 +159,14 @@ def schedule(
         association=association,
         fixed=fixed_priority(conf, nodes, requests),
     )
-    loops = loops_of(conf)
-    endless = ~refused & (requests.run > _LONGEST) & np.isinf(requests.cancel)
+    wants = Wants(*(np.ascontiguousarray(column[taken]) for column in wants))
+    endless = (wants.run > _LONGEST) & np.isinf(wants.cancel)
     if not math.isfinite(conf.kill_after) and endless.any():
         raise OptionError("a job runs until its limit, and OverTimeLimit=UNLIMITED never ends it")
-    wants = Wants(*(np.ascontiguousarray(column) for column in wants))
     machine = Machine(*(np.ascontiguousarray(column) for column in machine))
-    run = Controller(wants, machine, loops, pace, rule_of(conf), tree)
-    _run(run, progress)
-    tables = run.discipline
-    names = np.array(nodes.names)
-    return Scheduled(
-        start=run.start - pace.zero,
-        end=run.end - pace.zero,
-        by=tables.by,
-        nodes=tuple(
-            tuple(names[np.sort(tables.given[a:b])].tolist()) if started else ()
-            for a, b, started in _spans(run)
-        ),
-        timed_out=tables.timed_out,
-        refused=refused,
-        why=why,
-    )
-
-
-def _run(run: Controller, progress: Callable[[int, int], None] | None) -> None:
-    """Run to the end; the kernel comes back several times a second, to hear an interrupt."""
-    jobs, loops = len(run.start), run.discipline.loops
-    # On an empty machine, with nobody to come or to go, the next full pass starts somebody.
-    patience = 100.0 * (loops.main_period + loops.backfill_period)
-    idle_since = math.nan
-    if run.advance(_FIRST_STEPS):
-        return
-    with asked_to_pause(run.s, "pause"):
-        while not run.advance():
-            now = float(run.s.now)
-            if not run.only_waits:
-                idle_since = math.nan
-            elif math.isnan(idle_since):
-                idle_since = now
-            elif now - idle_since > patience:
-                raise RunError("the model starts nobody on an empty machine; please report this")
-            if progress is not None:
-                progress(jobs - run.left, jobs)
-
-
-def _spans(run: Controller) -> zip[tuple[int, int, bool]]:
-    first = run.discipline.first.tolist()
-    return zip(first, first[1:], (~np.isnan(run.start)).tolist(), strict=False)
+    run = Controller(wants, machine, loops_of(conf), pace, rule_of(conf), tree, record=record)
+    run.requests, run.why = requests, why
+    return run
 
 
 def _leaves(leaf: NDArray[np.int64]) -> NDArray[np.int64]:

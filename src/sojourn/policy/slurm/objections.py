@@ -9,7 +9,7 @@ from .nodes import NodeTable
 from .requests import Requests
 from .site import SlurmConf
 
-__all__ = ["objections"]
+__all__ = ["kind_of_objection", "objections"]
 
 _ASKED = ("partition", "features", "nodes", "cpus", "memory", "gpus")
 
@@ -52,6 +52,23 @@ def _objection(conf: SlurmConf, nodes: NodeTable, asked: dict[str, int]) -> str:
         if np.count_nonzero(suited) < asked["nodes"]:
             return f"{where} that ask for more nodes{what} than it has"
     return ""
+
+
+_KINDS = (
+    ("with so many processors", "processors"),
+    ("with so much memory", "memory"),
+    ("with those features", "feature"),
+    ("features that no node has", "feature"),
+    ("with so many", "resource"),
+)
+"""Words of objections, and what there is not enough of."""
+
+
+def kind_of_objection(text: str) -> str:
+    """Return what there is not enough of for a job, in a word; "" where nothing is wrong."""
+    if not text:
+        return ""
+    return next((kind for words, kind in _KINDS if words in text), "partition")
 
 
 def _gpus(nodes: NodeTable) -> str:

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import LogError, OptionError
+from ...workload._names import known_names
 from ...workload._sniff import format_of
 from ...workload.intake import accounting_options
-from ._asked import Asked, completed
-from ._logged import asked_in_accounting, asked_in_swf
-from ._submits import is_events, read_events, read_stream
+from ...workload.jobs import Jobs
+from ...workload.logged import submissions_in_accounting, submissions_in_swf
+from ...workload.submission import (
+    CANCEL,
+    LEAST_NODES,
+    TO_THE_LIMIT,
+    Submission,
+    completed,
+    jobs_of,
+)
+from ...workload.submits import read_stream, read_submits
 from .nodes import NodeTable
 from .site import Partition, SlurmConf
 
-__all__ = ["FORMATS", "Requests", "kind_of", "read_requests"]
+__all__ = ["FORMATS", "Requests", "kind_of", "origin_of", "read_requests", "read_table"]
+__all__ += ["requests_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -29,6 +40,12 @@ FORMATS = ("stream", "events", "sacct", "jobcomp", "swf")
 
 _YEAR = 525_600
 """Minutes that Slurm plans for a job without a limit."""
+
+_ENDLESS = 1e10
+"""Minutes that stand for no limit: a table has only numbers that are finite."""
+
+_DIGITS = 13
+"""Of an instant of the Unix epoch that is one."""
 
 
 class Requests(NamedTuple):
@@ -102,6 +119,22 @@ def read_requests(
     LogError
         When the file cannot be read, or a job asks for what cannot be.
     """
+    jobs, said = read_table(path, complement=complement, format=format, **options)
+    return requests_of(jobs, conf, nodes, said)
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    complement: str | os.PathLike[str] | None = None,
+    format: str | None = None,
+    **options: Any,
+) -> tuple[Jobs, list[str]]:
+    """Read the jobs of a stream or log, and what was left out or assumed, in words.
+
+    Unlike `read_log` it has jobs that never started or did not end, since they were in the way of
+    others. Parameters are those of `read_requests`.
+    """
     jobs, said = _read(path, format, options)
     if complement is not None:
         others, more = _read(complement, None, {})
@@ -109,153 +142,211 @@ def read_requests(
         said += [*more, f"{known} of {len(jobs)} jobs completed by {os.fspath(complement)}"]
     if not jobs:
         raise LogError(path, "has no job that could be submitted; check that the log is complete")
-    origin = math.floor(jobs[0].submit) if jobs[0].submit > _YEAR * 60 else 0.0
-    return _Filling(path, conf, nodes, jobs, said, float(origin)).requests()
+    return jobs_of(jobs, os.fspath(path)), said
 
 
 def _read(
     path: str | os.PathLike[str], format: str | None, options: Mapping[str, Any]
-) -> tuple[list[Asked], list[str]]:
+) -> tuple[list[Submission], list[str]]:
     """Return the jobs of a file by submit, and what became of others, in words."""
     kind = kind_of(path, format)
     given = accounting_options(kind, **options)
     if kind == "stream":
         jobs, said = read_stream(path)
     elif kind == "events":
-        jobs, said = read_events(path)
+        jobs, others = read_submits(path)
+        said = [f"{len(others)} events that are no submits: left out"] if others else []
     elif kind == "swf":
-        jobs, said = asked_in_swf(path)
+        jobs, said = submissions_in_swf(path)
     else:
-        jobs, said = asked_in_accounting(path, kind, **given)
+        jobs, said = submissions_in_accounting(path, kind, **given)
     return sorted(jobs, key=lambda job: job.submit), said
 
 
 def kind_of(path: str | os.PathLike[str], format: str | None = None) -> str:
     """Return which of `FORMATS` a file has, as told or by its content."""
-    kind = format or ("events" if is_events(path) else format_of(path))
-    if kind == "csv":
-        kind = "stream"
+    kind = format or format_of(path)
+    kind = {"csv": "stream", "slurm-events": "events"}.get(kind, kind)
     if kind not in FORMATS:
         raise OptionError(f"format '{kind}' tells no requests; use one of {', '.join(FORMATS)}")
     return kind
 
 
-class _Filling:
-    """From what files tell to what Slurm would make of it."""
+def requests_of(
+    jobs: Jobs, conf: SlurmConf, nodes: NodeTable, said: Sequence[str] = ()
+) -> Requests:
+    """Return what the jobs of a table ask of Slurm, which fills in what they leave open.
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        conf: SlurmConf,
-        nodes: NodeTable,
-        jobs: list[Asked],
-        said: list[str],
-        origin: float,
-    ) -> None:
-        self.path = path
+    Besides the columns that every log has: ``least_nodes``, nodes asked for by number;
+    ``cancel_after``, s after its submit when a job is taken back; ``to_the_limit``, 1 for a job
+    that runs until its limit.
+
+    Parameters
+    ----------
+    jobs : by submit.
+    conf, nodes : of the cluster.
+    said : what reading said about the jobs.
+
+    Raises
+    ------
+    LogError
+        When a job asks for no nodes.
+    """
+    return _Filling(jobs, conf, nodes).requests(said)
+
+
+class _Request(NamedTuple):
+    """What one job asks for, as the columns of its table have it."""
+
+    partition: str
+    features: str | None
+    nodes: int
+    least_nodes: int
+    procs: int
+    gpus: int
+    memory: float
+    memory_per_node: float
+    limit: float
+    whole: bool
+
+
+class _Filling:
+    """From what a table says to what Slurm would make of it."""
+
+    def __init__(self, jobs: Jobs, conf: SlurmConf, nodes: NodeTable) -> None:
+        self.jobs = jobs
         self.conf = conf
         self.nodes = nodes
-        self.jobs = jobs
-        self.said = said
-        self.origin = origin
         self.counts: dict[str, int] = {}
         self.place = {each.name: k for k, each in enumerate(conf.partitions)}
         self.default = next((k for k, each in enumerate(conf.partitions) if each.is_default), 0)
+        self.alike = 1
 
-    def requests(self) -> Requests:
-        """Return all jobs, with counts of what was not told."""
-        rows = [self._row(job) for job in self.jobs]
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
-        users, user = _numbered([job.user for job in self.jobs])
-        accounts, account = _numbered([job.account for job in self.jobs])
-        whole = {name: np.array(columns[name], np.int64) for name in _WHOLE}
-        run = np.array([job.run for job in self.jobs])
-        told = [f"{count} jobs: {what}" for what, count in self.counts.items()]
+    def requests(self, said: Sequence[str]) -> Requests:
+        """Return all jobs, with counts of what was not known."""
+        jobs = self.jobs
+        wishes = self._wishes()
+        # Many jobs ask for the same.
+        kinds = Counter(wishes)
+        rows = np.array(
+            [self._row(wish, count, wishes) for wish, count in kinds.items()], np.int64
+        ).reshape(-1, len(_WHOLE))
+        place = {wish: k for k, wish in enumerate(kinds)}
+        whole = dict(zip(_WHOLE, rows[[place[wish] for wish in wishes]].T, strict=True))
+        users, user = _numbered(self._names("user"))
+        accounts, account = _numbered(
+            self._names("account" if "account" in jobs.names else "group")
+        )
+        run, cancel = jobs.work, self._column(CANCEL)
+        # A job whose run is not known may need all of its limit, and no more than that.
+        run = np.where(run < 0, 60.0 * whole["limit"], run)
         return Requests(
-            label=np.array([job.label for job in self.jobs], np.str_),
-            submit=np.array([job.submit for job in self.jobs]) - self.origin,
-            # A job whose run is not known may need all of its limit, and no more than that.
-            run=np.where(np.isnan(run), 60.0 * whole["limit"], run),
-            cancel=np.array([job.cancel for job in self.jobs]) - self.origin,
-            whole=np.array(columns["whole"], np.bool_),
+            label=jobs.label,
+            submit=jobs.submit,
+            run=np.where(self._column(TO_THE_LIMIT) > 0, math.inf, run),
+            cancel=np.where(cancel < 0, math.inf, jobs.submit + cancel),
             user=user,
             account=account,
             users=users,
             accounts=accounts,
-            origin=self.origin,
-            said=(*self.said, *told),
-            procs=np.array([max(job.cpus, 0) for job in self.jobs], np.int64),
-            **whole,
+            origin=origin_of(jobs),
+            said=(*said, *(f"{count} jobs: {what}" for what, count in self.counts.items())),
+            **{name: np.ascontiguousarray(whole[name]) for name in _WHOLE if name != "whole"},
+            whole=whole["whole"] > 0,
+            procs=np.maximum(self._column("procs"), 0).astype(np.int64),
         )
 
-    def _note(self, what: str) -> None:
-        self.counts[what] = self.counts.get(what, 0) + 1
+    def _column(self, name: str) -> NDArray[Any]:
+        return self.jobs[name] if name in self.jobs.names else np.full(len(self.jobs), -1)
 
-    def _row(self, job: Asked) -> dict[str, int | bool]:
-        if job.partition and job.partition not in self.place:
-            self._note(f"partition '{job.partition}' is not in the configuration: default taken")
-        partition = self.place.get(job.partition, self.default)
+    def _names(self, column: str) -> list[str]:
+        codes, names = self.jobs.coded(column)
+        return [names[code] if code >= 0 else "" for code in codes.tolist()]
+
+    def _wishes(self) -> list[_Request]:
+        jobs = self.jobs
+        partition = self._names("partition")
+        if not known_names(jobs.header, "partition") and not set(partition) & self.place.keys():
+            # Numbers alone, as those of SWF, are none of Slurm's names.
+            partition = [""] * len(jobs)
+        features: list[Any] = [None] * len(jobs)
+        if "features" in jobs.names:
+            features = self._names("features")
+        columns = (self._column(name).tolist() for name in _NUMBERS)
+        whole = (self._column("whole_node") > 0).tolist()
+        firsts = [names.partition(",")[0] for names in partition]
+        return [
+            _Request(*wish) for wish in zip(firsts, features, *columns, whole, strict=True)
+        ]  # fmt: skip
+
+    def _note(self, what: str) -> None:
+        self.counts[what] = self.counts.get(what, 0) + self.alike
+
+    def _row(self, wish: _Request, count: int, wishes: Sequence[_Request]) -> list[int]:
+        self.alike = count
+        if wish.partition and wish.partition not in self.place:
+            self._note(f"partition '{wish.partition}' is not in the configuration: default taken")
+        partition = self.place.get(wish.partition, self.default)
         site = self.conf.partitions[partition]
-        nodes, cpus = self._width(job, partition)
-        whole = job.whole or site.whole or self.conf.is_linear
-        return {
+        nodes, cpus = self._width(wish, partition, wishes)
+        made = {
             "partition": partition,
             "nodes": nodes,
-            "least_nodes": self._least(job, nodes),
+            "least_nodes": self._least(wish, nodes),
             "cpus": cpus,
-            "memory": self._memory(job, site, cpus),
-            "gpus": self._gpus(job),
-            "features": self._features(job),
-            "limit": self._limit(job, site),
-            "whole": whole,
+            "memory": self._memory(wish, site, cpus),
+            "gpus": self._gpus(wish),
+            "features": self._features(wish),
+            "limit": self._limit(wish, site),
+            "whole": wish.whole or site.whole or self.conf.is_linear,
         }
+        return [int(made[name]) for name in _WHOLE]
 
-    def _width(self, job: Asked, partition: int) -> tuple[int, int]:
+    def _width(self, wish: _Request, partition: int, wishes: Sequence[_Request]) -> tuple[int, int]:
         """Return nodes, and processors on each."""
         member = (self.nodes.partitions >> partition) & 1 == 1
         most = int(self.nodes.cpus[member].max(initial=1))
-        nodes = job.nodes if job.nodes > 0 else math.ceil(job.cpus / most)
+        nodes = wish.nodes if wish.nodes > 0 else math.ceil(wish.procs / most)
         if nodes <= 0:
+            label = self.jobs.label[wishes.index(wish)]
             raise LogError(
-                self.path, f"job {job.label} asks for no nodes; correct it", field="nodes"
+                self.jobs.source, f"job {label} asks for no nodes; correct it", field="nodes"
             )
-        if job.cpus > 0:
-            return nodes, math.ceil(job.cpus / nodes)
-        # A stream of whole nodes tells no processors.
-        return nodes, 1
+        return nodes, max(math.ceil(wish.procs / nodes), 1)
 
-    def _least(self, job: Asked, nodes: int) -> int:
-        if job.least_nodes < 0 and self.conf.is_multifactor and nodes > 1:
+    def _least(self, wish: _Request, nodes: int) -> int:
+        if wish.least_nodes < 0 and self.conf.is_multifactor and nodes > 1:
             self._note("whether nodes or tasks were asked for is not told: nodes taken")
-        return job.least_nodes if job.least_nodes > 0 else nodes
+        return wish.least_nodes if wish.least_nodes > 0 else nodes
 
-    def _memory(self, job: Asked, site: Partition, cpus: int) -> int:
+    def _memory(self, wish: _Request, site: Partition, cpus: int) -> int:
         if not self.conf.consumes_memory:
             return 0
-        if job.memory > 0:
-            return math.ceil(job.memory)
-        if job.memory_per_cpu > 0:
-            return math.ceil(job.memory_per_cpu * cpus)
+        if wish.memory_per_node > 0:
+            return math.ceil(wish.memory_per_node / 1024.0)
+        if wish.memory > 0:
+            return math.ceil(wish.memory / 1024.0 * cpus)
         default = site.memory_per_cpu * cpus or site.memory_per_node
-        if math.isnan(job.memory):
+        if wish.memory_per_node < 0:
             self._note(
                 f"memory is not told: {'default of the partition' if default else 'none'} taken"
             )
         return default
 
-    def _gpus(self, job: Asked) -> int:
-        if job.gpus < 0 and self.nodes.gres:
+    def _gpus(self, wish: _Request) -> int:
+        if wish.gpus < 0 and self.nodes.gres:
             self._note("GPUs are not told: none taken")
-        if job.gpus > 0 and not self.nodes.gres:
+        if wish.gpus > 0 and not self.nodes.gres:
             self._note("GPUs asked for, and no node has Gres in the configuration: none taken")
-        return max(job.gpus, 0) if self.nodes.gres else 0
+        each = math.ceil(max(wish.gpus, 0) / max(wish.nodes, 1))
+        return each if self.nodes.gres else 0
 
-    def _features(self, job: Asked) -> int:
-        if job.features is None:
+    def _features(self, wish: _Request) -> int:
+        if wish.features is None:
             if self.nodes.feature_names:
                 self._note("features are not told: any node will do")
             return 0
-        text = job.features.strip()
+        text = wish.features.strip()
         if any(mark in text for mark in "|*[]()"):
             self._note("features in alternatives or numbers: any node will do")
             return 0
@@ -265,16 +356,26 @@ class _Filling:
             self._note("features that no node has: never starts")
         return mask
 
-    def _limit(self, job: Asked, site: Partition) -> int:
-        minutes = job.limit / 60.0
-        if math.isnan(minutes):
+    def _limit(self, wish: _Request, site: Partition) -> int:
+        minutes = wish.limit / 60.0
+        if minutes < 0:
             self._note("the limit is not told: that of its partition taken")
             minutes = site.default_minutes if site.default_minutes > 0 else site.most_minutes
         minutes = min(minutes, site.most_minutes)
-        return _YEAR if math.isinf(minutes) else max(math.ceil(minutes), 1)
+        return _YEAR if minutes >= _ENDLESS else max(math.ceil(minutes), 1)
 
 
-_WHOLE = ("partition", "nodes", "least_nodes", "cpus", "memory", "gpus", "features", "limit")
+_NUMBERS = ("nodes", LEAST_NODES, "procs", "gpus", "memory", "memory_per_node", "estimate")
+_WHOLE = (
+    *("partition", "nodes", "least_nodes", "cpus", "memory", "gpus", "features", "limit"),
+    "whole",
+)
+
+
+def origin_of(jobs: Jobs) -> float:
+    """Return the Unix time (s) of second 0, as far as the table has it."""
+    said = jobs.header.get("UnixStartTime") or "0"
+    return float(said) if said.isdecimal() and len(said) < _DIGITS else 0.0
 
 
 def _numbered(names: list[str]) -> tuple[tuple[str, ...], Ints]:

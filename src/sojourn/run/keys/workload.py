@@ -93,11 +93,12 @@ class WorkloadKeys(Keys):
         ),
     ] = None
     format: Annotated[
-        Literal["swf", "csv", "parquet", "hpcwld", "sacct", "jobcomp", "pbs"] | None,
+        Literal["swf", "csv", "parquet", "hpcwld", "sacct", "jobcomp", "pbs", "slurm-events"]
+        | None,
         Key(
             "Format of {workload.log} when the file does not tell: swf, csv, parquet, hpcwld, "
-            "sacct, jobcomp or pbs.",
-            "swf, csv, parquet, hpcwld, sacct, jobcomp or pbs",
+            "sacct, jobcomp, pbs or slurm-events.",
+            "swf, csv, parquet, hpcwld, sacct, jobcomp, pbs or slurm-events",
             Option(_JOBS, "NAME", "--log-format", complete="log_formats"),
         ),
     ] = None

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import LogError
-from ...workload import read_log
-from ...workload._accounting import Accounting
-from ...workload._runs import distinct
-from ...workload.events import read_accounting
-from ._asked import Asked
+from ..errors import LogError
+from ._accounting import Accounting
+from ._runs import distinct
+from .events import read_accounting
+from .log import read_log
+from .submission import Submission
 
-__all__ = ["asked_in_accounting", "asked_in_swf"]
+__all__ = ["submissions_in_accounting", "submissions_in_swf"]
 
 
-def asked_in_accounting(
+def submissions_in_accounting(
     path: str | os.PathLike[str], format: str, **options: Any
-) -> tuple[list[Asked], list[str]]:
+) -> tuple[list[Submission], list[str]]:
     """Return the jobs of accounting, each run of a requeued one by itself, and what was left out.
 
     Parameters
@@ -70,7 +70,7 @@ def _held(told: Accounting, options: dict[str, Any]) -> int:
     return int(np.count_nonzero(told["eligible"] > told["submit"] + 1.0))
 
 
-def _accounted(told: Accounting, k: int) -> Asked:
+def _accounted(told: Accounting, k: int) -> Submission:
     start, end = float(told["start"][k]), float(told["end"][k])
     nodes, gpus = int(told["nodes"][k]), int(told["gpus"][k])
     requested, allocated = int(told["requested"][k]), int(told["allocated"][k])
@@ -79,7 +79,7 @@ def _accounted(told: Accounting, k: int) -> Asked:
     if told["state"][k] == "TIMEOUT" and math.isfinite(order):
         run = max(run, order)
     memory = float(told["memory"][k])
-    return Asked(
+    return Submission(
         label=str(told["run"][k]),
         name=str(told["name"][k]),
         submit=float(told["submit"][k]),
@@ -98,14 +98,14 @@ def _accounted(told: Accounting, k: int) -> Asked:
     )
 
 
-def asked_in_swf(path: str | os.PathLike[str]) -> tuple[list[Asked], list[str]]:
+def submissions_in_swf(path: str | os.PathLike[str]) -> tuple[list[Submission], list[str]]:
     """Return the jobs of a log in SWF, and what was left out."""
     jobs = read_log(path, format="swf")
     usable = (jobs.procs > 0) & (jobs.runtime >= 0)
     memory = jobs["memory"]
     labels = distinct(jobs.label.tolist())
     made = [
-        Asked(
+        Submission(
             label=labels[k],
             submit=float(jobs.submit[k]),
             run=float(jobs.runtime[k]),

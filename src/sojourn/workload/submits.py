@@ -10,19 +10,21 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from ...errors import LogError
-from ...workload._files import read_bytes
-from ...workload._lines import parse_lines
-from ...workload._slurm_fields import kilobytes, limit
-from ...workload._slurm_resources import gpus_in
-from ._asked import Asked
+from ..errors import LogError
+from ._files import read_bytes
+from ._lines import parse_lines
+from ._report import Finding
+from ._slurm_fields import kilobytes, limit
+from ._slurm_resources import gpus_in
+from ._sniff import SUBMIT_COMMAND
+from .jobs import Jobs
+from .submission import Submission, jobs_of
 
-__all__ = ["is_events", "read_events", "read_stream"]
+__all__ = ["read_stream", "read_submit_commands", "read_submits"]
 
 _MOST = 1e9
 _WHOLE = ("id", "nodes", "cpus", "gpus")
 _STREAM = ("id", "submit", "nodes", "run", "limit_min")
-_EVENT = re.compile(r"-dt\s+(\d+(?:\.\d*)?)\s+-e\s+(\S+)\s*\|(.*)")
 _SUBMIT = "submit_batch_job"
 _SHORT = {
     "-J": "job-name",
@@ -38,21 +40,18 @@ _SHORT = {
 }
 
 
-def is_events(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins with a submit command and its instant."""
-    text = read_bytes(path)[:4096].decode("latin-1")
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return _EVENT.match(first) is not None
+def read_stream(path: str | os.PathLike[str]) -> tuple[list[Submission], list[str]]:
+    """Read a table with columns id, submit, nodes, run and limit_min, and what is left out: none.
 
-
-def read_stream(path: str | os.PathLike[str]) -> tuple[list[Asked], list[str]]:
+    It may have cpus, memory (MB) and gpus per node, features, partition, user and account.
+    """
     text = read_bytes(path).decode("utf-8-sig", "replace")
     table = csv.DictReader(io.StringIO(text, newline=""), skipinitialspace=True)
     missing = [name for name in _STREAM if name not in (table.fieldnames or ())]
     if missing:
         wanted = ", ".join(_STREAM)
         raise LogError(path, f"has no column {', '.join(missing)}; a stream has {wanted}")
-    jobs: dict[str, Asked] = {}
+    jobs: dict[str, Submission] = {}
     for row in table:
         line = table.line_num
 
@@ -68,7 +67,7 @@ def read_stream(path: str | os.PathLike[str]) -> tuple[list[Asked], list[str]]:
         if label in jobs:
             raise LogError(path, f"{label} stands twice; number jobs apart", line=line, field="id")
         nodes = int(number("nodes", 1.0))
-        jobs[label] = Asked(
+        jobs[label] = Submission(
             label=label,
             submit=number("submit", 0.0),
             run=number("run", 0.0),
@@ -106,17 +105,19 @@ def _count(value: float) -> int:
     return -1 if math.isnan(value) else int(value)
 
 
-def read_events(path: str | os.PathLike[str]) -> tuple[list[Asked], list[str]]:
-    """Read submit commands with their instants, ``-dt 60 -e submit_batch_job | -n 12 ...``."""
-    others = 0
+def read_submits(path: str | os.PathLike[str]) -> tuple[list[Submission], list[int]]:
+    """Read submit commands with their instants, ``-dt 60 -e submit_batch_job | -n 12 ...``.
 
-    def parse(text: str, line: int) -> Asked | None:
-        nonlocal others
-        found = _EVENT.match(text.strip())
+    Returns the jobs, and the lines of events that are no submits.
+    """
+    others: list[int] = []
+
+    def parse(text: str, line: int) -> Submission | None:
+        found = SUBMIT_COMMAND.match(text.strip())
         if found is None:
             raise LogError(path, "is no '-dt T -e EVENT | OPTIONS'; correct it", line=line)
         if found[2] != _SUBMIT:
-            others += 1
+            others.append(line)
             return None
         try:
             return _submitted(float(found[1]), shlex.split(found[3]))
@@ -124,11 +125,36 @@ def read_events(path: str | os.PathLike[str]) -> tuple[list[Asked], list[str]]:
             raise LogError(path, f"{error}; correct it", line=line) from None
 
     made, _ = parse_lines(path, parse, "submit commands", strict=True)
-    said = [f"{others} events that are no submits: left out"] if others else []
-    return [job for job in made if job is not None], said
+    return [job for job in made if job is not None], others
 
 
-def _submitted(submit: float, words: list[str]) -> Asked:
+def read_submit_commands(path: str | os.PathLike[str]) -> Jobs:
+    """Read submit commands with their instants as a table of jobs.
+
+    A line is ``-dt SECONDS -e submit_batch_job | OPTIONS``, with the options of ``sbatch`` and
+    ``-sim-walltime SECONDS``, how long the job runs; a job without it, or with -1, runs until its
+    limit. Besides what other logs have, the table has ``least_nodes``, nodes that were asked for by
+    number, and ``to_the_limit``.
+
+    Parameters
+    ----------
+    path : the file, plain or packed.
+
+    Raises
+    ------
+    LogError
+        When a line cannot be read.
+    """
+    made, others = read_submits(path)
+    if not made:
+        raise LogError(path, "has no job that is submitted; check that the file is complete")
+    made.sort(key=lambda job: job.submit)
+    what = "an event that is no submit"
+    findings = [Finding.of("other-event", "skip", what, others, "line")] if others else []
+    return jobs_of(made, os.fspath(path), findings)
+
+
+def _submitted(submit: float, words: list[str]) -> Submission:
     told: dict[str, str] = {}
     at = 0
     while at < len(words):
@@ -146,7 +172,7 @@ def _submitted(submit: float, words: list[str]) -> Asked:
     nodes = max(least, math.ceil(tasks / spread) if spread else 1)
     run = float(told.get("sim-walltime", "nan"))
     name = told.get("job-name", "")
-    return Asked(
+    return Submission(
         label=(re.findall(r"\d+", name) or [""])[-1] or name,
         name=name,
         submit=submit,
@@ -162,6 +188,7 @@ def _submitted(submit: float, words: list[str]) -> Asked:
         gpus=gpus_in(told.get("gres", "")),
         features=told.get("constraint", ""),
         partition=told.get("partition", ""),
+        qos=told.get("qos", ""),
         user=told.get("uid", ""),
         account=told.get("account", ""),
         whole="exclusive" in told,

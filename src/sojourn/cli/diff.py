@@ -1,0 +1,203 @@
+"""``sojourn diff``: two configurations, clusters or scenarios on one log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import OptionError
+from . import _completion
+from ._options import CLEANING, READING, AsJson, Chosen, add_verb, takes
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..study.difference import Change, Difference
+
+_PRINTED = 10
+_RESULTS = "Results"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    add_verb(app, diff, "diff")
+
+
+@takes(
+    *("log", READING, CLEANING),
+    log=typer.Option("--log", metavar="LOG", help="The log whose jobs run on both."),
+)
+def diff(
+    chosen: Chosen,
+    *,
+    a: Annotated[
+        Path,
+        typer.Argument(metavar="A", help="A slurm.conf, a description of nodes, or a scenario."),
+    ],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another one, which A is compared with.")],
+    policy: Annotated[
+        str, typer.Option(metavar="NAME", help="Of nodes, which have no policy of their own.")
+    ] = "easy",
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS,...",
+            help="Who gains and who loses: partition, account, user, width, queue, qos, group. "
+            "Default: the first four, as far as the log knows them.",
+            autocompletion=_completion.class_lists,
+        ),
+    ] = None,
+    draws: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Logs drawn from blocks of this one, for the intervals; 2 or more."
+        ),
+    ] = 20,
+    block: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BLOCK",
+            help="What is drawn: user, day, week or jobs. Default: what suits the log.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the draws.")] = 0,
+    json: AsJson = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Folder for all numbers: diff.json, diff.csv.",
+            rich_help_panel=_RESULTS,
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.html", help="A page that opens in any browser.", rich_help_panel=_RESULTS
+        ),
+    ] = None,
+) -> None:  # fmt: skip
+    """Compare two configurations, clusters or scenarios on one log: who gains, who loses, how sure.
+
+    First how near A comes to what the log recorded, so that it is clear what a difference is worth.
+    Then the lines that differ, and waits, slowdowns, utilisation and energy with 95 % intervals.
+
+    Example: sojourn diff slurm.conf new/slurm.conf --log sacct.txt --report diff.html
+    """
+    from ..output import as_json, check_folder, staged, write_rows
+    from ..study.difference import as_rows
+    from ..study.difference import diff as compare
+    from ..workload.classes import listed_classes
+    from ._progress import progress
+
+    scenario = chosen.scenario
+    if out is not None:
+        check_folder(out)
+    if report is not None and report.suffix.lower() not in (".html", ".htm"):
+        raise OptionError(f"--report {report}: a report is a page of HTML; name it FILE.html")
+    with progress("comparing") as step:
+        found = compare(
+            a,
+            b,
+            scenario.raw_log(),
+            policy=policy,
+            by=None if by is None else listed_classes(by),
+            draws=draws,
+            block=block,
+            seed=seed,
+            rules=scenario.rules,
+            progress=step,
+        )
+    told = found.as_dict()
+    if out is not None:
+        with staged(out) as place:
+            place("diff.json").write_text(as_json(told) + "\n", encoding="utf-8")
+            write_rows(place("diff.csv"), as_rows(found))
+    if report is not None:
+        from ..page.difference import write_difference
+
+        write_difference(found, report)
+    if json:
+        print(as_json(told))
+        return
+    _show(found)
+    written = [f"diff.json and diff.csv in {out}"] if out is not None else []
+    written += [f"{report}"] if report is not None else []
+    if written:
+        print(f"\nwritten: {', '.join(written)}")
+
+
+def _show(found: Difference) -> None:
+    from ._tables import as_number, as_seconds, facts_table, new_console, new_table
+
+    console = new_console()
+    console.print(f"A is {found.a}, B is {found.b}; {found.jobs:,} jobs of {found.log}")
+    trust = found.trust
+    if trust is None:
+        console.print("\nThe log recorded no starts: how near A comes to them is not known.")
+    else:
+        console.print(f"\nHow near A comes to the log ({trust.jobs:,} jobs with recorded starts)")
+        console.print(
+            facts_table(
+                [
+                    ("mean wait", f"{as_seconds(trust.wait)}, recorded "
+                     f"{as_seconds(trust.recorded)}"),
+                    ("P", f"{as_seconds(trust.P)}, root mean square difference of times in the "
+                     f"system; {trust.relative:.1%} of their mean"),
+                    ("within 60 s", f"{trust.near:.1%} of the jobs"),
+                ]
+            )
+        )  # fmt: skip
+    console.print("\nLines that differ" if found.lines else "\nNo line differs.")
+    for line in found.lines:
+        console.print(f"  {line.name}", style="bold")
+        console.print(f"    A: {_line(line.a)}\n    B: {_line(line.b)}", soft_wrap=True)
+    console.print(f"\nAll jobs; 95 % intervals from {found.draws} draws by {found.block}")
+    table = new_table("measure", "A", "B", "B less A", "interval", "change", "")
+    for each in found.measures:
+        unit = f" ({each.unit})" if each.unit else ""
+        table.add_row(f"{each.measure}{unit}", as_number(each.a), as_number(each.b), *_cells(each))
+    console.print(table)
+    for by, rows in found.classes.items():
+        if rows:
+            _show_classes(console, by, rows)
+    console.print()
+    for sentence in found.in_words():
+        console.print(sentence, soft_wrap=True)
+    left = found.only_a + found.only_b
+    if left:
+        console.print(f"{left:,} jobs that run on one side only are left out.")
+    if found.not_modelled:
+        print("\nnot modelled:")
+        for what in found.not_modelled:
+            print(f"- {what}")
+
+
+def _show_classes(console: Console, by: str, rows: Any) -> None:
+    from ._tables import as_number, new_table
+
+    console.print(f"\nMean wait (s) by {by}")
+    table = new_table(by, "jobs", "A", "B", "B less A", "interval", "change", "")
+    for row in rows[:_PRINTED]:
+        wait = row.wait
+        cells = _cells(wait)
+        table.add_row(row.name, f"{row.jobs:,}", as_number(wait.a), as_number(wait.b), *cells)
+    console.print(table)
+    if len(rows) > _PRINTED:
+        console.print(
+            f"and {len(rows) - _PRINTED} more, with fewer jobs: --out, --json", style="dim"
+        )
+
+
+def _cells(change: Change) -> tuple[str, str, str, str]:
+    from ._tables import as_number
+
+    found = change.difference
+    share = f"{change.share:+.1%}" if change.share == change.share else "-"
+    reach = f"{as_number(found.low)} to {as_number(found.high)}"
+    return as_number(found.estimate), reach, share, change.verdict
+
+
+def _line(value: str | None) -> str:
+    return "-" if value is None else value
