@@ -158,16 +158,16 @@ def blamed_files(files: Mapping[str, str]) -> list[tuple[str, tuple[str, ...]]]:
 def machine_files(path: str) -> dict[str, str]:
     """Return the further files that a description of a cluster depends on, by what they are."""
     if path.lower().endswith(".conf"):
-        return dict(_files_beside(stamp_of(path)))
+        return dict(_files_beside(path, stamp_of(path)))
     servers = servers_of(path)
     return {} if servers is None else {"servers": servers}
 
 
 @lru_cache(maxsize=64)
-def _files_beside(stamp: Stamp) -> tuple[tuple[str, str], ...]:
+def _files_beside(path: str, stamp: Stamp) -> tuple[tuple[str, str], ...]:
     from ..cluster.slurm import files_beside
 
-    return () if stamp is None else tuple(files_beside(stamp[0]).items())
+    return () if stamp is None else tuple(files_beside(path).items())
 
 
 def servers_of(path: str) -> str | None:
