@@ -33,7 +33,19 @@ def _restored(kind: type[SojournError], arguments: tuple[Any, ...]) -> SojournEr
 
 
 class InputError(SojournError):
-    """The input is wrong; the message says what to change."""
+    """The input is wrong; the message says what to change.
+
+    Parameters
+    ----------
+    message : in one line.
+    key : of a scenario that it is about, such as ``workload.timezone``, where one is to blame.
+    path : of the file that it is about.
+    """
+
+    def __init__(self, message: str = "", *, key: str = "", path: str | PathLike[str] = "") -> None:
+        super().__init__(message)
+        self.key = key
+        self.path = str(path)
 
 
 def _printable(text: str) -> str:
@@ -63,16 +75,15 @@ class _FileError(InputError):
         # one line that a terminal can show.
         problem = _printable(problem)
         field = None if field is None else _printable(field)
-        self.path = str(path)
         self.line = line
         self.field = field
         self.problem = problem
-        where = self.path
+        where = str(path)
         if line is not None:
             where += f", line {line}"
         if field is not None:
             where += f", field '{field}'"
-        super().__init__(f"{where}: {problem}")
+        super().__init__(f"{where}: {problem}", path=path)
 
 
 class LogError(_FileError):

@@ -2,111 +2,126 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from .cluster import Cluster
 from .errors import OptionError
 from .external import External
 from .machine import REASONS, Machine
-from .policy import Constraints, Control, NodeScore, Placement, Policy, parse_placement
-from .workload import STANDARD, Jobs
+from .policy import Control, Policy
+from .run.keys import SAME, Described, adapter, described_by_keyword, with_names
+from .workload import Jobs
 
-__all__ = ["Options", "Prepared"]
+__all__ = ["Options", "Prepared", "default_of", "with_keywords"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_MARK = "**options : the keywords of `Options`."
 
 
-@dataclass(frozen=True)
 class Options:
-    """How a run treats the jobs and what it records.
+    """How a run treats the jobs and what it records: the keywords of `simulate`.
 
-    Parameters
-    ----------
-    estimates : what the scheduler believes: ``"user"``, ``"exact"``, or a factor of the truth.
-    over_limit : ``"kill"`` a job at the user's estimate, or let it ``"run"`` on.
-    passes : one scheduling pass per ``"instant"``, or per ``"event"`` as some simulators do.
-    reference_rate : rate at which the runtimes were recorded; the job amount is runtime times it.
-    record : keep the trajectory.
-    seed : of the coins of a randomized control.
-    clean : names of cleaning rules; an empty tuple for none.
-    placement : which nodes of a cluster of named nodes a job gets: a name, or a score over nodes.
-    constraints : what jobs ask of their nodes besides processors.
-    foresight : what the scheduler expects of a waiting job: its runtime on the ``"nodes"`` that it
-        would get, or the one in the ``"log"`` wherever it will run. Jobs outlast promises made
-        from the log, so conservative backfilling then makes all of them anew in each pass.
-    price : of a kWh: a number, or a tariff such as ``"0.15, 8:0.30, 20:0.15 EUR"``.
-    carbon : grams of CO2 per kWh: a number, or a file with a time series.
-    starts : the time of day at second 0 of the log, as ISO 8601; default: from its header.
-    decisions : keep every decision of the scheduler, and its reason.
-    events : external events: a file, rows, `ExternalEvents`, or the `EventStream` of the jobs' log.
-    node_failure : ``"kill"`` the jobs of processors that go down, or ``"requeue"`` them.
-    warmup : how many jobs at the beginning, as they were submitted, the measures over jobs leave
-        out, because the machine was empty before them.
-    check_policy : try out orders and placements of the user's own before the run, and check their
-        indices in it.
+    Which there are, their defaults and what they may be is said by the keys of a scenario that
+    have a keyword, see `sojourn.run.keys`.
     """
 
-    estimates: str | float = "user"
-    over_limit: str = "kill"
-    passes: str = "instant"
-    reference_rate: float = 1.0
-    record: bool = False
-    seed: int = 0
-    clean: tuple[str, ...] = field(default=STANDARD)
-    placement: str | Placement | NodeScore = "first-fit"
-    constraints: Constraints = field(default_factory=Constraints)
-    foresight: str = "nodes"
-    price: str | float | None = None
-    carbon: str | float | None = None
-    starts: str | None = None
-    decisions: bool = False
-    events: Any = None
-    node_failure: str = "kill"
-    warmup: int = 0
-    check_policy: bool = True
+    def __init__(self, **given: Any) -> None:
+        known = described_by_keyword()
+        for name in given:
+            if name not in known:
+                raise OptionError(f"simulate: unknown option '{name}'; it takes {', '.join(known)}")
+        for name, each in known.items():
+            value = _read(name, each, given[name]) if name in given else default_of(each)
+            self.__dict__[name] = value
 
-    def __post_init__(self) -> None:
-        for name in ("estimates", "reference_rate", "seed", "warmup"):
-            # Numbers of NumPy have no place in the summary's JSON.
-            if isinstance(number := getattr(self, name), np.generic):
-                object.__setattr__(self, name, number.item())
-        if self.over_limit not in ("kill", "run"):
-            raise OptionError(f"over_limit '{self.over_limit}': choose kill or run")
-        if self.passes not in ("instant", "event"):
-            raise OptionError(f"passes '{self.passes}': choose instant or event")
-        if self.foresight not in ("nodes", "log"):
-            raise OptionError(f"foresight '{self.foresight}': choose nodes or log")
-        if self.node_failure not in ("kill", "requeue"):
-            raise OptionError(f"node_failure '{self.node_failure}': choose kill or requeue")
-        if isinstance(self.warmup, bool) or not isinstance(self.warmup, int) or self.warmup < 0:
-            raise OptionError(f"warmup {self.warmup!r}: give a number of jobs, 0 or more")
-        if not 0 <= self.seed < 2**63:
-            raise OptionError(f"seed {self.seed}: give a whole number from 0 to 2**63 - 1")
-        if not (np.isfinite(self.reference_rate) and self.reference_rate > 0):
-            raise OptionError(f"reference rate {self.reference_rate}: give a number above 0")
-        if not isinstance(self.constraints, Constraints):
-            raise OptionError(f"constraints {self.constraints!r}: give sojourn.Constraints(...)")
-        self.factor  # noqa: B018  (raises on nonsense)
-        object.__setattr__(self, "placement", parse_placement(self.placement))
+    def changed(self, **given: Any) -> Options:
+        """Return the options with some others in their place."""
+        return Options(**{**vars(self), **given})
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"a run has no option '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"options do not change; make others with {name} = {value!r}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Options) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Options({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
 
     @property
     def factor(self) -> float | None:
         """Estimates as a factor of the truth; None for the user's own."""
         if self.estimates == "user":
             return None
-        if self.estimates == "exact":
-            return 1.0
-        try:
-            factor = float(self.estimates)
-        except ValueError:
-            factor = float("nan")
-        if not (np.isfinite(factor) and factor > 0):
-            raise OptionError(
-                f"estimates '{self.estimates}': choose user, exact or a factor above 0"
-            )
-        return factor
+        return 1.0 if self.estimates == "exact" else float(self.estimates)
+
+
+def _shown(each: Described) -> Any:
+    """The default of a keyword of `simulate` as one would write it."""
+    keyword = each.key.keyword
+    assert keyword is not None
+    return each.default if keyword.default is SAME else keyword.default
+
+
+def default_of(each: Described) -> Any:
+    """Return what a keyword of `simulate` is where it is not given."""
+    keyword, default = each.key.keyword, _shown(each)
+    assert keyword is not None
+    return default if keyword.read is None or default is None else keyword.read(default)
+
+
+def _read(name: str, each: Described, value: Any) -> Any:
+    """What a keyword stands for; OptionError says what it may be."""
+    keyword, told = each.key.keyword, each.key.value
+    assert keyword is not None
+    if isinstance(value, np.generic):  # Has no place in the summary's JSON.
+        value = value.item()
+    if keyword.read is not None:
+        return None if value is None else keyword.read(value)
+    try:
+        return adapter(each.table, each.path[-1]).validate_python(value)
+    except ValidationError:
+        verb = "choose" if isinstance(value, str) else "give"
+        raise OptionError(f"{name} {value!r}: {verb} {told}", key=each.name) from None
+
+
+def with_keywords(function: _Function) -> _Function:
+    """Show what a function or class hands on to `Options` as keywords of its own, described.
+
+    In its docstring, ``**options : the keywords of `Options`.`` gives way to them.
+    """
+    signature = inspect.signature(function)
+    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    lines: list[str] = []
+    for name, each in described_by_keyword().items():
+        if name in signature.parameters:
+            continue
+        keyword = each.key.keyword
+        assert keyword is not None
+        own.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_shown(each)))
+        told = keyword.what or with_names(each.key.what)
+        if keyword.read is None:
+            told = f"{told.rstrip('.')}: {each.key.value}."
+        lines += textwrap.wrap(f"{name} : {told}", 92, subsequent_indent="    ")
+    function.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+    if function.__doc__ is not None:
+        function.__doc__ = function.__doc__.replace(_MARK, "\n    ".join(lines))
+    return function
 
 
 @dataclass(frozen=True)

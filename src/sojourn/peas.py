@@ -1,4 +1,4 @@
-"""The configuration file of a run on named nodes, as ``sojourn peas`` takes it.
+"""The configuration file of ``sojourn peas``: keys of a scenario under shorter names.
 
 A run in the manner of [gomez2012] is a workload, a cluster and a configuration; this is the last.
 """
@@ -7,160 +7,52 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from .errors import OptionError
+from .run._lines import Path as KeyPath
+from .run._reading import read_toml
+from .run.command import merged
+from .run.keys import ConstraintKeys
+from .run.problems import Source
+from .run.scenario import Scenario
 
-from .cluster.query import parse_query
-from .cost import Clock, parse_tariff
-from .errors import InputError, OptionError
-from .policy import parse_placement, parse_policy
-from .workload._files import read_text
-from .workload._toml import load_toml
+__all__ = ["KEYS", "read_config"]
 
-__all__ = ["ConstraintKeys", "CostKeys", "PeasConfig", "read_config"]
+KEYS: dict[str, str] = {
+    "policy": "policy.name",
+    "placement": "policy.placement",
+    "processor": "cluster.processor",
+    "estimates": "policy.estimates",
+    "first": "workload.first",
+    "where": "cluster.where",
+    "seed": "run.seed",
+    "foresight": "policy.foresight",
+    **{f"constraints.{name}": f"policy.constraints.{name}" for name in ConstraintKeys.model_fields},
+    **{f"cost.{name}": f"power.{name}" for name in ("price", "carbon", "starts")},
+}
+"""Keys of the configuration, and what they are in a scenario."""
 
-
-def _must_read(parse: Callable[[Any], object]) -> AfterValidator:
-    """Refuse what a parser refuses, in the parser's words."""
-
-    def check(value: Any) -> Any:
-        try:
-            parse(value)
-        except InputError as error:
-            raise ValueError(str(error)) from None
-        return value
-
-    return AfterValidator(check)
-
-
-_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-_Memory = Annotated[float, Field(ge=0, le=1e9)]
-_Factor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-_Tariff = Annotated[str | Annotated[float, Field(allow_inf_nan=False)], _must_read(parse_tariff)]
-_Moment = Annotated[str | datetime, _must_read(lambda start: Clock.of(None, start))]
-_Number = Annotated[str, Field(pattern=r"^-?\d{1,18}$")]
-_Column = Literal["user", "group", "queue", "partition"]
-_ByColumn = Annotated[dict[_Column, dict[_Number, str]], Field(max_length=4)]
+_TABLES = ("constraints", "cost")
 
 
-class _Keys(BaseModel):
-    """Keys of a table; what each holds is its description."""
+class _Config(Source):
+    """A configuration, whose keys have names of their own."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-
-class ConstraintKeys(_Keys):
-    """What jobs ask of their nodes besides processors: ``[constraints]``."""
-
-    memory_per_core: Annotated[
-        _Memory | Literal["log"] | None, Field(description='a number of GB, 0 or more, or "log"')
-    ] = None
-    memory_per_node: Annotated[_Memory | None, Field(description="a number of GB, 0 or more")] = (
-        None
-    )
-    whole_node: Annotated[bool | None, Field(description="true or false")] = None
-    feature: Annotated[
-        str | _ByColumn | None,
-        Field(description='a word, or one for each queue such as {queue = {3 = "gpu"}}'),
-    ] = None
-    power_budget: Annotated[_Amount | None, Field(description="a number of W, 0 or more")] = None
+    def error(self, key: KeyPath, problem: str) -> OptionError:
+        """Return the error for a key, by the name that it has in the file."""
+        ours = {scenario: name for name, scenario in KEYS.items()}
+        for length in range(len(key), 0, -1):
+            name = ours.get(".".join(map(str, key[:length])))
+            if name is not None:
+                return super().error((*name.split("."), *key[length:]), problem)
+        return super().error(key, problem)
 
 
-class CostKeys(_Keys):
-    """What a kWh costs: ``[cost]``."""
-
-    price: Annotated[_Tariff | None, Field(description="a number or a tariff")] = None
-    carbon: Annotated[
-        _Amount | str | None, Field(description="a number of g per kWh, 0 or more, or a file")
-    ] = None
-    starts: Annotated[
-        _Moment | None, Field(description="a time such as 2011-05-01T00:00:00+09:00")
-    ] = None
-
-
-class PeasConfig(_Keys):
-    """A configuration; None is what the file does not say.
-
-    Every key means what the option of ``sojourn peas`` with its name does.
-    """
-
-    policy: Annotated[
-        Annotated[str, _must_read(parse_policy)] | None,
-        Field(description="the name of a policy"),
-    ] = None
-    placement: Annotated[
-        Annotated[str, _must_read(parse_placement)] | None,
-        Field(description="the name of a placement"),
-    ] = None
-    processor: Annotated[
-        Literal["core", "chip", "node"] | None, Field(description="core, chip or node")
-    ] = None
-    estimates: Annotated[
-        _Factor | Literal["user", "exact"] | None,
-        Field(description='"user", "exact" or a factor above 0'),
-    ] = None
-    first: Annotated[
-        Annotated[int, Field(ge=1)] | None, Field(description="a number of jobs, 1 or more")
-    ] = None
-    where: Annotated[
-        Annotated[str, _must_read(parse_query)] | None,
-        Field(description="a condition on servers such as 'cores >= 8'"),
-    ] = None
-    seed: Annotated[
-        Annotated[int, Field(ge=0, lt=2**63)] | None, Field(description="a whole number, 0 or more")
-    ] = None
-    foresight: Annotated[Literal["nodes", "log"] | None, Field(description='"nodes" or "log"')] = (
-        None
-    )
-    constraints: Annotated[ConstraintKeys, Field(description="a table")] = ConstraintKeys()
-    cost: Annotated[CostKeys, Field(description="a table")] = CostKeys()
-
-    def options(self) -> dict[str, Any]:
-        """Return what the file says, as the options of the command line that say the same."""
-        asked, cost = self.constraints, self.cost
-        told = {
-            "policy": self.policy,
-            "placement": self.placement,
-            "processor": self.processor,
-            "estimates": _text(self.estimates),
-            "first": self.first,
-            "where": self.where,
-            "seed": self.seed,
-            "foresight": self.foresight,
-            "memory": _text(asked.memory_per_core),
-            "memory_per_node": asked.memory_per_node,
-            "whole_nodes": asked.whole_node,
-            "feature": None if asked.feature is None else list(_features(asked.feature)),
-            "power_budget": asked.power_budget,
-            "price": _text(cost.price),
-            "carbon": _text(cost.carbon),
-            "starts": _text(cost.starts),
-        }
-        return {name: value for name, value in told.items() if value is not None}
-
-
-def _text(value: float | str | datetime | None) -> str | None:
-    return None if value is None else str(value)
-
-
-def _features(feature: str | dict[_Column, dict[str, str]]) -> Iterator[str]:
-    """Features as the command line takes them: ``gpu``, or ``queue:3=gpu``."""
-    if isinstance(feature, str):
-        yield feature
-        return
-    for column, words in feature.items():
-        yield from (f"{column}:{value}={word}" for value, word in words.items())
-
-
-_TABLES: dict[str, type[_Keys]] = {"constraints": ConstraintKeys, "cost": CostKeys}
-
-
-def read_config(path: str | os.PathLike[str]) -> PeasConfig:
-    """Read a configuration in TOML.
+def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what a configuration in TOML says, as the keys of a scenario.
 
     Parameters
     ----------
@@ -171,51 +63,47 @@ def read_config(path: str | os.PathLike[str]) -> PeasConfig:
     OptionError
         When it is not TOML, has a key that is not known, or a value that its key cannot have.
     """
-    text = read_text(path)
-    try:
-        told = load_toml(text)
-    except ValueError as error:
-        raise OptionError(_one_line(f"{path}: is not TOML: {error}; correct it")) from None
-    try:
-        config = PeasConfig.model_validate(told)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise OptionError(_one_line(f"{path}, {_problem(dict(first), told)}")) from None
-    carbon = config.cost.carbon
-    if not isinstance(carbon, str):
-        return config
-    beside = config.cost.model_copy(update={"carbon": str(Path(path).parent / carbon)})
-    return config.model_copy(update={"cost": beside})
+    told, found = read_toml(path)
+    source = _Config(found.name, found.lines)
+    keys: dict[str, Any] = {}
+    for name, value in _flat(told, source):
+        if name not in KEYS:
+            raise source.error(tuple(name.split(".")), _unknown(name))
+        new: Any = value
+        for step in reversed(KEYS[name].split(".")):
+            new = {step: new}
+        keys = merged(keys, new)
+    # Which jobs and nodes will be there is not known here, and any would do.
+    anything = {"workload": {"log": "log"}, "cluster": {"nodes": "1 x 1"}}
+    checked = Scenario.from_mapping(merged(keys, anything), source=source)
+    carbon = checked.keys.power.carbon
+    if isinstance(carbon, str):
+        keys["power"]["carbon"] = str(Path(path).parent / carbon)
+    return keys
 
 
-def _problem(error: dict[str, Any], told: dict[str, Any]) -> str:
-    """Say which key is wrong, and what it should be."""
-    table = _TABLES.get(str(error["loc"][0])) if len(error["loc"]) > 1 else None
-    keys = [str(key) for key in error["loc"][: 2 if table else 1]]
-    model, name = table or PeasConfig, keys[-1]
-    where = f"key '{'.'.join(keys)}'"
-    if name not in model.model_fields:
-        return f"{where}: {_unknown(name, model)}"
-    if error["type"] == "value_error":
-        return f"{where}: {error['ctx']['error']}"
-    value: Any = told
-    for key in keys:
-        value = value[key]
-    return f"{where}: {repr(value)[:60]} is not {model.model_fields[name].description}; correct it"
+def _flat(told: Mapping[str, Any], source: Source) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for name, value in told.items():
+        if name not in _TABLES:
+            found.append((name, value))
+        elif isinstance(value, Mapping):
+            found += [(f"{name}.{key}", inner) for key, inner in value.items()]
+        else:
+            raise source.refusal((name,), repr(value)[:60], "a table")
+    return found
 
 
-def _unknown(name: str, model: type[_Keys]) -> str:
+def _unknown(name: str) -> str:
     """Say what was meant by a key that is not known."""
-    homes: dict[str, type[_Keys]] = {"": PeasConfig, **_TABLES}
-    for table, other in homes.items():
-        if other is not model and name in other.model_fields:
-            return f"belongs into [{table}]" if table else "belongs above all tables"
-    known = list(model.model_fields)
+    table, _, last = name.rpartition(".")
+    for key in KEYS:
+        home, _, known = key.rpartition(".")
+        if known == last and home != table:
+            return f"belongs into [{home}]" if home else "belongs above all tables"
+    here = [key.rpartition(".")[2] for key in KEYS if key.rpartition(".")[0] == table]
+    names = here if table else [*here, *_TABLES]
     # Options are shorter than keys: --memory is far from memory_per_core, and yet the same.
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-    hint = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(known)}"
+    near = difflib.get_close_matches(last.lower(), names, n=1, cutoff=0.5)
+    hint = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(names)}"
     return f"is not known; {hint}"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

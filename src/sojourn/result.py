@@ -359,7 +359,7 @@ class Result:
 
     def after_warmup(self, jobs: int) -> Result:
         """Return the same run, whose measures over jobs leave out its first jobs."""
-        options = replace(self.options, warmup=jobs)
+        options = self.options.changed(warmup=jobs)
         return Result(replace(self._prepared, options=options), self._run)
 
     def by(self, what: str) -> pd.DataFrame:

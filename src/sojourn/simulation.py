@@ -17,7 +17,7 @@ from .engine.types import JobView, empty_jobs
 from .errors import JobError, OptionError
 from .external import before_cleaning, load_events, take_events
 from .machine import Machine, build_machine
-from .options import Options, Prepared
+from .options import Options, Prepared, with_keywords
 from .policy import (
     Control,
     Policy,
@@ -43,6 +43,7 @@ Floats = NDArray[np.float64]
 _LONGEST = 1e15
 
 
+@with_keywords
 def simulate(
     jobs: Jobs,
     cluster: Cluster | int | None,
@@ -62,9 +63,7 @@ def simulate(
     policy : a name, ``ORDER[+BACKFILL[:K][@ORDER]]``, ``slurm:FILE``, a `Policy` or a `Score`.
     rate : service-rate control; default: always 1.
     progress : called with (jobs arrived, jobs) from time to time.
-    **options : see `Options`: estimates, over_limit, passes, reference_rate, record, seed, clean;
-        placement, constraints, decisions on a cluster of named nodes; events, node_failure;
-        warmup; check_policy.
+    **options : the keywords of `Options`.
 
     Examples
     --------
@@ -79,6 +78,7 @@ def simulate(
     return Result(prepared, run)
 
 
+@with_keywords
 def prepare(
     jobs: Jobs,
     cluster: Cluster | int | None,
@@ -88,9 +88,16 @@ def prepare(
     stop_at_decisions: bool = False,
     **options: Any,
 ) -> tuple[Run, Prepared]:
-    """Validate everything and set up a run at time zero."""
+    """Validate everything and set up a run at time zero.
+
+    Parameters
+    ----------
+    jobs, cluster, policy, rate : as for `simulate`.
+    stop_at_decisions : hand every decision to the caller.
+    **options : the keywords of `Options`.
+    """
     check_jobs(jobs)
-    chosen = _options(options)
+    chosen = Options(**options)
     scheduling = parse_policy(policy)
     control = parse_control(rate)
     if isinstance(scheduling, SlurmPolicy):
@@ -127,7 +134,8 @@ def prepare(
     if chosen.warmup and chosen.warmup >= len(taken):
         raise OptionError(
             f"warmup {chosen.warmup}: there are {len(taken)} jobs, and none would be left; "
-            "give less"
+            "give less",
+            key="workload.warmup",
         )
     view, killed = _view(taken, chosen)
     scene = scene_of(view, jobs.job[accepted], machine)
@@ -215,16 +223,6 @@ def preload(
     _laws(scheduling, control)
     rules = _rules(empty_jobs(), Cluster(1), scheduling, control, Options(), False)
     load_kernel(replace(rules, log=decisions), named=named, eventful=events)
-
-
-def _options(given: dict[str, Any]) -> Options:
-    known = Options.__dataclass_fields__
-    for name in given:
-        if name not in known:
-            raise OptionError(f"simulate: unknown option '{name}'; it takes {', '.join(known)}")
-    if isinstance(given.get("clean"), (list, Sequence)) and not isinstance(given["clean"], str):
-        given = {**given, "clean": tuple(given["clean"])}
-    return Options(**given)
 
 
 def _validated(jobs: Jobs) -> Jobs:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from .engine.drive import DONE, Run
 from .engine.passes import DECIDE
 from .errors import OptionError
-from .policy import parse_policy
+from .options import with_keywords
+from .policy import Control, parse_policy
 from .policy.columns import JobColumns, job_columns
 from .result import Result
 from .simulation import prepare
@@ -100,12 +101,14 @@ def _position(j: object) -> int:
         ) from None
 
 
+@with_keywords
 class Simulation:
     """A run that stops at each decision.
 
     Parameters
     ----------
-    jobs, cluster, rate, and the options of `simulate`.
+    jobs, cluster, rate : as for `simulate`.
+    **options : the keywords of `Options`.
 
     Examples
     --------
@@ -122,9 +125,16 @@ class Simulation:
     True
     """
 
-    def __init__(self, jobs: Jobs, cluster: Cluster | int, **options: Any) -> None:
+    def __init__(
+        self,
+        jobs: Jobs,
+        cluster: Cluster | int,
+        *,
+        rate: Control | float | str | None = None,
+        **options: Any,
+    ) -> None:
         self._run, self._prepared = prepare(
-            jobs, cluster, parse_policy("fcfs"), stop_at_decisions=True, **options
+            jobs, cluster, parse_policy("fcfs"), rate=rate, stop_at_decisions=True, **options
         )
         self._watch = watch(self._run, self._prepared)
         self._columns: JobColumns = job_columns(self._run.jobs)

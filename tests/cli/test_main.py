@@ -34,7 +34,10 @@ def command(*arguments: object, heavy: tuple[str, ...] = HEAVY) -> list[str]:
     "arguments", [["--help"], ["simulate", "--help"], ["peas", "--help"], ["--version"]]
 )
 def test_help_and_version_import_nothing_heavy(arguments: list[str]) -> None:
-    done = subprocess.run(command(*arguments), capture_output=True, text=True, check=False)
+    # Policies and logs, whose names the options of a verb list, are made with NumPy.
+    heavy = HEAVY if len(arguments) == 1 else tuple(name for name in HEAVY if name != "numpy")
+    asked = command(*arguments, heavy=heavy)
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1] == "LOADED []"
 
@@ -83,7 +86,7 @@ def test_nothing_given_shows_help_and_is_wrong_usage(run) -> None:
         (["simulate"], "sojourn simulate --help"),
         (["simulate", "log.swf", "--procs", "many"], "sojourn simulate --help"),
         (["simulate", "log.swf", "--no-such-option"], "sojourn simulate --help"),
-        (["simulate", "log.swf", "--seed", "-1"], "sojourn simulate --help"),
+        (["simulate", "log.swf", "--seed", "1.5"], "sojourn simulate --help"),
         (["generate", "nothing"], "sojourn generate --help"),
     ],
 )
@@ -115,7 +118,7 @@ def test_whatever_happens_is_one_line(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("sojourn.workload.intake.read_jobs", fail)
+    monkeypatch.setattr("sojourn.run.workloads.read_jobs", fail)
     assert said in refused("simulate", small, code=code)
 
 

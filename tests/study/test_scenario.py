@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import sojourn
+from sojourn.run.keys import ScenarioKeys
 from sojourn.study import Scenario, read_scenario, save_scenario, scenario_schema
-from sojourn.study._sections import ScenarioKeys
 
 LUBLIN: dict[str, Any] = {
     "workload": {"model": "lublin", "jobs": 200, "load": 0.9},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -11,9 +12,8 @@ import pytest
 import typer.main
 
 from sojourn.cli import app
+from sojourn.run.keys import ConstraintKeys, ScenarioKeys, described_by_flag
 from sojourn.study import read_scenario, run_scenario
-from sojourn.study._option_names import OPTIONS
-from sojourn.study._sections import ConstraintKeys, ScenarioKeys
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "reference" / "scenario.md").read_text(encoding="utf-8")
@@ -46,16 +46,22 @@ def test_every_option_of_simulate_has_its_key():
     command = typer.main.get_command(app).commands["simulate"]
     flags = {flag for each in command.params for flag in (*each.opts, *each.secondary_opts)}
     without = {"--out", "--json", "--save-scenario", "--trajectory", "--no-whole-nodes", "--help"}
-    # These change no result.
-    without |= {"--check-policy", "--no-check-policy"}
+    without |= {"--check-policy"}
     assert {flag for flag in flags if flag.startswith("--")} - without <= named
 
 
-@pytest.mark.parametrize(("option", "key"), OPTIONS.items())
-def test_an_option_is_beside_its_key(option, key):
-    flags = {"log": "LOG", "trajectory": "--no-trajectory"}
-    cells = next(cells for cells in rows(key[0]) if cells[0].strip("` ") == key[-1])
-    assert cells[-1].strip("` |") == flags.get(option, f"--{option.replace('_', '-')}")
+@pytest.mark.parametrize("key", [key for key in described_by_flag().values() if not key.is_table])
+def test_an_option_is_beside_its_key(key):
+    cells = next(cells for cells in rows(key.path[0]) if cells[0].strip("` ") == key.path[-1])
+    assert cells[-1].strip("` |") in key.flag.split("/")
+
+
+def test_the_tables_are_written_from_the_keys():
+    place = ROOT / "docs" / "reference" / "make_scenario.py"
+    spec = importlib.util.spec_from_file_location("make_scenario", place)
+    make_scenario = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make_scenario)
+    assert make_scenario.text() == PAGE, "run python docs/reference/make_scenario.py"
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

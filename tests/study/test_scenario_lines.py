@@ -8,7 +8,7 @@ import tomllib
 
 import pytest
 
-from sojourn.study._lines import key_lines
+from sojourn.run._lines import key_lines
 
 TEXT = '''\
 # a comment with [brackets] and k = 1

@@ -14,9 +14,9 @@ import typer
 from ._progress import Progress
 
 if TYPE_CHECKING:
+    from ..run.scenario import Scenario
     from ..study.intervals import Interval
     from ..study.outcome import Tally
-    from ..study.scenario import Scenario
 
 __all__ = [
     "DaskAddress",
@@ -171,7 +171,7 @@ def remarks_of(scenario: Scenario, point: Mapping[str, Any]) -> dict[str, Any]:
     scenario : of the study.
     point : values of what it varies, at one of its points.
     """
-    from ..study.building import make_constraints
+    from ..run.building import make_constraints
     from ..unmodelled import not_acted_on
 
     there = scenario.with_values(point)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError
-from ._groups import flag
-from ._options import AsJson, Delimiter, Timezone, WaitFrom, names, pairs
+from ._options import AsJson, Chosen, add_verb, takes
 
 if TYPE_CHECKING:
     from ..adequacy import Adequacy, Reference, Verdict
@@ -23,10 +22,12 @@ P_IN_WORDS = "the root mean square difference of times in the system"
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command(name="adequacy")(adequacy)
+    add_verb(app, adequacy, "adequacy")
 
 
+@takes("delimiter", "timezone", "wait_from")
 def adequacy(
+    chosen: Chosen,
     real: Annotated[
         Path, typer.Argument(metavar="REAL", help=f"What the real system did: {_STREAM}.")
     ],
@@ -132,9 +133,6 @@ def adequacy(
             rich_help_panel="Files",
         ),
     ] = None,
-    delimiter: Delimiter = None,
-    timezone: Timezone = None,
-    wait_from: WaitFrom = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder for pictures and numbers.",
@@ -159,8 +157,8 @@ def adequacy(
     if match not in ("auto", "id", "order"):
         raise OptionError(f"--match {match}: choose auto, id or order")
 
-    given = {"delimiter": delimiter, "timezone": timezone, "wait_from": wait_from}
-    named = [flag(name) for name, value in given.items() if value is not None]
+    given = chosen.options
+    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None]
 
     def is_of_manager(path: Path, format: str | None) -> bool:
         return (format or format_of(path)) in ACCOUNTING
@@ -227,7 +225,12 @@ def show_waits(console: Any, waits: dict[str, Any], jobs: int) -> None:
 def _columns(text: str | None) -> dict[str, str] | list[str] | None:
     if text is None:
         return None
-    return pairs(text, "--columns") if "=" in text else names(text)
+    from ..run.keys.typed import columns
+
+    try:
+        return columns(text)
+    except ValueError as error:
+        raise OptionError(f"--columns {error}") from None
 
 
 def _write(found: Adequacy, verdict: Verdict, told: dict[str, Any], out: Path) -> None:

@@ -1,9 +1,9 @@
-"""``sojourn compare``: one log under several policies."""
+"""``sojourn compare``: one log under several policies, or several scenarios."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from json import loads as json_of
 from pathlib import Path
@@ -13,36 +13,46 @@ import typer
 
 from ..errors import OptionError
 from . import _completion
-from . import _options as o
-from ._groups import flat, grouped
-from ._machine import Machine
-from ._options import ClusterName, CostOptions, CountedOptions, NodeOptions
-from ._run import input_files
+from ._options import AsJson, Chosen, add_verb, takes
+from ._run import say
 
 if TYPE_CHECKING:
-    from ..compare import Outcome
-    from ..policy import Placement
+    from ..result import Result
+    from ..run.scenario import Scenario
+    from ..run.variants import Variant
+
+_STANDARD = "fcfs,easy,conservative"
+_NAMES = {"policy.name": "--policies", "policy.placement": "--placements"}
 
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command(name="compare")(compare)
+    add_verb(app, compare, "compare")
 
 
-@grouped
+@takes(
+    without=(
+        *("log", "policy", "policy_file", "placement"),
+        *("format", "trajectory", "plots", "debug"),
+    )
+)
 def compare(
-    log: o.Log,
+    chosen: Chosen,
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(metavar="LOG|SCENARIO...", help="A job log; or scenario files (.toml)."),
+    ],
     *,
-    counted: CountedOptions,
     policies: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME,NAME,...",
-            help="Policies as for simulate; changes are told against the first.",
+            help="Policies as for simulate; changes are told against the first. Default: "
+            f"{_STANDARD} for a log where nothing else is varied.",
             autocompletion=_completion.policy_lists,
             rich_help_panel="Scheduling",
         ),
-    ] = "fcfs,easy,conservative",
+    ] = None,
     policy_file: Annotated[
         list[str] | None,
         typer.Option(
@@ -51,21 +61,24 @@ def compare(
             rich_help_panel="Scheduling",
         ),
     ] = None,
-    running: o.RunOptions,
-    cluster: ClusterName = None,
     placements: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME,NAME,...",
             help="Placements as for simulate; each policy is run with each of them.",
             rich_help_panel="Nodes",
         ),
-    ] = "first-fit",
-    nodes: NodeOptions,
-    cost: CostOptions,
-    reading: o.LogOptions,
-    by: o.By = None,
-    json: o.AsJson = False,
+    ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=V,V,...",
+            help="Values of a key of a scenario, such as cluster.procs=64,84, each run in turn; "
+            "may be repeated.",
+        ),
+    ] = None,
+    json: AsJson = False,
     csv: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the table as CSV too.")
     ] = None,
@@ -76,83 +89,71 @@ def compare(
         ),
     ] = None,
 ) -> None:
-    """Run one log under several policies, and placements, and print one table.
+    """Run one log under several policies, or any scenarios, and print one table.
 
     Example: sojourn compare log.swf --policies fcfs,easy,conservative,sjf+easy
     """
-    machine = Machine(cluster, counted, nodes, cost, reading.strict)
-    chosen = o.chosen_policies(policies, policy_file or [])
-    places = _placements(placements)
-    options = {**running.options(), **machine.options(), "record": out is not None}
+    from ..output import Digest, as_json, check_file, check_folder, write_rows
+    from ..run.carry_out import check_parts, origin_of, read_jobs
+    from ..run.variants import runs_of
 
-    from ..classes import CLASSES
-    from ..output import Digest, as_json, check_file, check_folder, provenance, write_rows
-    from ..workload.classes import check_known, listed_classes
-
-    classes = [] if by is None else listed_classes(by, CLASSES)
-
+    variants = _variants(chosen, inputs, policies, policy_file or [], placements, vary or [])
+    first = variants[0].scenario
+    classes = list(first.keys.run.by or ())
     if out is not None:
         check_folder(out)
         if classes:
             check_file(out / "classes.csv")
-    files = input_files(
-        log,
-        machine,
-        running,
-        orders=policy_file or [],
-        placements=map(str.strip, placements.split(",")),
-    )
+    for each in variants:
+        check_parts(each.scenario)
+    files = _files(variants)
     digests = {name: Digest(path) for name, path in files.items()}
-    jobs, events = running.take_events(reading.read(log), **reading.clock())
-    options |= events
-    cost.check(jobs)
-    system = machine.for_jobs(jobs)
+    jobs = read_jobs(first, say)
+    system = first.cluster_for(jobs)
     if csv is not None:
         check_file(csv)
-    jobs = reading.clean(jobs, system.procs)
-    for name in classes:
-        check_known(jobs, name)
 
-    from ..compare import measures_of
-    from ..compare import outcomes_of as run
+    from ..compare import Outcome, measures_of
     from ._progress import progress
 
-    told_options = {
-        "log": log,
-        "policies": policies,
-        "policy_file": policy_file,
-        "cluster": cluster,
-        "placements": placements,
-        **flat(counted, running, nodes, cost, reading),
-        "by": by,
-    }
-    origin = provenance("compare", told_options, running.seed) | {
-        name: {"path": str(path), "sha256": digests[name].hexdigest()}
-        for name, path in files.items()
-    }
-    origin["input"]["jobs"] = jobs.report.read
+    options = {"inputs": inputs, "policies": policies or _STANDARD, "policy_file": policy_file}
+    options |= {**chosen.options, "placements": placements or "first-fit", "set": vary}
+    shas = {name: digest.hexdigest() for name, digest in digests.items()}
+    origin = origin_of(first, jobs, files, shas, "compare", options)
     rows: list[dict[str, Any]] = []
     recorded: dict[str, Any] = {}
     left_out: dict[str, None] = {}
+    measures: dict[str, Any] = {}
     told: dict[str, Any] = {"procs": system.procs, "jobs": len(jobs), "rows": rows}
     told |= {"recorded": recorded, "power_model": system.power_model}
     told["cleaning"] = cleaning = jobs.report.as_dict()
     if classes:
         told["classes"] = {name: [] for name in classes}
     with progress("simulating") as report, _keeping(out, told, origin) as keep:
-        given = {**options, "placements": places, "clean": ()}
-        for each in run(jobs, system, chosen, progress=report, **given):
-            rows.append(each.row())
+        every = runs_of(
+            variants,
+            lambda scenario: jobs if scenario is first else read_jobs(scenario),
+            record=out is not None,
+            progress=report,
+        )
+        for variant, result, seconds in every:
+            named = {"run": variant.label, **variant.about} if variant.label else {}
+            rows.append(named | Outcome(str(variant.scenario.policy), result, seconds).row())
+            shown = measures_of(
+                result.cluster, vars(result.options) | {"rate": variant.scenario.control}
+            )
+            measures |= {measure.name: measure for measure in shown}
             for name in classes:
-                told["classes"][name] += _class_rows(each, rows[-1], name)
-            summary = each.result.summary
+                told["classes"][name] += _class_rows(result, rows[-1], name)
+            summary = result.summary
             if "recorded" in summary:
                 recorded[_label(rows[-1])] = summary["recorded"]
             left_out.update(dict.fromkeys(summary["not_modelled"]))
-            keep(each)
+            keep(result, rows[-1])
         told["not_modelled"] = list(left_out)
+    common = [name for name in rows[0] if all(name in row for row in rows)]
     if csv is not None:
-        write_rows(csv, rows)
+        write_rows(csv, [{name: row[name] for name in common} for row in rows])
     if json:
         print(as_json(told))
         return
@@ -167,30 +168,95 @@ def compare(
     show_report(cleaning)
     show_not_acted_on(new_console(), told["not_modelled"])
     show_comparison(
-        rows, measures_of(system, options), assumed=system.power_model or "", recorded=recorded
+        rows,
+        [measure for name, measure in measures.items() if name in common],
+        assumed=system.power_model or "",
+        recorded=recorded,
     )
     show_compared_classes(new_console(), told.get("classes", {}))
     if out is not None:
         print(f"\neach run in a folder of {out}, and compare.json")
 
 
+def _variants(
+    chosen: Chosen,
+    inputs: Sequence[Path],
+    policies: str | None,
+    policy_files: Sequence[str],
+    placements: str | None,
+    vary: Sequence[str],
+) -> list[Variant]:
+    """Return what is to be run, from a log or from scenarios."""
+    from ..run.problems import CommandLine
+    from ..run.scenario import Scenario, read_scenario
+    from ..run.variants import policies_of, variants_of
+    from ..study.grid import parse_axis
+
+    axes = [parse_axis(text) for text in vary]
+    places = [name.strip().lower() for name in (placements or "").split(",") if name.strip()]
+    if placements is not None and not places:
+        raise OptionError("--placements names none; give for example first-fit,lowest-energy")
+    bases: dict[str, Scenario] = {}
+    if all(path.suffix.lower() == ".toml" for path in inputs):
+        for path in inputs:
+            name = path.stem if path.stem not in bases else str(path)
+            bases[name] = _under_options(read_scenario(path), chosen)
+    elif len(inputs) > 1:
+        raise OptionError(f"{inputs[1]}: give one log, or scenarios in TOML (.toml)")
+    else:
+        from ..run.command import merged
+
+        told = merged({"workload": {"log": str(inputs[0])}}, chosen.told)
+        bases["log"] = Scenario.from_mapping(told, source=CommandLine(renamed=_NAMES))
+        if policies is None and not any(key.startswith("policy.") for key, _ in axes):
+            policies = "easy" if axes else _STANDARD
+    names = [] if policies is None else policies_of(policies, policy_files)
+    if policies is not None and not names:
+        raise OptionError("--policies names none; give for example fcfs,easy,conservative")
+    return variants_of(bases, axes, places, names)
+
+
+def _under_options(scenario: Scenario, chosen: Chosen) -> Scenario:
+    """Return a scenario of a file, over which options win."""
+    if not chosen.told:
+        return scenario
+    from ..run.command import merged
+    from ..run.inputs import moved
+    from ..run.scenario import Scenario
+
+    told = moved(chosen.told, Path(), scenario.folder)
+    changed = scenario.source.changed()
+    return Scenario.from_mapping(merged(scenario.as_mapping(), told), scenario.folder, changed)
+
+
+def _files(variants: Sequence[Variant]) -> dict[str, str]:
+    """Return the files that runs depend on, by what they are; others of a kind are numbered."""
+    found: dict[str, str] = {}
+    for each in variants:
+        for name, path in each.scenario.files.items():
+            of_kind = [key for key in found if key == name or re.fullmatch(rf"{name} \d+", key)]
+            if path not in (found[key] for key in of_kind):
+                found[f"{name} {len(of_kind) + 1}" if of_kind else name] = path
+    return found
+
+
 @contextmanager
 def _keeping(
     out: Path | None, told: dict[str, Any], origin: dict[str, Any]
-) -> Iterator[Callable[[Outcome], None]]:
+) -> Iterator[Callable[[Result, dict[str, Any]], None]]:
     """Yield what keeps a run; all of them get their places at the end, or none."""
     if out is None:
-        yield lambda run: None
+        yield lambda result, row: None
         return
     from ..output import as_json, put_rows, stage_run, staged
 
     folders: list[str] = []
     with staged(out) as stage:
 
-        def keep(run: Outcome) -> None:
-            folders.append(_folder(run.row(), folders))
+        def keep(result: Result, row: dict[str, Any]) -> None:
+            folders.append(_folder(row, folders))
             by = list(told.get("classes", {}))
-            stage_run(run.result, stage, folders[-1], by=by, origin=origin)
+            stage_run(result, stage, folders[-1], by=by, origin=origin)
 
         yield keep
         if "classes" not in told and _has_classes(out):
@@ -212,14 +278,16 @@ def _has_classes(out: Path) -> bool:
         return False
 
 
-def _class_rows(run: Outcome, row: dict[str, Any], by: str) -> list[dict[str, Any]]:
+def _class_rows(result: Result, row: dict[str, Any], by: str) -> list[dict[str, Any]]:
     """Return the measures of each class of jobs of a run, with what the table calls the run."""
     from ..classes import class_rows
 
-    return [{"run": _label(row), **part} for part in class_rows(run.result.by(by))]
+    return [{"run": _label(row), **part} for part in class_rows(result.by(by))]
 
 
 def _label(row: dict[str, Any]) -> str:
+    if "run" in row:
+        return str(row["run"])
     return " ".join(str(row[key]) for key in ("policy", "placement") if key in row)
 
 
@@ -227,13 +295,3 @@ def _folder(row: dict[str, Any], taken: list[str]) -> str:
     """Return a name for the folder of a run, which no other run has."""
     name = re.sub(r"[^\w+.:-]+", "-", _label(row)).strip("-.") or "run"
     return name if name not in taken else f"{name}-{len(taken) + 1}"
-
-
-def _placements(text: str) -> list[Placement]:
-    """Return the placements of a list, each of them one that is known."""
-    from ..policy import parse_placement
-
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not names:
-        raise OptionError("--placements names none; give for example first-fit,lowest-energy")
-    return [parse_placement(name) for name in names]

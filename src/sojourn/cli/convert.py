@@ -7,44 +7,39 @@ from typing import Annotated
 
 import typer
 
-from . import _options as o
-from ._groups import grouped
+from ._options import READING, Chosen, add_verb, takes
 
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command(name="convert")(convert)
+    add_verb(app, convert, "convert")
 
 
-@grouped
+@takes(
+    *("log", "rules", "procs", *READING),
+    log=typer.Argument(
+        metavar="IN", help="Log to read: .swf, .csv, .parquet [.gz, .xz], or accounting."
+    ),
+)
 def convert(
-    log: Annotated[
-        Path,
-        typer.Argument(
-            metavar="IN", help="Log to read: .swf, .csv, .parquet [.gz, .xz], or accounting."
-        ),
-    ],
+    chosen: Chosen,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Log to write; the suffix decides.")],
     *,
     clean: Annotated[
         bool, typer.Option("--clean", help="Apply the standard cleaning rules, or --rules.")
     ] = False,
-    rules: o.Rules = None,
-    procs: o.Procs = None,
-    reading: o.ReadOptions,
 ) -> None:
     """Read a log and write it in another format, cleaned if wanted.
 
     Example: sojourn convert jobs.csv jobs.swf.gz --columns submit=t,runtime=s,procs=n --clean
     """
     from ..workload import write_log
-    from ..workload.intake import cleaned
     from ._tables import show_report
 
-    jobs = reading.jobs(log)
-    if clean or rules is not None:
-        size = procs if procs is not None else jobs.max_procs
-        jobs = cleaned(jobs, size, o.chosen_rules(rules, False), strict=reading.strict)
+    scenario = chosen.scenario
+    jobs = scenario.raw_log()
+    if clean or scenario.keys.workload.rules is not None:
+        jobs = scenario.cleaned(jobs, scenario.keys.cluster.procs or jobs.max_procs)
     write_log(jobs, out)
     show_report(jobs.report.as_dict())
     print(f"{len(jobs):,} jobs written to {out}")

@@ -9,8 +9,7 @@ import typer
 
 from ..errors import OptionError
 from . import _completion
-from . import _options as o
-from ._groups import grouped
+from ._options import CLEANING, READING, AsJson, Chosen, add_verb, takes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,20 +22,23 @@ _RESULTS = "Results"
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command(name="diff")(diff)
+    add_verb(app, diff, "diff")
 
 
-@grouped
+@takes(
+    "log",
+    *READING,
+    *CLEANING,
+    log=typer.Option("--log", metavar="LOG", help="The log whose jobs run on both."),
+)
 def diff(
+    chosen: Chosen,
     a: Annotated[
         Path,
         typer.Argument(metavar="A", help="A slurm.conf, a description of nodes, or a scenario."),
     ],
     b: Annotated[Path, typer.Argument(metavar="B", help="Another one, which A is compared with.")],
     *,
-    log: Annotated[
-        Path, typer.Option(metavar="LOG", help="The log whose jobs run on both.")
-    ],
     policy: Annotated[
         str, typer.Option(metavar="NAME", help="Of nodes, which have no policy of their own.")
     ] = "easy",
@@ -63,8 +65,7 @@ def diff(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the draws.")] = 0,
-    reading: o.LogOptions,
-    json: o.AsJson = False,
+    json: AsJson = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -90,23 +91,26 @@ def diff(
     from ..study.difference import as_rows
     from ..study.difference import diff as compare
     from ..workload.classes import listed_classes
+    from ..workload.intake import chosen_rules
     from ._progress import progress
 
     if out is not None:
         check_folder(out)
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise OptionError(f"--report {report}: a report is a page of HTML; name it FILE.html")
+    scenario = chosen.scenario
+    keys = scenario.keys.workload
     with progress("comparing") as step:
         found = compare(
             a,
             b,
-            reading.read(log),
+            scenario.raw_log(),
             policy=policy,
             by=None if by is None else listed_classes(by),
             draws=draws,
             block=block,
             seed=seed,
-            rules=o.chosen_rules(reading.rules, reading.keep_zero),
+            rules=chosen_rules(keys.rules, keep_zero=keys.keep_zero),
             progress=step,
         )
     told = found.as_dict()

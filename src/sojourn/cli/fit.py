@@ -10,40 +10,45 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import _options as o
-from ._groups import grouped
+from ._options import READING, AsJson, Chosen, add_verb, takes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ..run.scenario import Scenario
     from ..workload import Jobs
 
 
+Widest = Annotated[
+    int | None,
+    typer.Option(
+        metavar="P",
+        min=1,
+        help="Leave out jobs of more than P processors.",
+        rich_help_panel="Jobs",
+    ),
+]
+Tolerance = Annotated[
+    float,
+    typer.Option(
+        metavar="S",
+        min=0.0,
+        help="A job that did not complete counts as killed from S seconds before its limit.",
+        rich_help_panel="Jobs",
+    ),
+]
+PictureFolder = Annotated[Path | None, typer.Option(metavar="DIR", help="Write the picture there.")]
+
+
 @dataclass(frozen=True)
-class FittedLog(o.ReadOptions):
+class FittedLog:
     """How a log is read for a fit, and where its picture goes."""
 
-    procs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="P",
-            min=1,
-            help="Leave out jobs of more than P processors.",
-            rich_help_panel="Jobs",
-        ),
-    ] = None
-    tolerance: Annotated[
-        float,
-        typer.Option(
-            metavar="S",
-            min=0.0,
-            help="A job that did not complete counts as killed from S seconds before its limit.",
-            rich_help_panel="Jobs",
-        ),
-    ] = 0.0
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the picture there.")] = None
+    scenario: Scenario
+    procs: int | None = None
+    out: Path | None = None
 
-    def read(self, log: Path) -> Jobs:
+    def read(self) -> Jobs:
         """Return the jobs after the cleaning that a fit allows."""
         from ..output import check_folder
         from ..theory.fit import FITTED
@@ -51,9 +56,9 @@ class FittedLog(o.ReadOptions):
 
         if self.out is not None:
             check_folder(self.out)
-        jobs = self.jobs(log)
+        jobs = self.scenario.raw_log()
         rules = FITTED if self.procs is None else (*FITTED, "too-wide")
-        return cleaned(jobs, self.procs or 0, rules, strict=self.strict)
+        return cleaned(jobs, self.procs or 0, rules, strict=self.scenario.keys.workload.strict)
 
     def tell(
         self,
@@ -80,12 +85,12 @@ class FittedLog(o.ReadOptions):
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command(name="fit")(fit)
+    add_verb(app, fit, "fit")
 
 
-@grouped
+@takes("log", *READING)
 def fit(
-    log: o.Log,
+    chosen: Chosen,
     *,
     reading: Annotated[
         str,
@@ -116,14 +121,17 @@ def fit(
             help="Ends that count as removal; what is in neither list is censored.",
         ),
     ] = "killed,cancelled",
-    source: FittedLog,
-    json: o.AsJson = False,
+    procs: Widest = None,
+    tolerance: Tolerance = 0.0,
+    out: PictureFolder = None,
+    json: AsJson = False,
 ) -> None:
     """Fit arrivals, widths, service and limits to a log, and say where the model fails.
 
     Example: sojourn fit log.swf.gz --out DIR
     """
-    jobs = source.read(log)
+    source = FittedLog(chosen.scenario, procs, out)
+    jobs = source.read()
 
     from ..theory import fit_model
 
@@ -134,7 +142,7 @@ def fit(
         limits_from=limits_from,
         served=_listed(served),
         removed=_listed(removed),
-        tolerance=source.tolerance,
+        tolerance=tolerance,
     )
 
     def draw() -> Figure:

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from ..errors import OptionError
-from . import _options as o
 
 Jobs = Annotated[int, typer.Option(metavar="N", help="Number of jobs.")]
 Procs = Annotated[int, typer.Option(metavar="P", help="Processors of the machine.")]
@@ -56,6 +55,7 @@ def lublin(
 
     Example: sojourn generate lublin --jobs 10000 --procs 256 --load 0.8 --seed 1 --out log.swf.gz
     """
+    from ..run.keys.typed import number_or_text
     from ..workload import write_log
     from ..workload.lublin import lublin as model
 
@@ -65,7 +65,7 @@ def lublin(
         load=load,
         seed=seed,
         parameters=type,
-        estimates=o.number_or_text(estimates),
+        estimates=number_or_text(estimates),
     )
     write_log(made, out)
     _told(out, len(made))
@@ -103,6 +103,7 @@ def poisson(
 
     Example: sojourn generate poisson --jobs 10000 --procs 4 --load 0.75 --width 1 --out mm4.swf
     """
+    from ..run.keys.typed import number_or_text
     from ..workload import write_log
     from ..workload.estimates import apply_estimates
     from ..workload.generate import generate
@@ -115,7 +116,7 @@ def poisson(
     gaps = parse_time(interarrival, mean=mean)
     made = generate(jobs, gaps, amount, widths, seed=seed, servers=procs)
     if estimates != "exact":
-        made = apply_estimates(made, o.number_or_text(estimates), seed=seed)
+        made = apply_estimates(made, number_or_text(estimates), seed=seed)
     write_log(made, out)
     _told(out, len(made))
 

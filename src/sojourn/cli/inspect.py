@@ -7,20 +7,18 @@ from typing import Annotated
 import typer
 
 from . import _completion
-from . import _options as o
-from ._groups import grouped
+from ._options import READING, AsJson, Chosen, add_verb, takes
 
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command(name="inspect")(inspect)
+    add_verb(app, inspect, "inspect")
 
 
-@grouped
+@takes("log", "procs", *READING)
 def inspect(
-    log: o.Log,
+    chosen: Chosen,
     *,
-    procs: o.Procs = None,
     cluster: Annotated[
         str | None,
         typer.Option(
@@ -39,8 +37,7 @@ def inspect(
             autocompletion=_completion.class_lists,
         ),
     ] = None,
-    json: o.AsJson = False,
-    reading: o.ReadOptions,
+    json: AsJson = False,
 ) -> None:
     """Describe a log: header, span, load, distributions, users, estimates, waits, day.
 
@@ -62,14 +59,16 @@ def inspect(
     from ..workload.intake import cleaned
 
     classes = [] if by is None else listed_classes(by)
+    scenario = chosen.scenario
+    procs, strict = scenario.keys.cluster.procs, scenario.keys.workload.strict
     if cluster is not None and procs is not None:
         raise OptionError("--procs: --cluster says how many processors; leave one of them out")
-    machine = None if cluster is None else find_cluster(cluster, strict=reading.strict)
-    jobs = reading.jobs(log)
+    machine = None if cluster is None else find_cluster(cluster, strict=strict)
+    jobs = scenario.raw_log()
     for name in classes:
         check_known(jobs, name)
     found = facts(jobs, procs if machine is None else machine.procs)
-    left = cleaned(jobs, found["procs"], STANDARD, strict=reading.strict)
+    left = cleaned(jobs, found["procs"], STANDARD, strict=strict)
     told = {**found, "cleaning": left.report.as_dict()}
     if machine is not None and has_recorded_use(jobs):
         told["excess"] = [asdict(excess) for excess in recorded_excess(jobs, machine)]

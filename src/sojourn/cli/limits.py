@@ -7,19 +7,18 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import OptionError
-from . import _options as o
-from ._groups import grouped
-from .fit import FittedLog, show_warnings
+from ._options import READING, AsJson, Chosen, add_verb, takes
+from .fit import FittedLog, PictureFolder, Tolerance, Widest, show_warnings
 
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command(name="limits")(limits)
+    add_verb(app, limits, "limits")
 
 
-@grouped
+@takes("log", *READING)
 def limits(
-    log: o.Log,
+    chosen: Chosen,
     *,
     target: Annotated[
         float, typer.Option(metavar="SHARE", help="Probability of completion aimed at.")
@@ -31,8 +30,10 @@ def limits(
             help="Limits of a job's processors that the picture shows: their own, or one.",
         ),
     ] = "each",
-    source: FittedLog,
-    json: o.AsJson = False,
+    procs: Widest = None,
+    tolerance: Tolerance = 0.0,
+    out: PictureFolder = None,
+    json: AsJson = False,
 ) -> None:
     """Tell how many jobs finish within their time limits, and at which limit enough would.
 
@@ -40,11 +41,12 @@ def limits(
     """
     if limits not in ("each", "shared"):
         raise OptionError(f"--limits '{limits}': choose each or shared")
-    jobs = source.read(log)
+    source = FittedLog(chosen.scenario, procs, out)
+    jobs = source.read()
 
     from ..capacity.limits import picture, time_limits
 
-    found = time_limits(jobs, target=target, tolerance=source.tolerance)
+    found = time_limits(jobs, target=target, tolerance=tolerance)
     told = {**found.as_dict(), "cleaning": jobs.report.as_dict()}
     source.tell(told, None if json else _show, "limits.png", lambda: picture(found, limits))
 

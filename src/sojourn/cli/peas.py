@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
-from . import _options as o
-from ._groups import flat, grouped, is_given
-from ._machine import Machine
-from ._options import CostOptions, CountedOptions, NodeOptions, Placement, Results
-from ._run import Plan, carry_out
-
-_Group = TypeVar("_Group", o.RunOptions, NodeOptions, CostOptions, o.LogOptions)
+from ._options import AsJson, Chosen, RunFolder, add_verb, takes
+from ._run import run_chosen
 
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command(name="peas")(peas)
+    add_verb(app, peas, "peas")
 
 
-@grouped
+@takes(
+    without=("procs", "watts_busy", "watts_idle", "watts"),
+    cluster=typer.Argument(
+        metavar="CLUSTER",
+        help="SPECpower table or description of the cluster (.csv, .toml, also .gz, .xz), or "
+        "counts such as '64 x X5670'.",
+    ),
+)
 def peas(
-    context: typer.Context,
-    log: o.Log,
-    cluster: Annotated[
-        str,
-        typer.Argument(
-            metavar="CLUSTER",
-            help="SPECpower table or description of the cluster (.csv, .toml, also .gz, .xz), or "
-            "counts such as '64 x X5670'.",
-        ),
-    ],
+    chosen: Chosen,
     *,
     config: Annotated[
         Path | None,
@@ -42,14 +34,8 @@ def peas(
             help="Configuration; options on the command line win over it.",
         ),
     ] = None,
-    policy: o.PolicyName = "easy",
-    policy_file: o.PolicyFile = None,
-    running: o.RunOptions,
-    placement: Placement = "first-fit",
-    nodes: NodeOptions,
-    cost: CostOptions,
-    reading: o.LogOptions,
-    results: Results,
+    out: RunFolder = None,
+    json: AsJson = False,
 ) -> None:
     """Schedule the jobs of a log on a cluster of named nodes: waits, responses, energy.
 
@@ -58,54 +44,24 @@ def peas(
 
     Example: sojourn peas log.swf cluster.csv --policy easy --placement lowest-energy --out run
     """
-    said = _said_by(config, context)
-    policy, placement = said.get("policy", policy), said.get("placement", placement)
-    running, nodes = _with(running, said), _with(nodes, said)
-    cost, reading = _with(cost, said), _with(reading, said)
-    given = {
-        "log": log,
-        "cluster": cluster,
-        "config": config,
-        "policy": policy,
-        "policy_file": policy_file,
-        "placement": placement,
-        **flat(running, nodes, cost, reading, results),
-    }
-    del given["json"]
-    told = carry_out(
-        Plan(
-            "peas",
-            given,
-            log,
-            o.chosen_policy(policy, policy_file),
-            placement,
-            reading,
-            running,
-            Machine(cluster, CountedOptions(), nodes, cost, reading.strict),
-            results,
-            config,
-        )
+    configured: dict[str, Any] = {}
+    if config is not None:
+        from ..peas import read_config
+
+        configured = read_config(config)
+    told = run_chosen(
+        "peas",
+        chosen.over(configured),
+        {**chosen.options_over(configured), "config": config},
+        out,
+        json=json,
+        more_files={} if config is None else {"config": str(config)},
     )
-    if results.json:
+    if json:
         from ..output import as_json
 
         print(as_json(told))
         return
     from ._tables import show_peas
 
-    show_peas(told, results.out)
-
-
-def _said_by(config: Path | None, context: typer.Context) -> dict[str, Any]:
-    """Options that the configuration says, and the command line does not."""
-    if config is None:
-        return {}
-    from ..peas import read_config
-
-    said = read_config(config).options()
-    return {name: value for name, value in said.items() if not is_given(context, name)}
-
-
-def _with(group: _Group, said: dict[str, Any]) -> _Group:
-    names = {each.name for each in fields(group)}
-    return replace(group, **{name: value for name, value in said.items() if name in names})
+    show_peas(told, out)

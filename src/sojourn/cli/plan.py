@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import _options as o
-from ._groups import grouped
-from ._machine import say_size
+from ._options import CLEANING, READING, AsJson, Chosen, add_verb, takes
+from ._run import say
 from .stability import PictureFolder
 
 if TYPE_CHECKING:
@@ -22,12 +21,20 @@ _HOUR = 3600.0
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command(name="plan")(plan)
+    add_verb(app, plan, "plan")
 
 
-@grouped
+@takes(
+    *("log", "procs", "policy", "policy_file", "slurm_conf", "estimates", "over_limit"),
+    *(*READING, *CLEANING),
+    procs=typer.Option(
+        metavar="P",
+        help="Processors today; default: MaxProcs of the log.",
+        rich_help_panel="Machine",
+    ),
+)
 def plan(
-    log: o.Log,
+    chosen: Chosen,
     *,
     target_wait: Annotated[
         list[str] | None,
@@ -43,14 +50,6 @@ def plan(
             metavar="G", help="Arrivals G times as dense: times between submits divided by G."
         ),
     ] = 1.0,
-    procs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="P",
-            help="Processors today; default: MaxProcs of the log.",
-            rich_help_panel="Machine",
-        ),
-    ] = None,
     step: Annotated[
         int,
         typer.Option(
@@ -59,13 +58,8 @@ def plan(
             rich_help_panel="Machine",
         ),
     ] = 1,
-    policy: o.PolicyName = "easy",
-    policy_file: o.PolicyFile = None,
-    estimates: o.Estimates = "user",
-    over_limit: o.OverLimit = "kill",
-    reading: o.LogOptions,
     out: PictureFolder = None,
-    json: o.AsJson = False,
+    json: AsJson = False,
 ) -> None:
     """Find the smallest machine on which the waits of a log meet a target.
 
@@ -75,17 +69,21 @@ def plan(
     """
     from ..capacity.targets import parse_targets
     from ..output import as_json, check_folder
+    from ..run.carry_out import check_parts
     from ..unmodelled import not_acted_on
-    from ..workload.intake import machine_size
+    from ..workload.intake import machine_size, size_in_words
 
     targets = parse_targets(target_wait or "p95=1h")
-    chosen = o.chosen_policy(policy, policy_file)
+    scenario = chosen.scenario
+    check_parts(scenario)
     if out is not None:
         check_folder(out)
-    jobs = reading.read(log)
+    procs = scenario.keys.cluster.procs
+    jobs = scenario.raw_log()
     size = machine_size(jobs, procs, "--procs")
-    say_size(jobs, procs)
-    jobs = reading.clean(jobs, size)
+    if words := size_in_words(jobs, procs):
+        say(words)
+    jobs = scenario.cleaned(jobs, size)
 
     from ..capacity import plan as find
     from ._progress import progress
@@ -95,16 +93,16 @@ def plan(
             jobs,
             growth=growth,
             target=targets,
-            policy=chosen,
+            policy=scenario.policy,
             procs=size,
             step=step,
             progress=report,
-            estimates=o.number_or_text(estimates),
-            over_limit=over_limit,
+            estimates=scenario.keys.policy.estimates,
+            over_limit=scenario.keys.policy.over_limit,
         )
     told = {
         **found.as_dict(),
-        "not_modelled": not_acted_on(jobs, chosen),
+        "not_modelled": not_acted_on(jobs, scenario.policy),
         "cleaning": jobs.report.as_dict(),
     }
     if out is not None and found.sizes:

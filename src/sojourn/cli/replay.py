@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError
-from ._options import AsJson, Delimiter, Timezone, WaitFrom, names
+from ._options import AsJson, Chosen, add_verb, takes
 from .adequacy import P_IN_WORDS, show_waits, waits_of
 
 if TYPE_CHECKING:
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command(name="replay")(replay)
+    add_verb(app, replay, "replay")
 
 
+@takes("delimiter", "timezone", "wait_from")
 def replay(
+    chosen: Chosen,
     log: Annotated[
         Path,
         typer.Argument(
@@ -83,9 +85,6 @@ def replay(
         typer.Option(metavar="NAME,...", help="Names of the columns of sacct -n.",
                      rich_help_panel="Jobs"),
     ] = None,
-    delimiter: Delimiter = None,
-    timezone: Timezone = None,
-    wait_from: WaitFrom = None,
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Of random overheads.")] = 0,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for jobs, numbers and pictures.")
@@ -122,10 +121,8 @@ def replay(
             format=format,
             seed=seed,
             progress=report,
-            columns=None if columns is None else names(columns),
-            delimiter=delimiter,
-            timezone=timezone,
-            wait_from=wait_from,
+            columns=None if columns is None else [name.strip() for name in columns.split(",")],
+            **chosen.options,
         )
     told = done.as_dict()
     if done.adequacy is not None:

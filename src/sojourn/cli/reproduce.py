@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import _options as o
+from ._options import AsJson
 
 if TYPE_CHECKING:
     from ..reproduce import Outcome, Reproduction
@@ -53,7 +53,7 @@ def reproduce(
         str | None,
         typer.Option(metavar="real|model", help="How time passes on virtual nodes."),
     ] = None,
-    json: o.AsJson = False,
+    json: AsJson = False,
 ) -> None:
     """List the papers' tables and figures, or make one of them again.
 

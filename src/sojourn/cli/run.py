@@ -7,30 +7,26 @@ from typing import Annotated
 
 import typer
 
-from . import _options as o
+from ._options import AsJson, Chosen, RunFolder, add_verb, takes
+from ._run import run_chosen, show
 
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command(name="run")(run)
+    add_verb(app, run, "run")
 
 
+@takes(
+    *("seed", "by"),
+    seed=typer.Option(metavar="S", help="Seed in place of that of the scenario."),
+)
 def run(
+    chosen: Chosen,
     scenario: Annotated[
         Path, typer.Argument(metavar="SCENARIO", help="Scenario file (.toml); see sojourn schema.")
     ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Folder for the results; a run that is there is replaced."
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(metavar="S", min=0, help="Seed in place of that of the scenario."),
-    ] = None,
-    by: o.By = None,
-    json: o.AsJson = False,
+    out: RunFolder = None,
+    json: AsJson = False,
 ) -> None:
     """Run what a scenario file describes, as simulate does with the same options.
 
@@ -38,25 +34,9 @@ def run(
 
     Example: sojourn run scenario.toml --out run
     """
-    from ..study import read_scenario, run_scenario
-    from ._pictures import overview_of
-    from ._progress import progress
+    from ..run.scenario import read_scenario
 
-    chosen = read_scenario(scenario)
-    if seed is not None:
-        chosen = chosen.with_value("run.seed", seed)
-    if by is not None:
-        from ..classes import CLASSES
-        from ..workload.classes import listed_classes
-
-        chosen = chosen.with_value("run.by", listed_classes(by, CLASSES))
-    with progress(str(scenario)) as report:
-        told = run_scenario(chosen, out, pictures=overview_of, progress=report)
-    if json:
-        from ..output import as_json
-
-        print(as_json(told))
-        return
-    from ._tables import show_summary
-
-    show_summary(told, out)
+    described = read_scenario(scenario)
+    over = dict(chosen.told.get("run", {}))
+    described = described.with_values({f"run.{name}": value for name, value in over.items()})
+    show(run_chosen("run", described, None, out, json=json), out, json=json)

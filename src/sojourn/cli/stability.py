@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import _options as o
-from ._groups import grouped
-from ._machine import say_size
+from ._options import CLEANING, READING, AsJson, Chosen, add_verb, takes
+from ._run import say
 
 if TYPE_CHECKING:
     from ..capacity import Stability
@@ -24,14 +23,13 @@ _NOTABLE = 0.05
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command(name="stability")(stability)
+    add_verb(app, stability, "stability")
 
 
-@grouped
+@takes("log", "procs", "estimates", "over_limit", *READING, *CLEANING)
 def stability(
-    log: o.Log,
+    chosen: Chosen,
     *,
-    procs: o.Procs = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -41,16 +39,13 @@ def stability(
             rich_help_panel="Scheduling",
         ),
     ] = None,
-    estimates: o.Estimates = "user",
-    over_limit: o.OverLimit = "kill",
     batch: Annotated[
         int | None,
         typer.Option(metavar="N", min=10, help="Jobs of a saturated run; default: by policy."),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of the draws.")] = 0,
-    reading: o.LogOptions,
     out: PictureFolder = None,
-    json: o.AsJson = False,
+    json: AsJson = False,
 ) -> None:
     """Tell whether a machine keeps up with a log, by what margin, and the smallest that would.
 
@@ -62,15 +57,18 @@ def stability(
     from ..output import as_json, check_folder
     from ..policy import parse_policy
     from ..unmodelled import not_acted_on
-    from ..workload.intake import machine_size
+    from ..workload.intake import machine_size, size_in_words
 
-    chosen = [parse_policy(name) for name in policy or ("fcfs", "easy")]
+    scenario = chosen.scenario
+    policies = [parse_policy(name) for name in policy or ("fcfs", "easy")]
     if out is not None:
         check_folder(out)
-    jobs = reading.read(log)
+    procs = scenario.keys.cluster.procs
+    jobs = scenario.raw_log()
     size = machine_size(jobs, procs, "--procs")
-    say_size(jobs, procs)
-    jobs = reading.clean(jobs, size)
+    if words := size_in_words(jobs, procs):
+        say(words)
+    jobs = scenario.cleaned(jobs, size)
 
     from ..capacity import stability as examine
     from ._progress import progress
@@ -79,16 +77,18 @@ def stability(
         found = examine(
             jobs,
             size,
-            policies=chosen,
+            policies=policies,
             batch=batch,
             seed=seed,
             progress=report,
-            estimates=o.number_or_text(estimates),
-            over_limit=over_limit,
+            estimates=scenario.keys.policy.estimates,
+            over_limit=scenario.keys.policy.over_limit,
         )
     told = {
         **found.as_dict(),
-        "not_modelled": list(dict.fromkeys(x for each in chosen for x in not_acted_on(jobs, each))),
+        "not_modelled": list(
+            dict.fromkeys(x for each in policies for x in not_acted_on(jobs, each))
+        ),
         "cleaning": jobs.report.as_dict(),
     }
     if out is not None:

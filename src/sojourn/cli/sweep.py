@@ -8,7 +8,7 @@ import typer
 
 from ..errors import OptionError, RunError
 from . import _study as st
-from ._options import AsJson, pairs
+from ._options import AsJson
 
 if TYPE_CHECKING:
     from ..study import Grid, Study
@@ -162,11 +162,15 @@ def _is_count(text: str) -> bool:
 
 
 def _baseline(text: str | None) -> dict[str, Any]:
+    from ..run.keys.typed import pairs
     from ..study.grid import parse_value
 
     if text is None:
         return {}
-    return {key: parse_value(value) for key, value in pairs(text, "--against").items()}
+    try:
+        return {key: parse_value(value) for key, value in pairs(text).items()}
+    except ValueError:
+        raise OptionError(f"--against '{text}': write --against KEY=VALUE,KEY=VALUE") from None
 
 
 def _precision(text: str | None, most: int) -> Precision | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,24 +11,24 @@ import typer
 
 from ..errors import OptionError
 from . import _completion
-from . import _options as o
-from ._groups import grouped
+from ._options import CLEANING, READING, AsJson, Chosen, add_verb, takes
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _PRINTED = 20
+_UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 _RESULTS = "Results"
 
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command(name="waits")(waits)
+    add_verb(app, waits, "waits")
 
 
-@grouped
+@takes("log", *READING, *CLEANING)
 def waits(
-    log: o.Log,
+    chosen: Chosen,
     *,
     by: Annotated[
         str | None,
@@ -57,8 +59,7 @@ def waits(
             help="Only the first N of each table; default: 20 printed, all in files.",
         ),
     ] = None,
-    reading: o.LogOptions,
-    json: o.AsJson = False,
+    json: AsJson = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -81,10 +82,11 @@ def waits(
 
     Example: sojourn waits sacct.txt --by partition,account --target 2h
     """
-    limit = o.seconds(target, "--target")
+    limit = _seconds(target)
     _check_files(out, plot)
-    jobs = reading.read(log)
-    jobs = reading.clean(jobs, jobs.max_procs)
+    scenario = chosen.scenario
+    jobs = scenario.raw_log()
+    jobs = scenario.cleaned(jobs, jobs.max_procs)
 
     from ..classes import class_rows
     from ..output import as_json
@@ -93,16 +95,16 @@ def waits(
     from ..workload.waits import bottleneck
     from ..workload.waits import waits as measure
 
-    chosen = known_classes(jobs) if by is None else listed_classes(by)
+    names = known_classes(jobs) if by is None else listed_classes(by)
     tables = {
         name: measure(jobs, name, target=limit, sort=name if sort == "name" else sort)
-        for name in chosen
+        for name in names
     }
     words = {name: bottleneck(table) for name, table in tables.items()}
     whole = {name: len(table) for name, table in tables.items()}
     kept = {name: table if top is None else table.head(top) for name, table in tables.items()}
     if plot is not None:
-        _draw(jobs, chosen, plot)
+        _draw(jobs, names, plot)
     rows = {name: class_rows(table) for name, table in kept.items()}
     if out is not None:
         from ..output import write_rows
@@ -124,6 +126,14 @@ def waits(
     for path in (out, plot):
         if path is not None:
             print(f"\n{path} written")
+
+
+def _seconds(text: str) -> float:
+    """Return a length of time such as ``90s``, ``30m``, ``1.5h`` or ``2d`` in seconds."""
+    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(s|min|m|h|d)\s*", text.lower())
+    if found is None or not math.isfinite(float(found[1])):
+        raise OptionError(f"--target '{text}': write a length of time such as 90s, 30m, 1.5h or 2d")
+    return float(found[1]) * _UNITS[found[2]]
 
 
 def _check_files(out: Path | None, plot: Path | None) -> None:

@@ -323,7 +323,10 @@ class Cluster:
         if first is not None:
             kept = kept[:first]
         if not kept:
-            raise OptionError(f"cluster: no node is left by the selection '{where or names}'")
+            raise OptionError(
+                f"cluster: no node is left by the selection '{where or names}'",
+                key="cluster.where",
+            )
         return self.with_nodes(kept)
 
 

@@ -85,7 +85,8 @@ class RatePower:
             missing = float(np.asarray(rate)[known[at] != rate][0])
             raise OptionError(
                 f"power: no watts for rate {missing:g}; the table has "
-                f"{', '.join(f'{r:g}' for r in known)}"
+                f"{', '.join(f'{r:g}' for r in known)}",
+                key="power.levels",
             )
         return watts[at]
 

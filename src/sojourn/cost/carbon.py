@@ -42,7 +42,9 @@ class Carbon:
     def __post_init__(self) -> None:
         time, grams = pieces(self.source, self.time, self.grams)
         if (grams < 0).any():
-            raise OptionError(f"{self.source}: {grams.min():g} g per kWh; give at least 0")
+            raise OptionError(
+                f"{self.source}: {grams.min():g} g per kWh; give at least 0", path=self.source
+            )
         object.__setattr__(self, "time", time)
         object.__setattr__(self, "grams", grams)
 
@@ -77,7 +79,8 @@ def read_carbon(path: str | os.PathLike[str], clock: Clock | None = None) -> Car
     rows = csv.reader(read_text(path).splitlines())
 
     def wrong(problem: object, field: str | None = None) -> OptionError:
-        return OptionError(str(LogError(path, str(problem), line=rows.line_num or 1, field=field)))
+        told = LogError(path, str(problem), line=rows.line_num or 1, field=field)
+        return OptionError(str(told), path=path)
 
     series: list[tuple[float, float]] = []
     dated = False
@@ -127,7 +130,8 @@ def emissions(time: Floats, watts: Floats, carbon: Carbon) -> float:
     if not first <= time[0] <= time[-1] <= last:
         raise OptionError(
             f"{carbon.source}: known from {first:.15g} s to {last:.15g} s of the log, but the run "
-            f"lasts from {time[0]:.15g} s to {time[-1]:.15g} s; give a series that covers it"
+            f"lasts from {time[0]:.15g} s to {time[-1]:.15g} s; give a series that covers it",
+            path=carbon.source,
         )
     emitted = np.diff(clock_at(np.asarray(time), carbon.time, carbon.grams))
     return product_sum(emitted, watts[:-1]) / JOULES_PER_KWH

@@ -116,7 +116,9 @@ class Control:
     def __post_init__(self) -> None:
         for rate in (self.initial, *self.rates):
             if not (np.isfinite(rate) and rate > 0):
-                raise OptionError(f"rate control: a rate of {rate}; rates must be above 0")
+                raise OptionError(
+                    f"rate control: a rate of {rate}; rates must be above 0", key="control.rates"
+                )
 
     def __reduce__(self) -> tuple[Any, ...]:
         others = {each.name: getattr(self, each.name) for each in fields(self)}
@@ -337,7 +339,8 @@ def _join(values: float | Sequence[float]) -> str:
 def _check_rates(rates: Sequence[float]) -> None:
     if len(rates) < 2 or any(a >= b for a, b in pairwise(rates)):
         raise OptionError(
-            f"rate control: rates {_join(rates)}; give at least two, in increasing order"
+            f"rate control: rates {_join(rates)}; give at least two, in increasing order",
+            key="control.rates",
         )
 
 

@@ -59,27 +59,43 @@ class Policy:
         if self.backfill_order is not None:
             _as_score(self.backfill_order)
         if self.backfill not in BACKFILLS:
-            raise PolicyError(_unknown("backfill", str(self.backfill), BACKFILLS))
+            raise PolicyError(
+                _unknown("backfill", str(self.backfill), BACKFILLS), key="policy.backfill"
+            )
         if not isinstance(self.reservations, int | float):
-            raise PolicyError(f"policy: reservations {self.reservations!r}: give a number, or inf")
+            raise PolicyError(
+                f"policy: reservations {self.reservations!r}: give a number, or inf",
+                key="policy.reservations",
+            )
         if not self.reservations >= 1 or (
             math.isfinite(self.reservations) and self.reservations != int(self.reservations)
         ):
             raise PolicyError(
                 f"policy: {self.reservations} reservations; give a whole number of at least 1, "
-                "or inf"
+                "or inf",
+                key="policy.reservations",
             )
         if self.reservations != 1 and self.backfill != "easy":
-            raise PolicyError(f"policy: only easy takes reservations, not '{self.backfill}'")
+            raise PolicyError(
+                f"policy: only easy takes reservations, not '{self.backfill}'",
+                key="policy.reservations",
+            )
         if self.backfill_order is not None and self.backfill != "easy":
-            raise PolicyError(f"policy: '{self.backfill}' has no backfill order; only easy has one")
+            raise PolicyError(
+                f"policy: '{self.backfill}' has no backfill order; only easy has one",
+                key="policy.backfill_order",
+            )
         if self.backfill == "preempt" and self.score.depends_on_time:
             raise PolicyError(
                 f"policy: preempt needs an order that is fixed in time; '{self.score.name}' reads "
-                "now, or calls what may"
+                "now, or calls what may",
+                key="policy.backfill",
             )
         if self.backfill == "remaining" and self.score.name not in ("sjf", "ljf"):
-            raise PolicyError("policy: remaining goes by remaining estimate: use spf or lpf")
+            raise PolicyError(
+                "policy: remaining goes by remaining estimate: use spf or lpf",
+                key="policy.backfill",
+            )
 
     @property
     def score(self) -> Score:

@@ -1,7 +1,5 @@
 """Asking a simulation a thousand times.
 
-- `scenario`: what is simulated, from a file; `schema`: its keys, for editors
-- `saving`: a command as a scenario; `single`: one run of a scenario, to a folder
 - `sweeping`: many points, several times each; `outcome`: what they found
 - `optimising`: the best trade-offs, as a `front`; `pareto`: what a front is
 - `grid`, `plan`: which points, which runs; `store`: the runs on disk
@@ -10,7 +8,8 @@
 - `intervals`, `ratios`, `paired`: what replications tell, and what a policy changes; `sequential`:
   how many are enough
 - `warmup`, `batches`, `regeneration`: what one long run tells; `resample`: other logs like a log
-- `workloads`, `building`, `inputs`: the jobs, the machine and the files of a scenario
+
+What is asked is a scenario, see `sojourn.run`; its names are here too.
 """
 
 from __future__ import annotations
@@ -20,6 +19,10 @@ from typing import TYPE_CHECKING
 from .._lazy import attach
 
 if TYPE_CHECKING:
+    from ..run.carry_out import run_scenario
+    from ..run.saving import save_options, save_scenario, scenario_of
+    from ..run.scenario import Scenario, read_scenario
+    from ..run.schema import scenario_schema
     from .batches import batch_means, batch_quantile, correlation_test, split
     from .front import Front
     from .grid import Grid, Range, latin_hypercube, parse_axis, parse_range, sobol
@@ -37,16 +40,16 @@ if TYPE_CHECKING:
     from .ratios import ratio_interval
     from .regeneration import regeneration_points, regenerative_interval
     from .resample import resample_blocks, resampled_interval
-    from .saving import save_options, save_scenario, scenario_of
-    from .scenario import Scenario, read_scenario
-    from .schema import scenario_schema
     from .sequential import is_precise, replicate, replications_needed
-    from .single import run_scenario
     from .store import read_runs
     from .sweeping import Precision, sweep
     from .warmup import WarmUp, mser
 
 _HOME = {
+    ".run.carry_out": ["run_scenario"],
+    ".run.saving": ["save_options", "save_scenario", "scenario_of"],
+    ".run.scenario": ["Scenario", "read_scenario"],
+    ".run.schema": ["scenario_schema"],
     "batches": ["batch_means", "batch_quantile", "correlation_test", "split"],
     "front": ["Front"],
     "grid": ["Grid", "Range", "latin_hypercube", "parse_axis", "parse_range", "sobol"],
@@ -64,11 +67,7 @@ _HOME = {
     "ratios": ["ratio_interval"],
     "regeneration": ["regeneration_points", "regenerative_interval"],
     "resample": ["resample_blocks", "resampled_interval"],
-    "saving": ["save_options", "save_scenario", "scenario_of"],
-    "scenario": ["Scenario", "read_scenario"],
-    "schema": ["scenario_schema"],
     "sequential": ["is_precise", "replicate", "replications_needed"],
-    "single": ["run_scenario"],
     "store": ["read_runs"],
     "sweeping": ["Precision", "sweep"],
     "warmup": ["WarmUp", "mser"],

@@ -14,7 +14,7 @@ from .plan import at_point
 from .rows import ABOUT
 
 if TYPE_CHECKING:
-    from .scenario import Scenario
+    from ..run.scenario import Scenario
 
 __all__ = ["added_to", "check_files", "check_measures", "is_random_somewhere", "typical_points"]
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, OptionError
+from ..run.scenario import Scenario
 from ..workload.schema import did_you_mean
 from ._asked import check_measures
 from .execute import DONE, FAILED
@@ -18,7 +19,6 @@ from .grid import Grid, Value
 from .outcome import Tally
 from .plan import Plan, at_point, plan_runs, spelt
 from .runners import Runner
-from .scenario import Scenario
 from .store import Store
 from .sweeping import carried_out
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..__about__ import __version__
 from ..errors import RunError, SojournError
-from .inputs import Stamp, digest_of, stamp_of
+from ..run.inputs import Stamp, digest_of, stamp_of
 from .plan import Run, at_point, run_name, spelt
 
 if TYPE_CHECKING:
+    from ..run.scenario import Scenario
     from ..workload import Jobs
-    from .scenario import Scenario
 
 __all__ = ["DONE", "FAILED", "Bundle", "Row", "Worker", "failed_row"]
 

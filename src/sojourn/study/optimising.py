@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError, RunError
+from ..run.scenario import Scenario, scenario_of
 from ._asked import added_to, check_files, is_random_somewhere, typical_points
 from .evaluation import Evaluations, Objective, parse_objectives
 from .execute import Bundle
@@ -28,7 +29,6 @@ from .outcome import Tally
 from .pareto import hypervolume, nondominated, unknown
 from .plan import check_keys, check_seed, check_size, draws_log, replicable, settled
 from .runners import open_runner
-from .scenario import Scenario, scenario_of
 from .store import Store
 from .sweeping import described
 

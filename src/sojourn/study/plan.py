@@ -20,15 +20,15 @@ import numpy as np
 
 from ..__about__ import __version__
 from ..errors import InputError, OptionError
-from ._problems import Source
-from ._sections import ASIDE
-from ._setting import with_setting
+from ..run._setting import with_setting
+from ..run.keys import ASIDE
+from ..run.problems import Source
 from .grid import Grid, Value
 from .resample import fitting_block
 from .warmup import common_cut
 
 if TYPE_CHECKING:
-    from .scenario import Scenario
+    from ..run.scenario import Scenario
 
 __all__ = [
     "Plan",

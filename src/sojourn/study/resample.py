@@ -190,7 +190,8 @@ def _spans(log: Jobs, rng: np.random.Generator, by: str) -> tuple[Places, Floats
         shorter = "users or jobs" if by == "day" else "days, users or jobs"
         raise OptionError(
             f"by = '{by}': the log has {np.count_nonzero(whole)} whole {by}s, of at least two to "
-            f"draw from; draw {shorter}, or take a longer log"
+            f"draw from; draw {shorter}, or take a longer log",
+            key="workload.resample",
         )
     starts = np.searchsorted(log.submit, edges)
     rows, submit = [], []
@@ -211,7 +212,9 @@ def _stretches(log: Jobs, rng: np.random.Generator) -> tuple[Places, Floats]:
     """Stretches of jobs that follow each other: rows, and their submit times."""
     count = len(log)
     if count < 2:
-        raise OptionError("by = 'jobs': the log has one job; take a longer one")
+        raise OptionError(
+            "by = 'jobs': the log has one job; take a longer one", key="workload.resample"
+        )
     # Stretches grow as the cube root of the log [kuensch1989].
     length = math.ceil(count ** (1 / 3))
     begins = rng.integers(0, count, math.ceil(count / length))
@@ -229,12 +232,16 @@ def _users(log: Jobs, rng: np.random.Generator) -> tuple[Places, Floats]:
     count = int(user.max()) + 1
     if count < 2:
         raise OptionError(
-            "by = 'user': the log tells of one user alone, or of none; draw days or weeks"
+            "by = 'user': the log tells of one user alone, or of none; draw days or weeks",
+            key="workload.resample",
         )
     begin, end = float(log.submit[0]), float(log.submit[-1])
     unit = _WEEK if end - begin >= 2 * _WEEK else _DAY
     if end - begin < 2 * unit:
-        raise OptionError("by = 'user': the log is shorter than two days; draw jobs")
+        raise OptionError(
+            "by = 'user': the log is shorter than two days; draw jobs",
+            key="workload.resample",
+        )
     # Moves by so many weeks (or days) lead every moment of the log to another.
     moves = np.arange(1, int((end - begin) // unit))
     by_user = np.argsort(user, kind="stable")

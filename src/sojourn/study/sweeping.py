@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, OptionError
 from ..output import provenance
+from ..run.scenario import Scenario, scenario_of
 from ._asked import added_to, check_files, check_measures
 from .execute import DONE, FAILED, Bundle, Row
 from .grid import Grid, Value
@@ -26,7 +27,6 @@ from .plan import (
     spelt,
 )
 from .runners import Runner, open_runner
-from .scenario import Scenario, scenario_of
 from .sequential import further_replications, is_precise
 from .store import Store
 
@@ -208,7 +208,7 @@ def described(
     scenario: Scenario, keys: Sequence[str], seed: int, origin: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """Return what ``study.json`` says of a study."""
-    from .inputs import digest_of
+    from ..run.inputs import digest_of
 
     return {
         **(origin or provenance("", {})),

@@ -94,7 +94,7 @@ def read_rows(
     head = lines[first]
     assumed = ""
     if delimiter == "":
-        raise OptionError("delimiter '': give at least one character")
+        raise OptionError("delimiter '': give at least one character", key="workload.delimiter")
     named = _named(head)
     if columns is None and not named:
         assumed = _layout(head, delimiter or "|")

@@ -67,7 +67,8 @@ def zone_of(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         raise OptionError(
-            f"timezone '{name}' is unknown; give a name such as Europe/Berlin, or UTC"
+            f"timezone '{name}' is unknown; give a name such as Europe/Berlin, or UTC",
+            key="workload.timezone",
         ) from None
 
 

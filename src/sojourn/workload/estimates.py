@@ -86,7 +86,9 @@ def factor(runtime: Floats, rng: np.random.Generator, *, f: float = 2.0) -> Floa
     f : overestimation, >= 1.
     """
     if not (math.isfinite(f) and f >= 1.0):
-        raise OptionError(f"estimate model 'factor': f is {f}; give a number >= 1")
+        raise OptionError(
+            f"estimate model 'factor': f is {f}; give a number >= 1", key="workload.estimates"
+        )
     scaled: Floats = runtime * f
     return scaled
 
@@ -101,7 +103,9 @@ def uniform(runtime: Floats, rng: np.random.Generator, *, f: float = 1.0) -> Flo
     f : largest relative overestimation, >= 0.
     """
     if not (math.isfinite(f) and f >= 0.0):
-        raise OptionError(f"estimate model 'uniform': f is {f}; give a number >= 0")
+        raise OptionError(
+            f"estimate model 'uniform': f is {f}; give a number >= 0", key="workload.estimates"
+        )
     stretched: Floats = runtime * (1.0 + f * rng.random(len(runtime)))
     return stretched
 
@@ -166,7 +170,8 @@ def _choices(longest: float, maximum: float | None) -> tuple[Floats, Floats]:
     elif not (math.isfinite(maximum) and maximum >= longest and maximum > 0):
         raise OptionError(
             f"estimate model 'tsafrir': maximum is {maximum} s and the longest runtime is "
-            f"{longest} s; give a maximum that covers it"
+            f"{longest} s; give a maximum that covers it",
+            key="workload.estimates",
         )
     below = rounds < maximum
     values = np.append(rounds[below], maximum)

@@ -11,7 +11,7 @@ from ._names import known_names, without_told
 from ._sniff import format_of
 from .clean import STANDARD, clean
 from .jobs import Jobs
-from .log import read_log
+from .log import options_of, read_log
 from .schema import did_you_mean
 
 __all__ = [
@@ -91,6 +91,11 @@ def read_jobs(
     if strict and kind in ("swf", "sacct", "jobcomp", "pbs"):
         options["strict"] = True
     options |= accounting_options(kind, **accounting)
+    for name, key in (("width", "width"), ("columns", "columns"), ("mapping", "columns")):
+        if name in options and name not in options_of(kind):
+            raise OptionError(
+                f"a log in {kind} has no such key; leave it out", key=f"workload.{key}"
+            )
     jobs = read_log(path, format=format, **options)
     if partition_column is None or is_table:
         return jobs
@@ -105,7 +110,8 @@ def _with_partition(
     if mapping.get("partition", column) != column:
         raise OptionError(
             f"partition-column '{column}': columns name '{mapping['partition']}' as the partition;"
-            " leave one of them out"
+            " leave one of them out",
+            key="workload.partition_column",
         )
     return mapping | {"partition": column}
 
@@ -115,7 +121,10 @@ def _partitioned(jobs: Jobs, column: str) -> Jobs:
     names = [name for name in jobs.names if jobs[name].dtype.kind == "i"]
     if column not in names:
         near = did_you_mean(column, names) or f"; it has: {', '.join(names)}"
-        raise OptionError(f"partition-column '{column}': {jobs.source} has no such column{near}")
+        raise OptionError(
+            f"partition-column '{column}': {jobs.source} has no such column{near}",
+            key="workload.partition_column",
+        )
     if column == "partition":
         return jobs
     lines = [f"Partition: {n} {name}" for n, name in known_names(jobs.header, column).items()]
@@ -137,7 +146,10 @@ def accounting_options(kind: str, **given: Any) -> dict[str, Any]:
         if kind not in formats:
             known = ", ".join(formats)
             option = name.replace("_", "-")
-            raise OptionError(f"{option}: only for logs of {known}, not {kind}; leave it out")
+            raise OptionError(
+                f"{option}: only for logs of {known}, not {kind}; leave it out",
+                key=f"workload.{name}",
+            )
     return chosen
 
 

@@ -22,7 +22,7 @@ from .schema import did_you_mean
 from .submits import read_submit_commands
 from .swf import read_swf, write_swf
 
-__all__ = ["FORMATS", "Format", "read_log", "write_log"]
+__all__ = ["FORMATS", "Format", "options_of", "read_log", "write_log"]
 
 
 class Format(NamedTuple):
@@ -68,6 +68,12 @@ def _format_of(path: str | os.PathLike[str], name: str | None) -> Format:
         f"the suffix '{file.suffix}' tells no format; use one of {known}"
         f" (or one of these with .gz or .xz), or give format: {', '.join(FORMATS)}",
     )
+
+
+def options_of(format: str) -> list[str]:
+    """Return the options that the reader of a format has."""
+    entry = FORMATS.get(format)
+    return [] if entry is None else list(inspect.signature(entry.read).parameters)[1:]
 
 
 def _call(function: Callable[..., Any], given: int, options: Mapping[str, Any]) -> Any:

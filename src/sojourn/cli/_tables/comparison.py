@@ -81,7 +81,7 @@ def show_comparison(
     titles = []
     for measure in shown:
         titles += [headings[measure.name], *(["change"] if measure.name in _CHANGES else [])]
-    table = new_table("policy", *titles, "time\ns")
+    table = new_table("run" if "run" in rows[0] else "policy", *titles, "time\ns")
     tops = {measure.name: best(rows, measure) for measure in shown}
     for place, row in enumerate(rows):
         cells = []
@@ -117,4 +117,6 @@ def _legend(names: set[str], first: str, assumed: str) -> Iterator[str]:
 
 
 def _label(row: dict[str, Any]) -> str:
+    if "run" in row:
+        return str(row["run"])
     return f"{row['policy']}, {row['placement']}" if "placement" in row else str(row["policy"])

@@ -79,10 +79,13 @@ def _whole_widths(drawn: npt.NDArray[Any], servers: int | None) -> npt.NDArray[n
     procs = drawn.astype(np.int64)
     if (procs != drawn).any() or (procs < 1).any():
         bad = drawn[(procs != drawn) | (procs < 1)][0]
-        raise OptionError(f"generate: a width of {bad} was drawn; widths are whole numbers >= 1")
+        raise OptionError(
+            f"a width of {bad} was drawn; widths are whole numbers >= 1", key="workload.widths"
+        )
     if servers is not None and int(procs.max()) > servers:
         raise OptionError(
-            f"generate: a width of {procs.max()} was drawn for {servers} servers; "
-            "limit the widths or give more servers"
+            f"a width of {procs.max()} was drawn for {servers} servers; "
+            "limit the widths or give more servers",
+            key="workload.widths",
         )
     return procs

@@ -34,16 +34,11 @@ from ..policy import (
     threshold,
     workload_hysteresis,
 )
-from ._keys import is_score_file
-from ._sections import (
-    ClusterKeys,
-    ConstraintKeys,
-    ControlKeys,
-    PolicyKeys,
-    PowerKeys,
-    ScenarioKeys,
-)
+from ..policy.slurm import policy_from_slurm
 from .inputs import Stamp, machine_files, stamp_of
+from .keys import ClusterKeys, ConstraintKeys, ControlKeys, PolicyKeys, PowerKeys, SlurmKeys
+from .keys.describing import is_score_file
+from .keys.policy import SLURM
 
 __all__ = [
     "ALLOWED",
@@ -54,7 +49,6 @@ __all__ = [
     "make_placement",
     "make_policy",
     "make_power",
-    "run_options",
 ]
 
 _Kind = TypeVar("_Kind", Score, NodeScore)
@@ -79,7 +73,9 @@ def make_control(keys: ControlKeys) -> Control:
         return constant(keys.rate)
     if kind == "random":
         if len(rates) != 2:
-            raise OptionError(f"rate control: {len(rates)} rates; a random control has 2")
+            raise OptionError(
+                f"rate control: {len(rates)} rates; a random control has 2", key="control.rates"
+            )
         return randomized(rates[0], rates[1], keys.p_low or 0.0, keys.p_high or 0.0)
     if kind == "threshold":
         return threshold(rates, keys.k or 0.0)
@@ -124,33 +120,10 @@ def make_constraints(keys: ConstraintKeys) -> Constraints:
     )
 
 
-def run_options(keys: ScenarioKeys, *, named: bool) -> dict[str, Any]:
-    """Return how a run goes on: options of `simulate` that are the same for all jobs.
-
-    Parameters
-    ----------
-    keys : with paths that lead there.
-    named : whether the nodes have names.
-    """
-    policy, power = keys.policy, keys.power
-    options: dict[str, Any] = {
-        "estimates": policy.estimates,
-        "over_limit": policy.over_limit,
-        "passes": policy.passes,
-        "node_failure": policy.node_failure,
-        "reference_rate": keys.control.reference_rate,
-        "price": power.price,
-        "carbon": power.carbon,
-        "starts": power.starts,
-    }
-    if named:
-        options["foresight"] = policy.foresight
-        options["constraints"] = make_constraints(policy.constraints)
-    return options
-
-
-def make_policy(keys: PolicyKeys) -> Policy:
+def make_policy(keys: PolicyKeys, slurm: SlurmKeys) -> Policy:
     """Return the policy: that of the name, with what other keys put in its place."""
+    if keys.name == SLURM:
+        return policy_from_slurm(slurm.conf or "", slurm.changes)
     named = parse_policy(keys.name)
     order: str | Score = named.order if keys.order is None else _order(keys.order)
     if keys.theta is not None and isinstance(order, Score):
@@ -192,7 +165,9 @@ def _loaded(load: Callable[[str], _Kind], where: str, stamp: Stamp) -> _Kind:
     try:
         return load(where)
     except SystemExit:
-        raise PolicyError(f"{where}: the file exits when it is loaded") from None
+        raise PolicyError(
+            f"{where}: the file exits when it is loaded", path=_file_of(where)
+        ) from None
 
 
 def make_nodes(keys: ClusterKeys, *, strict: bool = False) -> Cluster | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._sections import ScenarioKeys
+from .keys import ScenarioKeys
 
 __all__ = ["scenario_schema"]
 

@@ -11,12 +11,8 @@ import contextlib
 import sys
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ..policy import Policy
-
-__all__ = ["Ahead", "load_engine", "load_writers", "reader_is_loaded"]
+__all__ = ["Ahead", "reader_is_loaded"]
 
 _LOOK_AGAIN = 0.004
 
@@ -54,25 +50,3 @@ def reader_is_loaded() -> bool:
     """Whether the reader of logs has been loaded: from then on it reads, and imports nothing."""
     kernels = sys.modules.get("sojourn.workload._scanning")
     return bool(getattr(getattr(kernels, "scan", None), "signatures", None))
-
-
-def load_engine(
-    policy: Policy,
-    rate: str | None,
-    *,
-    named: bool = False,
-    decisions: bool = False,
-    events: bool = False,
-) -> None:
-    """Import the engine and load the compiled code that a run needs."""
-    from ..simulation import preload
-
-    preload(policy, rate, named=named, decisions=decisions, events=events)
-
-
-def load_writers(*, files: bool, tables: bool) -> None:
-    """Import what results are written and printed with."""
-    if files:
-        import pyarrow.parquet  # noqa: F401
-    if tables:
-        from . import _tables  # noqa: F401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,17 +14,27 @@ from ..external import before_cleaning, load_events
 from ..workload import EventStream, ExternalEvents, Jobs, clean
 from ..workload.estimates import apply_estimates
 from ..workload.generate import generate
-from ..workload.intake import chosen_rules, cleaned, machine_size, read_jobs, simulated
+from ..workload.intake import (
+    CLEANED,
+    chosen_rules,
+    cleaned,
+    kind_of,
+    machine_size,
+    read_jobs,
+    simulated,
+)
 from ..workload.lublin import lublin
 from ..workload.spec import interarrival_for, parse_time, parse_width
-from ._workload_keys import OF_LOGS, WorkloadKeys
 from .inputs import Stamp, stamp_of
+from .keys import OF_LOGS, WorkloadKeys
 
 __all__ = [
     "READ_BY",
+    "clean_log",
     "is_random",
     "make_workload",
     "read_external_events",
+    "read_raw",
     "read_workload",
     "reading",
 ]
@@ -54,7 +65,7 @@ def make_workload(keys: WorkloadKeys, log: Jobs | None, procs: int | None, seed:
     else:
         jobs = log
         if keys.resample is not None:
-            from .resample import resample_blocks
+            from ..study.resample import resample_blocks
 
             _check_events(keys)
             jobs = resample_blocks(jobs, by=keys.resample, seed=_stream(seed))
@@ -100,7 +111,8 @@ def _check_events(keys: WorkloadKeys) -> None:
     if events is not None and _names_jobs(events):
         raise OptionError(
             f"{keys.events}: events of jobs, of which workload.resample makes others; leave "
-            "either of them out"
+            "either of them out",
+            path=keys.events or "",
         )
 
 
@@ -136,25 +148,61 @@ def _cleaned_log(
     asked: _Asked, procs: int | None, stamps: tuple[Stamp, Stamp], whole: bool
 ) -> Jobs:
     keys = asked.keys
+    events = read_external_events(keys)
+    only = None if whole or events is not None else CLEANED
+    jobs = read_raw(keys, only)
+    if events is not None:
+        jobs = before_cleaning(jobs, events)
+    left = clean_log(keys, jobs, procs)
+    return left if whole else simulated(left, copy=only is None)
+
+
+def read_raw(keys: WorkloadKeys, only: Sequence[str] | None = None) -> Jobs:
+    """Return the part of a log that is asked for, as it stands there.
+
+    Parameters
+    ----------
+    keys : what is asked for, with a path that leads there.
+    only : columns that are needed; default: all.
+    """
+    columns = keys.columns
+    is_list = columns is not None and not isinstance(columns, dict)
+    if is_list and kind_of(keys.log or "", keys.format) in ("csv", "parquet"):
+        raise OptionError(
+            f"'{','.join(columns or ())}': write NAME=COLUMN,NAME=COLUMN, or give the format sacct "
+            "for the output of sacct -n",
+            key="workload.columns",
+        )
     jobs = read_jobs(
         Path(keys.log or ""),
         keys.format,
-        columns=keys.columns,
+        columns=columns,
         strict=keys.strict,
         width=keys.width,
+        only=only,
         delimiter=keys.delimiter,
         timezone=keys.timezone,
         wait_from=keys.wait_from,
         partition_column=keys.partition_column,
     )
-    jobs = _sliced(jobs, keys)
-    events = read_external_events(keys)
-    if events is not None:
-        jobs = before_cleaning(jobs, events)
+    return _sliced(jobs, keys)
+
+
+def clean_log(
+    keys: WorkloadKeys, jobs: Jobs, procs: int | None, size_key: str = "cluster.procs"
+) -> Jobs:
+    """Return the jobs of a log after cleaning.
+
+    Parameters
+    ----------
+    keys : what is asked for.
+    jobs : as from `read_raw`.
+    procs : processors of the machine; None: those that the log tells.
+    size_key : what gives them, for messages.
+    """
     rules = chosen_rules(keys.rules, keep_zero=keys.keep_zero)
-    size = machine_size(jobs, procs, "cluster.procs") if "too-wide" in rules else None
-    left = cleaned(jobs, size, rules, strict=keys.strict)
-    return left if whole else simulated(left)
+    size = machine_size(jobs, procs, size_key) if "too-wide" in rules else None
+    return cleaned(jobs, size, rules, strict=keys.strict)
 
 
 def _sliced(jobs: Jobs, keys: WorkloadKeys) -> Jobs:

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
 from ..cluster import Cluster
 from ..policy import Control, Placement, Policy
-from ..result import Result
-from ..simulation import preload, simulate
+from ..policy.slurm import SlurmPolicy, policy_from_slurm
 from ..workload import Jobs
 from ..workload.intake import machine_size
 from . import building, inputs, workloads
-from ._checks import problems
-from ._problems import Source, problem_of
+from ._lines import Path as KeyPath
 from ._reading import read_toml
-from ._sections import ASIDE, ScenarioKeys
 from ._setting import with_setting
 from ._toml import as_toml
-from .summaries import flat_summary
-from .warmup import common_cut
+from .checks import problems
+from .keys import ASIDE, ScenarioKeys, described_by_keyword
+from .problems import Source, problem_of
+
+if TYPE_CHECKING:
+    # The engine takes long to load; whoever describes a run need not wait for it.
+    from ..result import Result
 
 __all__ = ["SCHEMA_FILE", "Scenario", "read_scenario", "scenario_of"]
 
@@ -101,7 +103,7 @@ class Scenario:
             element of a list as ``control.rates.1``. Text is taken as it is typed where the key
             holds no text.
         """
-        told, source = dict(self.told), Source(self.source.name)
+        told, source = dict(self.told), self.source.changed()
         for key, value in values.items():
             told = with_setting(told, key, value, source)
         made = Scenario.from_mapping(told, self.folder, source)
@@ -165,6 +167,11 @@ class Scenario:
         return inputs.with_servers(self._named_files)
 
     @property
+    def blamed_files(self) -> list[tuple[str, KeyPath]]:
+        """Files that it depends on, each with the key that names it."""
+        return [(path, key) for path, key in inputs.blamed_files(self.files)]
+
+    @property
     def _known(self) -> dict[str, str | None]:
         """Digests of files that were read before, and need not be there."""
         return {} if self.given_digest is None else {"input": self.given_digest}
@@ -182,8 +189,12 @@ class Scenario:
         Contents of files count, as they are now, not their names; nor do titles, and what a run
         writes.
         """
+        return self.digest_given(self._known)
+
+    def digest_given(self, known: Mapping[str, str | None]) -> str:
+        """Return the digest, where those of some files are known, by what they are."""
         told = self._resolved.model_dump(exclude=set(ASIDE))
-        return inputs.digest_with_files(told, self.files, self._known)
+        return inputs.digest_with_files(told, self.files, known)
 
     @property
     def workload_digest(self) -> str:
@@ -208,8 +219,9 @@ class Scenario:
     @property
     def policy(self) -> Policy:
         """The policy; a file of one's own is loaded."""
-        keys = self._resolved.policy
-        return self._kept("_policy", lambda: building.make_policy(keys), "order", "backfill_order")
+        keys, slurm = self._resolved.policy, self._resolved.slurm
+        files = ("order", "backfill_order", *(n for n in self.files if n.startswith("slurm")))
+        return self._kept("_policy", lambda: building.make_policy(keys, slurm), *files)
 
     @property
     def placement(self) -> Placement:
@@ -226,10 +238,21 @@ class Scenario:
     def nodes(self) -> Cluster | None:
         """The cluster of named nodes; None where processors are only counted."""
         keys, strict = self._resolved.cluster, self.keys.workload.strict
+        if self.keys.slurm.conf is not None and keys.nodes is None and keys.procs is None:
+            return self._machine_of_slurm
         others = inputs.machine_files(keys.nodes or "")
         return self._kept(
             "_nodes", lambda: building.make_nodes(keys, strict=strict), "cluster", *others
         )
+
+    @property
+    def _machine_of_slurm(self) -> Cluster:
+        """The machine of the ``slurm.conf``, for any policy."""
+        if isinstance(self.policy, SlurmPolicy):
+            return self.policy.cluster
+        path = self._resolved.slurm.conf or ""
+        files = [name for name in self.files if name.startswith("slurm")]
+        return self._kept("_site", lambda: policy_from_slurm(path).cluster, *files)
 
     @property
     def _procs(self) -> int | None:
@@ -241,7 +264,8 @@ class Scenario:
         nodes = self.nodes
         if nodes is not None:
             return nodes
-        procs = machine_size(jobs, self.keys.cluster.procs, "cluster.procs")
+        option = self.source.name_of("cluster.procs")
+        procs = machine_size(jobs, self.keys.cluster.procs, option)
         return Cluster.homogeneous(procs, power=building.make_power(self._resolved.power))
 
     @property
@@ -257,6 +281,16 @@ class Scenario:
         whole = self.keys.run.format == "swf"
         procs = self._procs if self._is_sized else None
         return workloads.read_workload(self._resolved.workload, procs, whole=whole)
+
+    def raw_log(self, only: Sequence[str] | None = None) -> Jobs:
+        """Return the log as it stands; `only` names the columns that are needed."""
+        with self.source.locating(self.blamed_files, ("workload",)):
+            return workloads.read_raw(self._resolved.workload, only)
+
+    def cleaned(self, jobs: Jobs, procs: int | None = None) -> Jobs:
+        """Return jobs of the log after cleaning, for a machine of so many processors."""
+        option = self.source.name_of("cluster.procs")
+        return workloads.clean_log(self._resolved.workload, jobs, procs, option)
 
     def with_log(self, log: Jobs | None, digest: str | None = None) -> Scenario:
         """Return the scenario with its log at hand, as `log` has read it: no file is needed.
@@ -280,12 +314,20 @@ class Scenario:
         log = self.log() if self.given_log is None else self.given_log
         return workloads.make_workload(self._resolved.workload, log, self._procs, chosen)
 
-    def preload(self) -> None:
-        """Load the compiled code that a run needs, or compile it."""
+    def preload(self, *, decisions: bool = False) -> None:
+        """Load the compiled code that a run needs, or compile it.
+
+        Parameters
+        ----------
+        decisions : whether every decision will be kept.
+        """
+        from ..simulation import preload
+
         preload(
             self.policy,
             self.control,
             named=self.nodes is not None,
+            decisions=decisions,
             events=self.keys.workload.events is not None,
         )
 
@@ -307,34 +349,46 @@ class Scenario:
         record, decisions : keep the trajectory, and every decision with its reason.
         progress : called with (jobs arrived, jobs) from time to time.
         """
-        keys, cluster = self._resolved, self.cluster_for(jobs)
-        options = building.run_options(keys, named=cluster.is_named)
-        if cluster.is_named:
-            options["placement"] = self.placement
+        from ..simulation import simulate
+
+        options = self.options(jobs)
+        options |= {"record": record, "decisions": decisions}
+        if seed is not None:
+            options["seed"] = seed
+        cluster = self.cluster_for(jobs)
+        result = simulate(
+            jobs, cluster, self.policy, rate=self.control, progress=progress, **options
+        )
+        if self.keys.workload.warmup != "mser":
+            return result
+        from ..study.warmup import common_cut
+
+        return result.after_warmup(common_cut([result]))
+
+    def options(self, jobs: Jobs) -> dict[str, Any]:
+        """Return what `sojourn.simulate` is told about these jobs, which are cleaned already."""
+        keys = self._resolved
+        told = {
+            name: reduce(getattr, each.path, keys) for name, each in described_by_keyword().items()
+        }
         warmup = keys.workload.warmup
         if isinstance(warmup, float):
             warmup = int(warmup * len(jobs))
-        result = simulate(
-            jobs,
-            cluster,
-            self.policy,
-            rate=self.control,
-            progress=progress,
-            record=record,
-            decisions=decisions,
-            clean=(),
-            events=workloads.read_external_events(keys.workload),
-            seed=keys.run.seed if seed is None else seed,
-            warmup=0 if warmup == "mser" else warmup,
-            **options,
-        )
-        return result.after_warmup(common_cut([result])) if warmup == "mser" else result
+        return told | {
+            "clean": (),
+            "events": workloads.read_external_events(keys.workload),
+            "warmup": 0 if warmup == "mser" else warmup,
+            "placement": self.placement,
+            "constraints": building.make_constraints(keys.policy.constraints),
+        }
 
     def summary(self, result: Result) -> dict[str, float]:
         """Return every measure of a run as one number with a name, such as ``wait_mean``.
 
         Names are those of a comparison where it has them; what a run does not have is left out.
         """
+        from .summaries import flat_summary
+
         return flat_summary(result.summary, self.control.rates)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -343,7 +397,7 @@ class Scenario:
             "told": self.told,
             "keys": self.keys,
             "folder": self.folder.absolute(),
-            "source": Source(self.source.name),
+            "source": self.source.changed(),
             "given_log": None,
             "given_digest": None,
         }

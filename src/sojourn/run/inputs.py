@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from .._ledger import note_input
-from ._keys import is_score_file, number_or_text
-from ._sections import ScenarioKeys
+from .keys import ScenarioKeys
+from .keys.describing import is_score_file
+from .keys.typed import number_or_text
 
 __all__ = [
     "Stamp",
+    "blamed_files",
     "digest_of",
     "digest_with_files",
     "files_of",
@@ -39,6 +41,7 @@ _PLACES = {
     ("policy", "order"): "order",
     ("policy", "backfill_order"): "backfill_order",
     ("policy", "placement"): "placement",
+    ("slurm", "conf"): "slurm",
     ("power", "carbon"): "carbon",
 }
 _COUNTS = re.compile(r"\s*\d+\s*[x×*]\s*\S")
@@ -111,9 +114,18 @@ def files_of(keys: ScenarioKeys) -> dict[str, str]:
     return {_PLACES[section, key]: path for section, key, path, _ in told}
 
 
+def blamed_files(files: Mapping[str, str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return files with the keys that name them; what a cluster is read from besides is its."""
+    places = {name: key for key, name in _PLACES.items()}
+    return [(path, places.get(name, ("cluster", "nodes"))) for name, path in files.items()]
+
+
 def with_servers(files: Mapping[str, str]) -> dict[str, str]:
     """Return files with those that a description of a cluster among them depends on now."""
-    return {**files, **(machine_files(files["cluster"]) if "cluster" in files else {})}
+    others = machine_files(files["cluster"]) if "cluster" in files else {}
+    if "slurm" in files:
+        others |= {f"slurm {name}": path for name, path in machine_files(files["slurm"]).items()}
+    return {**files, **others}
 
 
 def machine_files(path: str) -> dict[str, str]:

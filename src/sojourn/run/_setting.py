@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator
-from functools import lru_cache
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from ..workload._toml import load_toml
 from ._lines import Path
-from ._problems import Source, model_at, unknown_key
+from .keys import adapter
+from .problems import Source, model_at, unknown_key
 
 __all__ = ["with_setting"]
 
@@ -46,7 +46,7 @@ def _reading(told: dict[str, Any], path: Path, value: Any, source: Source) -> An
     if owner is None:
         return value
     model, depth = owner
-    check = _adapter(model, str(path[depth]))
+    check = adapter(model, str(path[depth]))
     for reading in _readings(value):
         held: Any = _put(told, path, reading, source)
         for step in path[: depth + 1]:
@@ -104,14 +104,6 @@ def _readings(value: Any) -> Iterator[Any]:
     if isinstance(value, int | float) and not isinstance(value, bool):
         with contextlib.suppress(ValueError):  # So many digits are no text.
             yield str(value)
-
-
-@lru_cache(maxsize=128)
-def _adapter(model: type[BaseModel], name: str) -> TypeAdapter[Any]:
-    field = model.model_fields[name]
-    # Every key has at least its meaning as metadata.
-    kind: Any = Annotated[field.annotation, *field.metadata]
-    return TypeAdapter(kind, config=ConfigDict(strict=True, extra="forbid"))
 
 
 def _holds(check: TypeAdapter[Any], value: Any) -> bool:

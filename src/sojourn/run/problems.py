@@ -1,25 +1,33 @@
-"""What is wrong with a scenario, in one line: file, line, key, and the nearest valid name."""
+"""What is wrong with a scenario, in one line: where, which key, and the nearest valid name."""
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from ..errors import OptionError
+from ..errors import InputError, OptionError
 from ..workload.schema import did_you_mean
-from ._keys import Says
 from ._lines import Path
-from ._option_names import OPTIONS
-from ._sections import ScenarioKeys
 from ._toml import value_as_toml
-from ._workload_keys import OF_LOGS, OF_MODELS
+from .keys import (
+    OF_LOGS,
+    OF_MODELS,
+    Key,
+    ScenarioKeys,
+    described,
+    described_by_flag,
+    model_in,
+    with_names,
+)
 
-__all__ = ["Source", "dotted", "model_at", "problem_of", "unknown_key"]
+__all__ = ["CommandLine", "Source", "dotted", "model_at", "problem_of", "unknown_key"]
 
 _LONGEST = 60
 _LIKELY = ("cluster", "policy", "workload")
@@ -46,7 +54,39 @@ class Source:
         where = self.name if line is None else f"{self.name}, line {line}"
         if key:
             where += f", key '{dotted(key)}'"
-        return OptionError(" ".join(f"{where}: {problem}".split()))
+        problem = with_names(problem, self.name_of)
+        return OptionError(" ".join(f"{where}: {problem}".split()), key=dotted(key))
+
+    def refusal(self, key: Path, value: str, wanted: str, hint: str = "") -> OptionError:
+        """Return the error for a value that is not what a key holds."""
+        return self.error(key, f"{value} is not {wanted}{hint or '; correct it'}")
+
+    def name_of(self, key: str) -> str:
+        """Return what whoever wrote the scenario calls a key."""
+        return key
+
+    def changed(self) -> Source:
+        """Return where a scenario is from whose values are no longer those of its lines."""
+        return replace(self, lines=None)
+
+    @contextlib.contextmanager
+    def locating(self, files: Sequence[tuple[str, Path]], key: Path = ()) -> Iterator[None]:
+        """Say in errors of the input which key they are about.
+
+        Parameters
+        ----------
+        files : with the keys that name them.
+        key : to blame where an error does not tell.
+        """
+        try:
+            yield
+        except InputError as error:
+            told = tuple(error.key.split(".")) if error.key else _file_key(error, files, key)
+            raise self.located(error, told or key) from None
+
+    def located(self, error: InputError, key: Path) -> InputError:
+        """Return an error that says which key it is about."""
+        return self.error(key, str(error))
 
     def line(self, key: Path) -> int | None:
         """Return the line of a key, or of the table in which it should be."""
@@ -55,6 +95,65 @@ class Source:
             if found is not None:
                 return found
         return None
+
+
+def _file_key(error: InputError, files: Sequence[tuple[str, Path]], likely: Path) -> Path:
+    """The key that names the file which an error is about; one file may be named by several."""
+    path = os.path.normpath(error.path) if error.path else None
+    named = [key for file, key in files if os.path.normpath(file) == path]
+    return likely if likely in named else next(iter(named), ())
+
+
+@dataclass(frozen=True)
+class CommandLine(Source):
+    """A scenario that is written as options of a command; keys go by the names of these.
+
+    Parameters
+    ----------
+    renamed : options that a command has in place of those of some keys.
+    """
+
+    name: str = "command line"
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    def error(self, key: Path, problem: str) -> OptionError:
+        """Return the error for an option."""
+        told = self._behind(self._flag(key), with_names(problem, self.name_of))
+        return OptionError(" ".join(told.split()), key=dotted(key))
+
+    def refusal(self, key: Path, value: str, wanted: str, hint: str = "") -> OptionError:
+        """Return the error for a value that is not what an option takes."""
+        field = _field_at(key)
+        verb = "choose" if list(_choices(field.annotation)) else "give"
+        told = f"{self._flag(key)} {value}: {verb} {wanted}{hint}"
+        return OptionError(" ".join(told.split()), key=dotted(key))
+
+    def name_of(self, key: str) -> str:
+        """Return the option of a key."""
+        return self._flag(tuple(key.split(".")))
+
+    def located(self, error: InputError, key: Path) -> InputError:
+        """Return an error that names the option, where it does not name a file."""
+        if not error.key:
+            return error
+        return OptionError(self._behind(self._flag(key), str(error)), key=error.key)
+
+    def _behind(self, flag: str, problem: str) -> str:
+        """A problem behind its option, which it may begin with, or with the value of."""
+        if problem.startswith(flag):
+            return problem
+        # Texts such as "warmup 99: ..." begin with the name of what is an option here.
+        if problem.startswith(flag.lstrip("-")):
+            return f"--{problem}"
+        return f"{flag}{' ' if problem.startswith(chr(39)) else ': '}{problem}"
+
+    def _flag(self, key: Path) -> str:
+        """The option of a key, or of the table that it is in."""
+        if dotted(key) in self.renamed:
+            return self.renamed[dotted(key)]
+        found = (described().get(dotted(key[:length])) for length in range(len(key), 0, -1))
+        flags = (each.first_flag for each in found if each is not None and each.first_flag)
+        return next(flags, dotted(key))
 
 
 def dotted(key: Path) -> str:
@@ -71,7 +170,7 @@ def problem_of(error: ValidationError, told: Mapping[str, Any], source: Source) 
         if key not in found or each["type"] == "value_error" or _is_name(each["loc"]):
             found[key] = dict(each)
     key = min(found, key=lambda key: source.line(key) or 0)
-    return source.error(key, _problem(found[key], key, told))
+    return _problem(found[key], key, told, source)
 
 
 def _told_part(where: Sequence[str | int], told: Any) -> Path:
@@ -90,33 +189,38 @@ def _is_name(where: Sequence[str | int]) -> bool:
     return where[-1:] == ("[key]",)
 
 
-def _problem(error: dict[str, Any], key: Path, told: Any) -> str:
+def _problem(error: dict[str, Any], key: Path, told: Any, source: Source) -> OptionError:
     if error["type"] == "extra_forbidden":
-        return unknown_key(key, told=told)
+        return source.error(key, unknown_key(key, told=told))
     if error["type"] == "value_error":
-        return str(error["ctx"]["error"])
+        return source.error(key, str(error["ctx"]["error"]))
     for step in key:
         told = told[step]
     if error["type"] == "string_unicode":
-        return f"{_short(told)} is no text in UTF-8, as TOML is; choose another name"
+        return source.error(
+            key, f"{_short(told)} is no text in UTF-8, as TOML is; choose another name"
+        )
     if error["type"] == "missing":
-        return f"has no '{error['loc'][-1]}'; give it"
+        return source.error(key, f"has no '{error['loc'][-1]}'; give it")
     field = _field_at(key)
     if _is_name(error["loc"]):
         name = str(error["loc"][-2])
         choices = error["type"] == "literal_error"
         kind = error["ctx"]["expected"] if choices else "a whole number in quotation marks"
         near = did_you_mean(name, _choices(field.annotation)) if choices else ""
-        return f"'{name}' is not {kind}{near or '; correct it'}"
-    wanted = next((each.value for each in field.metadata if isinstance(each, Says)), "allowed")
+        return source.refusal(key, f"'{name}'", kind, near)
+    wanted = next((each.value for each in field.metadata if isinstance(each, Key)), "allowed")
     if wanted == "a table":
-        return f"{_short(told)} is not a table; write [{dotted(key)}] and its keys below"
+        return source.refusal(
+            key, _short(told), f"a table; write [{dotted(key)}] and its keys below", " "
+        )
     # Words such as "1 or more" do not tell how large is too large.
     if error["type"] in _LIMITS and "or more" in wanted:
         word, name = _LIMITS[error["type"]]
-        return f"{_short(told)} is too large; give {word} {int(error['ctx'][name])}"
+        limit = int(error["ctx"][name])
+        return source.error(key, f"{_short(told)} is too large; give {word} {limit}")
     near = did_you_mean(told, _choices(field.annotation)) if isinstance(told, str) else ""
-    return f"{_short(told)} is not {wanted}{near or '; correct it'}"
+    return source.refusal(key, _short(told), wanted, near)
 
 
 def _short(value: Any) -> str:
@@ -139,13 +243,6 @@ def _choices(annotation: Any) -> Iterator[str]:
         yield from _choices(part)
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The table that a key holds, or one of those in its list."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next(filter(None, map(_model_in, get_args(annotation))), None)
-
-
 def model_at(key: Path) -> type[BaseModel] | None:
     """Return the table at a key; None where there is a value."""
     model: type[BaseModel] | None = ScenarioKeys
@@ -154,7 +251,7 @@ def model_at(key: Path) -> type[BaseModel] | None:
             continue
         if model is None or step not in model.model_fields:
             return None
-        model = _model_in(model.model_fields[step].annotation)
+        model = model_in(model.model_fields[step].annotation)
     return model
 
 
@@ -184,10 +281,11 @@ def unknown_key(key: Path, below: Path = (), told: Mapping[str, Any] | None = No
     far = difflib.get_close_matches(name, everywhere, n=1, cutoff=0.75)
     # An option may be called as a section is: workload.policy = "easy".
     section = name in ScenarioKeys.model_fields and (below or _is_table(key, told))
-    if name in everywhere and (section or OPTIONS.get(name, ())[:1] != (name,)):
+    option = described_by_flag().get(name)
+    if name in everywhere and (section or option is None or option.path[0] != name):
         meant = everywhere[name]
-    elif name in OPTIONS:
-        meant = [OPTIONS[name]]
+    elif option is not None:
+        meant = [option.path]
     elif near:
         meant = [(*above, near[0])]
     elif far:
@@ -222,19 +320,10 @@ def _by_name(told: Mapping[str, Any]) -> dict[str, list[Path]]:
     elif "model" in given:
         others = set(OF_LOGS)
     found: dict[str, list[Path]] = {}
-    for key in _keys_of(ScenarioKeys, ()):
-        found.setdefault(str(key[-1]), []).append(key)
+    for each in described().values():
+        found.setdefault(each.path[-1], []).append(each.path)
     for name, keys in found.items():
         keys.sort(key=lambda key: _LIKELY.index(key[0]) if key[0] in _LIKELY else len(_LIKELY))
         fitting = [key for key in keys if key[0] != "workload" or name not in others]
         found[name] = fitting or keys
     return found
-
-
-def _keys_of(model: type[BaseModel], above: Path) -> Iterator[Path]:
-    """All keys of a table and of the tables in it."""
-    for name, field in model.model_fields.items():
-        yield (*above, name)
-        inner = _model_in(field.annotation)
-        if inner is not None and get_origin(field.annotation) is None:
-            yield from _keys_of(inner, (*above, name))

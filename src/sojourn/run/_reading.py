@@ -10,7 +10,7 @@ from ..errors import OptionError
 from ..workload._files import read_text
 from ..workload._toml import load_toml
 from ._lines import Path, key_lines, statements
-from ._problems import Source, dotted
+from .problems import Source, dotted
 
 __all__ = ["read_toml"]
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from ..errors import InputError
+from ..policy.slurm import SlurmPolicy
 from ..workload.spec import parse_time
-from ._keys import Keys, is_score_file
 from ._lines import Path
-from ._sections import ScenarioKeys
-from ._workload_keys import OF_LOGS, OF_MODELS
 from .building import ALLOWED, NEEDED, make_control, make_policy, make_power
+from .keys import OF_LOGS, OF_MODELS, Keys, ScenarioKeys
+from .keys.describing import is_score_file
+from .keys.policy import SLURM
 
 __all__ = ["problems"]
 
@@ -21,7 +21,6 @@ _OF_NODES = (
     *(("policy", name) for name in ("placement", "placement_theta", "foresight", "constraints")),
     ("run", "decisions"),
 )
-_OF_RATES = re.compile(r"rate control: (a rate of|rates|\d+ rates;)")
 _POWERS = (("levels",), ("static", "dynamic", "exponent", "reference"), ("busy", "idle"))
 
 
@@ -29,6 +28,7 @@ def problems(keys: ScenarioKeys, told: dict[str, Any]) -> Iterator[tuple[Path, s
     """Yield the key and what is wrong with it."""
     yield from _workload(keys)
     yield from _cluster(keys)
+    yield from _slurm(keys)
     yield from _policy(keys)
     yield from _control(keys, told)
     yield from _power(keys)
@@ -37,6 +37,14 @@ def problems(keys: ScenarioKeys, told: dict[str, Any]) -> Iterator[tuple[Path, s
 def _is_given(table: Keys, name: str) -> bool:
     """Whether a key holds anything but its default."""
     return bool(getattr(table, name) != type(table).model_fields[name].default)
+
+
+def _given_part(table: Keys, name: str) -> Path:
+    """The key, or the first that is given of the table that it holds."""
+    inner = getattr(table, name)
+    if not isinstance(inner, Keys):
+        return (name,)
+    return (name, *(each for each in type(inner).model_fields if _is_given(inner, each)))[:2]
 
 
 def _workload(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
@@ -68,22 +76,46 @@ def _workload(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
 
 
 def _cluster(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
+    if keys.cluster.nodes is None and keys.slurm.conf is not None and keys.cluster.procs is None:
+        return
     if keys.cluster.nodes is None:
         for section, name in _OF_NODES:
             if _is_given(getattr(keys, section), name):
-                yield (section, name), "processors are only counted; give cluster.nodes"
+                yield (
+                    (section, *_given_part(getattr(keys, section), name)),
+                    "processors are only counted; give {cluster.nodes}",
+                )
         if keys.workload.model is not None and (keys.workload.procs or keys.cluster.procs) is None:
             yield ("cluster", "procs"), f"'{keys.workload.model}' does not tell it; give it"
         return
     if keys.cluster.procs is not None:
-        yield ("cluster", "procs"), "the nodes say how many; leave one of them out"
+        yield ("cluster", "procs"), "{cluster.nodes} says how many; leave one of them out"
     for name in (name for names in _POWERS for name in names):
         if _is_given(keys.power, name):
-            yield ("power", name), "the nodes say how many watts; leave one of them out"
+            yield ("power", name), "{cluster.nodes} says how many watts; leave one of them out"
+
+
+def _slurm(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
+    if keys.policy.name != SLURM:
+        for name in keys.slurm.changes if keys.slurm.conf is None else ():
+            yield ("slurm", name), f"{{policy.name}} is '{keys.policy.name}'; give slurm"
+        return
+    if keys.slurm.conf is None:
+        yield ("slurm", "conf"), "policy 'slurm' is read from a slurm.conf; give it"
+    for name in ("order", "theta", "backfill", "reservations", "backfill_order"):
+        if _is_given(keys.policy, name):
+            yield ("policy", name), "policy 'slurm' has its own; leave it out"
+    try:
+        SlurmPolicy().with_parameters(keys.slurm.changes)
+    except InputError as error:
+        name = next((n for n in keys.slurm.changes if str(error).startswith(n)), "conf")
+        yield ("slurm", name), str(error).removeprefix(f"{name}=")
 
 
 def _policy(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
     policy = keys.policy
+    if policy.name == SLURM:
+        return
     if policy.theta is not None and not is_score_file(policy.order or ""):
         yield ("policy", "theta"), "only an order of one's own has parameters; give order"
     if policy.placement_theta is not None and not is_score_file(policy.placement):
@@ -95,11 +127,9 @@ def _policy(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
         if is_score_file(getattr(policy, name) or "")
     }
     try:
-        make_policy(policy.model_copy(update={**away, "theta": None}))
+        make_policy(policy.model_copy(update={**away, "theta": None}), keys.slurm)
     except InputError as error:
-        parts = ("reservations", "backfill_order", "backfill", "order")
-        given = [name for name in parts if getattr(policy, name) is not None]
-        yield ("policy", *given[:1]), str(error)
+        yield _blamed(error, "policy"), str(error)
 
 
 def _control(keys: ScenarioKeys, told: dict[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -123,17 +153,21 @@ def _control(keys: ScenarioKeys, told: dict[str, Any]) -> Iterator[tuple[Path, s
     try:
         make_control(control)
     except InputError as error:
-        blamed = ("rates",) if _OF_RATES.match(str(error)) else needed[-1:]
-        yield ("control", *blamed), str(error)
+        yield _blamed(error, "control", *needed[-1:]), str(error)
 
 
 def _power(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
     given = [(name, names) for names in _POWERS for name in names if _is_given(keys.power, name)]
     for name, names in given[1:]:
         if names is not given[0][1]:
-            yield ("power", name), f"{given[0][0]} says the watts; leave one of them out"
+            yield ("power", name), f"{{power.{given[0][0]}}} says the watts; leave one of them out"
             return
     try:
         make_power(keys.power)
     except InputError as error:
-        yield ("power", *(name for name, _ in given[:1])), str(error)
+        yield _blamed(error, "power", *(name for name, _ in given[:1])), str(error)
+
+
+def _blamed(error: InputError, *otherwise: str) -> Path:
+    """The key that an error is about."""
+    return tuple(error.key.split(".")) if error.key else otherwise

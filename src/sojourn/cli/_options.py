@@ -1,0 +1,269 @@
+"""Options of the command line, made from the keys of a scenario.
+
+A verb says which keys it takes and is handed the scenario that they make. Keys take long to load,
+so that the options of a verb are made when it is called, or its help is asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+
+import typer
+import typer.core
+import typer.main
+
+from . import _completion
+
+if TYPE_CHECKING:
+    from ..run.keys import Described
+    from ..run.scenario import Scenario
+
+__all__ = ["CLEANING", "READING", "AsJson", "Chosen", "RunFolder", "add_verb", "as_option", "takes"]
+
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON alone on standard output, nothing else.")
+]
+
+RunFolder = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder for the results; a run that is there is replaced.",
+        rich_help_panel="Results",
+    ),
+]
+
+READING = (
+    *("strict", "width", "log_format", "columns", "delimiter", "timezone", "wait_from"),
+    "partition_column",
+)
+"""Options about how a log is read."""
+
+_PANELS = ("Machine", "Scheduling", "Nodes", "Cost", "Jobs", "Results")
+
+CLEANING = ("first", "keep_zero", "rules")
+"""Options about which jobs of a log are kept."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What was typed.
+
+    Parameters
+    ----------
+    told : the keys that were given, as a scenario file has them; those with None were taken back.
+    options : every option by name, for the provenance.
+    """
+
+    told: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """The scenario that the options make."""
+        return self.over({})
+
+    def over(self, told: Mapping[str, Any]) -> Scenario:
+        """Return the scenario that the options make of another one, in which they win."""
+        from ..run.command import TYPED, merged
+        from ..run.scenario import Scenario
+
+        return Scenario.from_mapping(merged(told, self.told), source=TYPED)
+
+    def options_over(self, told: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options, with what other keys say where nothing was typed."""
+        from ..run.keys import described_by_flag
+
+        options = dict(self.options)
+        for name in options:
+            path = described_by_flag()[name].path
+            if _value_at(self.told, path) is None and _value_at(told, path) is not None:
+                options[name] = _value_at(told, path)
+        return options
+
+
+def _value_at(told: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    for step in path:
+        told = told.get(step) if isinstance(told, Mapping) else None  # type: ignore[assignment]
+    return told
+
+
+_Verb = Callable[..., None]
+
+
+def takes(*names: str, without: Iterable[str] = (), **changed: Any) -> Callable[[_Verb], _Verb]:
+    """Let a verb take options that are keys of a scenario; it gets them as a `Chosen`.
+
+    Parameters
+    ----------
+    names : of the options, such as ``policy_file``; none: all there are.
+    without : these.
+    changed : other forms of some: a `typer.Option` or `typer.Argument`.
+    """
+
+    def decorate(verb: _Verb) -> _Verb:
+        verb.__dict__["takes"] = lambda: _with_options(verb, names, set(without), changed)
+        return verb
+
+    return decorate
+
+
+def add_verb(app: typer.Typer, verb: _Verb, name: str) -> None:
+    """Add a verb to the command line, whose options are made when they are needed."""
+
+    class Verb(typer.core.TyperCommand):
+        """The command, which is made behind what the list of all commands shows of it."""
+
+        @cached_property
+        def _made(self) -> Any:
+            inner = typer.Typer(add_completion=False)
+            inner.command(name=name)(verb.__dict__["takes"]())
+            return typer.main.get_command(inner)
+
+        @property
+        def params(self) -> Any:
+            return self._made.params
+
+        @params.setter
+        def params(self, value: Any) -> None: ...
+
+        @property
+        def callback(self) -> Any:
+            return self._made.callback
+
+        @callback.setter
+        def callback(self, value: Any) -> None: ...
+
+    def shown() -> None: ...
+
+    shown.__doc__ = verb.__doc__
+    app.command(name=name, cls=Verb)(shown)
+
+
+def _with_options(
+    verb: _Verb, names: tuple[str, ...], without: set[str], changed: dict[str, Any]
+) -> _Verb:
+    """A function that has every option as a parameter, as Typer wants it."""
+    from ..run.command import told_of
+    from ..run.keys import described_by_flag
+
+    keys = {
+        name: each
+        for name, each in described_by_flag().items()
+        if (name in names or not names) and name not in without
+    }
+    made = [
+        _parameter(name, each, changed.get(name))
+        for name, each in sorted(keys.items(), key=lambda item: _place(item[1], changed))
+    ]
+    hints = get_type_hints(verb, include_extras=True)
+    own = [
+        each.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, each in inspect.signature(verb).parameters.items()
+        if name != "chosen"
+    ]
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+
+    @functools.wraps(verb)
+    def command(context: typer.Context, **given: Any) -> None:
+        typed = {name: given.pop(name) for name in keys}
+        # What was not typed is left to the scenario, be it the same.
+        said = {name: value for name, value in typed.items() if _is_typed(context, name)}
+        verb(chosen=Chosen(told_of(said), typed), **given)
+
+    parameters = sorted([context, *made, *own], key=_is_option)
+    command.__dict__["__signature__"] = inspect.Signature(parameters)
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    del command.__dict__["__wrapped__"]
+    return command
+
+
+def _place(each: Described, changed: Mapping[str, Any]) -> int:
+    """Place of a key in the help: arguments before options, and these by their panels."""
+    option = each.key.option
+    assert option is not None
+    is_argument = isinstance(changed.get(each.option_name), typer.models.ArgumentInfo)
+    if is_argument or not each.flag.startswith("-"):
+        return -1
+    return _PANELS.index(option.panel) if option.panel in _PANELS else len(_PANELS)
+
+
+def _is_option(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter is no argument: those come first."""
+    return not any(
+        isinstance(each, typer.models.ArgumentInfo) for each in get_args(parameter.annotation)
+    )
+
+
+def _is_typed(context: typer.Context, name: str) -> bool:
+    """Whether an option stands on the command line, be it with its default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _parameter(name: str, each: Described, changed: Any) -> inspect.Parameter:
+    from ..run.command import default_of
+
+    kind, form = as_option(each)
+    default: Any = None if each.is_table else default_of(each)
+    if isinstance(changed or form, typer.models.ArgumentInfo):
+        default = inspect.Parameter.empty
+    elif (
+        changed is not None
+        or default is None
+        or (kind is not bool and not isinstance(default, kind))
+    ):
+        kind, default = kind | None, None
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, changed or form],
+    )
+
+
+def as_option(each: Described) -> tuple[Any, Any]:
+    """Return the type of what is typed for a key, and its form as Typer has it."""
+    from ..run.command import TYPED
+    from ..run.keys import with_names
+
+    option = each.key.option
+    assert option is not None
+    help = with_names(option.help or each.key.what, TYPED.name_of)
+    kind = option.kind or _kind(each.field.annotation)
+    if not each.flag.startswith("-"):
+        return Path, typer.Argument(metavar=each.flag, help=help)
+    complete = getattr(_completion, option.complete) if option.complete else None
+    # Of flags of two forms only those have both that say so.
+    names = [each.flag] if kind is bool or option.flag else []
+    return kind, typer.Option(
+        *names,
+        metavar=option.metavar,
+        help=help,
+        rich_help_panel=option.panel,
+        autocompletion=complete,
+    )
+
+
+def _kind(annotation: Any) -> Any:
+    """The type of a word that is typed for what a key holds."""
+    kinds = {each for each in _plain(annotation) if each is not type(None)}
+    return next(iter(kinds)) if len(kinds) == 1 and kinds <= {bool, int, float} else str
+
+
+def _plain(annotation: Any) -> Iterable[Any]:
+    if hasattr(annotation, "__metadata__"):
+        yield from _plain(annotation.__origin__)
+    elif isinstance(annotation, type) or not get_args(annotation):
+        yield annotation
+    elif isinstance(get_args(annotation)[0], str):
+        yield str
+    else:
+        for part in get_args(annotation):
+            yield from _plain(part)

@@ -1,0 +1,64 @@
+"""The keys of a scenario about how fast the servers run."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from .describing import A_NUMBER, TRUE, Key, Keys, Keyword, Option, Positive
+from .units import TIME
+
+__all__ = ["ControlKeys"]
+
+
+def _known(value: float) -> float:
+    """Refuse nan; a threshold of inf is one that is never passed."""
+    if math.isnan(value):
+        raise ValueError("nan is not a number; give one")
+    return value
+
+
+_Share = Annotated[float, Field(ge=0, le=1)]
+_Level = Annotated[float, TIME, AfterValidator(_known)]
+_Levels = _Level | Annotated[list[_Level], Field(min_length=1)]
+
+_A_LEVEL = "seconds of work or a text such as '30 h', or a list, one between two rates"
+_A_SHARE = "a number from 0 to 1"
+
+
+class ControlKeys(Keys):
+    """How fast the servers run."""
+
+    kind: Annotated[
+        Literal["constant", "threshold", "workload", "count", "random"],
+        Key("Service-rate control.", "constant, threshold, workload, count or random"),
+    ] = "constant"
+    rate: Annotated[Positive, Key("Rate of a constant control.", A_NUMBER)] = 1.0
+    rates: Annotated[
+        list[Positive] | None,
+        Key("Rates of all other controls.", "a list of numbers above 0, increasing"),
+    ] = None
+    k: Annotated[_Levels | None, Key("Threshold of the workload.", _A_LEVEL)] = None
+    low: Annotated[
+        _Levels | None, Key("Slower at this workload, or this count of jobs, and below.", _A_LEVEL)
+    ] = None
+    high: Annotated[
+        _Levels | None, Key("Faster above this workload, or this count of jobs.", _A_LEVEL)
+    ] = None
+    timer: Annotated[
+        bool, Key("Look at the workload between arrivals and departures too.", TRUE)
+    ] = True
+    p_low: Annotated[
+        _Share | None, Key("Probability of slowing down at a departure.", _A_SHARE)
+    ] = None
+    p_high: Annotated[_Share | None, Key("Probability of speeding up at an arrival.", _A_SHARE)] = (
+        None
+    )
+    reference_rate: Annotated[
+        Positive,
+        Key(
+            "Rate at which the runtimes were recorded.", A_NUMBER, Option("Machine", "R"), Keyword()
+        ),
+    ] = 1.0

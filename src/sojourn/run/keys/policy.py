@@ -1,0 +1,225 @@
+"""The keys of a scenario about who starts when, and where."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, WithJsonSchema
+
+from ...errors import OptionError
+from ...policy import (
+    BACKFILLS,
+    ORDERS,
+    PLACEMENTS,
+    POLICIES,
+    Constraints,
+    parse_placement,
+    parse_policy,
+)
+from . import typed
+from .describing import (
+    A_COUNT,
+    A_POWER,
+    TRUE,
+    Key,
+    Keys,
+    Keyword,
+    Number,
+    OneOf,
+    Option,
+    Positive,
+    Watts,
+    reads,
+)
+from .units import MEMORY
+
+__all__ = ["SLURM", "ConstraintKeys", "PolicyKeys"]
+
+_NODES, _SCHEDULING = "Nodes", "Scheduling"
+
+_Gigabytes = Annotated[float, Field(ge=0, le=1e9), MEMORY]
+_Order = Annotated[str, OneOf(ORDERS, "order")]
+# Editors complete the names; what is made of several parts is as good.
+_NAMES = {"type": "string", "enum": list(dict.fromkeys([*POLICIES, *ORDERS, "slurm"]))}
+SLURM = "slurm"
+"""The policy that is read from a slurm.conf, which other keys name."""
+
+
+def _known(name: str) -> object:
+    return SLURM if name == SLURM else parse_policy(name)
+
+
+_Policy = Annotated[str, reads(_known), WithJsonSchema({"anyOf": [_NAMES, {"type": "string"}]})]
+_Column = Literal["user", "group", "queue", "partition"]
+_ByColumn = dict[_Column, dict[Annotated[str, Field(pattern=r"^-?\d{1,18}$")], str]]
+
+_A_MEMORY = "a number of GB, 0 or more, or a text such as '512 MB'"
+_A_SCORE = "a name such as sjf, or FILE.py:NAME"
+
+
+def _constraints(given: Any) -> Constraints:
+    """What jobs ask of their nodes, from Python."""
+    if not isinstance(given, Constraints):
+        raise OptionError(f"constraints {given!r}: give sojourn.Constraints(...)")
+    return given
+
+
+class ConstraintKeys(Keys):
+    """What jobs ask of their nodes besides processors."""
+
+    memory_per_core: Annotated[
+        _Gigabytes | Literal["log"] | None,
+        Key(
+            "Memory that a job needs for each of its processors; log: as the log has it.",
+            f'{_A_MEMORY}, or "log"',
+            Option(_NODES, "none|log|GB", "--memory", read=typed.memory, default="none"),
+        ),
+    ] = None
+    memory_per_node: Annotated[
+        _Gigabytes | None,
+        Key("Memory that a job needs on each node it uses.", _A_MEMORY, Option(_NODES, "GB")),
+    ] = None
+    whole_node: Annotated[
+        bool,
+        Key(
+            "No two jobs share a node.", TRUE, Option(_NODES, flag="--whole-nodes/--no-whole-nodes")
+        ),
+    ] = False
+    feature: Annotated[
+        str | _ByColumn | None,
+        Key(
+            "Feature that the nodes of all jobs must have, or those of a queue, partition, user or "
+            "group (repeatable).",
+            'a word, or one for each queue such as {queue = {3 = "gpu"}}',
+            Option(_NODES, "WORD|queue:3=WORD", kind=list[str], read=typed.feature),
+        ),
+    ] = None
+    power_budget: Annotated[
+        Watts | None,
+        Key(
+            "Watts that the processors of a job may draw at full load.",
+            A_POWER,
+            Option(_NODES, "W", read=typed.budget),
+        ),
+    ] = None
+
+
+class PolicyKeys(Keys):
+    """Who starts when, and where."""
+
+    name: Annotated[
+        _Policy,
+        Key(
+            "fcfs, lcfs-pr, lpf, spf, easy, easy-sjbf, conservative, first-fit, or an order (sjf, "
+            "ljf, saf, wfp3, ...) with a backfill (easy, easy:K, conservative, first-fit); or "
+            "slurm, with {slurm.conf}.",
+            "a name such as easy, or ORDER[+BACKFILL[:K][@ORDER]]",
+            Option(
+                _SCHEDULING,
+                "NAME|ORDER[+BACKFILL]",
+                "--policy",
+                read=str.strip,
+                complete="policies",
+            ),
+        ),
+    ] = "easy"
+    order: Annotated[
+        _Order | None,
+        Key(
+            "Your own order, decorated with @sojourn.score, in place of that of {policy.name}.",
+            _A_SCORE,
+            Option(_SCHEDULING, "FILE.py:NAME", "--policy-file", read=typed.score_file),
+        ),
+    ] = None
+    theta: Annotated[
+        list[Number] | None, Key("Parameters of an order of one's own.", "a list of numbers")
+    ] = None
+    backfill: Annotated[
+        Literal["none", "first-fit", "easy", "conservative", "preempt", "remaining"] | None,
+        Key("Backfilling in place of that of {policy.name}.", ", ".join(BACKFILLS)),
+    ] = None
+    reservations: Annotated[
+        Annotated[float, Field(ge=1)] | None,
+        Key("Blocked jobs that easy makes a reservation for.", f"{A_COUNT}, or inf"),
+    ] = None
+    backfill_order: Annotated[
+        _Order | None, Key("Order in which easy looks for jobs to backfill.", _A_SCORE)
+    ] = None
+    placement: Annotated[
+        Annotated[str, OneOf(PLACEMENTS, "placement")],
+        Key(
+            "Which nodes a job gets: first-fit, best-fit, worst-fit, fastest, slowest, "
+            "lowest-power, lowest-energy, pack, spread, contiguous or random; or your own, "
+            "decorated with @sojourn.score.",
+            "a name such as fastest, or FILE.py:NAME",
+            Option(_NODES, "NAME|FILE.py:NAME", read=typed.placement, complete="placements"),
+            Keyword(
+                what="Which nodes of a cluster of named nodes a job gets: a name, or a score over "
+                "nodes.",
+                read=parse_placement,
+            ),
+        ),
+    ] = "first-fit"
+    placement_theta: Annotated[
+        list[Number] | None, Key("Parameters of a placement of one's own.", "a list of numbers")
+    ] = None
+    estimates: Annotated[
+        Positive | Literal["user", "exact"],
+        Key(
+            "What the scheduler believes a job takes.",
+            "user, exact or a factor above 0",
+            Option(_SCHEDULING, "user|exact|FACTOR", read=typed.number_or_text),
+            Keyword(
+                what="What the scheduler believes a job takes: the user's estimate, the truth, or "
+                "a factor of the truth."
+            ),
+        ),
+    ] = "user"
+    over_limit: Annotated[
+        Literal["kill", "run"],
+        Key(
+            "What happens to a job at the user's estimate.",
+            "kill or run",
+            Option(_SCHEDULING, "kill|run"),
+            Keyword(),
+        ),
+    ] = "kill"
+    passes: Annotated[
+        Literal["instant", "event"],
+        Key(
+            "One scheduling pass per instant, or per event as some simulators do.",
+            "instant or event",
+            Option(_SCHEDULING, "instant|event"),
+            Keyword(),
+        ),
+    ] = "instant"
+    foresight: Annotated[
+        Literal["nodes", "log"],
+        Key(
+            "Runtime that is expected of a waiting job: on the nodes it would get, or as recorded.",
+            "nodes or log",
+            Option(_NODES, "nodes|log"),
+            Keyword(
+                what="Runtime that is expected of a waiting job: on the nodes it would get, or as "
+                "recorded. Jobs outlast promises made from the log, so conservative backfilling "
+                "then makes all of them anew in each pass."
+            ),
+        ),
+    ] = "nodes"
+    node_failure: Annotated[
+        Literal["kill", "requeue"],
+        Key(
+            "What happens to the jobs of processors that go down.",
+            "kill or requeue",
+            Option(_SCHEDULING, "kill|requeue"),
+            Keyword(),
+        ),
+    ] = "kill"
+    constraints: Annotated[
+        ConstraintKeys,
+        Key(
+            "What jobs ask of their nodes besides processors.",
+            "a table",
+            keyword=Keyword(default=Constraints(), read=_constraints),
+        ),
+    ] = ConstraintKeys()

@@ -1,0 +1,142 @@
+"""Words of a command line as what keys hold; ValueError says what is wrong with them."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from ...classes import CLASSES
+from ...workload.classes import listed_classes
+
+__all__ = [
+    "budget",
+    "classes",
+    "columns",
+    "control",
+    "feature",
+    "levels",
+    "memory",
+    "names",
+    "number_or_text",
+    "pairs",
+    "placement",
+    "rules",
+    "score_file",
+]
+
+_BY_COLUMN = re.compile(r"\s*(\w+)\s*:\s*(-?\d{1,18})\s*=\s*(\S+)\s*")
+_THRESHOLDS = {"count": ("low", "high"), "workload": ("low", "high"), "threshold": ("k",)}
+
+
+def number_or_text(value: str) -> float | str:
+    """Return a text as the number that it is; anything else as it is."""
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def names(text: str) -> list[str]:
+    """Return ``a,b,c`` as a list."""
+    return [name.strip() for name in text.split(",")]
+
+
+def pairs(text: str) -> dict[str, str]:
+    """Return ``a=b,c=d`` as a dictionary."""
+    parts = [part.partition("=") for part in text.split(",")]
+    if not all(ours.strip() and equals and theirs.strip() for ours, equals, theirs in parts):
+        raise ValueError(f"'{text}': write NAME=COLUMN,NAME=COLUMN")
+    return {ours.strip(): theirs.strip() for ours, _, theirs in parts}
+
+
+def columns(text: str) -> dict[str, str] | list[str]:
+    """Return columns of a table, ours by theirs, or names of the columns of ``sacct -n``."""
+    return pairs(text) if "=" in text else names(text)
+
+
+def rules(text: str) -> list[str]:
+    """Return the names of cleaning rules; ``none`` stands for none."""
+    return [name for name in names(text) if name != "none"]
+
+
+def classes(text: str) -> list[str]:
+    """Return what jobs are classed by."""
+    return listed_classes(text, CLASSES)
+
+
+def score_file(text: str) -> str:
+    """Return where an order of one's own is."""
+    path, _, name = text.rpartition(":")
+    if not path or not name:
+        raise ValueError(f"'{text}': write FILE.py:name")
+    if not path.endswith(".py"):
+        raise ValueError(f"'{path}': not a Python file; its name must end in .py")
+    return text
+
+
+def placement(text: str) -> str:
+    """Return the name of a placement, or where its file is."""
+    return text if ".py:" in text else text.strip().lower()
+
+
+def memory(text: str) -> float | str | None:
+    """Return a number of GB, ``log``, or None."""
+    word = text.strip().lower()
+    if word in ("none", "log"):
+        return None if word == "none" else word
+    read = number_or_text(word)
+    if isinstance(read, str):
+        raise ValueError(f"'{text}': choose none, log or a number of GB")
+    return read
+
+
+def budget(watts: float) -> float | None:
+    """Return a power; an infinite one asks for nothing."""
+    return None if watts == math.inf else watts
+
+
+def feature(asked: list[str]) -> str | dict[str, dict[str, str]] | None:
+    """Return a word, or one for each value of a column such as ``queue:3=gpu``."""
+    by_column: dict[str, dict[str, str]] = {}
+    words = []
+    for text in asked:
+        found = _BY_COLUMN.fullmatch(text)
+        if found is not None:
+            by_column.setdefault(found[1].lower(), {})[str(int(found[2]))] = found[3]
+        elif "=" in text or not text.strip():
+            raise ValueError(f"'{text}': write a word, or for example queue:3=gpu")
+        else:
+            words.append(text.strip())
+    if len(words) + bool(by_column) > 1:
+        raise ValueError("a job asks for one; give one word, or one for each queue")
+    return words[0] if words else by_column or None
+
+
+def levels(per_rate: list[str]) -> list[dict[str, float]] | None:
+    """Return the powers at each rate, from ``RATE:BUSY:IDLE``."""
+    found = []
+    for text in per_rate:
+        try:
+            rate, busy, idle = map(float, text.split(":"))
+        except ValueError:
+            raise ValueError(f"'{text}': write RATE:BUSY:IDLE, such as 2.66:41:18") from None
+        found.append({"rate": rate, "busy": busy, "idle": idle})
+    return found or None
+
+
+def control(text: str) -> dict[str, Any]:
+    """Return the keys of a control, from a rate or ``KIND:RATES:THRESHOLDS``."""
+    from ...policy import parse_control
+
+    parse_control(text)  # Which has words for whatever is wrong.
+    kind, _, rest = text.partition(":")
+    numbers = [[float(x) for x in part.split(",")] for part in (rest or kind).split(":")]
+    if not rest or kind == "constant":
+        return {"rate": numbers[0][0]}
+    if kind == "random":
+        (low, high, *_), (p_low, p_high, *_) = numbers
+        return {"kind": kind, "rates": [low, high], "p_low": p_low, "p_high": p_high}
+    thresholds = [each[0] if len(each) == 1 else each for each in numbers[1:]]
+    names = _THRESHOLDS[kind]
+    return {"kind": kind, "rates": numbers[0], **dict(zip(names, thresholds, strict=True))}
