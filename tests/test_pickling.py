@@ -22,6 +22,7 @@ from sojourn.adequacy.matching import StreamError
 from sojourn.billing import bill_nodes
 from sojourn.cluster import ClusterReport, Partition, Queue, Remark, Server
 from sojourn.cost import Clock
+from sojourn.policy.slurm import plain_conf
 from sojourn.report import Pieces
 from sojourn.theory import fit
 
@@ -130,7 +131,9 @@ def examples() -> list[Any]:
         sojourn.simulate(jobs(), 16, "easy"),
         sojourn.simulate(jobs(), cluster(), "sjf+easy", placement="lowest-energy"),
         sojourn.simulate(jobs(), 16, widest_first, rate=in_a_hurry),
+        sojourn.simulate(jobs(), None, sojourn.slurm(plain_conf(16))),
         sojourn.compare(jobs(), 16, ["fcfs", "easy"]),
+        sojourn.diff(sojourn.Cluster.homogeneous(16), cluster(), jobs(), draws=2),
         *(scenario(), swept, *swept.points(), study.Precision("wait_mean", 0.1)),
         study.Grid.of({"control.k": "0:1:0.5"}),
         study.optimise(

@@ -11,7 +11,7 @@ from .cluster import Cluster
 from .errors import JobError, OptionError
 from .machine import REASONS, Machine
 from .options import Options, Prepared
-from .policy import Control, parse_placement
+from .policy import Control, Placement, parse_placement
 from .policy.slurm.controller import Controller
 from .policy.slurm.model import make_run
 from .policy.slurm.nodes import NodeTable, node_table
@@ -25,6 +25,11 @@ from .workload import Jobs
 from .workload import clean as clean_jobs
 
 __all__ = ["prepare_slurm"]
+
+TIGHTEST = Placement(
+    "tightest", "the tightest run of neighbours, or the tightest switch, that is enough", "ordered"
+)
+"""How Slurm chooses nodes."""
 
 _LONGEST = 1e15
 _KB_PER_MB = 1024
@@ -79,12 +84,7 @@ def prepare_slurm(
         )
     place = {node.name: at for at, node in enumerate(machine.nodes)}
     run.places = np.array([place[name] for name in table.names], np.int64)
-    named = Machine(
-        machine,
-        parse_placement(options.placement),
-        reason,
-        _held_by(asked, table, machine),
-    )
+    named = Machine(machine, TIGHTEST, reason, _held_by(asked, table, machine))
     remarks = [*conf.not_modelled, *asked.said]
     if machine.has_speeds:
         remarks.append("speeds of nodes: jobs run as long as recorded")
@@ -95,7 +95,7 @@ def prepare_slurm(
         machine,
         policy,
         control,
-        options,
+        options.changed(placement=TIGHTEST),
         named,
         remarks=tuple(remarks),
     )

@@ -30,7 +30,9 @@ def rows(section: str) -> list[list[str]]:
     ]
 
 
-@pytest.mark.parametrize("section", ["workload", "cluster", "policy", "control", "power", "run"])
+@pytest.mark.parametrize(
+    "section", ["workload", "cluster", "policy", "slurm", "control", "power", "run"]
+)
 def test_every_key_is_on_the_page(section):
     table = ScenarioKeys.model_fields[section].annotation
     names = [cells[0].strip("` ") for cells in rows(section)]

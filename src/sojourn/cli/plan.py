@@ -25,7 +25,8 @@ def register(app: typer.Typer) -> None:
 
 
 @takes(
-    *("log", "procs", "policy", "policy_file", "estimates", "over_limit", READING, CLEANING),
+    *("log", "procs", "policy", "policy_file", "slurm_conf", "estimates", "over_limit"),
+    *(READING, CLEANING),
     procs=typer.Option(
         metavar="P",
         help="Processors today; default: MaxProcs of the log.",

@@ -34,9 +34,11 @@ from ..policy import (
     threshold,
     workload_hysteresis,
 )
+from ..policy.slurm import policy_from_slurm
 from .inputs import Stamp, machine_files, module_files, stamp_of
-from .keys import ClusterKeys, ConstraintKeys, ControlKeys, PolicyKeys, PowerKeys
+from .keys import ClusterKeys, ConstraintKeys, ControlKeys, PolicyKeys, PowerKeys, SlurmKeys
 from .keys.describing import is_score_file
+from .keys.policy import SLURM
 
 __all__ = [
     "ALLOWED",
@@ -118,8 +120,10 @@ def make_constraints(keys: ConstraintKeys) -> Constraints:
     )
 
 
-def make_policy(keys: PolicyKeys) -> Policy:
+def make_policy(keys: PolicyKeys, slurm: SlurmKeys) -> Policy:
     """Return the policy: that of the name, with what other keys put in its place."""
+    if keys.name == SLURM:
+        return policy_from_slurm(slurm.conf or "", slurm.changes)
     named = parse_policy(keys.name)
     order: str | Score = named.order if keys.order is None else _order(keys.order)
     if keys.theta is not None and isinstance(order, Score):

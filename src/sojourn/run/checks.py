@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import InputError
+from ..policy.slurm import SlurmPolicy
 from ..workload.spec import parse_time
 from ._lines import Path
 from .building import ALLOWED, NEEDED, make_control, make_policy, make_power
 from .keys import OF_LOGS, OF_MODELS, Keys, ScenarioKeys
 from .keys.describing import is_score_file
+from .keys.policy import SLURM
 
 __all__ = ["problems"]
 
@@ -26,6 +28,7 @@ def problems(keys: ScenarioKeys, told: dict[str, Any]) -> Iterator[tuple[Path, s
     """Yield the key and what is wrong with it."""
     yield from _workload(keys)
     yield from _cluster(keys)
+    yield from _slurm(keys)
     yield from _policy(keys)
     yield from _control(keys, told)
     yield from _power(keys)
@@ -73,6 +76,8 @@ def _workload(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
 
 
 def _cluster(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
+    if keys.cluster.nodes is None and keys.slurm.conf is not None and keys.cluster.procs is None:
+        return
     if keys.cluster.nodes is None:
         for section, name in _OF_NODES:
             if _is_given(getattr(keys, section), name):
@@ -90,8 +95,27 @@ def _cluster(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
             yield ("power", name), "{cluster.nodes} says how many watts; leave one of them out"
 
 
+def _slurm(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
+    if keys.policy.name != SLURM:
+        for name in keys.slurm.changes if keys.slurm.conf is None else ():
+            yield ("slurm", name), f"{{policy.name}} is '{keys.policy.name}'; give slurm"
+        return
+    if keys.slurm.conf is None:
+        yield ("slurm", "conf"), "policy 'slurm' is read from a slurm.conf; give it"
+    for name in ("order", "theta", "backfill", "reservations", "backfill_order"):
+        if _is_given(keys.policy, name):
+            yield ("policy", name), "policy 'slurm' has its own; leave it out"
+    try:
+        SlurmPolicy().with_parameters(keys.slurm.changes)
+    except InputError as error:
+        name = next((n for n in keys.slurm.changes if str(error).startswith(n)), "conf")
+        yield ("slurm", name), str(error).removeprefix(f"{name}=")
+
+
 def _policy(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
     policy = keys.policy
+    if policy.name == SLURM:
+        return
     if policy.theta is not None and not is_score_file(policy.order or ""):
         yield ("policy", "theta"), "only an order of one's own has parameters; give order"
     if policy.placement_theta is not None and not is_score_file(policy.placement):
@@ -103,7 +127,7 @@ def _policy(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
         if is_score_file(getattr(policy, name) or "")
     }
     try:
-        make_policy(policy.model_copy(update={**away, "theta": None}))
+        make_policy(policy.model_copy(update={**away, "theta": None}), keys.slurm)
     except InputError as error:
         yield _blamed(error, "policy"), str(error)
 

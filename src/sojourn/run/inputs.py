@@ -43,6 +43,7 @@ _PLACES = {
     ("policy", "order"): "order",
     ("policy", "backfill_order"): "backfill_order",
     ("policy", "placement"): "placement",
+    ("slurm", "conf"): "slurm",
     ("power", "carbon"): "carbon",
 }
 _KEYS = {name: key for key, name in _PLACES.items()}
@@ -129,6 +130,8 @@ def with_others(files: Mapping[str, str]) -> dict[str, str]:
     These are what a description of a cluster names, and the modules beside a policy file.
     """
     others = machine_files(files["cluster"]) if "cluster" in files else {}
+    if "slurm" in files:
+        others |= {f"slurm/{name}": path for name, path in machine_files(files["slurm"]).items()}
     for name in _SCORES:
         if name in files:
             others |= module_files(name, files[name])

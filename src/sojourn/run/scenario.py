@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from ..cluster import Cluster
 from ..policy import Control, Placement, Policy
+from ..policy.slurm import SlurmPolicy, policy_from_slurm
 from ..queues import take_turns
 from ..workload import Jobs
 from ..workload.intake import chosen_rules, machine_size
@@ -219,8 +220,9 @@ class Scenario:
     @property
     def policy(self) -> Policy:
         """The policy; a file of one's own is loaded."""
-        keys = self._resolved.policy
-        return self._kept("_policy", lambda: building.make_policy(keys), "order", "backfill_order")
+        keys, slurm = self._resolved.policy, self._resolved.slurm
+        files = ("order", "backfill_order", *(n for n in self.files if n.startswith("slurm")))
+        return self._kept("_policy", lambda: building.make_policy(keys, slurm), *files)
 
     @property
     def placement(self) -> Placement:
@@ -237,10 +239,21 @@ class Scenario:
     def nodes(self) -> Cluster | None:
         """The cluster of a file or of counts; None where processors are only counted."""
         keys, strict = self._resolved.cluster, self.keys.workload.strict
+        if self.keys.slurm.conf is not None and keys.nodes is None and keys.procs is None:
+            return self._machine_of_slurm
         others = inputs.machine_files(keys.nodes or "")
         return self._kept(
             "_nodes", lambda: building.make_nodes(keys, strict=strict), "cluster", *others
         )
+
+    @property
+    def _machine_of_slurm(self) -> Cluster:
+        """The machine of the ``slurm.conf``, for any policy."""
+        if isinstance(self.policy, SlurmPolicy):
+            return self.policy.cluster
+        path = self._resolved.slurm.conf or ""
+        files = [name for name in self.files if name.startswith("slurm")]
+        return self._kept("_site", lambda: policy_from_slurm(path).cluster, *files)
 
     @property
     def _procs(self) -> int | None:

@@ -15,6 +15,8 @@ from .layout import HOUR, as_number, new_table
 
 __all__ = ["show_not_acted_on", "show_recorded"]
 
+_LONGEST_LINE = 240
+
 
 def show_recorded(console: Console, sections: Mapping[str, Mapping[str, Any]]) -> None:
     """Print recorded beside simulated waits of the same jobs, and what a large gap means.
@@ -57,6 +59,9 @@ def _gap(section: Mapping[str, Any]) -> float:
 
 
 def show_not_acted_on(console: Console, ignored: Sequence[str]) -> None:
-    """Print in a line what the log has about jobs and a run takes no notice of."""
+    """Print what a run takes no notice of: in a line, or where that is long in one for each."""
+    said = in_a_line(ignored)
+    if len(said) > _LONGEST_LINE:
+        said = "\n- ".join(["not acted on:", *ignored])
     if ignored:
-        console.print(Text(in_a_line(ignored)), style="yellow", soft_wrap=True)
+        console.print(Text(said), style="yellow", soft_wrap=True)

@@ -23,14 +23,16 @@ if TYPE_CHECKING:
     from ...cluster import Cluster
     from ...engine.passes.slurm_tables import Pace
 
-__all__ = ["SlurmPolicy", "policy_from_slurm", "slurm"]
+__all__ = ["CHOICES", "LINES", "SlurmPolicy", "policy_from_slurm", "slurm"]
 
-_CHOICES = {
+CHOICES = {
     "SchedulerType": ("sched/backfill", "sched/builtin"),
     "SelectType": ("select/linear", "select/cons_tres", "select/cons_res"),
     "PriorityType": ("priority/basic", "priority/multifactor"),
 }
-_LINES = (
+"""Lines of a configuration with few values, and these."""
+
+LINES = (
     *("SchedulerParameters", "SelectTypeParameters", "AccountingStorageType", "OverTimeLimit"),
     *("MinJobAge", "PriorityFlags", "PriorityFavorSmall", "FairShareDampeningFactor"),
     *("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod", "PriorityWeightAge"),
@@ -131,7 +133,7 @@ def policy_from_slurm(
 
 
 def _known(name: str) -> str:
-    names = {known.lower(): known for known in (*PARAMETERS, *UNMODELLED, *_CHOICES, *_LINES)}
+    names = {known.lower(): known for known in (*PARAMETERS, *UNMODELLED, *CHOICES, *LINES)}
     known = names.get(str(name).lower())
     if known is None:
         raise OptionError(
@@ -153,5 +155,5 @@ def _check(name: str, value: str) -> None:
         raise OptionError(f"{name}={value[:40]}: give a whole number below 1e{_DIGITS - 1}")
     if len(value) > _LONGEST:
         raise OptionError(f"{name}={value[:40]}...: give a shorter value")
-    if value.lower() not in _CHOICES.get(name, (value.lower(),)):
-        raise OptionError(f"{name}={value}: choose {' or '.join(_CHOICES[name])}")
+    if value.lower() not in CHOICES.get(name, (value.lower(),)):
+        raise OptionError(f"{name}={value}: choose {' or '.join(CHOICES[name])}")

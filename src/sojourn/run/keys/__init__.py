@@ -22,6 +22,7 @@ from .describing import SAME, Key, Keys, Keyword, Option, with_names
 from .policy import ConstraintKeys, PolicyKeys
 from .power import LevelKeys, PowerKeys
 from .results import RunKeys
+from .slurm import SlurmKeys
 from .workload import CLEANED_BY, OF_LOGS, OF_MODELS, WorkloadKeys
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "PowerKeys",
     "RunKeys",
     "ScenarioKeys",
+    "SlurmKeys",
     "WorkloadKeys",
     "adapter",
     "described",
@@ -64,6 +66,9 @@ class ScenarioKeys(Keys):
     workload: Annotated[WorkloadKeys, Key("What arrives.", "a table")] = WorkloadKeys()
     cluster: Annotated[ClusterKeys, Key("What jobs run on.", "a table")] = ClusterKeys()
     policy: Annotated[PolicyKeys, Key("Who starts when, and where.", "a table")] = PolicyKeys()
+    slurm: Annotated[SlurmKeys, Key("Slurm as a site has it, for policy slurm.", "a table")] = (
+        SlurmKeys()
+    )
     control: Annotated[
         ControlKeys,
         Key(

@@ -33,17 +33,23 @@ from .describing import (
 )
 from .units import MEMORY
 
-__all__ = ["ConstraintKeys", "PolicyKeys"]
+__all__ = ["SLURM", "ConstraintKeys", "PolicyKeys"]
 
 _NODES, _SCHEDULING = "Nodes", "Scheduling"
 
 _Gigabytes = Annotated[float, Field(ge=0, le=1e9), MEMORY]
 _Order = Annotated[str, OneOf(ORDERS, "order")]
 # Editors complete the names; what is made of several parts is as good.
-_NAMES = {"type": "string", "enum": list(dict.fromkeys([*POLICIES, *ORDERS]))}
-_Policy = Annotated[
-    str, reads(parse_policy), WithJsonSchema({"anyOf": [_NAMES, {"type": "string"}]})
-]
+_NAMES = {"type": "string", "enum": list(dict.fromkeys([*POLICIES, *ORDERS, "slurm"]))}
+SLURM = "slurm"
+"""The policy that is read from a slurm.conf, which other keys name."""
+
+
+def _known(name: str) -> object:
+    return SLURM if name == SLURM else parse_policy(name)
+
+
+_Policy = Annotated[str, reads(_known), WithJsonSchema({"anyOf": [_NAMES, {"type": "string"}]})]
 _Column = Literal["user", "group", "queue", "partition"]
 _ByColumn = dict[_Column, dict[Annotated[str, Field(pattern=r"^-?\d{1,18}$")], str]]
 
@@ -105,7 +111,8 @@ class PolicyKeys(Keys):
         _Policy,
         Key(
             "fcfs, lcfs-pr, lpf, spf, easy, easy-sjbf, conservative, first-fit, or an order (sjf, "
-            "ljf, saf, wfp3, ...) with a backfill (easy, easy:K, conservative, first-fit).",
+            "ljf, saf, wfp3, ...) with a backfill (easy, easy:K, conservative, first-fit); or "
+            "slurm, with {slurm.conf}.",
             "a name such as easy, or ORDER[+BACKFILL[:K][@ORDER]]",
             Option(
                 _SCHEDULING,
