@@ -2,6 +2,7 @@
 
     make bench            everything, about fifteen minutes
     make bench ARGS=quick a tenth of the jobs, to see that all of it works
+    make bench ARGS="--against PATH" beside the sources of an earlier version, where that matters
 
 Each line says what was asked for and what was measured; a line that misses says so, and the exit
 code is 1.
@@ -18,6 +19,7 @@ import time
 from pathlib import Path
 
 import command
+import engine
 import numpy as np
 import placements
 import study
@@ -134,6 +136,7 @@ def main() -> int:
                     f"mean wait {wait:,.0f} s",
                 )
 
+    engine.measure(quick, earlier_version(sys.argv[1:]))
     placements.measure(quick)
     theory.measure(quick)
     study.measure(quick)
@@ -190,6 +193,11 @@ assert not {"numba", "pandas"} & set(sys.modules)
     (RESULTS / "bench.json").write_text(json.dumps(rows, indent=1))
     console.print(f"rows in {RESULTS / 'bench.json'}")
     return int(any(row["ok"] is False for row in rows))
+
+
+def earlier_version(given: list[str]) -> Path | None:
+    """The checkout after ``--against``."""
+    return Path(given[given.index("--against") + 1]) if "--against" in given else None
 
 
 def longest_queue(submit, start) -> int:

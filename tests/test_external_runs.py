@@ -356,10 +356,73 @@ def test_a_file_names_its_line(tmp_path):
         run(jobs_of((0, 1, 1)), path)
 
 
+@pytest.mark.parametrize(("rate", "until"), [(0.3, 31), (0.7, 48), (1.1, 120), (0.3, 56)])
+def test_a_promise_at_the_end_of_a_reservation_comes_exactly_then(rate, until):
+    # The work at that time, divided by the rate again, is another time.
+    assert until * rate / rate != until
+    kept = [{"time": 0, "kind": "reserve", "procs": 4, "until": until}]
+    result = run(jobs_of((0, 5, 4)), kept, policy="conservative", rate=rate)
+    assert result.jobs["start"].tolist() == [until]
+    assert len(result.trajectory) == 3
+
+
+def test_a_reservation_that_is_over_holds_up_no_promise():
+    # Promised at 10 s, when another reservation of the same node is already known.
+    cluster = sojourn.Cluster.of([sojourn.Server(model="made", cores=4)])
+    kept = [
+        {"time": 40, "kind": "reserve", "nodes": "made", "until": 50},
+        {"time": 0, "kind": "reserve", "nodes": "made", "until": 10},
+    ]
+    result = run(jobs_of((1, 5, 3)), kept, cluster, policy="conservative")
+    assert result.jobs["start"].tolist() == [10]
+
+
+def test_a_reserved_node_that_is_down_is_missing_once():
+    cluster = sojourn.Cluster.of([sojourn.Server(model="made", cores=1)] * 2)
+    gone = [
+        {"time": 0, "kind": "down", "nodes": "made-1"},
+        {"time": 5, "kind": "reserve", "nodes": "made-1", "until": 9},
+    ]
+    for policy in ("conservative", "fcfs+easy:inf"):
+        assert run(jobs_of((1, 10, 1)), gone, cluster, policy=policy).jobs["start"].tolist() == [1]
+
+
+def test_with_a_pass_after_each_event_a_failure_of_several_nodes_is_one():
+    """Two jobs on two nodes; both nodes fail at once, and a third is free for one of them."""
+    cluster = sojourn.Cluster.of([sojourn.Server(model="made", cores=2)] * 3)
+    jobs = jobs_of((0, 10, 2), (0, 20, 2), (1, 5, 4))
+    told = {"passes": "event", "node_failure": "requeue", "policy": "first-fit"}
+    both = [{"time": 5, "kind": "down", "nodes": "made-1 made-2"}]
+    each = [{"time": 5, "kind": "down", "nodes": name} for name in ("made-1", "made-2")]
+    together = run(jobs, both, cluster, **told)
+    in_turn = run(jobs, each, cluster, **told)
+    # Struck together they wait together, and the first in order has the third node. One by one the
+    # job of the first node has it, and that of the second finds none.
+    assert together.trajectory["time"].tolist().count(5.0) == 1
+    assert in_turn.trajectory["time"].tolist().count(5.0) == 2
+    assert together.jobs["start"].tolist()[:2] == [5, 15]
+
+
+def test_with_a_pass_after_each_event_an_arrival_comes_before_an_end_and_a_failure():
+    jobs = jobs_of((0, 5, 4), (5, 10, 4), (5, 1, 4))
+    events = [{"time": 5, "kind": "cancel", "job": 2}]
+    told = {"policy": "sjf", "passes": "event"}
+    # Both come; the first ends, and the shortest starts; then the other is cancelled as it waits.
+    result = run(jobs, events, **told)
+    assert result.jobs["status"].tolist() == ["completed", "cancelled", "completed"]
+    assert result.trajectory["time"].tolist() == [0, 5, 5, 5, 5, 6]
+
+
+def test_the_bill_of_nodes_that_draw_less_at_full_load_is_checked_too():
+    # At rate 2 the power is -48 W while the job runs for 0.5 s, and 8 W as long as 3 s before it.
+    server = sojourn.Server(model="made", cores=1, ops=1.0, watts=(8.0, 1.0))
+    cluster = sojourn.Cluster.of([server])
+    result = run(jobs_of((0, 1, 1), (3.5, 0, 1)), [], cluster, policy="fcfs", rate=2, clean=())
+    assert result.summary["energy"]["total_joules"] == 0.0
+
+
 def test_what_is_refused():
     jobs, events = jobs_of((0, 1, 1)), [{"time": 1, "kind": "stop"}]
-    with pytest.raises(OptionError, match="one pass per instant"):
-        run(jobs, events, passes="event")
     with pytest.raises(OptionError, match="choose kill or requeue"):
         run(jobs, events, node_failure="retry")
 

@@ -459,3 +459,30 @@ class TestPickling:
         with pytest.raises((pickle.PicklingError, AttributeError), match="pickle"):
             pickle.dumps(local)
         assert copy.deepcopy(local) == local
+
+
+def test_a_score_sees_accounts_qos_nodes_and_gpus() -> None:
+    @sojourn.score
+    def preferred(jobs, j, now, theta):
+        return jobs.qos[j] * 1000 + jobs.account[j] * 100 + jobs.nodes[j] * 10 + jobs.gpus[j]
+
+    jobs = sojourn.Jobs(
+        {
+            "submit": [0, 1, 1, 1, 1, 1, 1],
+            "runtime": [10] * 7,
+            "procs": [4] * 7,
+            "qos": ["low", "low", "high", "high", "high", "high", "high"],
+            "account": ["b", "b", "b", "a", "b", "b", "b"],
+            "nodes": [1, 1, 2, 2, 1, 1, 1],
+            "gpus": [0, 0, 0, 0, 2, 1, 0],
+        },
+        header=["QOS: 1 high", "QOS: 2 low", "Account: 1 a", "Account: 2 b"],
+    )
+    table = sojourn.simulate(jobs, 4, preferred).jobs
+    assert table.sort_values("start")["job"].tolist() == [1, 4, 7, 6, 5, 3, 2]
+    plain = sojourn.Jobs({name: jobs[name] for name in ("submit", "runtime", "procs")})
+    assert sojourn.simulate(plain, 4, preferred).jobs["job"].tolist() == [1, 2, 3, 4, 5, 6, 7]
+    run = sojourn.Simulation(jobs, 4)
+    decision = run.step()
+    assert decision.jobs.gpus.tolist() == jobs.gpus.tolist()
+    assert decision.jobs.account.tolist() == jobs.account.tolist()

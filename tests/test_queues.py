@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import sojourn
 from sojourn import Jobs, OptionError, PolicyError, Result
 from sojourn.cluster import Cluster, Node, Partition, Queue, Server
+from sojourn.policy.changing import CHANGING
+from sojourn.policy.orders import ORDERS
 
 
 def nodes(*cores: int, **more: object) -> list[Node]:
@@ -57,26 +61,167 @@ def test_a_queue_does_not_let_everybody_in() -> None:
     assert result.jobs["reason"].tolist() == ["", "queue", "queue"]
 
 
-@pytest.mark.parametrize(
-    ("cluster", "policy", "error"),
-    [
-        ({"between": "round-robin"}, "fcfs", OptionError),
-        ({"queues": [Queue("a", max_running=1)]}, "fcfs", OptionError),
-        ({}, "wfp3", PolicyError),
-        ({}, "spf", PolicyError),
-    ],
-)
-def test_what_is_not_defined_between_queues(
-    cluster: dict[str, object], policy: str, error: type[Exception]
-) -> None:
-    described = {"queues": [Queue("a"), Queue("b")], **cluster}
-    with pytest.raises(error) as raised:
-        run(
-            {"submit": [0], "runtime": [1], "procs": [1]},
-            Cluster.of(nodes(4), **described),  # type: ignore[arg-type]
-            policy,
-        )
-    assert "\n" not in str(raised.value)
+def counted(procs: int, *queues: Queue, between: str = "priority") -> Cluster:
+    """Processors that are only counted, with queues to them."""
+    return Cluster.homogeneous(procs, queues=queues, between=between)
+
+
+ALIKE = {
+    "submit": [0, 1, 1, 1, 1, 1],
+    "runtime": [10] * 6,
+    "procs": [1] * 6,
+    "queue": ["a", "a", "a", "b", "b", "b"],
+}
+BACKFILLS = ("fcfs", "first-fit", "easy", "easy:2", "conservative")
+
+
+@pytest.mark.parametrize("policy", BACKFILLS)
+def test_queues_take_turns(policy: str) -> None:
+    """One processor: the queue after the one that was served last is next."""
+    cluster = counted(1, Queue("a"), Queue("b"), between="round-robin")
+    assert run(ALIKE, cluster, policy).start.tolist() == [0, 20, 40, 10, 30, 50]
+
+
+@pytest.mark.parametrize("policy", BACKFILLS)
+def test_queues_have_shares(policy: str) -> None:
+    """Of a and b with weights 1 and 2, b is next until it has had twice as much as a."""
+    cluster = counted(1, Queue("a"), Queue("b", weight=2), between="weights")
+    # Served by weight, a and b: 10, 0; 10, 5; 10, 10, where the first of the file goes on; 20, 10.
+    assert run(ALIKE, cluster, policy).start.tolist() == [0, 30, 50, 10, 20, 40]
+
+
+@pytest.mark.parametrize("policy", BACKFILLS)
+def test_who_would_exceed_a_limit_is_passed_over(policy: str) -> None:
+    """Two of a at once, however many processors are free; who comes after them is not held up.
+
+    When one of a has ended its third goes first; but a promise that was made meanwhile is kept.
+    """
+    third, last = (11, 10) if policy == "conservative" else (10, 11)
+    for limit in ({"max_running": 2}, {"max_used": 2}):
+        cluster = counted(4, Queue("a", priority=1, **limit), Queue("b"))
+        assert run(ALIKE, cluster, policy).start.tolist() == [0, 1, third, 1, 1, last]
+
+
+def test_who_is_passed_over_has_no_promise() -> None:
+    """The second of a is due when the first starts: it lets the wide one of b go first."""
+    cluster = counted(4, Queue("a", priority=1, max_running=1), Queue("b"))
+    jobs = {
+        "submit": [0, 0, 0],
+        "runtime": [10, 10, 5],
+        "procs": [1, 1, 3],
+        "queue": ["a", "a", "b"],
+    }
+    result = run(jobs, cluster, "conservative", decisions=True)
+    assert result.start.tolist() == [0, 10, 0]
+    assert result.promises.tolist() == [0, 10, 0]
+    said = result.decisions.table()["says"].tolist()
+    assert said[:3] == [
+        "job 1 starts as promised",
+        "job 3 starts as promised",
+        "job 2 is passed over: its queue is at its limit, with 1 processors",
+    ]
+
+
+@pytest.mark.parametrize("order", ["wfp3", "expansion", "unicef"])
+def test_a_queue_alone_is_ordered_as_by_the_policy(order: str) -> None:
+    rng = np.random.default_rng(7)
+    jobs = {
+        "submit": np.sort(rng.integers(0, 400, 80)),
+        "runtime": rng.integers(1, 60, 80),
+        "procs": rng.integers(1, 5, 80),
+    }
+    expected = run(jobs, Cluster.homogeneous(4), f"{order}+easy")
+    for cluster, policy in (
+        (counted(4, Queue("all", order=order)), "easy"),
+        (counted(4, Queue("all")), f"{order}+easy"),
+        (Cluster.of(nodes(4), queues=[Queue("all", order=order)]), "easy"),
+    ):
+        assert run(jobs, cluster, policy).start.tolist() == expected.start.tolist()
+
+
+def test_an_order_of_ones_own_beside_named_ones() -> None:
+    """The policy's order is that of queue a; b has its own, and both change with time."""
+
+    @sojourn.score
+    def patience(jobs, j, now, theta):  # type: ignore[no-untyped-def]
+        return now - jobs.submit[j]
+
+    jobs = {
+        "submit": [0, 1, 2, 3, 4],
+        "runtime": [10, 10, 10, 10, 1],
+        "procs": [1] * 5,
+        "queue": ["a", "a", "a", "b", "b"],
+    }
+    cluster = counted(1, Queue("a"), Queue("b", order="wfp3"), between="round-robin")
+    # Of a the last first, of b the one whose wait is the longest by its estimate.
+    assert run(jobs, cluster, patience).start.tolist() == [0, 31, 11, 21, 10]
+
+
+def test_the_orders_that_change_with_time_are_all_known() -> None:
+    timed = {name for name, order in ORDERS.items() if order.depends_on_time}
+    assert timed == set(CHANGING)
+
+
+def test_limits_on_counted_processors() -> None:
+    cluster = counted(8, Queue("q", max_time=10, max_procs=4, max_used=3))
+    jobs = {
+        "submit": [0] * 5,
+        "runtime": [10, 11, 5, 11, 1],
+        "estimate": [10, 11, 5, -1, 20],
+        "procs": [3, 1, 4, 1, 9],
+    }
+    result = run(jobs, cluster)
+    assert result.jobs["reason"].tolist() == ["", "queue", "queue", "queue", "processors"]
+    waits = sojourn.simulate(Jobs(jobs), cluster, clean=(), estimates=2).jobs["reason"]
+    assert waits.tolist() == ["", "queue", "queue", "queue", "processors"]
+
+
+def test_results_by_queue() -> None:
+    cluster = counted(1, Queue("a"), Queue("b"), between="round-robin")
+    table = run(ALIKE, cluster).by("queue")
+    assert table["mean_wait"].tolist() == pytest.approx([58 / 3, 29])
+
+
+@pytest.mark.parametrize("policy", ["lcfs-pr", "spf", "lpf"])
+def test_jobs_are_not_stopped_between_queues(policy: str) -> None:
+    with pytest.raises(PolicyError, match="stops jobs, which is not defined between queues") as it:
+        run(ALIKE, counted(4, Queue("a"), Queue("b")), policy)
+    assert "\n" not in str(it.value)
+
+
+@pytest.mark.parametrize("order", ["sjff", "sjf+easy", "easy"])
+def test_orders_of_queues_are_known(order: str) -> None:
+    with pytest.raises(PolicyError, match=f"queue 'a': .*order '{re.escape(order)}'") as it:
+        run(ALIKE, counted(4, Queue("a", order=order)))
+    assert "\n" not in str(it.value)
+
+
+def test_stepping_keeps_the_limits_of_queues() -> None:
+    cluster = counted(4, Queue("a", max_running=1), Queue("b", priority=3, max_used=2))
+    jobs = Jobs(
+        {
+            "submit": [0] * 4,
+            "runtime": [10] * 4,
+            "procs": [1, 1, 2, 1],
+            "queue": ["a", "a", "b", "b"],
+        }
+    )
+    stepped = sojourn.Simulation(jobs, cluster, clean=())
+    decision = stepped.step()
+    assert decision is not None
+    assert decision.waiting.tolist() == [0, 1, 2, 3]
+    decision.start(0)
+    with pytest.raises(OptionError, match="one more than queue 'a' lets run at once, 1 do"):
+        decision.start(1)
+    decision.start(2)
+    with pytest.raises(OptionError, match="needs 1 processors, 2 of the 2 of queue 'b' are in use"):
+        decision.start(3)
+    decision = stepped.step()
+    assert decision is not None
+    decision.start(1)
+    decision.start(3)
+    assert stepped.step() is None
+    assert stepped.result.start.tolist() == [0, 10, 0, 10]
 
 
 def test_partitions_with_limits() -> None:

@@ -156,21 +156,19 @@ def test_partitions_are_acted_on_where_jobs_name_one_of_them(tmp_path) -> None:
     assert left == ["memory of 1 job", "3 partitions", "2 accounts", limit]
 
 
-def test_licences_features_dependencies_and_earliest_starts() -> None:
+def test_licences_features_and_dependencies() -> None:
     jobs = sojourn.Jobs(
         {
             **JOBS,
             "licences": ["matlab", "", "matlab:2", ""],
             "features": ["ib", "", "", ""],
             "after": ["", "1", "", ""],
-            "begin": [np.asarray(JOBS["submit"])[0] + 9.0, -1.0, -1.0, -1.0],
         }
     )
     found = [
         "licences of 2 jobs",
         "features of 1 job",
         "dependencies of 1 job",
-        "earliest starts of 1 job",
     ]
     assert not_acted_on(jobs) == found
     assert sojourn.simulate(jobs, 4, clean=()).summary["not_modelled"] == found

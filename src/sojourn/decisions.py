@@ -15,6 +15,7 @@ from .engine.decided import (
     BEHIND,
     KEPT,
     NO_NODES,
+    PASSED_OVER,
     PROMISED,
     RESERVED,
     STARTED,
@@ -94,11 +95,11 @@ class Decisions:
         """Each decision as a line of text; first, the jobs that can never run."""
         prepared = self._prepared
         for i in np.flatnonzero(~prepared.accepted):
-            job = prepared.jobs
-            yield (
-                f"{job.submit[i]:12.2f}  job {job.job[i]}: not accepted, even the empty cluster "
-                f"has not enough of: {REASONS[prepared.reason[i]]}"
-            )
+            job, reason = prepared.jobs, REASONS[prepared.reason[i]]
+            why = f"even the empty cluster has not enough of: {reason}"
+            if reason == "queue":
+                why = "its queue does not let in jobs as long or as wide"
+            yield f"{job.submit[i]:12.2f}  job {job.job[i]}: not accepted, {why}"
         for time, sentence in zip(self._log["time"], self._sentences(), strict=True):
             yield f"{time:12.2f}  {sentence}"
 
@@ -128,6 +129,7 @@ class Decisions:
             + (f", due at {value:.2f}" if np.isfinite(value) else ""),
             PROMISED: f"waits: promised {value:.2f}",
             STOPPED: f"gives way to others; {value:.2f} s of its work remain",
+            PASSED_OVER: f"is passed over: its queue is at its limit, with {value:g} processors",
         }[code]
         return f"job {number} {told}"
 

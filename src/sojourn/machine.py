@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .cluster import Cluster, Queue
+from .cluster import Cluster
 from .engine.nodes import (
     BEST,
     BY_NODE,
@@ -31,9 +31,8 @@ from .engine.nodes import (
 )
 from .engine.types import empty_jobs
 from .errors import OptionError, PolicyError
-from .policy import Constraints, Placement, parse_policy
+from .policy import Constraints, Placement
 from .policy._record import mistake_in
-from .queues import forbidden_by_queues
 from .requests import Requests, requests_of
 from .workload import Jobs
 
@@ -129,8 +128,6 @@ def build_machine(
     jobs: Jobs, cluster: Cluster, placement: Placement, constraints: Constraints
 ) -> Machine:
     """Find out what each job asks, and which can never run."""
-    for queue in cluster.queues:
-        _check_order(queue)
     asked = requests_of(jobs, cluster, constraints)
     if cluster.power_model is not None:
         _refuse_watts(placement, asked)
@@ -139,7 +136,7 @@ def build_machine(
         reason[jobs.procs > cluster.procs] = REASONS.index("processors")
         reason[asked.unlicensed] = REASONS.index("licence")
         reason[asked.refused] = REASONS.index("partition")
-        return Machine(cluster, placement, _by_queues(jobs, cluster, reason), asked)
+        return Machine(cluster, placement, reason, asked)
     columns = (
         asked.tasks,
         asked.whole,
@@ -158,22 +155,7 @@ def build_machine(
         if wish not in seen:
             seen[wish] = REASONS.index(_reason(cluster, placement, asked, j))
         reason[j] = seen[wish]
-    return Machine(cluster, placement, _by_queues(jobs, cluster, reason), asked)
-
-
-def _by_queues(jobs: Jobs, cluster: Cluster, reason: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Reasons, with what queues do not let in."""
-    if cluster.queues:
-        reason[(reason == 0) & forbidden_by_queues(jobs, cluster)] = REASONS.index("queue")
-    return reason
-
-
-def _check_order(queue: Queue) -> None:
-    """Refuse a queue whose order is none."""
-    try:
-        parse_policy(queue.order)
-    except PolicyError as error:
-        raise PolicyError(f"queue '{queue.name}': {error}") from None
+    return Machine(cluster, placement, reason, asked)
 
 
 def _refuse_watts(placement: Placement, asked: Requests) -> None:

@@ -7,6 +7,7 @@ Over all jobs: AWT and ART [gomez2012, eqs. 3 and 4], and their kin that weigh j
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ __all__ = [
     "job_wasting",
     "potential_load",
     "product_sum",
+    "quantiles",
+    "quantiles_by_group",
     "slowdown",
     "step_integral",
     "sum_by_job",
@@ -151,6 +154,25 @@ def distribution(values: Floats) -> tuple[Floats, Floats]:
     return known, np.cumsum(counts) / max(counts.sum(), 1)
 
 
+def quantiles(values: NDArray[Any], shares: Sequence[float]) -> Floats:
+    """The smallest values that at least these shares of a sample do not exceed; nan of nothing."""
+    if not len(values):
+        return np.full(len(shares), np.nan)
+    return np.asarray(np.quantile(values, shares, method="inverted_cdf"), dtype=np.float64)
+
+
+def quantiles_by_group(
+    values: Floats, codes: NDArray[np.integer], groups: int, shares: Sequence[float]
+) -> Floats:
+    """Quantiles of each of several groups, one row per group; values that are nan do not count."""
+    known = ~np.isnan(values)
+    values, codes = values[known], codes[known]
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=groups))
+    parts = np.split(values[order], ends[:-1])
+    return np.array([quantiles(part, shares) for part in parts]).reshape(groups, len(shares))
+
+
 def describe(values: Floats) -> dict[str, float]:
     """Mean, quantiles and maximum of a measure.
 
@@ -160,7 +182,7 @@ def describe(values: Floats) -> dict[str, float]:
     if len(values) == 0:
         return {"mean": float("nan")}
     told: dict[str, Any] = {"mean": float(np.mean(values))}
-    for q, x in zip(QUANTILES, np.quantile(values, QUANTILES, method="inverted_cdf"), strict=True):
+    for q, x in zip(QUANTILES, quantiles(values, QUANTILES), strict=True):
         told["median" if q == 0.5 else f"p{round(q * 100)}"] = float(x)
     told["max"] = float(np.max(values))
     return told

@@ -6,6 +6,7 @@ import inspect
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from pydantic import ValidationError
 from .cluster import Cluster
 from .errors import OptionError
 from .external import External
-from .machine import REASONS, Machine
+from .machine import Machine
 from .policy import Control, Policy
 from .run.keys import SAME, Described, adapter, described_by_keyword, with_names
 from .workload import Jobs
@@ -126,10 +127,13 @@ def with_keywords(function: _Function) -> _Function:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run's input after validation: what `Result` must know besides the kernel's state."""
+    """A run's input after validation: what `Result` must know besides the kernel's state.
+
+    `reason` says why each job is not accepted, as a place in `REASONS`; 0 if it is.
+    """
 
     jobs: Jobs
-    accepted: NDArray[np.bool_]
+    reason: NDArray[np.int8]
     killed: NDArray[np.bool_]
     cluster: Cluster
     policy: Policy
@@ -138,9 +142,7 @@ class Prepared:
     machine: Machine | None = None
     external: External | None = None
 
-    @property
-    def reason(self) -> NDArray[np.int8]:
-        """Why each job is not accepted, as a place in `REASONS`; 0 if it is."""
-        if self.machine is not None:
-            return self.machine.reason
-        return np.where(self.accepted, 0, REASONS.index("processors")).astype(np.int8)
+    @cached_property
+    def accepted(self) -> NDArray[np.bool_]:
+        """Which jobs can run."""
+        return np.asarray(self.reason == 0)

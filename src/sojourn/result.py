@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from . import measures
 from ._html import html_table
 from .aftermath import STATUS, UNACCEPTED
+from .arrivals import arrivals_of, start_later
 from .decisions import Decisions
 from .engine.drive import Run
 from .errors import OptionError
@@ -100,11 +101,11 @@ class Result:
     @property
     def submit(self) -> Floats:
         """Submit of each accepted job, in their order, in seconds."""
-        return self._run.jobs.submit
+        return self._schedule.submit
 
     @property
     def start(self) -> Floats:
-        """Start of each accepted job, in submission order, in seconds; nan if it never ran.
+        """Start of each accepted job, in the order in which they came (s); nan if it never ran.
 
         A job that was requeued has the start of its last attempt.
         """
@@ -112,7 +113,7 @@ class Result:
 
     @property
     def end(self) -> Floats:
-        """End of each accepted job, in submission order, in seconds; nan if it never ran."""
+        """End of each accepted job, in the order in which they came (s); nan if it never ran."""
         return self._run.end
 
     @property
@@ -224,7 +225,7 @@ class Result:
             column[mine] = values
             return column
 
-        submit, start, end = self._run.jobs.submit[at], self.start[at], self.end[at]
+        submit, start, end = schedule.submit[at], self.start[at], self.end[at]
         service, sojourn = schedule.service[at], end - submit
         status = np.full(len(mine), STATUS.index(UNACCEPTED), dtype=np.int8)
         status[mine] = schedule.status[at]
@@ -249,6 +250,8 @@ class Result:
             columns["label"] = log.label[first:last]
         if schedule.after is not None:
             columns["restarts"] = spread(schedule.after.restarts[at].astype(np.float64))
+        if self._begin is not None:
+            columns["begin"] = self._begin[first:last]
         for name, known in self._requested.items():
             columns.setdefault(name, known[first:last])
         if self.cluster.is_named:
@@ -263,6 +266,13 @@ class Result:
         log = self._prepared.jobs
         found = {name: log.coded(name) for name in WHO if name in log.names}
         return {name: (codes, names) for name, (codes, names) in found.items() if names}
+
+    @cached_property
+    def _begin(self) -> Floats | None:
+        """When jobs asked to begin, where later than their submit (s), else nan; None: nobody."""
+        log = self._prepared.jobs
+        later = start_later(log)
+        return np.where(later, arrivals_of(log), np.nan) if later.any() else None
 
     @cached_property
     def _requested(self) -> dict[str, Floats]:
@@ -297,7 +307,7 @@ class Result:
         wait, runtime = np.full(len(log), -1.0), log.runtime.copy()
         ended = self._schedule.ended
         ran = np.flatnonzero(accepted)[ended]
-        wait[ran] = (self.start - self._run.jobs.submit)[ended]
+        wait[ran] = (self.start - self._schedule.submit)[ended]
         runtime[ran] = self._schedule.service[ended]
         return log.replace(wait=wait, runtime=runtime)
 

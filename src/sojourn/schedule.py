@@ -35,6 +35,14 @@ class Schedule:
         self.prepared = prepared
         self.run = run
 
+    @cached_property
+    def submit(self) -> Floats:
+        """Submit of each accepted job (s), which may be before it comes to the scheduler."""
+        prepared = self.prepared
+        if "begin" not in prepared.jobs.names:
+            return self.run.jobs.submit
+        return prepared.jobs.submit[prepared.accepted]
+
     @property
     def start(self) -> Floats:
         """Start of each accepted job (s); nan if it never ran."""

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrivals import arrivals_of, order_of_arrival
 from .cluster import Cluster
 from .engine.drive import Laws, Orders, Rules, Run, backfill_code, load_kernel
 from .engine.passes import CONSERVATIVE, EASY
+from .engine.queues import CHANGING, QueueRules
 from .engine.types import JobView, empty_jobs
 from .errors import JobError, OptionError
 from .external import before_cleaning, load_events, take_events
-from .machine import Machine, build_machine
+from .machine import REASONS, Machine, build_machine
 from .options import Options, Prepared, with_keywords
 from .policy import (
     Control,
@@ -28,18 +30,29 @@ from .policy import (
 )
 from .policy.checking import Scene, Watch
 from .policy.orders import ORDERS
-from .queues import check_queues, queue_scores, queues_of, ranks_of
+from .queues import (
+    check_queues,
+    forbidden_by_queues,
+    queue_rules,
+    queue_scores,
+    queues_of,
+    ranks_of,
+    take_turns,
+)
 from .result import Result
 from .watching import finish, scene_of, try_out
 from .workload import Jobs
 from .workload import clean as clean_jobs
 from .workload.jobs import check_jobs
+from .workload.schema import MISSING
 
 __all__ = ["Options", "preload", "prepare", "simulate"]
 
 Floats = NDArray[np.float64]
 
 _LONGEST = 1e15
+_ASKED = ("account", "qos", "nodes", "gpus")
+"""Columns that scores see besides those of the Standard Workload Format."""
 
 
 @with_keywords
@@ -101,27 +114,37 @@ def prepare(
     control = parse_control(rate)
     events = None
     if chosen.events is not None:
-        if chosen.passes == "event":
-            raise OptionError("passes 'event': external events need one pass per instant")
         events = load_events(chosen.events)
         jobs = before_cleaning(jobs, events)
     given = jobs
     if chosen.clean:
         jobs = clean_jobs(jobs, procs=machine.procs, rules=chosen.clean)
     jobs = _validated(jobs)
-    if chosen.constraints.are_by_job and not np.array_equal(jobs.job, given.job):
-        raise OptionError(
-            "constraints are given job by job, but cleaning drops jobs or puts them in order; "
-            "clean and sort the jobs first, and give those of the jobs that are left"
-        )
+    order = order_of_arrival(jobs)
+    if chosen.constraints.are_by_job:
+        if not np.array_equal(jobs.job, given.job):
+            raise OptionError(
+                "constraints are given job by job, but cleaning drops jobs or puts them in order; "
+                "clean and sort the jobs first, and give those of the jobs that are left"
+            )
+        if order is not None:
+            raise OptionError(
+                "constraints are given job by job, but some jobs begin later than others that "
+                "were submitted after them; sort the jobs by submit or begin, whichever is later"
+            )
     external = None
     if events is not None:
         external = take_events(events, jobs, machine)
+        if order is not None:
+            external = external.reordered(order)
         jobs = external.jobs
-    named = _named(jobs, machine, chosen)
-    accepted = jobs.procs <= machine.procs if named is None else named.reason == 0
+    elif order is not None:
+        jobs = jobs[order]
     if machine.queues:
         check_queues(machine, scheduling)
+    named = _named(jobs, machine, chosen)
+    reason = _reasons(jobs, machine, named, chosen)
+    accepted = reason == 0
     taken = jobs if accepted.all() else jobs[accepted]
     if chosen.warmup and chosen.warmup >= len(taken):
         raise OptionError(
@@ -142,24 +165,48 @@ def prepare(
         limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
         facts = named.facts(accepted, chosen.seed, chosen.foresight == "log")
         nodes = facts, named.needs(accepted, limit)
+    orders = _orders(view, scheduling, scene.numbers, checked=chosen.check_policy)
+    laws = _laws(
+        scheduling,
+        control,
+        chosen.placement if machine.is_named else None,
+        checked=chosen.check_policy,
+    )
+    queues = None
+    # Where Python decides whom to start, nobody has a turn.
+    if machine.queues and not stop_at_decisions:
+        orders, laws, queues = _with_queues(orders, laws, scene, taken, machine, scheduling, chosen)
     run = Run(
         view,
         rules,
-        _orders_of_queues(view, scheduling, scene.numbers, taken, machine, chosen.check_policy),
-        _laws(
-            scheduling,
-            control,
-            chosen.placement if machine.is_named else None,
-            checked=chosen.check_policy,
-        ),
+        orders,
+        laws,
         control.initial,
         _coins(control, chosen.seed, len(view.submit)),
         nodes,
         calendar,
+        queues,
     )
     return run, Prepared(
-        jobs, accepted, killed, machine, scheduling, control, chosen, named, external
+        jobs, reason, killed, machine, scheduling, control, chosen, named, external
     )
+
+
+def _reasons(
+    jobs: Jobs, cluster: Cluster, named: Machine | None, options: Options
+) -> NDArray[np.int8]:
+    """Why each job can never run, as a place in `REASONS`; 0 if it can."""
+    if named is None:
+        too_wide = jobs.procs > cluster.procs
+        reason = np.where(too_wide, REASONS.index("processors"), 0).astype(np.int8)
+    else:
+        reason = named.reason.copy()
+    if cluster.queues:
+        # What a queue lets in is asked before what nodes have besides processors.
+        first = [REASONS.index(name) for name in ("processors", "partition")]
+        refused = forbidden_by_queues(jobs, cluster, options.factor) & ~np.isin(reason, first)
+        reason[refused] = REASONS.index("queue")
+    return reason
 
 
 def _named(jobs: Jobs, cluster: Cluster, options: Options) -> Machine | None:
@@ -186,23 +233,24 @@ def preload(
     named: bool = False,
     decisions: bool = False,
     events: bool = False,
+    queues: bool = False,
 ) -> None:
     """Load the compiled code of a policy and a control, so that a run with them starts at once.
 
     Parameters
     ----------
     policy, rate : as for `simulate`.
-    named, decisions, events : whether the cluster will have named nodes, decisions will be kept,
-        and external events will happen.
+    named, decisions, events, queues : whether the cluster will have named nodes, decisions will be
+        kept, external events will happen, and queues will take turns.
     """
     scheduling, control = parse_policy(policy), parse_control(rate)
     _laws(scheduling, control)
     rules = _rules(empty_jobs(), Cluster(1), scheduling, control, Options(), False)
-    load_kernel(replace(rules, log=decisions), named=named, eventful=events)
+    load_kernel(replace(rules, log=decisions), named=named, eventful=events, queued=queues)
 
 
 def _validated(jobs: Jobs) -> Jobs:
-    """Jobs a kernel can run, in submission order; else an error that names the first bad one."""
+    """Jobs that can be run, in submission order; else an error that names the first bad one."""
     too_long = f"more than {_LONGEST:g} s, beyond which seconds are not told apart"
     for field_name, bad, problem in (
         ("procs", jobs.procs < 1, "at least 1 processor is needed"),
@@ -211,6 +259,7 @@ def _validated(jobs: Jobs) -> Jobs:
         ("submit", ~(jobs.submit <= _LONGEST), too_long),
         ("runtime", ~(jobs.work <= _LONGEST), too_long),
         ("estimate", ~(jobs.estimate <= _LONGEST), too_long),
+        ("begin", ~(arrivals_of(jobs) <= _LONGEST), too_long),
     ):
         if bad.any():
             job = int(jobs.job[np.argmax(bad)])
@@ -234,8 +283,9 @@ def _view(jobs: Jobs, options: Options) -> tuple[JobView, NDArray[np.bool_]]:
     else:
         plan = work * options.factor
     plan = f(plan)
+    nothing = np.full(len(jobs), MISSING, dtype=np.int64)
     view = JobView(
-        submit=f(jobs.submit),
+        submit=f(arrivals_of(jobs)),
         work=f(work),
         plan=plan,
         estimate=plan,
@@ -245,6 +295,7 @@ def _view(jobs: Jobs, options: Options) -> tuple[JobView, NDArray[np.bool_]]:
         queue=f(jobs.queue),
         partition=f(jobs.partition),
         memory=f(jobs.memory),
+        **{name: f(jobs[name]) if name in jobs.names else nothing for name in _ASKED},
     )
     return view, killed
 
@@ -258,6 +309,8 @@ def _rules(
     stop_at_decisions: bool,
 ) -> Rules:
     own = policy.backfill_score
+    scores = queue_scores(cluster, policy) if cluster.queues else [policy.score]
+    changes = not stop_at_decisions and any(score.depends_on_time for score in scores)
     reservations = policy.reservations
     code = backfill_code(policy.backfill, reservations)
     if code == CONSERVATIVE and options.foresight == "log" and cluster.is_named:
@@ -267,7 +320,7 @@ def _rules(
         servers=int(cluster.procs),
         backfill=code,
         reservations=int(min(reservations, max(len(view.submit), 1))),
-        dynamic_order=policy.score.depends_on_time,
+        dynamic_order=changes,
         dynamic_backfill=own is not None and own.depends_on_time,
         own_backfill_order=own is not None,
         longest_first=policy.score.name == "ljf",
@@ -313,23 +366,30 @@ def _orders(
     return Orders(_keys(policy.score, scene, checked), _keys(own, scene, checked))
 
 
-def _orders_of_queues(
-    view: JobView,
-    policy: Policy,
-    numbers: NDArray[np.int64],
+def _with_queues(
+    orders: Orders,
+    laws: Laws,
+    scene: Scene,
     jobs: Jobs,
     cluster: Cluster,
-    checked: bool,
-) -> Orders:
-    """As `_orders`, where each queue of a cluster has an order of its own."""
-    if not cluster.queues:
-        return _orders(view, policy, numbers, checked=checked)
-    scene = Scene(view, numbers)
-    keys = [_keys(score, scene, checked) for score in queue_scores(cluster, policy)]
-    ranks = ranks_of(
-        queues_of(jobs, cluster), [key for key in keys if key is not None], cluster.queues
-    )
-    return Orders(ranks, _keys(policy.backfill_score, scene, checked))
+    policy: Policy,
+    options: Options,
+) -> tuple[Orders, Laws, QueueRules | None]:
+    """Orders and laws where each queue has an order of its own; what the engine must know of them.
+
+    Where they make one fixed ranking of all jobs, it need not know of queues.
+    """
+    scores, places = queue_scores(cluster, policy), queues_of(jobs, cluster)
+    keys = [_keys(score, scene, options.check_policy) for score in scores]
+    if not take_turns(cluster, policy):
+        fixed = [key for key in keys if key is not None]
+        return Orders(ranks_of(places, fixed, cluster.queues), orders.backfill), laws, None
+    rules = queue_rules(cluster, policy, places, keys)
+    if CHANGING in rules.law:
+        from .policy.changing import changing_order, codes_of
+
+        laws = replace(laws, changing=changing_order, changing_theta=codes_of(scores, places))
+    return Orders(None, orders.backfill), laws, rules
 
 
 def _laws(policy: Policy, control: Control, placement: Any = None, *, checked: bool = True) -> Laws:

@@ -15,6 +15,7 @@ from .errors import OptionError
 from .options import with_keywords
 from .policy import Control, parse_policy
 from .policy.columns import JobColumns, job_columns
+from .queues import limit_reached, queues_of
 from .result import Result
 from .simulation import prepare
 from .watching import watch
@@ -37,7 +38,8 @@ class Decision:
     now : seconds.
     free : processors that are free.
     waiting, running : positions of the jobs that wait (by submission) and run.
-    jobs : columns submit, estimate, procs, user, group, queue, partition, memory; to be read only.
+    jobs : columns submit, estimate, procs, user, group, queue, partition, memory, account, qos,
+        nodes, gpus; to be read only.
     """
 
     def __init__(self, simulation: Simulation) -> None:
@@ -105,6 +107,9 @@ def _position(j: object) -> int:
 class Simulation:
     """A run that stops at each decision.
 
+    Several queues take no turns here: whoever waits may be started. Their limits hold, and a start
+    that would exceed one is refused.
+
     Parameters
     ----------
     jobs, cluster, rate : as for `simulate`.
@@ -133,11 +138,20 @@ class Simulation:
         rate: Control | float | str | None = None,
         **options: Any,
     ) -> None:
+        if "policy" in options:
+            raise OptionError(
+                f"policy '{options['policy']}': whoever steps decides who starts; leave it out, or "
+                "call simulate"
+            )
         self._run, self._prepared = prepare(
             jobs, cluster, parse_policy("fcfs"), rate=rate, stop_at_decisions=True, **options
         )
         self._watch = watch(self._run, self._prepared)
         self._columns: JobColumns = job_columns(self._run.jobs)
+        self._queues: NDArray[np.int64] | None = None
+        if self._prepared.cluster.queues:
+            accepted = self._prepared.jobs[self._prepared.accepted]
+            self._queues = queues_of(accepted, self._prepared.cluster)
         self._decision: Decision | None = None
         self._started: list[int] = []
         self._done = False
@@ -189,6 +203,12 @@ class Simulation:
             raise OptionError(f"job at position {j} was started already in this decision")
         if not run.s.pending or j not in _waiting(run):
             raise OptionError(f"job at position {j} does not wait; choose from decision.waiting")
+        if self._queues is not None:
+            running = run.running.plan[: run.s.running]
+            cluster = self._prepared.cluster
+            reached = limit_reached(cluster, self._queues, run.jobs.procs, running, j)
+            if reached is not None:
+                raise OptionError(f"job at position {j} {reached}")
         run.discipline.waiting.chosen[0] = j
         run.s.chosen = 1
         self._advance()

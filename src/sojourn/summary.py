@@ -24,7 +24,7 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
     """Return the measures of a run, ready for JSON; see `docs/reference/summary`."""
     prepared, jobs, ran = schedule.prepared, schedule.run.jobs, _counted(schedule)
     log, options, cluster = prepared.jobs, prepared.options, prepared.cluster
-    submit, procs = jobs.submit[ran], jobs.procs[ran]
+    submit, procs = schedule.submit[ran], jobs.procs[ran]
     ended = len(jobs.submit[schedule.ended])
     wait, sojourn = schedule.start[ran] - submit, schedule.end[ran] - submit
     service = schedule.service[ran]
@@ -55,6 +55,9 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
         "weighted_slowdown": measures.weighted_slowdown(slowdown, procs * service),
         **_system(schedule),
     }
+    begun = _begin(schedule, ran)
+    if begun is not None:
+        told["begin"] = begun
     recorded = _recorded(prepared, ran, wait, service)
     if recorded is not None:
         told["recorded"] = recorded
@@ -106,7 +109,7 @@ def _partitions(schedule: Schedule, ran: slice | NDArray[np.bool_]) -> dict[str,
     refused = np.bincount(codes[~accepted] + 1, minlength=len(names) + 1)[1:]
     mine = codes[accepted][ran]
     columns = schedule.run.jobs
-    submit, service = columns.submit[ran], schedule.service[ran]
+    submit, service = schedule.submit[ran], schedule.service[ran]
     wait, sojourn = schedule.start[ran] - submit, schedule.end[ran] - submit
     area = columns.procs[ran] * service
     whole = float(area.sum())
@@ -128,6 +131,19 @@ def _partitions(schedule: Schedule, ran: slice | NDArray[np.bool_]) -> dict[str,
         if name in places and len(schedule.end):
             told[name] |= schedule.resources.of_nodes(places[name])
     return told
+
+
+def _begin(schedule: Schedule, ran: slice | NDArray[np.bool_]) -> dict[str, Any] | None:
+    """What jobs that asked for a later begin waited for it; None where nobody did."""
+    arrival, submit = schedule.run.jobs.submit[ran], schedule.submit[ran]
+    later = arrival > submit
+    if not later.any():
+        return None
+    return {
+        "jobs": int(np.count_nonzero(later)),
+        "before": measures.describe((arrival - submit)[later]),
+        "wait_since": measures.describe(schedule.start[ran] - arrival),
+    }
 
 
 def _recorded(

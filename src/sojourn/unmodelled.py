@@ -62,6 +62,8 @@ def not_acted_on(
             seen.add("memory")
     if cluster is not None and acts_on_columns(cluster):
         seen |= _columns_met(jobs, cluster)
+    elif cluster is not None and _names_one_of(jobs, "queue", [q.name for q in cluster.queues]):
+        seen.add("queue")
     if queues_are_partitions(jobs):
         seen |= {"partition", "queue"} if seen & {"partition", "queue"} else {"queue"}
     lines = [
@@ -74,9 +76,6 @@ def not_acted_on(
         for column, what in _NAMED
         if column in jobs.names and column not in seen
     ]
-    if "begin" in jobs.names and "begin" not in seen:
-        later = int(np.count_nonzero(jobs["begin"] > jobs.submit))
-        lines.append(_of_jobs("earliest starts", later))
     for column, what in _KINDS:
         if column in jobs.names and column not in seen:
             known = jobs[column][jobs[column] >= 0]

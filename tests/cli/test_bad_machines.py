@@ -74,6 +74,28 @@ def refuses(
         (f"{NODE}resources = 3", "field 'node 1: resources': is no table"),
         (f"{NODE}resources = {{ nvme = 'y' }}", "field 'node 1: resources': 'y' is not a number"),
         (f"{NODE}features = [1]", "field 'node 1: features': [1] is no list of words"),
+        (f"{NODE}features = 3", "field 'node 1: features': 3 is no list of words"),
+        (f"{NODE}chips = 'x'", "field 'node 1: chips': 'x' is not a number"),
+        (f"{NODE}ops = -1\nwatts = 3", "field 'node 1: ops': -1 is not above 0"),
+        (f"{NODE}ops = 5", "field 'node 1: watts': is missing"),
+        (f"{NODE}ops = 5\nwatts = 'x'", "field 'node 1: watts': 'x' is not a number"),
+        (f"{NODE}ops = 5\nwatts = [1, 2]", "field 'node 1: watts': 2 values; give 1"),
+        (f"{NODE}idle_watts = 4", "field 'node 1: watts': is missing"),
+        (f"{NODE}server = 4", "field 'node 1: server': 4 is not text"),
+        (f"{NODE}server = 'zz'", "field 'node 1: server': no server is called 'zz'"),
+        (f"{NODE}model = '=1'", "field 'node 1: model': '=1' begins with '='"),
+        (f"{NODE}count = 'x'", "field 'node 1: count': 'x' is not a number"),
+        (f"{NODE}count = 3", "field 'node 1: count': 3, but 'n[1-4]' are 4"),
+        (NODE.replace('"n[1-4]"', "3"), "field 'node 1: name': 3 is not text"),
+        (NODE.replace("[1-4]", "[1,1]"), "field 'node 1: name': two nodes are called 'n1'"),
+        (f"{NODE}gpus = 1", "field 'node 1: gpus': 'gpu' is given twice"),
+        (f"{NODE}resources = {{ cores = 1 }}", "'cores' is no further resource"),
+        (f"{NODE}resources = {{ nvme = 1.5 }}", "1.5 of nvme; give a whole number"),
+        (f"{NODE}cores = 5", "c.toml: is not TOML"),
+        (f"processor = 'x'\n{NODE}", "processor 'x': choose core, chip, node"),
+        (f"reference_ops = 'x'\n{NODE}", "field 'reference_ops': 'x' is not a number"),
+        (f"servers = 3\n{NODE}", "field 'servers': give the name of a file"),
+        (f"servers = 'none.csv'\n{NODE}", "none.csv: no such file"),
         (f"{NODE}colour = 'red'", "field 'node 1': unknown key 'colour'"),
         (f"{NODE}[[partition]]\n", "field 'partition 1: name': is missing"),
         (f"{NODE}[[partition]]\nname = 3", "field 'partition 1: name': 3 is not text"),
@@ -85,6 +107,15 @@ def refuses(
         (f"{PARTITION}max_time = -1", "field 'partition 1: max_time': '-1' is no time"),
         (f"{PARTITION}max_nodes = 0", "field 'partition 1: max_nodes': 0 is not above 0"),
         (f"{PARTITION}max_nodes = 1\nmin_nodes = 2", "at most 1 nodes, but at least 2"),
+        (f"{PARTITION}min_nodes = 'x'", "field 'partition 1: min_nodes': 'x' is not a number"),
+        (f"{PARTITION}min_nodes = 9", "min_nodes': 9, but the partition has 4 nodes"),
+        (f"{PARTITION}max_time = [1]", "field 'partition 1: max_time': [1] is not a number"),
+        (f"{PARTITION}tier = 1.5", "field 'partition 1: tier': 1.5; give a whole number"),
+        (PARTITION.replace('"all"', "[]"), "field 'partition 1: nodes': is missing"),
+        (
+            f"{PARTITION}default = true\n[[partition]]\nname = 'b'\nnodes = 'all'\ndefault = true",
+            "field 'partition 2: default': 'a' is the default already",
+        ),
         (f"{PARTITION}whole_node = 3", "field 'partition 1: whole_node': '3' is neither true"),
         (f"{PARTITION}tier = 'x'", "field 'partition 1: tier': 'x' is not a number"),
         (f"{PARTITION}max_cpus_per_node = 0", "max_cpus_per_node': 0 is not above 0"),
@@ -104,11 +135,21 @@ def refuses(
         (f"{QUEUE}max_used = 'a'", "field 'queue 1: max_used': 'a' is not a number"),
         (f"{QUEUE}default = 'x'", "field 'queue 1: default': 'x' is neither true nor false"),
         (f"{QUEUE}size = 1", "field 'queue 1': unknown key 'size'"),
+        (f"{QUEUE}partitions = 3", "field 'queue 1: partitions': '3' is no list of names"),
+        (
+            f"{QUEUE}default = true\n[[queue]]\nname = 'r'\ndefault = true",
+            "field 'queue 2: default': 'q' is the default already",
+        ),
         (f"{QUEUE}[[queue]]\nname = 'q'", "field 'queue 2: name': 'q' is there already"),
         (f"between = 'x'\n{QUEUE}", "field 'between': 'x': choose priority"),
         (f"queue = 'a'\n{NODE}", "field 'queue': queues are tables"),
         (f"{NODE}[[pool]]\n", "field 'pool 1: name': is missing"),
         (POOL, "field 'pool 1: count': is missing"),
+        (f"{POOL}count = 'x'", "field 'pool 1: count': 'x' is not a number"),
+        (f"{POOL}count = true", "field 'pool 1: count': True is not a number"),
+        (POOL.replace("matlab", "a,b") + "count = 1", "'a,b' has a comma or colon in it"),
+        (POOL.replace("matlab", "a:2") + "count = 1", "'a:2' has a comma or colon in it"),
+        (POOL.replace('"matlab"', "3") + "count = 1", "field 'pool 1: name': 3 is not text"),
         (f"{POOL}count = -1", "field 'pool 1: count': -1; give a whole number, 0 or more"),
         (f"{POOL}count = 1.5", "field 'pool 1: count': 1.5; give a whole number"),
         (f"{POOL}count = {10**20}", "field 'pool 1: count': 1e+20 is too many"),
@@ -143,6 +184,15 @@ PART = "PartitionName=a Nodes=n1\n"
         (f"NodeName=n1 Gres=gpu:-1\n{PART}", "s.conf, line 1, field 'Gres': 'gpu:-1'"),
         (f"NodeName=n1 Gres=:2\n{PART}", "s.conf, line 1, field 'Gres': ':2'"),
         (f"NodeName=n1 State=DOWN\n{PART}", "s.conf: has no node that is up"),
+        (f"NodeName=n1 CPUs=4 State=FOO\n{PART}", "s.conf, line 1, field 'State': 'FOO'"),
+        (f"NodeName=n1 CPUs=4 Weight=x\n{PART}", "s.conf, line 1, field 'Weight': 'x'"),
+        (f"NodeName=n1 CPUs=4 CoreSpecCount=4\n{PART}", "'CoreSpecCount': '4' leaves no processor"),
+        (f"{ONE}{PART}DownNodes=zz\n", "line 3, field 'DownNodes': no NodeName line has 'zz'"),
+        (f"{ONE}{PART}DownNodes=ALL\n", "s.conf: has no node that is up"),
+        (f"{ONE}{PART}{PART}", "line 3, field 'PartitionName': 'a' is there already"),
+        (f"{ONE}PartitionName= Nodes=n1\n", "s.conf, line 2, field 'PartitionName': 'Nodes=n1'"),
+        (f"{ONE}{PART[:-1]} State=FOO\n", "s.conf, line 2, field 'State': 'FOO'"),
+        (f"{ONE}{PART[:-1]} OverSubscribe=FOO\n", "s.conf, line 2, field 'OverSubscribe': 'FOO'"),
         (f"{ONE}PartitionName=a Nodes=zz\n", "line 2, field 'Nodes': no NodeName line has 'zz'"),
         (f"{ONE}PartitionName=a\n", "s.conf: has no partition that is up and has nodes"),
         (f"{ONE}NodeSet=s Nodes=zz\nPartitionName=a Nodes=s\n", "line 3, field 'Nodes'"),
@@ -168,6 +218,12 @@ def test_slurm_conf(refuses: Callable[..., str], text: str, said: str) -> None:
     [
         ("gres_conf", "NodeName=n1 Name=gpu Count=x\n", "gres.conf, line 1, field 'Count': 'x'"),
         ("gres_conf", "NodeName=n[ Name=gpu\n", "gres.conf, line 1, field 'NodeName': 'n['"),
+        (
+            "gres_conf",
+            "NodeName=n1 Name=gpu Count=-1\n",
+            "line 1, field 'Count': '-1' is no number",
+        ),
+        ("gres_conf", "NodeName=n1 Count=1\n", "gres.conf, line 1, field 'Name': is missing"),
         ("gres_conf", "gpu\n", "gres.conf, line 1: 'gpu' is not Name=value"),
         ("topology_conf", "SwitchName=s Nodes=n[\n", "topology.conf, line 1, field 'Nodes': 'n['"),
         ("topology_conf", "s\n", "topology.conf, line 1: 's' is not Name=value"),
@@ -185,6 +241,11 @@ def test_files_beside_slurm_conf(
     [
         ("0 x (16 cores)", "0 nodes; give 1 to 1,000,000"),
         ("9999999 x (16 cores)", "nodes; give 1 to 1,000,000 in all"),
+        ("", "--cluster '': give a file, or counts"),
+        ("many nodes", "many nodes: no such file"),
+        ("4 x (x cores)", "no server is called 'x cores'; choose from"),
+        ("4 x (16 cores) and", "'and' after a parenthesis"),
+        ("4 x (16 cores, 32G, 16G)", "'memory' is given twice"),
         ("4 x ()", "'' is nothing a node has"),
         ("4 x (16)", "'16' is nothing a node has"),
         ("4 x (0 cores)", "cores = 0; give a number above 0"),
@@ -274,7 +335,7 @@ def test_what_no_machine_has_is_said_of_the_job(
         (("--by", "qos"), "class 'qos': the log does not say it of any job"),
         (("--partition-column", "zz"), "no column 'zz' (for 'partition')"),
         (("--partition-column", ""), "no column '' (for 'partition')"),
-        (("--partition-column", "submit"), "no column 'submit'"),
+        (("--partition-column", "submit"), "'submit': that is the submit of jobs"),
     ],
 )
 def test_options(refuses: Callable[..., str], options: tuple[str, ...], said: str) -> None:
@@ -309,3 +370,45 @@ def test_inspect_takes_a_cluster_or_processors(
     assert (
         "exceeds cores of 1 node: 20 cores on node n1 of 4, from second 0 on (job 1), 10 s" in out
     )
+
+
+SACCT = "1|anna|a|2025-03-04T10:00:00|2025-03-04T10:01:00|2025-03-04T11:00:00|4\n"
+NAMES = "JobID,User,Partition,Submit,Start,End,ReqCPUS"
+
+
+@pytest.mark.parametrize(
+    ("log", "options", "said"),
+    [
+        ("log.csv", ("--by", "colour"), "class 'colour': choose from user"),
+        ("log.csv", ("--by", ""), "--by names no class"),
+        ("log.csv", ("--by", "qos"), "class 'qos': the log does not say it of any job"),
+        ("log.csv", ("--partition-column", "zz"), "the table has no column 'zz' (for 'partition')"),
+        ("log.csv", ("--partition-column", "runtime"), "'runtime': that is the runtime of jobs"),
+        ("log.csv", ("--columns", "user=zz"), "the table has no column 'zz' (for 'user')"),
+        ("log.csv", ("--columns", "user"), "--columns 'user': write --columns NAME=COLUMN"),
+        ("log.csv", ("--columns", "procs="), "--columns 'procs=': write --columns NAME=COLUMN"),
+        ("log.csv", ("--columns", "user=job,user=nodes"), "user is given twice; leave one out"),
+        ("log.csv", ("--columns", "procs=partition"), "line 2, field 'procs': 'a' is not a whole"),
+        ("sacct.txt", (), "has no line of column names with JobID in it"),
+        ("sacct.txt", ("--columns", "JobID,User"), "give one name for each field"),
+        ("sacct.txt", ("--columns", f"{NAMES},QOS"), "give one name for each field"),
+        ("sacct.txt", ("--columns", NAMES.replace("Partition", "User")), "'User' is given twice"),
+        ("sacct.txt", ("--columns", NAMES.replace("Partition", "")), "one has no name"),
+        ("sacct.txt", ("--columns", NAMES, "--delimiter", ""), "give at least one character"),
+        ("sacct.txt", ("--columns", NAMES, "--delimiter", ";"), "give one name for each field"),
+    ],
+)
+def test_columns_and_classes(
+    refused: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    log: str,
+    options: tuple[str, ...],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("log.csv").write_text(_table())
+    Path("sacct.txt").write_text(SACCT + SACCT.replace("1|", "2|", 1))
+    line = refused("simulate", log, "--procs", "8", "--out", tmp_path / "run", *options)
+    assert said in line
+    assert not (tmp_path / "run").exists()

@@ -181,14 +181,19 @@ def test_convert_there_and_back(run: Run, small: Path, tmp_path: Path) -> None:
         assert first[name].tolist() == last[name].tolist()
 
 
-def test_convert_says_that_csv_keeps_no_names(run: Run, tmp_path: Path) -> None:
+def test_convert_says_what_a_format_does_not_keep(run: Run, tmp_path: Path) -> None:
     log = tmp_path / "sacct.txt"
     log.write_text(
-        "JobID|User|Submit|Start|End|ReqCPUS\n"
-        "1|anna|2025-03-04T10:00:00|2025-03-04T10:01:00|2025-03-04T11:00:00|4\n"
+        "JobID|User|Account|Submit|Start|End|ReqCPUS\n"
+        "1|anna|phys|2025-03-04T10:00:00|2025-03-04T10:01:00|2025-03-04T11:00:00|4\n"
     )
-    assert "CSV keeps numbers only" in run("convert", log, tmp_path / "log.csv.gz").out
-    assert "numbers only" not in run("convert", log, tmp_path / "log.swf").out
+    table, swf = tmp_path / "log.csv.gz", tmp_path / "log.swf"
+    assert "the date of second 0 is lost" in run("convert", log, table).out
+    assert "SWF has no field for account:" in run("convert", log, swf).out
+    assert "lost" not in run("convert", log, tmp_path / "log.parquet").out
+    for name in ("user", "account"):
+        kept = sojourn.read_log(table).labels(name).tolist()
+        assert kept == sojourn.read_log(log).labels(name).tolist() != [""]
 
 
 def test_names_of_columns_for_a_file_that_does_not_look_like_sacct(

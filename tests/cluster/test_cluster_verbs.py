@@ -226,7 +226,7 @@ def test_all_parts_as_json(run, tmp_path):
 
 @pytest.mark.parametrize(
     ("order", "words"),
-    [("sjff", "queue 'q': unknown policy 'sjff'"), ("sjf+easy", "queue 'q': order 'sjf+easy' has")],
+    [("sjff", "queue 'q': unknown order 'sjff'"), ("sjf+easy", "queue 'q': order 'sjf+easy' has")],
 )
 def test_orders_of_queues_are_checked(run, tmp_path, order, words):
     path = tmp_path / "c.toml"

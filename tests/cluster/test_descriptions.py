@@ -296,7 +296,7 @@ def test_what_is_written_reads_back(tmp_path_factory, cluster, packed):
 
 
 def test_what_cannot_be_written(tmp_path):
-    with pytest.raises(OptionError, match="only named nodes"):
+    with pytest.raises(OptionError, match=r"counted; name a .toml file"):
         write_cluster(Cluster.homogeneous(4), tmp_path / "x.csv")
     with pytest.raises(ClusterError, match="cannot be written"):
         write_cluster(library(), tmp_path / "no" / "x.csv")

@@ -108,6 +108,7 @@ def test_everything_in_toml(read):
 
 NODE = "[[node]]\nname = 'n[1-4]'\ncores = 4\n"
 PART = "[[partition]]\nname = 'p'\nnodes = 'all'\n"
+QUEUE = "[[queue]]\nname='q'\n"
 
 BAD = [
     ("[[node]]\nname='n[1-'\ncores=1\n", "'node 1: name': 'n.1-' is no list of nodes"),
@@ -155,6 +156,20 @@ BAD = [
     (f"{NODE}[[queue]]\nname='q'\nweight=0\n", "'queue 1: weight': 0 is not above 0"),
     (f"{NODE}[[queue]]\nname='q'\npriority='high'\n", "'queue 1: priority': 'high' is not a num"),
     (f"{NODE}[[queue]]\nname='=q'\n", "'queue 1: name': '=q' begins with '='"),
+    (f"{NODE}[[queue]]\nname='q'\nweight=1.5\n", "'queue 1: weight': 1.5 is not a whole number"),
+    (f"{NODE}[[queue]]\nname='q'\nmax_procs=-2\n", "'queue 1: max_procs': -2 is not above 0"),
+    (f"{NODE}[[queue]]\nname='q'\nmax_running=-1\n", "'queue 1: max_running': -1 is not above 0"),
+    (f"{NODE}[[queue]]\nname='q'\nmax_used=0\n", "'queue 1: max_used': 0 is not above 0"),
+    (f"{NODE}[[queue]]\nname='q'\nmax_time=-5\n", "'queue 1: max_time': '-5' is no time"),
+    (f"{NODE}[[queue]]\nname='q'\nmax_runing=1\n", "'queue 1': unknown key 'max_runing'; did you"),
+    (f"{NODE}[[queue]]\nname='q'\norder=3\n", "'queue 1: order': 3 is not text"),
+    (f"{NODE}[[queue]]\nname='q'\ndefault=1\n", "'queue 1: default': '1' is neither true nor"),
+    (f"{NODE}{QUEUE}{QUEUE}", "'queue 2: name': 'q' is there already"),
+    (f"procs=8\n{NODE}", "'procs': processors are only counted, but 'node' is about nodes"),
+    ("procs=8\nprocessor='chip'\n", "'procs': processors are only counted, but 'processor' is"),
+    ("procs=0\n", "'procs': cluster: 0 processors; give a whole number above 0"),
+    ("procs='many'\n", "'procs': cluster: many processors; give a whole number above 0"),
+    (f"procs=8\n{QUEUE}partitions='p'\n", "'queue 1: partitions': no partition is called 'p'"),
     (f"{NODE}[[pool]]\nname='m'\n", "'pool 1: count': is missing"),
     (f"{NODE}[[pool]]\nname='m'\ncount=-1\n", "'pool 1: count': -1; give a whole number"),
     (f"{NODE}[[pool]]\nname='m'\ncount=1\n[[pool]]\nname='m'\ncount=1\n", "two pools are called"),
@@ -173,6 +188,21 @@ def test_bad_toml_is_one_line(read, tmp_path, capsys, content, words):
     out, err = capsys.readouterr()
     assert out == ""
     assert len(err.splitlines()) == 1
+
+
+def test_counted_processors_with_queues(read, tmp_path, capsys):
+    text = f"procs=8\nbetween='weights'\n{QUEUE}weight=3\n[[queue]]\nname='r'\nmax_running=2\n"
+    cluster = read(text)
+    queues = (Queue("q", weight=3), Queue("r", max_running=2))
+    assert cluster == Cluster.homogeneous(8, queues=queues, between="weights")
+    write_cluster(cluster, tmp_path / "copy.toml")
+    assert read_cluster(tmp_path / "copy.toml") == cluster
+    with pytest.raises(OptionError, match=r"counted; name a .toml file"):
+        write_cluster(cluster, tmp_path / "copy.csv")
+    assert main(["cluster", "inspect", str(tmp_path / "copy.toml")]) == 0
+    out = capsys.readouterr().out
+    assert "8, which are only counted" in out
+    assert "between queues: weights" in out
 
 
 def test_two_defaults(read):

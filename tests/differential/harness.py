@@ -64,7 +64,8 @@ def view_of(jobs: Sequence[Job]) -> JobView:
     procs = np.array([job.procs for job in jobs], dtype=np.int64)
     unknown = np.full(len(jobs), -1)
     submit, work, plan = column
-    return JobView(submit, work, plan, plan, procs, *(unknown,) * 4, unknown.astype(np.float64))
+    memory = unknown.astype(np.float64)
+    return JobView(submit, work, plan, plan, procs, *(unknown,) * 4, memory, *(unknown,) * 4)
 
 
 @cache

@@ -10,17 +10,9 @@ import pytest
 
 import sojourn
 
-from .everything_harness import (
-    AXES,
-    BACKFILLS,
-    MACHINES,
-    PLACEMENTS,
-    Drawn,
-    cluster_of,
-    draw,
-    jobs_of,
-    policy_of,
-)
+from .everything_axes import AXES, BACKFILLS, MACHINES, PLACEMENTS, policy_of
+from .everything_cases import Drawn, draw
+from .everything_input import cluster_of, jobs_of
 from .pairwise import Row
 from .test_differential import EXAMPLES
 
@@ -58,7 +50,7 @@ def test_nothing_changes(backfill: str, machine: str) -> None:
             "order": order,
             "machine": machine,
             "placement": placement,
-            "passes": "instant",
+            "passes": rng.choice(AXES["passes"]),
             "foresight": rng.choice(AXES["foresight"]),
             "events": "none",
         }

@@ -78,7 +78,7 @@ def calendar_of(drawn: Troubles, first: Any, jobs: int, *, begins: bool = False)
     happenings = sorted([*looks, *drawn.happenings], key=lambda h: h.time)
     events = np.zeros(len(happenings), o.EVENT)
     for i, each in enumerate(happenings):
-        events[i] = (max(each.time, first), KINDS[each.kind], each.about)
+        events[i] = (max(each.time, first), KINDS[each.kind], each.about, each.joined)
     reserved = np.zeros(len(drawn.reservations), o.RESERVATION)
     for i, it in enumerate(drawn.reservations):
         reserved[i] = (*it[:3], it.what)

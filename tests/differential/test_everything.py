@@ -13,11 +13,15 @@ import pytest
 
 from sojourn.errors import OptionError, PolicyError
 
-from .everything_harness import AXES, PLACEMENTS, Drawn, compare, draw, set_up, smaller
+from .everything_axes import AXES, BACKFILLS, BY_HAND, ORDERS, PLACEMENTS
+from .everything_cases import Drawn, draw, smaller
+from .everything_harness import compare
+from .everything_input import set_up
 from .pairwise import Pair, Row, all_pairs, covering, pairs_of
 from .test_differential import EXAMPLES, USUAL
 
 TIMED = ("wfp3", "own")
+QUEUES = tuple(value for value in AXES["queues"] if value != "none")
 UNDEFINED: dict[Pair, tuple[type[Exception], str]] = {
     **{
         frozenset({("backfill", "preempt"), ("order", order)}): (
@@ -32,7 +36,7 @@ UNDEFINED: dict[Pair, tuple[type[Exception], str]] = {
             "remaining goes by remaining estimate",
         )
         for rule in ("spf", "lpf")
-        for order in AXES["order"]
+        for order in ORDERS
         if order not in ("sjf", "ljf")
     },
     **{
@@ -43,20 +47,26 @@ UNDEFINED: dict[Pair, tuple[type[Exception], str]] = {
         for placement in PLACEMENTS
         if placement != "first-fit"
     },
+    **{
+        frozenset({("stepping", "yes"), ("backfill", backfill)}): (
+            OptionError,
+            "whoever steps decides who starts",
+        )
+        for backfill in BACKFILLS
+        if backfill not in BY_HAND
+    },
+    **{
+        frozenset({("queues", between), ("backfill", rule)}): (
+            PolicyError,
+            "stops jobs, which is not defined between queues",
+        )
+        for between in QUEUES
+        for rule in ("preempt", "spf", "lpf")
+    },
 }
 """Two capabilities that cannot go together, the error, and the reason that it gives."""
 
-# A failure stops several jobs, which is one event and needs one pass.
-REFUSED = {
-    frozenset({("passes", "event"), ("events", events)}): (
-        OptionError,
-        "external events need one pass per instant",
-    )
-    for events in AXES["events"]
-    if events != "none"
-}
-"""Likewise, of rows that cover other pairs as well."""
-
+ALONE = {"spf": "sjf", "lpf": "ljf"}
 # The order is what tells SPF and LPF apart.
 SAME = {
     frozenset({("backfill", "spf"), ("order", "ljf")}),
@@ -83,39 +93,38 @@ def test_the_rows_cover_all_pairs():
     assert set(UNDEFINED) | SAME == IMPOSSIBLE
 
 
-def is_refused(row: Row) -> bool:
-    return any(pair in REFUSED for pair in pairs_of(row))
-
-
-@pytest.mark.parametrize("row", [row for row in ROWS if not is_refused(row)], ids=name_of)
+@pytest.mark.parametrize("row", ROWS, ids=name_of)
 def test_engine_equals_oracle(row):
     night = "" if EXAMPLES <= USUAL else str(date.today())
     for seed in range(WORKLOADS):
         drawn = draw(row, random.Random(f"{name_of(row)} {seed} {night}"))
-        if fails(row, drawn):
-            least = smaller(drawn, lambda less: fails(row, less))
+        problem = error_in(row, drawn)
+        if problem is not None:
+            least = smaller(drawn, lambda less, like=problem: error_in(row, less) is like)
             try:
                 compare(row, least)
             except Exception as error:
                 raise AssertionError(f"{error}\n{row}\n{least}") from error
 
 
-def fails(row: Row, drawn: Drawn) -> bool:
+def error_in(row: Row, drawn: Drawn) -> type[Exception] | None:
+    """What a comparison raises, if anything."""
     try:
         compare(row, drawn)
-    except Exception:
-        return True
-    return False
+    except Exception as error:
+        return type(error)
+    return None
 
 
-@pytest.mark.parametrize(
-    "pair", [*UNDEFINED, *REFUSED], ids=lambda pair: name_of(dict(sorted(pair)))
-)
+@pytest.mark.parametrize("pair", UNDEFINED, ids=lambda pair: name_of(dict(sorted(pair))))
 def test_what_cannot_be_is_one_clear_error(pair):
-    error, reason = {**UNDEFINED, **REFUSED}[pair]
+    error, reason = UNDEFINED[pair]
     row = {axis: values[0] for axis, values in AXES.items()}
-    row |= {"placement": "first-fit", "machine": "nodes", "backfill": "none", "order": "fcfs"}
-    drawn = draw({**row, **{k: v for k, v in pair if k == "machine"}}, random.Random(1))
+    row |= {"placement": "first-fit", "machine": "nodes", "backfill": "none"}
+    # SPF and LPF have an order of their own.
+    row["order"] = ALONE.get(dict(pair).get("backfill"), "fcfs")
+    of_case = {k: v for k, v in pair if k in ("machine", "queues")}
+    drawn = draw({**row, **of_case}, random.Random(1))
     with pytest.raises(error, match=reason) as raised:
         set_up({**row, **dict(pair)}, drawn)
     assert "\n" not in str(raised.value)

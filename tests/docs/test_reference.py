@@ -86,6 +86,8 @@ def test_columns_of_the_trajectory(result):
 def test_keys_of_the_summary(result):
     told = first_cells(page("reference/summary.md"))
     keys = result.after_warmup(1).summary
+    later = sojourn.Jobs({"submit": [0], "begin": [60], "runtime": [9], "procs": [1]})
+    keys |= sojourn.simulate(later, result.cluster, "easy").summary
     assert set(told) == {*keys, "provenance", *keys["energy"]}
     for name in (*result.summary["wait"], *result.summary["cleaning"]):
         assert f"`{name}`" in page("reference/summary.md")

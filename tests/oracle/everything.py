@@ -10,7 +10,7 @@ from . import controls, placements
 from .disciplines import longest_remaining, preempt, shortest_remaining
 from .dispatcher import Scheduling
 from .external import ExternalOutcome, Fate, Happening, simulate_around
-from .model import Control, Discipline, Exact, Job, Row, exact
+from .model import Control, Discipline, Exact, Job, Row, Segment, exact
 from .named import bound, why_never
 from .named_external import Outside, Stretch, dispatcher_of, run_on_nodes
 from .nodes import Node, Partition, Request, Vector
@@ -55,7 +55,8 @@ class Everything:
 
     `start` is the first of the last attempt, `promises` are the first ones. A stretch has the
     processors in use on each node; none on counted processors. `lost` are attempts that were begun
-    and have to be done again. `fates` have "unaccepted" too, and `reasons` why.
+    and have to be done again, `lost_service` their stretches. `fates` have "unaccepted" too, and
+    `reasons` why.
     """
 
     start: list[Exact | None]
@@ -64,6 +65,7 @@ class Everything:
     reasons: dict[int, str]
     stretches: list[Stretch]
     lost: list[tuple[int, Exact, Exact]] = field(default_factory=list)
+    lost_service: list[Segment] = field(default_factory=list)
     promises: list[Exact | None] = field(default_factory=list)
     trajectory: list[Row] = field(default_factory=list)
     area: Exact = 0  # processors held times work, of all attempts
@@ -225,5 +227,6 @@ def _by_place(
         outcome.fates[i] = run.fates[label]
         outcome.promises[i] = run.run.promises[label]
     outcome.lost = [(accepted[label], start, stop) for label, start, stop in run.lost]
+    outcome.lost_service = [it._replace(job=accepted[it.job]) for it in run.lost_service]
     outcome.trajectory, outcome.area = run.run.trajectory, run.area
     return outcome

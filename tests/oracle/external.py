@@ -1,7 +1,8 @@
 """External events: jobs cancelled and killed, processors down and up, stops, reservations.
 
 At one instant jobs end, then external events come in their order, then arrivals and the switch
-timer; one pass follows. Every discipline plans around what is reserved: a job starts if it fits
+timer; one pass follows. With a pass after each event arrivals come first, then ends, one by one,
+then external events. Every discipline plans around what is reserved: a job starts if it fits
 for all of its plan. Preemptive ones do without what is reserved, while it is.
 """
 
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from .model import Control, Discipline, Exact, Job, Outcome, exact
+from .model import Control, Discipline, Exact, Job, Outcome, Segment, exact
 from .recursion import _Run
 from .surroundings import Around, Reservation, around
 
@@ -36,12 +37,13 @@ class Happening(NamedTuple):
 
     "withdraw" a job (cancelled if it waits, killed if it runs), "strike" it (a node of it fails),
     "down", "up", "stop", "resume", "edge" (a reservation begins or ends), or "look" (nothing, but
-    a pass).
+    a pass). With `joined` it is of one event with the one before it, at the same time.
     """
 
     time: Exact
     kind: str
     about: int = 0
+    joined: bool = False
 
 
 @dataclass
@@ -61,6 +63,7 @@ class ExternalOutcome:
     end: list[Exact | None]
     fates: list[Fate]
     lost: list[tuple[int, Exact, Exact]]
+    lost_service: list[Segment]  # what was lost, stretch by stretch
     run: Outcome
     ended: Exact
     area: Exact  # processors times work, of all attempts
@@ -100,9 +103,9 @@ class ExternalRun(_Run):
         self.state = Around(
             jobs, servers, state.rate, state.now, state.clock, reservations=reservations
         )
-        looks = [Happening(r.end, "edge") for r in reservations]
+        looks = [Happening(r.end, "edge", joined=r.joined) for r in reservations]
         if discipline.preemptive:
-            looks += [Happening(r.begin, "edge") for r in reservations]
+            looks += [Happening(r.begin, "edge", joined=r.joined) for r in reservations]
         origin = state.now
         # Nothing happens before the first job comes; what was due then keeps its order.
         in_order = sorted([*looks, *happenings], key=lambda h: h.time)
@@ -112,6 +115,8 @@ class ExternalRun(_Run):
         self.width = width
         self.fates = [Fate() for _ in jobs]
         self.lost: list[tuple[int, Exact, Exact]] = []
+        self.attempts: dict[int, list[Segment]] = {}
+        self.lost_service: list[Segment] = []
         self.area: Exact = 0
         self.original = list(jobs)
 
@@ -134,6 +139,7 @@ class ExternalRun(_Run):
             [self.end.get(j) for j in labels],
             self.fates,
             self.lost,
+            sorted(self.lost_service),
             trajectory,
             state.now,
             self.area,
@@ -167,6 +173,8 @@ class ExternalRun(_Run):
                 self._complete_one(complete[0])
             elif self._somebody_comes() and self.happenings[0].time <= self.state.now:
                 self._happen(self.happenings.pop(0))
+                while self.happenings and self.happenings[0].joined:
+                    self._happen(self.happenings.pop(0))
             else:
                 break
             self._pass()
@@ -239,6 +247,7 @@ class ExternalRun(_Run):
             return
         self.lost.append((j, self.start.pop(j), state.now))
         self._stop(j)
+        self.lost_service += self.attempts.pop(j)
         state.jobs[j] = self.original[j]
         state.remaining[j] = state.jobs[j].work
         self.fates[j].restarts += 1
@@ -249,6 +258,7 @@ class ExternalRun(_Run):
         state = self.state
         self.area += state.jobs[j].procs * (state.clock - state.started[j])
         super()._stop(j)
+        self.attempts.setdefault(j, []).append(self.segments[-1])
 
     def _arrive(self) -> None:
         state = self.state

@@ -95,7 +95,7 @@ def _check_reserved(case: Case, job: Request, stretch: Stretch) -> None:
     slowness = max(case.nodes[k].slowness for k, _ in stretch.nodes)
     plan = job.plan if case.blind else job.plan * slowness
     planned = stretch.start + ratio(plan, case.control.initial)
-    for announced, begin, end, node in case.reservations:
+    for announced, begin, end, node, _ in case.reservations:
         if node not in dict(stretch.nodes):
             continue
         if preemptive:

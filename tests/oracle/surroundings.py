@@ -14,12 +14,16 @@ from .queues import Queues
 
 
 class Reservation(NamedTuple):
-    """So many processors, or a node, are kept free in [begin, end) (s), known from `announced`."""
+    """So many processors, or a node, are kept free in [begin, end) (s), known from `announced`.
+
+    With `joined` it is one with the reservation before it, but for the node.
+    """
 
     announced: Exact
     begin: Exact
     end: Exact
     what: int
+    joined: bool = False
 
 
 @dataclass

@@ -299,6 +299,37 @@ class TestPasses:
         assert outcome.lost == [(0, 0, 0)]
         assert simulate(case).lost == []
 
+    def test_nodes_that_fail_in_one_event_have_one_pass_after_them(self):
+        # One by one, the job of the first node moves to the second, which fails then as well.
+        down = (Happening(3, "down", 0), Happening(3, "down", 1))
+        case = Case((job(0, 5),), (Node(1),) * 3, happenings=down, requeue=True, passes="event")
+        assert simulate(case).lost == [(0, 0, 3), (0, 3, 3)]
+        together = (down[0], down[1]._replace(joined=True))
+        outcome = simulate(case._replace(happenings=together))
+        assert outcome.lost == [(0, 0, 3)]
+        assert [row.time for row in outcome.trajectory] == [0, 3, 8]
+
+    def test_nodes_that_are_kept_in_one_event_have_one_pass_at_its_end(self):
+        kept = (Reservation(0, 1, 4, 0), Reservation(0, 1, 4, 1))
+        case = Case((job(0, 5),), (Node(1),) * 3, reservations=kept, passes="event")
+        assert [row.time for row in simulate(case).trajectory] == [0, 4, 4, 5]
+        together = (kept[0], kept[1]._replace(joined=True))
+        outcome = simulate(case._replace(reservations=together))
+        assert [row.time for row in outcome.trajectory] == [0, 4, 5]
+
+    def test_service_that_was_lost_in_several_stretches(self):
+        # Stopped for a reservation at 2, resumed at 4, struck at 4 after the pass.
+        case = Case(
+            (job(0, 5),),
+            servers=1,
+            discipline=Scheduling(backfill="preempt"),
+            happenings=(Happening(4, "strike", 0),),
+            reservations=(Reservation(0, 2, 4, 1),),
+            requeue=True,
+            passes="event",
+        )
+        assert [it[1:] for it in simulate(case).lost_service] == [(0, 2), (4, 4)]
+
 
 def test_events_about_jobs_that_are_not_accepted_are_left_out():
     jobs = (job(0, 5, 9), job(0, 5), job(0, 5))

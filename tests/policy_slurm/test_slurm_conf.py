@@ -104,12 +104,21 @@ DownNodes=n1 State=DOWN
 PartitionName=a Nodes=ALL OverSubscribe=FORCE:4 QOS=part
 PartitionName=b Nodes=ALL OverSubscribe=NO LLN=NO
 """
-    assert read_slurm_conf(write(text)).not_modelled == (
-        "downnodes=n1: nodes are always up",
-        "NodeName state=FUTURE: nodes are always up",
+    conf = read_slurm_conf(write(text))
+    assert [node.name for node in conf.nodes] == ["n2"]
+    assert {part.nodes for part in conf.partitions} == {("n2",)}
+    assert conf.not_modelled == (
+        "1 node in state DOWN left out: n1",
+        "2 nodes in state FUTURE left out: n[3-4]",
         "partition a oversubscribe=FORCE:4: no two jobs share a processor",
         "partition a qos=part: limits of a quality of service are in the database",
     )
+
+
+def test_a_machine_of_which_no_node_is_up_is_refused(write):
+    text = "NodeName=n1 CPUs=4 State=DOWN\nPartitionName=a Nodes=ALL\n"
+    with pytest.raises(ClusterError, match="has no node that is up"):
+        read_slurm_conf(write(text))
 
 
 def test_sets_of_nodes_stand_for_their_nodes(write):

@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 from studies import small_scenario
 
-from sojourn import write_swf
+from sojourn import lublin, parse_cluster, simulate, write_swf
 from sojourn.cli import main
 from sojourn.errors import InputError, OptionError
+from sojourn.run.summaries import MEASURABLE, flat_summary
 from sojourn.study import Grid, Range, optimise, sweep
 from sojourn.study import execute as execution
 from sojourn.study.plan import plan_runs
@@ -158,7 +159,39 @@ def test_a_generation_of_which_each_run_fails_tells_why(
         ("optimise", "model.toml", "--vary", "control.k=0:1e5", "--minimise", "wait_men"),
     ],
 )
-def test_a_name_that_no_measure_has_costs_one_run(
+def test_a_name_that_no_measure_has_costs_no_run(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(execution.Worker, "run", lambda self, run: pytest.fail("it was run"))
+    out = tmp_path / "study"
+    code, told, err = verb(*command, "--workers", 1, "--out", out)
+    assert (code, told) == (2, "")
+    assert "no measure is called 'wait_men'; did you mean 'wait_mean'?" in err
+    assert not out.exists()
+
+
+def test_every_measure_of_a_run_is_known_before_it() -> None:
+    jobs = lublin(30, 12, load=0.8, seed=1)
+    bill = {"price": 0.2, "carbon": 100.0}
+    down = {"kind": "down", "time": 5, "until": 9, "procs": 1}
+    runs = (
+        simulate(jobs, 12, events=[down], **bill),
+        simulate(jobs, parse_cluster("2 x X5670"), **bill),
+        simulate(jobs.replace(begin=jobs.submit + 9.0), parse_cluster("2 x (8 cores, 1 gpu)")),
+    )
+    names = {name for run in runs for name in flat_summary(run.summary)}
+    assert {name for name in names if not name.startswith("rate_share_")} == set(MEASURABLE)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("sweep", "model.toml", "--replications", "50", "--measures", "carbon_kg"),
+        ("sweep", "model.toml", "--replications", "50", "--precision", "carbon_kg=0.01"),
+        ("optimise", "model.toml", "--vary", "control.k=0:1e5", "--minimise", "carbon_kg"),
+    ],
+)
+def test_a_measure_that_these_runs_have_not_costs_one_run(
     verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr("sojourn.study.runners._TOGETHER", -1.0)
@@ -169,7 +202,7 @@ def test_a_name_that_no_measure_has_costs_one_run(
     out = tmp_path / "study"
     code, told, err = verb(*command, "--workers", 1, "--out", out)
     assert (code, told) == (2, "")
-    assert "no measure is called 'wait_men'; did you mean 'wait_mean'?" in err
+    assert "no measure is called 'carbon_kg'" in err
     assert len(ran) == 1
     assert pd.read_parquet(out / "runs")["run_id"].tolist() == ran
     assert verb(*command, "--workers", 1, "--out", out)[0] == 2

@@ -213,3 +213,19 @@ def test_swf_and_csv_agree(tmp_path, data_dir) -> None:
     twin = read_csv(tmp_path / "x.csv")
     assert twin.names == jobs.names
     assert all(np.array_equal(twin[name], jobs[name]) for name in jobs.names)
+
+
+def test_names_of_every_column_survive_a_round_trip(tmp_path):
+    words = ["anna", "bo, jr", 'the "boss"', "", "7", "-1", "=x", "1-02:03:04", "4G", "été"]
+    names = ("user", "group", "account", "queue", "partition", "qos", "features", "after", "site")
+    count = len(words)
+    columns = {"submit": range(count), "runtime": [1] * count, "procs": [1] * count}
+    jobs = Jobs({**columns, **{name: words[k:] + words[:k] for k, name in enumerate(names)}})
+    for file in ("x.csv", "x.csv.gz", "x.parquet"):
+        write_log(jobs, tmp_path / file)
+        again = read_log(tmp_path / file)
+        for name in names:
+            # A table says with -1 that a value is not known.
+            told = [w if w != "-1" else "" for w in jobs.labels(name).tolist()]
+            found = [w if w != "-1" else "" for w in again.labels(name).tolist()]
+            assert found == told, (file, name)

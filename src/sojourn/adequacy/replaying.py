@@ -240,7 +240,9 @@ def replay(
     start, end = (
         _agreed([getattr(run, name) for run in runs], chosen) for name in ("start", "end")
     )
-    stream = _stream(asked, scheduled.refused, start, end)
+    # Nodes are what a job got: a log that tells processors only is held against processors.
+    by_procs = real is not None and not (real.nodes > 0).any()
+    stream = _stream(asked, scheduled.refused, start, end, by_procs=by_procs)
     found = None
     if real is not None:
         found = compare_streams(
@@ -363,7 +365,9 @@ def _distance(a: Floats, b: Floats) -> float:
     return float(np.sqrt(np.mean(gaps * gaps))) if gaps.size else 0.0
 
 
-def _stream(asked: Requests, refused: NDArray[np.bool_], start: Floats, end: Floats) -> JobStream:
+def _stream(
+    asked: Requests, refused: NDArray[np.bool_], start: Floats, end: Floats, *, by_procs: bool
+) -> JobStream:
     kept = ~refused
     return JobStream.of(
         asked.submit[kept] + asked.origin,
@@ -371,6 +375,7 @@ def _stream(asked: Requests, refused: NDArray[np.bool_], start: Floats, end: Flo
         end[kept] + asked.origin,
         label=asked.label[kept],
         nodes=asked.nodes[kept],
+        procs=asked.procs[kept] if by_procs else None,
         # Not the limits: they are the file's own, rounded and capped as the manager does.
         source="model of Slurm",
     )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrivals import order_of_arrival
 from ..policy import Policy
 from ..simulation import simulate
 from ..theory.response import Response
@@ -226,7 +227,7 @@ class Search:
             result = simulate(
                 self._jobs, procs, self._policy, progress=self._report, clean=(), **self._options
             )
-            wait = result.start - self._jobs.submit
+            wait = self._in_order(result.start - result.submit)
             values = tuple(target.of(wait) for target in self._targets)
             span = float(result.end.max() - self._jobs.submit[0])
             self._tried[procs] = Size(
@@ -240,6 +241,15 @@ class Search:
             self.waits[procs] = wait
             self._report(0, len(wait))
         return self._tried[procs].met
+
+    def _in_order(self, wait: Floats) -> Floats:
+        """Waits of jobs as they came, in the order of their submits."""
+        order = order_of_arrival(self._jobs)
+        if order is None:
+            return wait
+        placed = np.empty_like(wait)
+        placed[order] = wait
+        return placed
 
     def _all_met(self, values: Sequence[float]) -> bool:
         return all(t.is_met(value) for t, value in zip(self._targets, values, strict=True))

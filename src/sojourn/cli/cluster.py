@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ..errors import OptionError, PolicyError
 from ._options import AsJson
-
-if TYPE_CHECKING:
-    from ..cluster import Cluster
 
 
 def register(app: typer.Typer) -> None:
@@ -66,7 +62,10 @@ def inspect(
     if where is not None:
         cluster = cluster.select(where)
     if cluster.queues:
-        _check_orders(cluster)
+        from ..policy.orders import order_of_queue
+
+        for queue in cluster.queues:
+            order_of_queue(queue.name, queue.order)
     told = cluster_facts(cluster)
     if json:
         print(as_json({**told, "where": where}))
@@ -103,17 +102,3 @@ def listing(
         numbers = (row[k] for k in ("chips", "cores", "memory", "ops", "watts", "idle_watts"))
         table.add_row(row["model"], row["published"], *map(as_number, numbers))
     new_console().print(table)
-
-
-def _check_orders(cluster: Cluster) -> None:
-    """See that the orders of queues are known."""
-    from ..policy import parse_policy
-
-    for queue in cluster.queues:
-        try:
-            parse_policy(queue.order)
-        except PolicyError as error:
-            raise OptionError(f"queue '{queue.name}': {error}") from None
-        if "+" in queue.order:
-            problem = f"order '{queue.order}' has a backfill in it, which all queues share"
-            raise OptionError(f"queue '{queue.name}': {problem}; give the order alone")

@@ -34,6 +34,7 @@ def convert(
     Example: sojourn convert jobs.csv jobs.swf.gz --columns submit=t,runtime=s,procs=n --clean
     """
     from ..workload import write_log
+    from ..workload.swf import columns_beyond_swf
     from ._tables import show_report
 
     scenario = chosen.scenario
@@ -44,4 +45,7 @@ def convert(
     show_report(jobs.report.as_dict())
     print(f"{len(jobs):,} jobs written to {out}")
     if ".csv" in out.suffixes and jobs.header.get("UnixStartTime"):
-        print("CSV keeps numbers only: write .parquet or .swf to keep names and the date too")
+        print("CSV has no header: the date of second 0 is lost; write .parquet or .swf to keep it")
+    lost = columns_beyond_swf(jobs) if ".swf" in out.suffixes else []
+    if lost:
+        print(f"SWF has no field for {', '.join(lost)}: write .parquet or .csv to keep them")

@@ -168,7 +168,8 @@ def _show(told: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[str
     console = new_console()
     missing = told["without_wait"]
     left = f"; {missing:,} without a recorded wait are left out" if missing else ""
-    console.print(Text(f"recorded waits of {told['jobs']:,} jobs{left}"))
+    who = "job" if told["jobs"] == 1 else "jobs"
+    console.print(Text(f"recorded waits of {told['jobs']:,} {who}{left}"))
     over = f"over\n{as_number(told['target'] / 3600)} h"
     for by, table in tables.items():
         console.print()

@@ -29,9 +29,9 @@ PART_KEYS: Mapping[str, Mapping[str, str]] = {
     "queue": {
         "name": "of the queue",
         "partitions": "where its jobs run, by name; default: all nodes",
-        "order": "in which its jobs are looked at; default fcfs",
+        "order": "in which its jobs are looked at; default fcfs, that of the policy",
         "priority": "the queue with more is looked at first; default 0",
-        "weight": "jobs it may start in a turn; default 1",
+        "weight": "its share of what is started, in processors times plan; default 1",
         "max_time": "longest time limit of a job: seconds, or 1-12:00:00",
         "max_procs": "most processors of a job",
         "max_running": "most jobs of the queue that run at once",
@@ -80,12 +80,17 @@ def partitions_of(
     """
 
     def made(reader: GroupReader) -> Partition:
+        name, places = _name(reader), _places(reader, nodes)
+        fewest = reader.whole("min_nodes") or 1
+        if fewest > len(places):
+            problem = f"{fewest}, but the partition has {len(places)} nodes; correct it"
+            raise reader.error("min_nodes", problem)
         return Partition(
-            name=_name(reader),
-            nodes=_places(reader, nodes),
+            name=name,
+            nodes=places,
             max_time=reader.seconds("max_time"),
             max_nodes=reader.whole("max_nodes"),
-            min_nodes=reader.whole("min_nodes") or 1,
+            min_nodes=fewest,
             whole_node=reader.flag("whole_node"),
             tier=_tier(reader),
             default=reader.flag("default"),
@@ -133,6 +138,9 @@ def pools_of(path: Path, groups: Sequence[Group], resources: Sequence[str]) -> d
             whole_count(int(count), "")
         except OptionError:
             raise reader.error("count", f"{count:g} is too many; give fewer") from None
+        if "," in name or ":" in name:
+            problem = f"'{name[:40]}' has a comma or colon in it, and jobs ask for licences such as"
+            raise reader.error("name", f"{problem} matlab:2,ansys; choose another")
         if name in pools:
             raise reader.error("name", f"two pools are called '{name}'; remove one")
         if name in resources:

@@ -112,9 +112,22 @@ class Cluster:
             )
 
     @classmethod
-    def homogeneous(cls, procs: int, *, power: Power | None = None) -> Cluster:
-        """Return a machine of `procs` equal processors."""
-        return cls(procs, power or AssumedPower())
+    def homogeneous(
+        cls,
+        procs: int,
+        *,
+        power: Power | None = None,
+        queues: Iterable[Queue] = (),
+        between: str = "priority",
+    ) -> Cluster:
+        """Return a machine of `procs` equal processors.
+
+        Parameters
+        ----------
+        procs : their number.
+        power, queues, between : see `Cluster`.
+        """
+        return cls(procs, power or AssumedPower(), queues=tuple(queues), between=between)
 
     @classmethod
     def of(

@@ -102,7 +102,10 @@ def _described(text: str, what: str, catalogue: Cluster | None) -> Server:
         if memory is not None:
             _give(text, given, "memory", float(memory[1]) * _GB[memory[2].upper()])
         elif amount is None and word and not word[0].isdecimal() and base is None:
-            base = find_server(word, catalogue)
+            try:
+                base = find_server(word, catalogue)
+            except OptionError as error:
+                _fail(text, str(error))
         elif amount is None or _NO_SIZE.fullmatch(word):
             _fail(text, f"'{word[:40]}' is nothing a node has; {_EXAMPLE}")
         elif amount[2].lower() in (*_CORES, *_CHIPS):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import ClusterError, OptionError
 from ._group import SHORT, Group, GroupReader, is_number
@@ -16,7 +16,7 @@ from ._parts import PART_KEYS, check_keys, partitions_of, pools_of, queues_of, t
 from ._sheet import Sheet, read_sheet
 from ._table import Path, Table, read_text
 from .cluster import Cluster
-from .partition import BETWEEN, Partition
+from .partition import BETWEEN, Partition, Queue
 from .report import ClusterReport, Remark
 from .server import Node, Server
 
@@ -45,7 +45,8 @@ RESOURCES: Mapping[str, str] = {
 """Keys of a ``[[node]]`` in TOML for further resources."""
 
 _NODE = {**KEYS, **RESOURCES, **dict.fromkeys(SHORT, "")}
-_TOP = ("processor", "reference_ops", "servers", "node", "partition", "queue", "pool", "between")
+_OF_NODES = ("processor", "reference_ops", "servers", "node", "partition", "pool")
+_TOP = (*_OF_NODES, "procs", "queue", "between")
 _MOST_NODES = 1_000_000
 
 Catalogue = Callable[[FilePath], Cluster]
@@ -111,6 +112,15 @@ def read_toml(
     groups = {kind: tables_of(path, told, kind) for kind in ("node", *PART_KEYS)}
     for kind, keys in (("node", _NODE), *PART_KEYS.items()):
         check_keys(path, groups[kind], keys)
+    between = told.get("between", "priority")
+    if between not in BETWEEN:
+        problem = f"{str(between)[:40]!r}: choose {', '.join(BETWEEN)}"
+        raise ClusterError(path, problem, field="between")
+    if "procs" in told:
+        if processor is not None or reference_ops is not None:
+            problem = "processors are only counted; leave processor and reference speed out"
+            raise ClusterError(path, problem, field="procs")
+        return _counted(path, told, queues_of(path, groups["queue"], []), between)
     servers = told.get("servers")
     if servers is not None and catalogue is None:
         if not isinstance(servers, str) or read_catalogue is None:
@@ -130,10 +140,6 @@ def read_toml(
         )
     except OptionError as error:
         raise ClusterError(path, str(error)) from None
-    between = told.get("between", "priority")
-    if between not in BETWEEN:
-        problem = f"{str(between)[:40]!r}: choose {', '.join(BETWEEN)}"
-        raise ClusterError(path, problem, field="between")
     partitions = partitions_of(path, groups["partition"], nodes.places(plain))
     return replace(
         plain,
@@ -143,6 +149,20 @@ def read_toml(
         between=between,
         report=with_idle_nodes(report, partitions),
     )
+
+
+def _counted(path: Path, told: Mapping[str, Any], queues: Sequence[Queue], between: str) -> Cluster:
+    """Return processors that are only counted, with the queues to them."""
+    other = next((name for name in _OF_NODES if name in told), None)
+    if other is not None:
+        problem = f"processors are only counted, but '{other}' is about nodes; remove one of them"
+        raise ClusterError(path, problem, field="procs")
+    report = ClusterReport(str(path), "description", 1, 1, 0)
+    try:
+        counted = Cluster.homogeneous(told["procs"], queues=queues, between=between)
+    except OptionError as error:
+        raise ClusterError(path, str(error), field="procs") from None
+    return replace(counted, report=report)
 
 
 class _Nodes(NamedTuple):

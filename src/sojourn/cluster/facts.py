@@ -1,4 +1,4 @@
-"""What a cluster of named nodes is made of, as plain values."""
+"""What a cluster is made of, as plain values."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def cluster_facts(cluster: Cluster) -> dict[str, Any]:
         "source": report.source if report else "",
         "processor": cluster.processor,
         "reference_ops": (cluster.reference_ops or average) if cluster.has_speeds else None,
-        "totals": _totals(nodes),
+        "totals": {**_totals(nodes), "procs": cluster.procs},
         "speed": {
             "slowest": float(speeds.min()) if cluster.has_speeds else None,
             "average": average if cluster.has_speeds else None,

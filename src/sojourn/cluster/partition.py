@@ -13,7 +13,7 @@ from ._resources import Counts, whole_count
 __all__ = ["BETWEEN", "Partition", "Queue", "check_parts", "check_pools", "unknown"]
 
 BETWEEN = ("priority", "round-robin", "weights")
-"""How queues take turns: the highest priority first, one job each, or as many as their weights."""
+"""How queues take turns: the highest priority first, one job each, or shares by their weights."""
 
 _MOST = 2**31 - 1
 
@@ -77,9 +77,9 @@ class Queue:
     ----------
     name : of the queue.
     partitions : where its jobs run, by name; none for all nodes.
-    order : in which its jobs are looked at, such as ``fcfs`` or ``sjf``.
+    order : in which its jobs are looked at, such as ``sjf``; ``fcfs`` stands for the policy's.
     priority : of two queues the one with more is looked at first, if they take turns so.
-    weight : jobs it may start in a turn, if queues take turns by weights.
+    weight : its share of what is started, in processors times plan, if they take turns by weights.
     max_time : s; the longest time limit of a job.
     max_procs : processors of a job; None for no limit.
     max_running : jobs of the queue that run at once; None for no limit.

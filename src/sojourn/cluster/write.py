@@ -25,11 +25,11 @@ __all__ = ["write_cluster"]
 
 
 def write_cluster(cluster: Cluster, path: Path) -> None:
-    """Write a cluster of named nodes as a description, atomically.
+    """Write a cluster as a description, atomically.
 
     Parameters
     ----------
-    cluster : with nodes.
+    cluster : with nodes, or with processors that are only counted, whose watts are not written.
     path : ends in ``.toml`` for a description of everything; else the nodes are written in CSV,
         which has neither partitions, queues and pools nor what counts as a processor and the
         reference speed.
@@ -40,16 +40,16 @@ def write_cluster(cluster: Cluster, path: Path) -> None:
     Raises
     ------
     OptionError
-        When processors are only counted, or CSV has no place for what the cluster has.
+        When CSV has no place for what the cluster has.
     ClusterError
         When the file cannot be written.
     """
     from ..workload._files import open_atomic
 
-    if not cluster.is_named:
-        raise OptionError("cluster: only named nodes can be written; this one is counted")
     if FilePath(os.fspath(path)).suffix.lower() == ".toml":
         text = "\n".join(_toml(cluster))
+    elif not cluster.is_named:
+        raise OptionError("cluster: CSV has rows of nodes, this one is counted; name a .toml file")
     elif cluster.partitions or cluster.queues or cluster.pools:
         raise OptionError("cluster: CSV has no partitions, queues and pools; name a .toml file")
     else:
@@ -91,6 +91,8 @@ def _watts(server: Server) -> tuple[float, ...]:
 
 
 def _toml(cluster: Cluster) -> Iterator[str]:
+    if not cluster.is_named:
+        yield f"procs = {_value(cluster.procs)}"
     if cluster.processor != "core":
         yield f"processor = {_value(cluster.processor)}"
     if cluster.reference_ops is not None:

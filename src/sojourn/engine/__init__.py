@@ -6,7 +6,8 @@
 - `passes`: the disciplines, a file each, over the verbs of `verbs`: fits, earliest, hold, start;
   and Slurm's controller, which has nodes and clocks of its own (`passes/slurm*`)
 - `queue`, `heap`, `bits`, `profile`: the data structures that decide the speed
-- `waiting`: the waiting jobs in a list; `decided`: what is logged of them
+- `waiting`: the waiting jobs in a list; `queues`: in which order, where there are several queues;
+  `decided`: what is logged of them
 - `nodes`: named nodes and their resources; `placing`: taking and giving back
 - `choosing`: the placements on what is or will be free; `starting`: may a job start on nodes now
 - `plans`, `foresight`: what is free ahead by pool, and the earliest start there
@@ -25,5 +26,5 @@ def load_all_kernels(part: int = 0, parts: int = 1) -> None:
     from .drive import ALL_KERNELS, load_kernel
     from .scores import score_all  # noqa: F401
 
-    for rules, named, eventful in ALL_KERNELS[part::parts]:
-        load_kernel(rules, named=named, eventful=eventful)
+    for rules, named, eventful, queued in ALL_KERNELS[part::parts]:
+        load_kernel(rules, named=named, eventful=eventful, queued=queued)

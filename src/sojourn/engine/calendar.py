@@ -30,15 +30,16 @@ from .types import (
 )
 
 __all__ = ["EVENT", "RESERVATION", "Calendar", "arrive", "happen", "look_ahead", "make_calendar"]
-__all__ += ["reserved_now", "stretch_of"]
+__all__ += ["due_time", "reserved_now", "stretch_of"]
 
 # What happens: a job is withdrawn by hand, or struck by a failure of one of its nodes; processors
 # go down and up; the manager stops and goes on; a reservation begins or ends, so that there is
 # something to look at.
 WITHDRAW, STRIKE, DOWN, UP, STOP, RESUME, LOOK = range(7)
 
-EVENT = np.dtype([("time", "f8"), ("kind", "i8"), ("about", "i8")], align=True)
-"""`about` is a job, a node, or a number of processors."""
+EVENT = np.dtype([("time", "f8"), ("kind", "i8"), ("about", "i8"), ("more", "i8")], align=True)
+"""`about` is a job, a node, or a number of processors; `more`: whether the next is a part of the
+same event."""
 
 RESERVATION = np.dtype(
     [("announced", "f8"), ("begins", "f8"), ("ends", "f8"), ("what", "i8")], align=True
@@ -190,10 +191,15 @@ def _victim(s, run, nodes, calendar, kind, about):
 
 @called
 def happen(s, jobs, run, recording, nodes, calendar):
-    """One step of the next external event; what the control sees of it."""
+    """One step of the next external event; what the control sees of it.
+
+    `s.midway` says whether the event has further steps.
+    """
     kind, about = calendar.event[s.next].kind, calendar.event[s.next].about
     victim = _victim(s, run, nodes, calendar, kind, about)
+    s.midway = 1
     if kind != DOWN or victim < 0:
+        s.midway = calendar.event[s.next].more
         s.next += 1
     if victim >= 0:
         returns = kind != WITHDRAW and s.requeue == 1
@@ -233,6 +239,19 @@ def stretch_of(s, calendar, i):
     begin = s.anchor_work + (begins - s.anchor_time) * s.rate
     end = s.anchor_work + (it.ends - s.anchor_time) * s.rate
     return max(begin, s.work), end
+
+
+@called
+def due_time(s, calendar, rounded):
+    """When a promise comes: at the end of a reservation exactly then, else at the rounded time.
+
+    A moment before, the reservation would still be in its way.
+    """
+    for i in range(calendar.reservation.shape[0]):
+        _, end = stretch_of(s, calendar, i)
+        if end == s.due_work:
+            return calendar.reservation[i].ends
+    return rounded
 
 
 @called

@@ -41,7 +41,7 @@ from .nodes import (
 )
 from .placing import draw, first_that_meets, room
 
-__all__ = ["choose", "pick_by_key", "picked_slowness", "score_nodes"]
+__all__ = ["choose", "choose_from", "pick_by_key", "picked_slowness", "score_nodes"]
 
 _MANY = np.int64(2**31)
 
@@ -321,17 +321,42 @@ def _look_at_there(s, nodes):
 
 
 @inlined
-def _has_licences(s, nodes, j):
+def _has_licences(s, nodes, table, j):
     for r in range(s.resources):
-        if nodes.ask[PER_JOB, r, j] > nodes.stock[THERE, r, s.pools]:
+        if nodes.ask[PER_JOB, r, j] > nodes.stock[table, r, s.pools]:
             return False
     return True
+
+
+@called
+def _choose_in_order(s, nodes, table, j, choice, slowness):
+    """Pick pools in the order of visits, looking at no more of them than are needed."""
+    left = nodes.job[j].tasks
+    plain = nodes.job[j].plain == 1
+    size = 0
+    q = 0
+    while left > 0 and q < s.pools:
+        usable = np.int64(0)
+        if slowness == np.inf or nodes.pool[q].slowness <= slowness:
+            if plain:
+                usable = min(nodes.stock[table, 0, q], left)
+            elif nodes.stock[table, 0, q] > 0:
+                usable = room(s, nodes, table, j, q, choice, left)
+        if usable > 0:
+            _note(nodes, size, q, usable)
+            size += 1
+            left -= usable
+        q += 1
+    s.picked = size
+    return left == 0
 
 
 @spliced
 def _choose_among(s, nodes, jobs, j, choice, slowness, score, theta):
     """Pick pools out of one set of eligible nodes."""
     width = nodes.job[j].tasks
+    if s.rule == ORDERED and nodes.job[j].budget == np.inf:
+        return _choose_in_order(s, nodes, THERE, j, choice, slowness)
     if _fill_usable(s, nodes, j, choice, slowness) < width:
         return False
     if s.rule == SCORED and s.pooling == BY_NODE:
@@ -359,10 +384,32 @@ def choose(s, nodes, jobs, j, slowness, score, theta):
     """
     if s.vectors == 0:
         return _choose_among(s, nodes, jobs, j, 0, slowness, score, theta)
-    if _has_licences(s, nodes, j):
+    if _has_licences(s, nodes, THERE, j):
         first = nodes.job[j].choice
         for choice in range(first, first + nodes.job[j].choices):
             if _choose_among(s, nodes, jobs, j, choice, slowness, score, theta):
+                return True
+    return False
+
+
+@inlined
+def look_at(s, nodes, table):
+    """Let choices be made from a table."""
+    for r in range(s.resources):
+        for q in range(s.pools + 1):
+            nodes.stock[THERE, r, q] = nodes.stock[table, r, q]
+
+
+@called
+def choose_from(s, nodes, jobs, table, j, slowness, score, theta):
+    """As `choose`, from a table; where pools are visited in one order it is not copied first."""
+    if s.vectors == 0 or s.rule != ORDERED or nodes.job[j].budget < np.inf:
+        look_at(s, nodes, table)
+        return choose(s, nodes, jobs, j, slowness, score, theta)
+    if _has_licences(s, nodes, table, j):
+        first = nodes.job[j].choice
+        for choice in range(first, first + nodes.job[j].choices):
+            if _choose_in_order(s, nodes, table, j, choice, slowness):
                 return True
     return False
 

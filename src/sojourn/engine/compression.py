@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import called, inlined
-from .profile import KINDS, hold_end, profile_add, profile_add_near, profile_near
+from .profile import KINDS, held_until, hold_end, profile_add, profile_add_near, profile_near
 
 __all__ = ["compress", "forget_refusals", "reserve_earliest"]
 
@@ -185,7 +185,8 @@ def compress(profile, now, ordered, size, procs, plan, promise, moved):
             alike = stop - i
             if until > begin:
                 alike = min(alike, _fewest(profile, begin, min(until, held)) // width)
-            _move_hold(profile, begin, until, held, held + length, alike * width, hint)
+            end = held_until(now, held, length)
+            _move_hold(profile, begin, until, held, end, alike * width, hint)
             _freed(tried, max(held, until))
             for k in range(i, i + alike):
                 promise[ordered[k]] = begin

@@ -14,7 +14,8 @@ from __future__ import annotations
     WOULD_DELAY,  # about: the head; value: the reservation
     PROMISED,  # value: the start it was promised, or promised anew
     STOPPED,  # it gives way to others; value: the work that remains
-) = range(11)
+    PASSED_OVER,  # it would exceed a limit of its queue; value: processors that this uses
+) = range(12)
 
 WORDS = (
     "started",
@@ -28,4 +29,5 @@ WORDS = (
     "would delay",
     "promised",
     "stopped",
+    "passed over",
 )

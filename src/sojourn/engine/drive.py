@@ -18,6 +18,7 @@ from .pacing import asked_to_pause
 from .passes import CONSERVATIVE, EASY, FIRST_FIT, NONE, PREEMPT, REMAINING, RESERVE
 from .profile import make_profile
 from .queue import QueueIndex, make_queue_index
+from .queues import BETWEEN, QueueRules, Queues, make_queues, no_queues
 from .scores import no_node_score
 from .state import SCALARS, Recording, make_recording, make_running, make_scalars
 from .types import CANCELLED, UNDECIDED, JobView, empty_jobs
@@ -96,23 +97,29 @@ class Laws:
     control_theta: Floats
     placement: Any = None
     placement_theta: Floats | None = None
+    changing: Any = None
+    changing_theta: Floats | None = None
 
     def in_a_row(self) -> tuple[Any, ...]:
         """Return them as the loop takes them."""
         score, theta = self.placement, self.placement_theta
         if score is None:
             score, theta = no_node_score, np.zeros(1)
+        changing, codes = self.changing, self.changing_theta
+        if changing is None:
+            # Never asked.
+            changing, codes = self.order, self.order_theta
         return (
             *(self.control, self.wake, self.control_theta),
             *(self.order, self.order_theta, self.backfill, self.backfill_theta),
-            *(score, theta),
+            *(changing, codes, score, theta),
         )
 
 
-def _is_indexed(rules: Rules, calendar: Calendar | None) -> bool:
-    """Whether the waiting jobs live in a queue index: fixed orders, and no look-ahead."""
+def _is_indexed(rules: Rules, calendar: Calendar | None, queues: QueueRules | None) -> bool:
+    """Whether the waiting jobs live in a queue index: one fixed order, and no look-ahead."""
     listed = rules.dynamic_order or rules.dynamic_backfill or rules.stop_at_decisions or rules.log
-    return rules.backfill <= EASY and not listed and calendar is None
+    return rules.backfill <= EASY and not listed and calendar is None and queues is None
 
 
 def _index(key: Floats | None, servers: int) -> QueueIndex:
@@ -136,6 +143,7 @@ class Run:
         coins: Floats,
         machine: tuple[Facts, Needs] | None = None,
         calendar: Calendar | None = None,
+        queues: QueueRules | None = None,
     ) -> None:
         n = len(jobs.submit)
         self.jobs, self.rules, self.laws = jobs, rules, laws
@@ -144,13 +152,17 @@ class Run:
         self._seen = jobs if self._ticks == 1 else in_ticks(jobs, calendar, self._ticks)
         self.initial_rate = rate
         self.events = calendar
-        indexed = _is_indexed(rules, calendar)
+        indexed = _is_indexed(rules, calendar, queues)
         if not indexed and calendar is None:
             calendar = make_calendar(None, None, n)
         self.calendar = calendar
         s = self.s = make_scalars(rules.servers, rate)
         s.backfill, s.reservations = rules.backfill, rules.reservations
         s.dynamic_order, s.dynamic_backfill = rules.dynamic_order, rules.dynamic_backfill
+        if queues is not None:
+            # In a pass, the order of all queues is a fixed one.
+            s.dynamic_order = False
+            s.between, s.limited, s.turn = BETWEEN[queues.between], queues.limited, -1
         s.own_order, s.longest_first = rules.own_backfill_order, rules.longest_first
         s.per_event, s.may_overrun = rules.per_event, rules.may_overrun
         s.controlled, s.timed = rules.controlled, rules.timed_control
@@ -165,7 +177,8 @@ class Run:
         self.nodes = None if machine is None else make_nodes(s, *machine, n)
         self.running = make_running(self._seen, s, named=machine is not None)
         self.recording: Recording = make_recording(n, s, coins)
-        self.discipline = self._make_discipline(orders, indexed)
+        several = None if queues is None else make_queues(queues, self._seen)
+        self.discipline = self._make_discipline(orders, indexed, several)
         self._moved = (-np.inf, 0)
         self._load()
 
@@ -221,7 +234,7 @@ class Run:
         self._functions = (*self.laws.in_a_row(), *parts_for(self.discipline, self.nodes))
         self._kernel = kernel_for(*self._tables)
 
-    def _make_discipline(self, orders: Orders, indexed: bool) -> Any:
+    def _make_discipline(self, orders: Orders, indexed: bool, queues: Queues | None) -> Any:
         """Return the discipline with its tables."""
         rules, n = self.rules, len(self.jobs.submit)
         if indexed:
@@ -255,11 +268,11 @@ class Run:
 
             return Conservative(
                 *(waiting, profile, np.full(n, np.inf), np.full(n, np.nan)),
-                *(np.empty(2 * n + 16), np.empty(2 * n + 16, np.int64)),
+                *(np.empty(2 * n + 16), np.empty(2 * n + 16, np.int64), queues),
             )
         from .passes.listed import Listed
 
-        return Listed(waiting, profile)
+        return Listed(waiting, profile, queues)
 
     @property
     def _tables(self) -> tuple[Any, ...]:
@@ -362,24 +375,29 @@ class Run:
 
 
 ALL_KERNELS = tuple(
-    (rules, named, eventful)
-    for rules, eventful in (
-        (Rules(1, EASY), False),
-        (Rules(1, EASY), True),
-        (Rules(1, CONSERVATIVE), True),
-        (Rules(1, PREEMPT), True),
-        (Rules(1, stop_at_decisions=True), True),
+    (rules, named, eventful, queued)
+    for rules, eventful, queued in (
+        (Rules(1, EASY), False, False),
+        (Rules(1, EASY), True, False),
+        (Rules(1, EASY), True, True),
+        (Rules(1, CONSERVATIVE), True, False),
+        (Rules(1, CONSERVATIVE), True, True),
+        (Rules(1, PREEMPT), True, False),
+        (Rules(1, stop_at_decisions=True), True, False),
     )
     # In turns, so that of two halves only one compiles the parts that named nodes share.
     for named in (True, False)
 )
-"""Rules, whether on named nodes, and whether with external events: one of each kernel."""
+"""Rules, whether on named nodes, with external events and with queues: one of each kernel."""
 
 
-def load_kernel(rules: Rules, *, named: bool = False, eventful: bool = False) -> None:
+def load_kernel(
+    rules: Rules, *, named: bool = False, eventful: bool = False, queued: bool = False
+) -> None:
     """Load the compiled code of a run by such rules, or compile it."""
     calendar = make_calendar(None, None, 0) if eventful else None
     nothing = Laws(*(None, np.zeros(1)) * 2, None, None, np.zeros(1))
     keys = Orders(np.zeros(0), np.zeros(0))
     machine = example() if named else None
-    Run(empty_jobs(), rules, keys, nothing, 1.0, np.zeros(0), machine, calendar)
+    queues = no_queues() if queued else None
+    Run(empty_jobs(), rules, keys, nothing, 1.0, np.zeros(0), machine, calendar, queues)

@@ -75,8 +75,13 @@ def _not_kept_before(s, calendar, i, begins, ends):
 
 @called
 def keep_reserved(s, nodes, calendar):
-    """Take the reserved nodes out of what is free ahead, each once at a time."""
+    """Take the reserved nodes out of what is free ahead, each once at a time.
+
+    Of a node that is down nothing is free that could be taken.
+    """
     for i in range(calendar.reservation.shape[0]):
+        if nodes.node[calendar.reservation[i].what].there == 0:
+            continue
         begins, ends = stretch_of(s, calendar, i)
         while begins < ends:
             begins, until = _not_kept_before(s, calendar, i, begins, ends)

@@ -25,7 +25,7 @@ __all__ = ["kernel_for", "parts_for"]
 _THETA = types.float64[::1]
 _FUNCTIONS = (
     *(CONTROL_POINTER, CONTROL_POINTER, _THETA),
-    *(SCORE_POINTER, _THETA, SCORE_POINTER, _THETA),
+    *(SCORE_POINTER, _THETA, SCORE_POINTER, _THETA, SCORE_POINTER, _THETA),
     *(NODE_SCORE_POINTER, _THETA),
 )
 _PARTS = {
@@ -109,7 +109,8 @@ def kernel_for(d: Any, *tables: Any) -> Any:
     if config.DISABLE_JIT:
         return loop
     nodes, calendar = tables[-2:]
-    which = (type(d), nodes is not None, calendar is not None)
+    queued = getattr(d, "queues", None) is not None
+    which = (type(d), queued, nodes is not None, calendar is not None)
     if which not in _kernels:
         given = tuple(numba.typeof(each) for each in (d, *tables))
         parts = (
@@ -118,6 +119,7 @@ def kernel_for(d: Any, *tables: Any) -> Any:
         )
         signature = types.int64(*given, *_FUNCTIONS, *parts, types.int64)
         machine = "counted processors" if nodes is None else "named nodes"
-        slow = f"the engine for {_WORDS.get(type(d).__name__, 'a discipline')} on {machine}"
+        rules = _WORDS.get(type(d).__name__, "a discipline")
+        slow = f"the engine for {'queues, ' if queued else ''}{rules} on {machine}"
         _kernels[which] = compiled(signature, slow=slow, seconds=_SECONDS)(loop)
     return _kernels[which]

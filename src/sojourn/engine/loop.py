@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import called, inlined
-from .calendar import arrive, happen
+from .calendar import arrive, due_time, happen
 from .nodes import open_nodes
 from .passes import DECIDE, schedule
 from .service import finish, first_end, present
@@ -90,7 +90,8 @@ def _steer(s, recording, control, event, before):
 def _drain(s, jobs, run, recording, nodes, calendar, control):
     """Departures, external events, arrivals, then the switch; the control looks after each.
 
-    With one pass per event, a single thing: arrivals come first, as in other simulators.
+    With one pass per event, a single thing: arrivals come first, as in other simulators. An
+    external event is one, however many jobs it stops.
     """
     arrivals = jobs.submit.shape[0]
     while True:
@@ -102,8 +103,11 @@ def _drain(s, jobs, run, recording, nodes, calendar, control):
         happening = False
         if calendar is not None:
             happening = s.next < calendar.event.shape[0] and calendar.event[s.next].time <= s.now
-        if s.per_event == 1 and arriving:
-            ending = happening = False
+        if s.per_event == 1:
+            if s.midway == 1:
+                arriving = ending = False
+            elif arriving:
+                ending = happening = False
         event = SWITCH
         if ending:
             event = FINISH
@@ -117,27 +121,54 @@ def _drain(s, jobs, run, recording, nodes, calendar, control):
             return
         if s.controlled == 1 and event != UNSEEN:
             _steer(s, recording, control, event, before)
-        if not (ending or happening or arriving) or s.per_event == 1:
+        if not (ending or happening or arriving) or (s.per_event == 1 and s.midway == 0):
             return
 
 
 @called
+def _switches(s, submit, calendar, at):
+    """How often an instant may change the rate, at most.
+
+    Each running job may end or be stopped, and each event and arrival may change it.
+    """
+    calls = 2 * s.running + 2
+    j = s.arrived
+    while j < submit.shape[0] and submit[j] <= at:
+        calls += 1
+        j += 1
+    if calendar is not None:
+        i = s.next
+        while i < calendar.event.shape[0] and calendar.event[i].time <= at:
+            calls += 1
+            i += 1
+    return calls
+
+
+@called
+def _is_plan_cramped(s, submit, procs, steps_there, cells_there, calendar, at):
+    """Whether plans by pool may not hold one more instant."""
+    # Of each waiting job the pools that it may be promised.
+    cells = s.needed
+    j = s.arrived
+    while j < submit.shape[0] and submit[j] <= at:
+        cells += min(procs[j], s.pools)
+        j += 1
+    steps = s.running + s.waiting + s.new + j - s.arrived
+    if calendar is not None:
+        steps += calendar.reservation.shape[0]
+        if s.requeue == 1:
+            # Whoever runs may have to wait again.
+            cells += s.servers
+    return 2 * steps + 8 > steps_there or cells > cells_there
+
+
+@inlined
 def _is_cramped(s, jobs, run, recording, nodes, calendar, at):
     """Whether what is written may not hold one more instant, whatever it brings."""
     if s.records == 1 and s.recorded + 1 >= recording.row.shape[0]:
         return True
     if s.controlled == 1:
-        # Each running job may end or be stopped, and each event and arrival may change the rate.
-        calls = 2 * s.running + 2
-        j = s.arrived
-        while j < jobs.submit.shape[0] and jobs.submit[j] <= at:
-            calls += 1
-            j += 1
-        if calendar is not None:
-            i = s.next
-            while i < calendar.event.shape[0] and calendar.event[i].time <= at:
-                calls += 1
-                i += 1
+        calls = _switches(s, jobs.submit, calendar, at)
         if s.epochs + calls >= recording.epoch.shape[0]:
             return True
     if calendar is not None:
@@ -149,19 +180,8 @@ def _is_cramped(s, jobs, run, recording, nodes, calendar, at):
         if s.given + s.servers >= nodes.given.shape[1]:
             return True
         if s.planning == 1:
-            # Of each waiting job the pools that it may be promised.
-            cells = s.needed
-            j = s.arrived
-            while j < jobs.submit.shape[0] and jobs.submit[j] <= at:
-                cells += min(jobs.procs[j], s.pools)
-                j += 1
-            steps = s.running + s.waiting + s.new + j - s.arrived
-            if calendar is not None:
-                steps += calendar.reservation.shape[0]
-                if s.requeue == 1:
-                    # Whoever runs may have to wait again.
-                    cells += s.servers
-            if 2 * steps + 8 > nodes.plan_at.shape[0] or cells > nodes.cell.shape[1]:
+            steps, cells = nodes.plan_at.shape[0], nodes.cell.shape[1]
+            if _is_plan_cramped(s, jobs.submit, jobs.procs, steps, cells, calendar, at):
                 return True
     return False
 
@@ -199,7 +219,7 @@ def _next_instant(s, jobs, run, recording, nodes, calendar, budget):
 
 
 @inlined
-def _settle(s, recording, control):
+def _settle(s, recording, calendar, control):
     """After a pass: set the timers and write a row.
 
     W falls with slope R |S|, and a crossing exists only while somebody is served (errata 2).
@@ -214,6 +234,8 @@ def _settle(s, recording, control):
     s.due = np.inf
     if s.due_work < np.inf:
         s.due = time_of(s, s.due_work)
+        if calendar is not None:
+            s.due = due_time(s, calendar, s.due)
     if s.records == 1:
         row = recording.row[s.recorded]
         row.time = s.now
@@ -228,8 +250,8 @@ def _settle(s, recording, control):
 
 def loop(
     d, s, jobs, run, recording, nodes, calendar, law, wake, theta, order, order_theta, backfill,
-    backfill_theta, score, score_theta, try_to_start, find_shadow, earliest, take_now, promise,
-    take_promised, find_naturally, budget,
+    backfill_theta, changing, changing_theta, score, score_theta, try_to_start, find_shadow,
+    earliest, take_now, promise, take_promised, find_naturally, budget,
 ):  # fmt: skip
     """Run until done, paused, a decision is due or a table is full; the status.
 
@@ -240,7 +262,17 @@ def loop(
     parts = Parts(
         try_to_start, find_shadow, earliest, take_now, promise, take_promised, find_naturally
     )
-    laws = Laws(order, order_theta, backfill, backfill_theta, score, score_theta, parts)
+    laws = Laws(
+        order,
+        order_theta,
+        backfill,
+        backfill_theta,
+        changing,
+        changing_theta,
+        score,
+        score_theta,
+        parts,
+    )
     if nodes is not None:
         open_nodes(s, nodes)
     while True:
@@ -252,4 +284,4 @@ def loop(
             _drain(s, jobs, run, recording, nodes, calendar, control)
         if schedule(d, s, jobs, run, recording, nodes, calendar, laws) == DECIDE:
             return DECIDE
-        _settle(s, recording, control)
+        _settle(s, recording, calendar, control)

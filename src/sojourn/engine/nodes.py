@@ -59,13 +59,14 @@ OPS, SLOWNESS, WATTS, IDLE_WATTS, SPEED, KEY = range(6)
 NODE = np.dtype(
     [(name, "f8") for name in ("ops", "slowness", "watts", "idle_watts", "ranked")]
     + [(name, "i8") for name in ("procs", "order", "place", "pool", "free", "slot", "tally")]
-    + [("speed_rank", "i8"), ("speed_tally", "i8"), ("shut", "i8"), ("reserved", "f8")],
+    + [("speed_rank", "i8"), ("speed_tally", "i8"), ("there", "i8"), ("shut", "i8")]
+    + [("reserved", "f8")],
     align=True,
 )
 """Per processor: operations per second, slowness, watts. `order` has the nodes as they are visited,
 `place` the place of each; `tally` and `speed_tally` are counters of free processors, by node and by
-`speed_rank`, and `ranked` the slowness by rank. `reserved` is when the next known reservation
-begins, as work; `shut` what nobody may find for a moment."""
+`speed_rank`, and `ranked` the slowness by rank. `there` is 0 while a node is down; `reserved` is
+when the next known reservation begins, as work; `shut` what nobody may find for a moment."""
 
 POOL = np.dtype(
     [("slowness", "f8"), ("group_slowness", "f8")]
@@ -320,22 +321,18 @@ def weigh_stretch(stretch, leaf, free):
 
 
 @inlined
-def _reclass(s, nodes, node, free, present):
-    """Put a node into, or take it out of, the class of its number of free processors."""
-    row = free
-    if s.rule == PACK and free == nodes.node[node].procs:
-        row += s.most
-    members = nodes.bucket[1]
+def _reclass(node, bits, bucket, classes, row, present):
+    """Put a node into, or take it out of, a class by number of free processors."""
     if present:
-        bit_set(nodes.bits, row, node)
-        members[row] += 1
-        if members[row] == 1:
-            bit_set(nodes.bits, s.classes, row)
+        bit_set(bits, row, node)
+        bucket[1, row] += 1
+        if bucket[1, row] == 1:
+            bit_set(bits, classes, row)
     else:
-        bit_clear(nodes.bits, row, node)
-        members[row] -= 1
-        if members[row] == 0:
-            bit_clear(nodes.bits, s.classes, row)
+        bit_clear(bits, row, node)
+        bucket[1, row] -= 1
+        if bucket[1, row] == 0:
+            bit_clear(bits, classes, row)
 
 
 @inlined
@@ -356,42 +353,57 @@ def nth_place(nodes, n, by_speed, rank):
 
 
 @called
-def move(s, nodes, node, procs):
-    """`procs` more processors (fewer if negative) are free on a node."""
-    before = nodes.node[node].free
-    now = before + procs
-    nodes.node[node].free = now
-    nodes.stock[FREE, 0, nodes.node[node].pool] += procs
-    if s.speeds > 1:
-        i = nodes.node[node].speed_rank + 1
-        while i <= s.nodes:
-            nodes.node[i].speed_tally += procs
-            i += i & -i
+def _follow(s, table, bits, bucket, stretch, node, before):
+    """Bring the index of a placement that does not visit nodes in a fixed order up to date."""
+    now = table[node].free
     rule = s.rule
-    if rule <= SLOWEST:
-        if before == 0 and now > 0:
-            bit_set(nodes.bits, 0, nodes.node[node].place)
-        elif before > 0 and now == 0:
-            bit_clear(nodes.bits, 0, nodes.node[node].place)
-    elif rule <= SPREAD:
-        if before > 0:
-            _reclass(s, nodes, node, before, False)
-        if now > 0:
-            _reclass(s, nodes, node, now, True)
+    if rule <= SPREAD:
+        for free in (before, now):
+            row = free
+            if rule == PACK and free == table[node].procs:
+                row += s.most
+            if free > 0:
+                _reclass(node, bits, bucket, s.classes, row, free == now)
     elif rule == RANDOM:
         if (before == 0) != (now == 0):
             i = node + 1
             while i <= s.nodes:
-                nodes.node[i].tally += 1 if now > 0 else -1
+                table[i].tally += 1 if now > 0 else -1
                 i += i & -i
     elif rule == CONTIGUOUS:
-        weigh_stretch(nodes.stretch, node, now)
+        weigh_stretch(stretch, node, now)
+
+
+@inlined
+def move(s, nodes, node, procs):
+    """`procs` more processors (fewer if negative) are free on a node.
+
+    It stands in the innermost loops: handing over all tables would take longer than the rest.
+    """
+    table = nodes.node
+    before = table[node].free
+    now = before + procs
+    table[node].free = now
+    nodes.stock[FREE, 0, table[node].pool] += procs
+    if s.speeds > 1:
+        i = table[node].speed_rank + 1
+        while i <= s.nodes:
+            table[i].speed_tally += procs
+            i += i & -i
+    if s.rule <= SLOWEST:
+        if before == 0 and now > 0:
+            bit_set(nodes.bits, 0, table[node].place)
+        elif before > 0 and now == 0:
+            bit_clear(nodes.bits, 0, table[node].place)
+    elif procs != 0:
+        _follow(s, table, nodes.bits, nodes.bucket, nodes.stretch, node, before)
 
 
 @called
 def shift_node(s, nodes, node, sign):
     """A node comes (sign 1) or goes (-1) with all that it has; nobody is on it."""
     move(s, nodes, node, sign * nodes.node[node].procs)
+    nodes.node[node].there = 1 if sign == 1 else 0
     q = nodes.node[node].pool
     for r in range(1, s.resources):
         nodes.stock[FREE, r, q] += sign * nodes.stock[SIZE, r, q]

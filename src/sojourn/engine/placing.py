@@ -14,6 +14,7 @@ from .nodes import (
     BEST,
     CONTIGUOUS,
     FREE,
+    GIVEN_NODE,
     LISTED,
     ORDERED,
     PACK,
@@ -42,6 +43,7 @@ __all__ = [
     "retake",
     "room",
     "shift_licences",
+    "shift_rows",
     "take_nodes",
     "take_pools",
 ]
@@ -80,8 +82,10 @@ def room(s, nodes, table, j, q, choice, most):
         left = nodes.stock[table, r, q] - once
         if need + once > 0 and left < need:
             return np.int64(0)
-        # As a product of integers it may be too large.
-        if float(need) * most > left and need > 0:
+        # As a product of integers it may be too large; a division takes longer than all the rest.
+        if need == 1:
+            most = min(most, left)
+        elif float(need) * most > left and need > 0:
             most = left // need
     return most
 
@@ -92,6 +96,26 @@ def shift_licences(s, nodes, table, j, sign):
     if s.vectors == 1:
         for r in range(s.resources):
             nodes.stock[table, r, s.pools] += sign * nodes.ask[PER_JOB, r, j]
+
+
+@inlined
+def shift_rows(s, nodes, table, lowest, j, rows, a, first, last, sign):
+    """What `j` has on nodes is free again in a table (sign 1), or is not (-1).
+
+    From the resource `lowest` on; the nodes stand in row `a` of `rows`, the tasks below them.
+    Resource by resource: most jobs ask for few of them.
+    """
+    for r in range(lowest, s.resources):
+        need, once = np.int64(1), np.int64(0)
+        whole = False
+        if s.vectors == 1:
+            need, once = nodes.ask[PER_TASK, r, j], nodes.ask[PER_NODE, r, j]
+            whole = r == 0 and nodes.job[j].whole == 1
+        if need + once > 0 or whole:
+            for i in range(first, last):
+                q = nodes.node[rows[a, i]].pool
+                taken = nodes.stock[SIZE, 0, q] if whole else rows[a + 1, i] * need + once
+                nodes.stock[table, r, q] += sign * taken
 
 
 @inlined
@@ -303,29 +327,27 @@ def take_pools(s, nodes):
 
 
 @inlined
-def _shift(s, nodes, j, node, tasks, sign):
-    """What `j` has on a node with so many tasks is free again (sign 1), or is not (-1)."""
-    q = nodes.node[node].pool
-    move(s, nodes, node, sign * takes(s, nodes, j, 0, q, tasks))
-    for r in range(1, s.resources):
-        nodes.stock[FREE, r, q] += sign * takes(s, nodes, j, r, q, tasks)
+def _shift(s, nodes, j, rows, a, first, last, sign):
+    """What `j` has on nodes, as in `shift_rows`, is free again (sign 1), or is not (-1)."""
+    for i in range(first, last):
+        node = rows[a, i]
+        move(s, nodes, node, sign * takes(s, nodes, j, 0, nodes.node[node].pool, rows[a + 1, i]))
+    shift_rows(s, nodes, FREE, 1, j, rows, a, first, last, sign)
 
 
 @called
 def take_nodes(s, nodes, j):
     """Take picks of pools that are nodes, and the licences; the picks are nodes then."""
     for i in range(s.picked):
-        node = nodes.node[nodes.list[PICK, i]].order
-        nodes.list[PICK, i] = node
-        _shift(s, nodes, j, node, nodes.list[PICK_TASKS, i], -1)
+        nodes.list[PICK, i] = nodes.node[nodes.list[PICK, i]].order
+    _shift(s, nodes, j, nodes.list, PICK, 0, s.picked, -1)
     shift_licences(s, nodes, FREE, j, -1)
 
 
 @called
 def put_back(s, nodes, j, licences):
     """Undo what was taken for the picks."""
-    for i in range(s.picked):
-        _shift(s, nodes, j, nodes.list[PICK, i], nodes.list[PICK_TASKS, i], 1)
+    _shift(s, nodes, j, nodes.list, PICK, 0, s.picked, 1)
     if licences:
         shift_licences(s, nodes, FREE, j, 1)
     s.picked = 0
@@ -355,8 +377,7 @@ def hand_over(s, nodes, j):
 def give_back(s, nodes, j):
     """Free what a job had."""
     first = nodes.job[j].row
-    for i in range(first, first + nodes.job[j].rows):
-        _shift(s, nodes, j, nodes.given[0, i], nodes.given[1, i], 1)
+    _shift(s, nodes, j, nodes.given, GIVEN_NODE, first, first + nodes.job[j].rows, 1)
     shift_licences(s, nodes, FREE, j, 1)
 
 
@@ -376,7 +397,6 @@ def retake(s, nodes, j):
         for r in range(s.resources):
             if nodes.stock[FREE, r, s.pools] < nodes.ask[PER_JOB, r, j]:
                 return False
-    for i in range(first, last):
-        _shift(s, nodes, j, nodes.given[0, i], nodes.given[1, i], -1)
+    _shift(s, nodes, j, nodes.given, GIVEN_NODE, first, last, -1)
     shift_licences(s, nodes, FREE, j, -1)
     return True

@@ -221,6 +221,14 @@ def profile_fits(profile, now, procs, length):
 
 
 @inlined
+def held_until(now, held, length):
+    """Where a hold of `length` that was made from `held` on ends."""
+    if length > 0.0 and held == np.nextafter(now, np.inf):
+        return now + length
+    return held + length
+
+
+@inlined
 def hold_end(now, at, length):
     """Where a hold of `length` from `at` ends.
 

@@ -6,13 +6,14 @@ import numpy as np
 
 from ..jit import called, inlined, spliced
 from .calendar import stretch_of
-from .choosing import choose, pick_by_key, score_nodes
+from .choosing import choose, choose_from, pick_by_key, score_nodes
 from .nodes import (
     AHEAD,
     BY_NODE,
     BY_SPEED,
     CONTIGUOUS,
     FREE,
+    GIVEN_NODE,
     ORDERED,
     PICK,
     PICK_TASKS,
@@ -34,6 +35,7 @@ from .placing import (
     put_back,
     room,
     shift_licences,
+    shift_rows,
     take_nodes,
     take_pools,
 )
@@ -102,14 +104,6 @@ def take_picks(s, nodes, jobs, j, score, theta):
         size, _ = pick_by_key(nodes, s.nodes, jobs.procs[j])
         s.picked = size
     take_nodes(s, nodes, j)
-
-
-@inlined
-def look_at(s, nodes, table):
-    """Let choices be made from a table."""
-    for r in range(s.resources):
-        for q in range(s.pools + 1):
-            nodes.stock[THERE, r, q] = nodes.stock[table, r, q]
 
 
 @inlined
@@ -190,8 +184,7 @@ def find_naturally(s, nodes, jobs, j, score, theta):
                 take_nodes(s, nodes, j)
                 return True
         return False
-    look_at(s, nodes, FREE)
-    if choose(s, nodes, jobs, j, np.inf, score, theta):
+    if choose_from(s, nodes, jobs, FREE, j, np.inf, score, theta):
         take_picks(s, nodes, jobs, j, score, theta)
         return True
     return False
@@ -219,8 +212,7 @@ def _try_around(s, nodes, jobs, j, reserved, score, theta):
     slowest = _slowest_in_time(s, nodes, plan)
     if slowest < 0.0:
         return False
-    look_at(s, nodes, FREE)
-    if choose(s, nodes, jobs, j, slowest, score, theta):
+    if choose_from(s, nodes, jobs, FREE, j, slowest, score, theta):
         take_picks(s, nodes, jobs, j, score, theta)
         if s.work + expected(s, plan, _slowness_of_nodes(s, nodes)) <= s.shadow:
             return True
@@ -266,10 +258,8 @@ def begin_on_nodes(s, run, nodes, calendar, jobs, j):
 def release_ahead(s, nodes, j):
     """Add a running job's nodes to what is free ahead."""
     first = nodes.job[j].row
-    for i in range(first, first + nodes.job[j].rows):
-        q = nodes.node[nodes.given[0, i]].pool
-        for r in range(s.resources):
-            nodes.stock[AHEAD, r, q] += takes(s, nodes, j, r, q, nodes.given[1, i])
+    last = first + nodes.job[j].rows
+    shift_rows(s, nodes, AHEAD, 0, j, nodes.given, GIVEN_NODE, first, last, 1)
     shift_licences(s, nodes, AHEAD, j, 1)
 
 
@@ -296,10 +286,12 @@ def _room_of(s, nodes, head, q):
 
 @called
 def _room_ahead(s, nodes, head):
-    """Tasks of the head for which there is room ahead."""
+    """Tasks of the head for which there is room ahead, as far as that matters: up to all."""
     total = np.int64(0)
-    for q in range(s.pools):
+    q = 0
+    while q < s.pools and total < nodes.job[head].tasks:
         total += _room_of(s, nodes, head, q)
+        q += 1
     return total
 
 
@@ -332,9 +324,13 @@ def _hold_ahead(s, nodes, j):
 def _most_spare(s, nodes):
     """Processors that the widest job could have beside the head, at most."""
     most = stretch = np.int64(0)
+    if s.rule != CONTIGUOUS:
+        for q in range(s.pools):
+            most += max(min(nodes.stock[FREE, 0, q], nodes.stock[AHEAD, 0, q]), np.int64(0))
+        return most
     for q in range(s.pools):
         spare = min(nodes.stock[FREE, 0, q], nodes.stock[AHEAD, 0, q])
-        if spare <= 0 and s.rule == CONTIGUOUS:
+        if spare <= 0:
             stretch = np.int64(0)
         stretch += max(spare, 0)
         most = max(most, stretch)
@@ -355,13 +351,12 @@ def find_shadow_on_nodes(s, run, nodes, jobs, head, score, theta):
     # ask for more than processors, how many tasks would find room.
     stretched = pinned and s.rule == CONTIGUOUS and nodes.job[head].plain == 1
     counted = pinned and s.rule != CONTIGUOUS and nodes.job[head].plain == 0
-    room_ahead = np.int64(0)
+    # Not before enough processors are free; from then on by what each end adds.
+    room_ahead = np.int64(-1)
     if pinned:
         for r in range(s.resources):
             for q in range(s.pools + 1):
                 nodes.stock[AHEAD, r, q] = nodes.stock[FREE, r, q]
-        if counted:
-            room_ahead = _room_ahead(s, nodes, head)
     i = s.running - 1
     have = s.free
     shadow = soonest
@@ -371,7 +366,7 @@ def find_shadow_on_nodes(s, run, nodes, jobs, head, score, theta):
         while i >= 0 and max(run.planned[run.plan[i]], soonest) == shadow:
             j = run.plan[i]
             have += run.held[j]
-            if counted:
+            if counted and room_ahead >= 0:
                 room_ahead += _release_and_count(s, nodes, j, head)
             elif pinned:
                 release_ahead(s, nodes, j)
@@ -385,10 +380,12 @@ def find_shadow_on_nodes(s, run, nodes, jobs, head, score, theta):
             continue
         if stretched and nodes.stretch[3, 1] < width:
             continue
-        if counted and room_ahead < nodes.job[head].tasks:
-            continue
-        look_at(s, nodes, AHEAD)
-        placed = choose(s, nodes, jobs, head, np.inf, score, theta)
+        if counted:
+            if room_ahead < 0:
+                room_ahead = _room_ahead(s, nodes, head)
+            if room_ahead < nodes.job[head].tasks:
+                continue
+        placed = choose_from(s, nodes, jobs, AHEAD, head, np.inf, score, theta)
     if stretched:
         for k in range(i + 1, s.running):
             _weigh_ahead(s, nodes, run.plan[k], False)

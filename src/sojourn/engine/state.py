@@ -25,6 +25,7 @@ __all__ = [
     "make_running",
     "make_scalars",
     "record",
+    "table",
 ]
 
 _CLOCKS = """now work anchor_time anchor_work rate load switch_at switch_level due due_work
@@ -39,8 +40,11 @@ per_event controlled timed exact plans may_overrun records logs in_pieces requeu
 # Of a discipline's queue: rank of the head, where backfilling stands, the list of waiting jobs.
 _QUEUE = """head cursor first sorted shadow_known extra early was_overdue
 dues chosen pending refused"""
-# Of external events: the next, whether the manager stands still, and whether the plan is spoilt.
-_OUTSIDE = "next stopped stale looked returned reserving"
+# Of several queues: how they take turns, who had the last one, and whether some have limits.
+_TURNS = "between turn limited"
+# Of external events: the next, and whether it has begun; whether the manager stands still, and
+# whether the plan is spoilt.
+_OUTSIDE = "next midway stopped stale looked returned reserving"
 # Of named nodes.
 _NODES = """rule pooling seed most classes
 nodes resources pools groups speeds pinned blind opened given
@@ -48,7 +52,10 @@ picked steps free_rows free_cells needed vectors"""
 
 SCALARS = np.dtype(
     [(name, "f8") for name in f"{_CLOCKS} {_INTEGRALS}".split()]
-    + [(name, "i8") for name in f"{_COUNTS} {_POLICY} {_QUEUE} {_OUTSIDE} {_NODES}".split()],
+    + [
+        (name, "i8")
+        for name in f"{_COUNTS} {_POLICY} {_QUEUE} {_TURNS} {_OUTSIDE} {_NODES}".split()
+    ],
     align=True,
 )
 """The scalars of a run."""

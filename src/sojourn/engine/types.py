@@ -62,6 +62,10 @@ class JobView(NamedTuple):
     queue: np.ndarray
     partition: np.ndarray
     memory: np.ndarray
+    account: np.ndarray
+    qos: np.ndarray
+    nodes: np.ndarray
+    gpus: np.ndarray
 
 
 class SystemView(NamedTuple):
@@ -91,12 +95,17 @@ class Control(NamedTuple):
 
 
 class Laws(NamedTuple):
-    """Functions of a policy with their parameters: orders, a score over nodes, and `Parts`."""
+    """Functions of a policy with their parameters: orders, a score over nodes, and `Parts`.
+
+    `changing` is the order of queues whose own one changes with time.
+    """
 
     order: Any
     order_theta: Any
     backfill: Any
     backfill_theta: Any
+    changing: Any
+    changing_theta: Any
     score: Any
     score_theta: Any
     parts: Any
@@ -117,7 +126,7 @@ class Parts(NamedTuple):
 def empty_jobs() -> JobView:
     """No jobs: the example whose type fixes the signatures."""
     f, i = np.empty(0), np.empty(0, dtype=np.int64)
-    return JobView(f, f, f, f, i, i, i, i, i, f)
+    return JobView(f, f, f, f, i, i, i, i, i, f, i, i, i, i)
 
 
 _JOBS = numba.typeof(empty_jobs())

@@ -9,21 +9,29 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrivals import arrivals_of
 from ..cluster import Cluster
 from ..engine.calendar import EVENT, LOOK, RESERVATION, STRIKE, WITHDRAW, Calendar, make_calendar
 from ..errors import OptionError
-from ..workload import EventStream, ExternalEvents, Jobs, read_events, read_external
+from ..workload import (
+    EventStream,
+    ExternalEvent,
+    ExternalEvents,
+    Jobs,
+    read_events,
+    read_external,
+)
 from ..workload._sniff import TOLD as ACCOUNTING
 from ..workload._sniff import format_of
 from ..workload.external import is_external
 from .absence import Absence, absence_of
-from .rows import Gathered, gather_rows
+from .rows import BEGINS, ENDS, Gathered, gather_rows
 from .stream import gather_stream, run_on
 
 __all__ = ["Absence", "External", "before_cleaning", "load_events", "take_events"]
@@ -32,6 +40,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _NOT_ACCEPTED = "its job is not accepted"
+_BEGINS = 1
+"""What a `LOOK` is about, when a reservation begins."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +51,9 @@ class External:
     Parameters
     ----------
     jobs : with the amounts of work that the events leave them.
-    time, kind, about : s; what happens, and to which row of `jobs`, node, or number of processors.
+    time, kind, about : s; what happens, and to which row of `jobs`, node, or number of processors;
+        of a `LOOK`, whether a reservation begins.
+    more : whether the next is of one event with it.
     reserved, what : announced, begin and end (s) of reservations, and their processors or node.
     absence : of processors.
     given : how many events there were.
@@ -52,6 +64,7 @@ class External:
     time: Floats
     kind: Integers
     about: Integers
+    more: NDArray[np.bool_]
     reserved: Floats
     what: Integers
     absence: Absence
@@ -67,20 +80,29 @@ class External:
         mine = self._concern(accepted)
         about = self.about.copy()
         about[by_job & mine] = (np.cumsum(accepted) - 1)[about[by_job & mine]]
-        submit = self.jobs.submit[accepted]
-        # Nothing happens before the first job comes.
-        earliest = submit[0] if len(submit) else 0.0
-        begins = self.reserved[1] if preemptive else np.zeros(0)
-        events = np.zeros(int(np.count_nonzero(mine)) + len(begins), EVENT)
-        events["time"] = np.maximum(np.concatenate([begins, self.time[mine]]), earliest)
-        events["kind"] = np.concatenate([np.full(len(begins), LOOK), self.kind[mine]])
-        events["about"] = np.concatenate([np.zeros(len(begins), np.int64), about[mine]])
-        events = events[np.argsort(events["time"], kind="stable")]
+        if not preemptive:
+            mine &= (self.kind != LOOK) | (about != _BEGINS)
+        arrival = arrivals_of(self.jobs)[accepted]
+        # Nothing happens before the first job comes; what was due then keeps its order.
+        earliest = arrival[0] if len(arrival) else 0.0
+        events = np.zeros(int(np.count_nonzero(mine)), EVENT)
+        events["time"] = np.maximum(self.time[mine], earliest)
+        for name, column in (("kind", self.kind), ("about", about), ("more", self.more)):
+            events[name] = column[mine]
         reserved = np.zeros(len(self.what), RESERVATION)
         for row, name in enumerate(("announced", "begins", "ends")):
             reserved[name] = self.reserved[row]
         reserved["what"] = self.what
         return make_calendar(events, reserved, int(np.count_nonzero(accepted)))
+
+    def reordered(self, order: Integers) -> External:
+        """Return the same events of jobs in another order; `order` has their rows."""
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        about = self.about.copy()
+        by_job = np.isin(self.kind, (WITHDRAW, STRIKE))
+        about[by_job] = place[about[by_job]]
+        return replace(self, jobs=self.jobs[order], about=about)
 
     def _concern(self, accepted: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which events are not about a job that is not accepted."""
@@ -115,10 +137,11 @@ def take_events(given: ExternalEvents | EventStream, jobs: Jobs, cluster: Cluste
         gather_rows(gathered, told, jobs, work, cluster, unused)
     if not np.array_equal(work, jobs.work):
         jobs = jobs.replace(work=work)
-    for _, _, end, _ in gathered.reserved:
-        gathered.add(end, LOOK, event=None, ends=True)
+    for _, begin, end, _, event in gathered.reserved:
+        gathered.add(end, LOOK, event=event, turn=ENDS)
+        gathered.add(begin, LOOK, _BEGINS, event=event, turn=BEGINS)
     time = np.array(gathered.time, dtype=np.float64)
-    order = np.lexsort((~np.array(gathered.first, dtype=np.bool_), time))
+    order = np.lexsort((np.array(gathered.turn, dtype=np.int64), time))
     kind, about = (
         np.array(each, dtype=np.int64)[order] for each in (gathered.kind, gathered.about)
     )
@@ -128,12 +151,21 @@ def take_events(given: ExternalEvents | EventStream, jobs: Jobs, cluster: Cluste
         time[order],
         kind,
         about,
+        _are_of_one(place, time[order]),
         np.array([row[:3] for row in gathered.reserved]).reshape(-1, 3).T.copy(),
         np.array([row[3] for row in gathered.reserved], dtype=np.int64),
         absence_of(time[order], kind, about, place, told, cluster),
         number,
         dict(unused),
     )
+
+
+def _are_of_one(place: list[ExternalEvent | None], time: Floats) -> NDArray[np.bool_]:
+    """Whether each is of one event with the next: of one row, and at one time."""
+    more = np.zeros(len(place), dtype=np.bool_)
+    for i in range(len(place) - 1):
+        more[i] = place[i] is not None and place[i] is place[i + 1] and time[i] == time[i + 1]
+    return more
 
 
 def load_events(given: Any, **clock: str | None) -> ExternalEvents | EventStream:

@@ -13,33 +13,45 @@ from ..cluster import Cluster
 from ..engine.calendar import DOWN, RESUME, STOP, STRIKE, UP, WITHDRAW
 from ..workload import ExternalEvent, ExternalEvents, Jobs
 
-__all__ = ["NO_JOB", "Gathered", "gather_rows"]
+__all__ = ["BEGINS", "ENDS", "NO_JOB", "Gathered", "gather_rows"]
 
 Floats = NDArray[np.float64]
 
 NO_JOB = "no such job among those to run"
 """Why an event has no meaning."""
 
+ENDS, BEGINS, LAST = range(3)
+"""Whose turn it is at an instant."""
+
 
 @dataclass
 class Gathered:
-    """Events on their way into one order; `place` tells where an error would be."""
+    """Events on their way into one order; `place` is the row that an event is of, or part of.
+
+    `turn` is its turn at its instant: what ends, then reservations that begin, then all others.
+    """
 
     time: list[float] = field(default_factory=list)
     kind: list[int] = field(default_factory=list)
     about: list[int] = field(default_factory=list)
-    first: list[bool] = field(default_factory=list)
+    turn: list[int] = field(default_factory=list)
     place: list[ExternalEvent | None] = field(default_factory=list)
-    reserved: list[tuple[float, float, float, int]] = field(default_factory=list)
+    reserved: list[tuple[float, float, float, int, ExternalEvent]] = field(default_factory=list)
 
     def add(
-        self, time: float, kind: int, about: int = 0, *, event: ExternalEvent | None, ends: bool
+        self,
+        time: float,
+        kind: int,
+        about: int = 0,
+        *,
+        event: ExternalEvent | None,
+        turn: int = LAST,
     ) -> None:
-        """Add one; the end of something comes before all else at its instant."""
+        """Add one."""
         self.time.append(time)
         self.kind.append(kind)
         self.about.append(about)
-        self.first.append(ends)
+        self.turn.append(turn)
         self.place.append(event)
 
 
@@ -79,7 +91,7 @@ def gather_rows(
                 if not cluster.is_named and each > cluster.procs:
                     problem = f"the machine has only {cluster.procs} processors"
                     raise told.error(event, "procs", problem)
-                into.reserved.append((announced, event.time, event.until, each))
+                into.reserved.append((announced, event.time, event.until, each, event))
         else:
             kind = {
                 "cancel": WITHDRAW,
@@ -90,10 +102,10 @@ def gather_rows(
                 "resume": RESUME,
             }[event.kind]
             for each in about or [0]:
-                into.add(event.time, kind, each, event=event, ends=False)
+                into.add(event.time, kind, each, event=event)
                 if event.until is not None:
                     back = UP if kind == DOWN else RESUME
-                    into.add(event.until, back, each, event=event, ends=True)
+                    into.add(event.until, back, each, event=event, turn=ENDS)
 
 
 def _nodes(event: ExternalEvent, told: ExternalEvents, cluster: Cluster) -> list[int]:

@@ -57,18 +57,18 @@ def gather_stream(
             if runtime >= 0:
                 work[j] = min(work[j], runtime)
         elif name in ("CANCEL", "KILL"):
-            into.add(time, WITHDRAW, j, event=None, ends=False)
+            into.add(time, WITHDRAW, j, event=None)
         elif name == "DOWN" and j >= 0:
-            into.add(time, STRIKE, j, event=None, ends=False)
+            into.add(time, STRIKE, j, event=None)
         elif name in ("DOWN", "UP"):
             if cluster.is_named or nodes < 1:
                 unused[_WHICH_NODES] += 1
             else:
-                into.add(time, DOWN if name == "DOWN" else UP, nodes, event=None, ends=False)
+                into.add(time, DOWN if name == "DOWN" else UP, nodes, event=None)
         elif name == "RESERVE":
             unused[_NO_END] += 1
         else:
-            into.add(time, STOP if name == "STOP" else RESUME, event=None, ends=False)
+            into.add(time, STOP if name == "STOP" else RESUME, event=None)
     return number
 
 

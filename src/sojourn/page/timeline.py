@@ -18,7 +18,7 @@ from ..report.binning import Bins, Path, counted
 from ..report.nodes import _inside_nodes, _places
 from ..report.schedule import stretches_of
 from ..report.servers import assign_servers
-from ..report.style import duration
+from ..report.style import arrivals, column, duration
 from ..report.timeline import busy_path
 from ..wattage import states_energy
 from .aggregate import Blocks, aggregate_blocks, aggregate_path
@@ -216,13 +216,13 @@ def paths_of(run: Run) -> dict[str, Path]:
         if watts is not None and np.any(np.asarray(watts) > 0):
             paths["power"] = Path.of(table["time"], watts)
         return paths | _stranded(run, table)
-    submit, start = (np.asarray(run.jobs[name], np.float64) for name in ("submit", "start"))
+    came, start = arrivals(run.jobs), column(run.jobs, "start")
     ran = np.isfinite(start)
     if not ran.any():
         raise OptionError(f"{run.folder}: no job was served; there is nothing to report")
     return {
         "busy processors": busy_path(run.jobs),
-        "jobs waiting": counted(submit[ran], start[ran]),
+        "jobs waiting": counted(came[ran], start[ran]),
     }
 
 

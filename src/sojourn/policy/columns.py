@@ -13,7 +13,8 @@ class JobColumns(NamedTuple):
     """Columns of the jobs in submission order, to be read only; times in seconds, memory in KB.
 
     `estimate` is what the scheduler believes, as work (seconds at rate 1). The true runtime is
-    not among them: no scheduler knows it.
+    not among them: no scheduler knows it. `user`, `account` and the like are the numbers of names;
+    -1 is what is not known.
     """
 
     submit: np.ndarray
@@ -24,6 +25,10 @@ class JobColumns(NamedTuple):
     queue: np.ndarray
     partition: np.ndarray
     memory: np.ndarray
+    account: np.ndarray
+    qos: np.ndarray
+    nodes: np.ndarray
+    gpus: np.ndarray
 
 
 class ClairvoyantColumns(NamedTuple):
@@ -37,6 +42,10 @@ class ClairvoyantColumns(NamedTuple):
     queue: np.ndarray
     partition: np.ndarray
     memory: np.ndarray
+    account: np.ndarray
+    qos: np.ndarray
+    nodes: np.ndarray
+    gpus: np.ndarray
     work: np.ndarray
 
 

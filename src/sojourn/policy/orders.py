@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from typing import Any
 
+from ..errors import PolicyError
 from .score import Formula, Score
 
-__all__ = ["ORDERS"]
+__all__ = ["ORDERS", "order_of_queue"]
 
 ORDERS: dict[str, Score] = {}
 """Every named order."""
@@ -88,3 +90,15 @@ def unicef(jobs: Any, j: int, now: float, theta: Any) -> float:
     """
     width = max(math.log2(jobs.procs[j]), 1.0)
     return -(now - jobs.submit[j]) / (width * max(jobs.estimate[j], 1e-9))
+
+
+def order_of_queue(name: str, order: str) -> Score:
+    """Return the named order of a queue; PolicyError if there is none of that name."""
+    if order in ORDERS:
+        return ORDERS[order]
+    if "+" in order:
+        problem = f"order '{order}' has a backfill in it, which all queues share"
+        raise PolicyError(f"queue '{name}': {problem}; give the order alone")
+    close = difflib.get_close_matches(order, ORDERS, n=1)
+    hint = f"did you mean '{close[0]}'?" if close else f"choose from {', '.join(ORDERS)}"
+    raise PolicyError(f"queue '{name}': unknown order '{order}': {hint}")

@@ -31,7 +31,7 @@ class Score:
     Parameters
     ----------
     formula : ``(jobs, j, now, theta) -> float``; `jobs` has the columns submit, estimate, procs,
-        user, group, queue, partition, memory; `now` is in seconds.
+        user, group, queue, partition, memory, account, qos, nodes, gpus; `now` is in seconds.
     theta : parameters handed to the formula.
     house : one of ours, whose compiled code is kept between processes.
     clairvoyant : whether `jobs` has the column work too, the true runtime.

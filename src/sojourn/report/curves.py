@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import OptionError
+from ..measures import quantiles
 from .style import (
     INK,
     MUTED,
@@ -91,7 +92,7 @@ def draw_distribution(ax: Axes, runs: Mapping[str, Floats], name: str, *, marks:
         if not marks:
             continue
         for level in _MARKS:
-            at = float(np.quantile(value, level))
+            at = float(quantiles(value, (level,))[0])
             if at <= low:
                 continue
             ax.plot([at], [level], "o", color=color, markersize=4.5, zorder=3)

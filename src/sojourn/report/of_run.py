@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .style import Clock, column, new_axes, root, styled
+from .style import Clock, arrivals, column, new_axes, root, styled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,9 +88,9 @@ class RunPlots:
         if "time" in table:
             path = Path.of(column(table, "time"), column(table, "queued"))
         else:
-            submit, start = column(table, "submit"), column(table, "start")
+            came, start = arrivals(table), column(table, "start")
             ran = np.isfinite(start)
-            waiting = counted(submit[ran], start[ran])
+            waiting = counted(came[ran], start[ran])
             # The run goes on to its last end, without a queue.
             last = max(float(np.nanmax(column(table, "end"))), float(waiting.time[-1]))
             path = Path.of(np.append(waiting.time, last), np.append(waiting.value, 0.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..measures import quantiles
 from .binning import Path, counted
 from .curves import draw_distribution
 from .nodes import node_gantt
@@ -13,6 +14,7 @@ from .style import (
     MUTED,
     Clock,
     Table,
+    arrivals,
     column,
     duration,
     energy,
@@ -63,8 +65,8 @@ def overview(
         gantt(jobs, procs, segments=segments, ax=chart, unix_start=unix_start)
     busy = busy_path(jobs if trajectory is None else trajectory)
     if trajectory is None:
-        submit, start = column(jobs, "submit"), column(jobs, "start")
-        queue = counted(submit[np.isfinite(start)], start[np.isfinite(start)])
+        came, start = arrivals(jobs), column(jobs, "start")
+        queue = counted(came[np.isfinite(start)], start[np.isfinite(start)])
     else:
         queue = Path.of(busy.time, column(trajectory, "queued"))
     first = min(busy.time[0], queue.time[0])
@@ -101,7 +103,7 @@ def _facts(
         ("makespan", duration(span)),
         ("utilisation", f"{100 * share:.1f} %"),
         ("mean wait", duration(float(wait[ran].mean()))),
-        ("median wait", duration(float(np.median(wait[ran])))),
+        ("median wait", duration(float(quantiles(wait[ran], (0.5,))[0]))),
         ("longest wait", duration(float(wait[ran].max()))),
         ("mean bounded slowdown", number(float(np.nanmean(bounded)))),
     ]

@@ -30,6 +30,7 @@ __all__ = [
     "PALETTE",
     "Clock",
     "Table",
+    "arrivals",
     "column",
     "duration",
     "duration_axis",
@@ -107,6 +108,12 @@ def column(table: Table, name: str) -> NDArray[np.float64]:
     if name not in table:
         raise OptionError(f"the table has no column '{name}'; this picture needs it")
     return np.asarray(table[name], dtype=np.float64)
+
+
+def arrivals(table: Table) -> NDArray[np.float64]:
+    """Return when each job of a table came to the scheduler (s): its submit, or a later begin."""
+    submit = column(table, "submit")
+    return np.fmax(submit, column(table, "begin")) if "begin" in table else submit
 
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:

@@ -24,6 +24,7 @@ from .style import (
     PALETTE,
     Clock,
     Table,
+    arrivals,
     column,
     duration,
     energy,
@@ -254,12 +255,12 @@ def utilisation(
     if "time" in table:
         queue = Path.of(busy.time, column(table, "queued"))
     else:
-        names = ("submit", "start", "end", "procs")
-        submit, start, end, width = (column(table, name) for name in names)
+        came = arrivals(table)
+        start, end, width = (column(table, name) for name in ("start", "end", "procs"))
         ran = np.isfinite(start) & np.isfinite(end)
-        queue = counted(submit[ran], start[ran])
+        queue = counted(came[ran], start[ran])
         area = (width * (end - start) / 3600.0)[ran]
-        work = counted(submit[ran], start[ran], area)
+        work = counted(came[ran], start[ran], area)
     first = min(busy.time[0], queue.time[0])
     last = max(busy.time[-1], queue.time[-1])
     clock = Clock.spanning(first, last, unix_start)

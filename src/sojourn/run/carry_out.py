@@ -80,7 +80,7 @@ def carry_out(
     check_results(scenario, folder)
     # Whatever can be wrong is found before the log is read.
     check_parts(scenario)
-    named, files = scenario.nodes is not None, scenario.files | dict(more_files or {})
+    files = scenario.files | dict(more_files or {})
     digests = {name: Digest(path) for name, path in files.items()}
     engine = Ahead(lambda: scenario.preload(decisions=wanted.decisions), reader_is_loaded)
     clock = [time.perf_counter()]
@@ -90,7 +90,7 @@ def carry_out(
             folder,
             format=wanted.format,
             trajectory=wanted.trajectory,
-            named=named,
+            named=scenario.nodes is not None and scenario.nodes.is_named,
             classes=bool(wanted.by),
         )
     clock.append(time.perf_counter())
@@ -113,6 +113,13 @@ def carry_out(
         report = result.cluster.report.as_dict()
         origin.setdefault("cluster", {"path": scenario.keys.cluster.nodes, "sha256": None})
         origin["cluster"] |= {key: report[key] for key in ("kind", "rows", "repaired", "refused")}
+        gone = [
+            f"{each['what']} ({each['example']})"
+            for each in report["remarks"]
+            if each["what"].endswith("left out") and each["example"]
+        ]
+        if gone:
+            origin["cluster"]["left_out"] = gone
     origin["scenario"] = scenario.digest_given(shas)
     origin["seconds"] = {"read": clock[1] - clock[0], "simulate": clock[2] - clock[1]}
     by = wanted.by or ()

@@ -234,7 +234,7 @@ class Scenario:
 
     @property
     def nodes(self) -> Cluster | None:
-        """The cluster of named nodes; None where processors are only counted."""
+        """The cluster of a file or of counts; None where processors are only counted."""
         keys, strict = self._resolved.cluster, self.keys.workload.strict
         others = inputs.machine_files(keys.nodes or "")
         return self._kept(
@@ -308,12 +308,15 @@ class Scenario:
         ----------
         decisions : whether every decision will be kept.
         """
+        from ..queues import take_turns
         from ..simulation import preload
 
+        nodes = self.nodes
         preload(
             self.policy,
             self.control,
-            named=self.nodes is not None,
+            named=nodes is not None and nodes.is_named,
+            queues=nodes is not None and take_turns(nodes, self.policy),
             decisions=decisions,
             events=self.keys.workload.events is not None,
         )

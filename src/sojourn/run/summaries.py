@@ -7,10 +7,33 @@ from typing import Any
 
 from ..compare import MEASURES
 
-__all__ = ["flat_summary"]
+__all__ = ["MEASURABLE", "flat_summary"]
 
 _SHORTER = {measure.path: measure.name for measure in MEASURES}
 _NO_MEASURES = ("seed", "warmup", "recorded", "cleaning", "unaccepted_reasons", "rate_shares")
+
+MEASURABLE = (
+    *(
+        f"{measure}_{part}"
+        for measure in ("wait", "bounded_slowdown", "slowdown", "sojourn", "service")
+        for part in ("mean", "median", "p90", "p95", "p99", "max")
+    ),
+    *("weighted_response", "weighted_slowdown", "awt", "art"),
+    *("procs", "nodes", "jobs", "completed", "killed", "unaccepted", "begin_jobs"),
+    *("makespan", "throughput", "utilisation", "mean_present", "mean_queue", "mean_busy"),
+    *("mean_workload", "mean_workload_at_epochs", "mean_slowness"),
+    *("potential_load", "effective_load", "job_wasting", "rate_switches"),
+    *("energy_kwh", "total_joules", "busy_joules", "idle_joules", "mean_watts", "power_peak"),
+    *("energy_delay", "peas_kwh", "cost", "carbon_kg"),
+    *(
+        f"events_{what}"
+        for what in (
+            *("given", "cancelled", "killed", "waiting", "restarts"),
+            *("lost_processor_seconds", "down_processor_seconds"),
+        )
+    ),
+)
+"""Measures that a run may have, besides the share of the time at each rate."""
 
 
 def flat_summary(told: Mapping[str, Any], rates: Sequence[float] = ()) -> dict[str, float]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, OptionError
+from ..run.summaries import MEASURABLE
 from ..workload.schema import did_you_mean
 from .grid import Grid, Range
 from .plan import at_point
@@ -16,7 +17,8 @@ from .rows import ABOUT
 if TYPE_CHECKING:
     from ..run.scenario import Scenario
 
-__all__ = ["added_to", "check_files", "check_measures", "is_random_somewhere", "typical_points"]
+__all__ = ["added_to", "check_files", "check_measurable", "check_measures"]
+__all__ += ["is_random_somewhere", "typical_points"]
 
 _ADDED = ("resample", "warmup")
 _MAY_ADD_MEASURES = ("power", "cluster", "workload.events", "policy.constraints")
@@ -65,6 +67,20 @@ def check_measures(names: Sequence[str], columns: Iterable[str], keys: Sequence[
     for name in names:
         if name not in known and not name.startswith("rate_share_"):
             near = did_you_mean(name, known) or f"; one is '{known[0]}'"
+            raise OptionError(f"no measure is called '{name}'{near}")
+
+
+def check_measurable(names: Sequence[str], keys: Sequence[str]) -> None:
+    """Raise OptionError for a name that no measure of any run has, before there is one.
+
+    Parameters
+    ----------
+    names : measures that are asked for.
+    keys : what is varied, whose values may be asked for like measures.
+    """
+    for name in names:
+        if name not in {*MEASURABLE, *keys} and not name.startswith("rate_share_"):
+            near = did_you_mean(name, MEASURABLE) or f"; one is '{MEASURABLE[0]}'"
             raise OptionError(f"no measure is called '{name}'{near}")
 
 

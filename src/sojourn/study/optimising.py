@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError, RunError
 from ..run.scenario import Scenario, scenario_of
-from ._asked import added_to, check_files, is_random_somewhere, typical_points
+from ._asked import (
+    added_to,
+    check_files,
+    check_measurable,
+    is_random_somewhere,
+    typical_points,
+)
 from .evaluation import Evaluations, Objective, parse_objectives
 from .execute import Bundle
 from .front import Best, Front, comparable, estimated_front
@@ -88,6 +94,7 @@ def optimise(
     ranges = parse_ranges(vary)
     keys = tuple(each.key for each in ranges)
     objectives = parse_objectives(minimise, maximise)
+    check_measurable([each.measure for each in objectives], keys)
     points = typical_points(ranges)
     check_keys(chosen, points)
     check_files(chosen, points, apart=True)

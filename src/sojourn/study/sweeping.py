@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError, OptionError
 from ..output import provenance
 from ..run.scenario import Scenario, scenario_of
-from ._asked import added_to, check_files, check_measures
+from ._asked import added_to, check_files, check_measurable, check_measures
 from .execute import DONE, FAILED, Bundle, Row
 from .grid import Grid, Value
 from .outcome import Point, Study, Tally
@@ -142,6 +142,7 @@ def sweep(
         "replications": replications,
     }
     names = [*measures, *([] if precision is None else [precision.measure])]
+    check_measurable(names, plan.keys)
     folder = None if out is None else Path(out)
     new, begun, interrupted = 0, False, False
     with Store(folder) as store:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -262,9 +263,12 @@ _OPTIONAL = ("partition", "account", "qos", "gpu_type", "licences", "features", 
 _OPTIONAL_NUMBERS = ("nodes", "cores_per_node", "gpus", "memory_per_node", "whole_node")
 
 
+_AMOUNT = re.compile(r"(.+?)=(\d+)(?:,|$)", re.DOTALL)
+
+
 def _amounts(text: str) -> Iterator[tuple[str, int]]:
-    for part in text.split(","):
-        name, _, amount = part.partition("=")
+    """Yield what ``gpu=2,nvme=1`` says; a name in a damaged file may have a comma in it."""
+    for name, amount in _AMOUNT.findall(text):
         yield name, int(amount)
 
 

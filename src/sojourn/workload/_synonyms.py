@@ -61,6 +61,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             *("cpusused", "processorsalloc", "procsalloc", "coresalloc", "cpusalloc"),
         ),
         "nodes": (
+            *("numhosts", "nhosts", "hostcount"),
             *("nodesreq", "reqnodes", "requestednodes", "nnodes", "numnodes", "nodecount"),
             *("allocnodes", "nodesalloc", "nodesused"),
         ),

@@ -17,7 +17,7 @@ from ._cells import Unreadable
 from ._columns import Choice, choose
 from ._files import open_atomic
 from ._lines import as_text, read_raw
-from ._names import AS_NUMBERS
+from ._names import AS_NUMBERS, known_names
 from ._plain_table import ROWS, plain_table
 from ._sheet import Sheet, finished
 from ._text import formatted
@@ -132,11 +132,13 @@ def _batches(
 def write_csv(jobs: Jobs, path: str | os.PathLike[str]) -> None:
     """Write the stored columns of jobs as comma-separated values, atomically.
 
-    Every number reads back as the same number. Names of ``gpu_type``, ``licences``, ``features``,
-    ``after`` and of further columns are texts, behind the numbers; those of users, queues and so on
-    are numbers, and the header that tells them is not written.
+    Every number reads back as the same number, and every name as the same name: columns of names
+    are texts, behind the numbers. Users, queues and so on of which no name is known stay numbers.
+    The rest of the header, such as the date of second 0, is not written.
     """
-    texts = [name for name in jobs.named if name not in AS_NUMBERS]
+    texts = [
+        name for name in jobs.named if name not in AS_NUMBERS or known_names(jobs.header, name)
+    ]
     numbers = [name for name in jobs.names if name not in texts]
     texts += [LABEL] if jobs.has_labels else []
     with open_atomic(path) as file:

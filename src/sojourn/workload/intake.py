@@ -113,6 +113,13 @@ def _with_partition(
             " leave one of them out",
             key="workload.partition_column",
         )
+    for name in ("submit", "runtime", "procs"):
+        if column == mapping.get(name, name):
+            raise OptionError(
+                f"partition-column '{column}': that is the {name} of jobs; give the column that "
+                "says their partitions",
+                key="workload.partition_column",
+            )
     return mapping | {"partition": column}
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from ..errors import LogError
+from ..errors import LogError, OptionError
 from ._accounting import ENDED, Accounting, Record, check_width, found
 from ._clock import Clock
 from ._report import Finding
@@ -125,9 +125,21 @@ def sacct_accounting(
     """Read the runs of jobs from the output of ``sacct -P``; parameters as in `read_sacct`."""
     check_waits(wait_from)
     clock = Clock(timezone)
+    _check_given(columns)
     rows = read_rows(path, delimiter, columns)
     _check_columns(path, rows.names)
     return _Reading(path, rows, clock, strict).account(wait_from)
+
+
+def _check_given(names: Sequence[str] | None) -> None:
+    """Raise OptionError where a column is given twice, or without a name."""
+    known: set[str] = set()
+    for name in names or ():
+        if not name.strip():
+            raise OptionError("columns: one has no name; name them all, in the order of the file")
+        if name.lower() in known:
+            raise OptionError(f"columns: '{name}' is given twice; name each column once")
+        known.add(name.lower())
 
 
 def _check_columns(path: str | os.PathLike[str], names: Sequence[str]) -> None:

@@ -29,7 +29,7 @@ from ._report import EXAMPLES, CleaningReport, Finding
 from ._text import formatted
 from .header import Header
 from .jobs import Jobs
-from .schema import NAMED, SWF_FIELDS
+from .schema import LABEL, MISSING, NAMED, SWF_FIELDS
 
 __all__ = ["read_swf", "write_swf"]
 
@@ -240,6 +240,24 @@ def _decoded(comment: bytes) -> str:
         return comment.decode("utf-8")
     except UnicodeDecodeError:
         return comment.decode("latin-1")
+
+
+def columns_beyond_swf(jobs: Jobs) -> list[str]:
+    """Return the columns that some job has a value in, and the format has no field for.
+
+    >>> columns_beyond_swf(Jobs({"submit": [0], "runtime": [9], "procs": [4], "gpus": [2]}))
+    ['gpus']
+    """
+    beyond = [name for name in jobs.names if name not in SWF_FIELDS and name != "procs"]
+    known = [name for name in beyond if name != "work" and (jobs[name] > _unknown(name)).any()]
+    if "work" in beyond and not np.array_equal(jobs["work"], jobs["runtime"]):
+        known.append("work")
+    return [*known, LABEL] if jobs.has_labels else known
+
+
+def _unknown(name: str) -> int:
+    """The largest value that says nothing: a resource of which a job asks for none."""
+    return MISSING if name in NAMED else 0
 
 
 def write_swf(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LogError, OptionError
+from ..measures import quantiles_by_group
 from .classes import check_class, check_known, classed, known_classes
 from .jobs import Jobs, check_jobs
 from .occupancy import has_recorded_wait, held_processors
@@ -134,10 +135,8 @@ def _measured(
     def total(values: NDArray[Any]) -> NDArray[np.float64]:
         return np.bincount(codes, values, minlength=len(names)).astype(np.float64)
 
-    order = np.lexsort((jobs.wait, codes))
-    ends = np.cumsum(np.bincount(codes, minlength=len(names)))
-    parts = np.split(jobs.wait[order], ends[:-1])
-    count = ends - np.append(0, ends[:-1])
+    count = np.bincount(codes, minlength=len(names))
+    middle, most = quantiles_by_group(jobs.wait, codes, len(names), (0.5, 0.95)).T
     hours = total(held_processors(jobs) * np.maximum(jobs.runtime, 0.0)) / _HOUR
     waited = total(jobs.wait) / _HOUR
     columns = {
@@ -145,8 +144,8 @@ def _measured(
         "processor_hours": hours,
         "share": _share(hours),
         "mean_wait": waited * _HOUR / count,
-        "median_wait": [float(np.quantile(part, 0.5)) for part in parts],
-        "p95_wait": [float(np.quantile(part, 0.95)) for part in parts],
+        "median_wait": middle,
+        "p95_wait": most,
         "over_target": total((jobs.wait > target).astype(np.float64)) / count,
         "hours_waited": waited,
         "wait_share": _share(waited),

@@ -40,6 +40,8 @@ def show_cluster(facts: dict[str, Any], where: str | None) -> None:
 
 def _totals(facts: dict[str, Any]) -> list[tuple[str, str]]:
     total, speed, kind = facts["totals"], facts["speed"], facts["processor"]
+    if not total["nodes"]:
+        return [("processors", f"{total['procs']:,}, which are only counted")]
     rows = [
         ("nodes", f"{total['nodes']:,}"),
         (
@@ -83,6 +85,8 @@ def _sum(total: dict[str, Any], name: str, unit: str) -> str:
 
 def _show_kinds(console: Console, facts: dict[str, Any]) -> None:
     """Print models, or kinds of nodes where they differ in what they have."""
+    if not facts["nodes"]:
+        return
     if facts["resources"]:
         kinds = facts["kinds"]
         names = [each["resource"] for each in facts["resources"]]

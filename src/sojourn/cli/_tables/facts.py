@@ -72,7 +72,8 @@ def _stream(told: dict[str, Any]) -> list[tuple[str, str]]:
         ),
         (
             "estimates",
-            f"{100 * estimates['known'] / jobs:.1f} % known, {estimates['distinct']:,} values, "
+            f"{100 * estimates['known'] / jobs:.1f} % known, {estimates['distinct']:,} "
+            f"{'value' if estimates['distinct'] == 1 else 'values'}, "
             f"{estimates['over_limit']:,} jobs beyond theirs",
         ),
     ]

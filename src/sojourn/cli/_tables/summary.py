@@ -95,6 +95,9 @@ def _head(told: dict[str, Any]) -> str:
 def _show_cluster_report(console: Console, told: dict[str, Any]) -> None:
     """Print what was not taken from a cluster's file as it was."""
     read = told["provenance"].get("cluster", {})
+    if read.get("left_out"):
+        words = f"{read['path']}: {'; '.join(read['left_out'])}"
+        console.print(Text(words), style="yellow", soft_wrap=True)
     if read.get("repaired") or read.get("refused"):
         console.print(
             Text(
@@ -172,7 +175,23 @@ def _jobs(told: dict[str, Any]) -> list[tuple[str, str]]:
             reasons = told["unaccepted_reasons"].items()
             why = "never fit, for want of: " + ", ".join(f"{word} {n:,}" for word, n in reasons)
         rows.append(("unaccepted", f"{told['unaccepted']:,} {why} (job {listed}{more})"))
-    return rows + event_rows(told)
+    return rows + _begin(told) + event_rows(told)
+
+
+def _begin(told: dict[str, Any]) -> list[tuple[str, str]]:
+    """How long jobs that ask to begin later than their submit wait for that."""
+    if "begin" not in told:
+        return []
+    asked, before, since = (told["begin"][key] for key in ("jobs", "before", "wait_since"))
+    plural, verb = ("", "asks") if asked == 1 else ("s", "ask")
+    return [
+        (
+            "begin",
+            f"{asked:,} job{plural} {verb} to begin later, {as_seconds(before['mean'])} after the "
+            f"submit on average; counted from there, all jobs would wait "
+            f"{as_seconds(since['mean'])}",
+        )
+    ]
 
 
 def _speed(told: dict[str, Any]) -> list[tuple[str, str]]:

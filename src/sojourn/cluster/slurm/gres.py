@@ -33,6 +33,9 @@ def read_gres(path: Path, names: Iterable[str]) -> dict[str, dict[tuple[str, str
     for line in read_lines(path):
         said = {name.lower(): value for name, value in line.pairs}
         kind = said.get("name", "")
+        if not kind and said.keys() & {"count", "file", "multiplefiles", "type"}:
+            problem = "is missing; say of what, as in Name=gpu"
+            raise ClusterError(line.path, problem, line=line.number, field="Name")
         if not kind:
             continue
         head = (kind, said.get("type", ""))

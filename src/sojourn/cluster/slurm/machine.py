@@ -21,7 +21,6 @@ from .reading import SlurmNode, SlurmPartition, SlurmTables, natural_order, read
 
 __all__ = ["read_slurm_cluster"]
 
-_ABSENT = ("FUTURE", "DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING")
 _MB_PER_GB = 1024.0
 _LICENCE = re.compile(r"([^\s:*]+)(?:[:*](\d+))?")
 _LINEAR = "select/linear"
@@ -84,8 +83,8 @@ def _present(tables: SlurmTables, remarks: list[Remark]) -> list[SlurmNode]:
     absent: dict[str, list[str]] = {}
     present = []
     for node in sorted(tables.nodes, key=lambda node: natural_order(node.name)):
-        state = re.split(r"[^A-Z]", tables.absent.get(node.name, node.state))[0]
-        if state in _ABSENT:
+        state = tables.state_of(node)
+        if state:
             absent.setdefault(state, []).append(node.name)
         else:
             present.append(node)

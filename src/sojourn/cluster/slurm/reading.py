@@ -30,6 +30,13 @@ _ALIAS = {"features": "feature", "shared": "oversubscribe"}
 _SIZES = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
 _YES = frozenset({"YES", "UP", "TRUE", "1"})
 _NO = frozenset({"", "NO", "DOWN", "FALSE", "0"})
+_ABSENT = ("FUTURE", "DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING")
+_STATES = frozenset(
+    {"UNKNOWN", "IDLE", "CLOUD", "UP", "RESUME", "ALLOCATED", "MIXED", "PLANNED", "RESERVED"}
+    | {"MAINT", "ERROR", "NO_RESPOND", "COMPLETING", "REBOOT", "POWER_UP", "POWER_DOWN"}
+    | {"POWERED_DOWN", "POWERING_DOWN", "POWER_SAVE", *_ABSENT}
+)
+"""Words with which the state of a node begins."""
 _UNLIMITED = ("", "UNLIMITED", "INFINITE")
 
 
@@ -134,6 +141,11 @@ class SlurmTables:
     origins: Mapping[str, Line]
     absent: Mapping[str, str]
 
+    def state_of(self, node: SlurmNode) -> str:
+        """Return why jobs can never use a node: FUTURE, DOWN, DRAIN and the like; else nothing."""
+        state = re.split(r"[^A-Z]", self.absent.get(node.name, node.state))[0]
+        return state if state in _ABSENT else ""
+
 
 def read_tables(path: str | os.PathLike[str]) -> SlurmTables:
     """Read a ``slurm.conf``, the files it includes, and the ``topology.conf`` beside it.
@@ -151,6 +163,8 @@ def read_tables(path: str | os.PathLike[str]) -> SlurmTables:
     statements: list[Statement] = []
     sets: list[tuple[Line, dict[str, str]]] = []
     absent: dict[str, str] = {}
+    down: list[tuple[Line, tuple[str, ...]]] = []
+    parts: set[str] = set()
     for line in read_lines(path):
         said = {_ALIAS.get(name.lower(), name.lower()): value for name, value in line.pairs}
         kind = line.name.lower()
@@ -158,6 +172,11 @@ def read_tables(path: str | os.PathLike[str]) -> SlurmTables:
             default[kind] |= said
         elif kind in default:
             said = {**default[kind], **said}
+            if kind == "partitionname" and said[kind] in parts:
+                problem = f"'{said[kind][:40]}' is there already; name each partition once"
+                raise ClusterError(line.path, problem, line=line.number, field="PartitionName")
+            if kind == "partitionname":
+                parts.add(said[kind])
             statements.append(Statement(kind, line, said))
             if kind == "nodename":
                 made = _nodes(line, said)
@@ -173,8 +192,16 @@ def read_tables(path: str | os.PathLike[str]) -> SlurmTables:
         else:
             lines |= said
             if kind == "downnodes":
-                state = said.get("state", "DOWN").upper()
-                absent |= dict.fromkeys(_names(said[kind], line, "DownNodes"), state)
+                state = _state(line, said, "DOWN")
+                down.append((line, _names(said[kind], line, "DownNodes")))
+                absent |= dict.fromkeys(down[-1][1], state)
+    if "ALL" in absent:
+        absent |= dict.fromkeys(nodes, absent.pop("ALL"))
+    for line, gone in down:
+        unknown = next((name for name in gone if name not in nodes and name != "ALL"), None)
+        if unknown is not None:
+            problem = f"no NodeName line has '{unknown[:40]}'"
+            raise ClusterError(line.path, problem, line=line.number, field="DownNodes")
     # A partition may name nodes that stand further down.
     named = {said["nodeset"]: _node_set(line, said, nodes) for line, said in sets}
     partitions = [
@@ -301,13 +328,24 @@ def _nodes(line: Line, said: Mapping[str, str]) -> dict[str, SlurmNode]:
         threads_per_core=threads,
         reserved_cpus=_whole(line, said, "CoreSpecCount", 0) * threads,
         reserved_memory=_whole(line, said, "MemSpecLimit", 0),
-        state=said.get("state", "").upper(),
+        state=_state(line, said, ""),
     )
+    if node.reserved_cpus >= cpus:
+        problem = f"'{said['corespeccount']}' leaves no processor to jobs; correct it"
+        raise ClusterError(line.path, problem, line=line.number, field="CoreSpecCount")
     names = _names(said["nodename"], line, "NodeName")
     # A name that is not given takes what follows for its value.
     if not names or len(names) > _MOST_NODES or "=" in said["nodename"]:
         raise _bad(line, "NodeName", said["nodename"])
     return {name: replace(node, name=name) for name in names}
+
+
+def _state(line: Line, said: Mapping[str, str], default: str) -> str:
+    """Return the state of nodes in capitals, without the marks that Slurm adds to it."""
+    text = said.get("state", "") or default
+    if text and re.split(r"[^A-Z_]", text.upper())[0] not in _STATES:
+        raise _bad(line, "State", text)
+    return text.upper()
 
 
 Counts = tuple[tuple[str, int], ...]
@@ -367,11 +405,19 @@ def _partition(
 
     both = _whole(line, said, "Priority", 1)
     share = said.get("oversubscribe", "NO").upper()
+    if not re.fullmatch(r"NO|EXCLUSIVE|(YES|FORCE)(:\d+)?", share):
+        raise _bad(line, "OverSubscribe", share)
+    state = said.get("state", "UP").upper()
+    if state not in ("UP", "DOWN", "DRAIN", "INACTIVE"):
+        raise _bad(line, "State", state)
+    if not said["partitionname"] or "=" in said["partitionname"]:
+        # A name that is not given takes what follows for its value.
+        raise _bad(line, "PartitionName", said["partitionname"])
     return SlurmPartition(
         name=said["partitionname"],
         nodes=names,
         is_default=_yes_or_no(line, said, "Default"),
-        is_up=said.get("state", "UP").upper() in ("UP", "DRAIN"),
+        is_up=state in ("UP", "DRAIN"),
         whole=share == "EXCLUSIVE",
         tier=_whole(line, said, "PriorityTier", both),
         factor=_whole(line, said, "PriorityJobFactor", both),

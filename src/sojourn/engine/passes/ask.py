@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from ...jit import inlined
 from ..calendar import look_ahead
+from ..decided import STARTED
 from ..profile import Profile
 from ..starting import note_reserved
-from ..verbs import earliest, fits, plan_ahead, start, take
+from ..verbs import earliest, fits, note, plan_ahead, start, take
 from ..waiting import Waiting, admit, list_remove
 from . import DECIDE, GO_ON, discipline
 
@@ -56,8 +57,10 @@ def asking_pass(d, s, jobs, run, recording, nodes, calendar, laws):
         return GO_ON
     s.chosen = 0
     j = d.waiting.chosen[0]
+    free = s.free
     s.refused = 0 if _may_start(d, s, jobs, run, nodes, calendar, j, laws) else 1
     if s.refused == 0:
+        note(s, recording, j, STARTED, -1, free)
         list_remove(s, d.waiting, j)
         start(s, jobs, run, nodes, calendar, j)
     return DECIDE

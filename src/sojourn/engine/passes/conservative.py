@@ -17,7 +17,9 @@ from ..decided import KEPT, NO_NODES, PROMISED
 from ..foresight import forget, release_early
 from ..heap import heap_pop, heap_push
 from ..plans import plan_advance, recall_hold
-from ..profile import Profile, profile_add, profile_advance
+from ..profile import Profile, held_until, profile_add, profile_advance
+from ..queues import Queues, count_running, is_passed_over, note_limit, note_turn, take_turns
+from ..starting import note_reserved
 from ..types import WAITS
 from ..verbs import is_overdue, note, plan_ahead, start, time_of
 from ..waiting import Waiting, admit, list_remove, put_in_order
@@ -31,6 +33,7 @@ class Conservative(NamedTuple):
 
     `promise` is the start that each waiting job is promised, as work: infinite if it has none, nan
     when it has started; `first` the first one that it was given. `due_*` is a heap of promises.
+    With several queues a promise counts when the pass is over, which may take it back before.
     """
 
     waiting: Waiting
@@ -39,6 +42,7 @@ class Conservative(NamedTuple):
     first: np.ndarray
     due_key: np.ndarray
     due_job: np.ndarray
+    queues: Queues | None
 
 
 @called
@@ -55,7 +59,7 @@ def _sweep(key, job, size, promised):
 @inlined
 def _enter(d, s, j):
     """Job `j` is due at its promise; entries of promises since moved are dropped in time."""
-    if np.isnan(d.first[j]):
+    if s.between == 0 and np.isnan(d.first[j]):
         d.first[j] = d.promise[j]
     # Those who wait have one live entry each: a short heap stays near.
     if s.dues >= min(4 * s.waiting + 64, d.due_key.shape[0]):
@@ -101,7 +105,7 @@ def _vacate(d, s, jobs, run, nodes, calendar):
 def _entered(d, s, recording, j):
     """Enter the promise of `j`, and log it."""
     _enter(d, s, j)
-    if s.logs == 1 and d.promise[j] > s.work:
+    if s.logs == 1 and s.between == 0 and d.promise[j] > s.work:
         note(s, recording, j, PROMISED, -1, time_of(s, d.promise[j]))
 
 
@@ -164,6 +168,58 @@ def _make_promises(d, s, jobs, recording, nodes, laws):
 
 
 @inlined
+def _take_back(s, w, jobs, nodes, profile, promise, due_key, due_job, queues):
+    """List, of all who wait, whom promises concern; who would exceed a limit loses his.
+
+    To the others that is as if the job were cancelled.
+    """
+    if queues is not None:
+        taken = False
+        for i in range(s.sorted):
+            j = w.sorted[i]
+            if promise[j] < np.inf and is_passed_over(s, jobs, queues, j):
+                taken = True
+                if nodes is None:
+                    until = held_until(s.work, promise[j], jobs.plan[j])
+                    profile_add(profile, promise[j], until, jobs.procs[j])
+                else:
+                    forget(s, nodes, j, promise[j])
+                promise[j] = np.inf
+        if taken:
+            s.early = 1
+            # A promise that is made again must not be there twice.
+            s.dues = _sweep(due_key, due_job, s.dues, promise)
+        kept = 0
+        for i in range(s.sorted):
+            j = w.sorted[i]
+            if promise[j] < np.inf and s.early == 0:
+                continue
+            if not is_passed_over(s, jobs, queues, j):
+                w.sorted[kept] = j
+                kept += 1
+        s.sorted = kept
+
+
+@inlined
+def _settle_promises(s, w, jobs, recording, promise, first, queues):
+    """With several queues: the pass is over, and what is promised now counts."""
+    if queues is not None:
+        for i in range(s.waiting):
+            j = w.job[s.first + i]
+            promised = promise[j]
+            if promised < np.inf and np.isnan(first[j]):
+                first[j] = promised
+            if s.logs == 1:
+                if is_passed_over(s, jobs, queues, j):
+                    note_limit(s, recording, queues, j)
+                elif promised <= s.work:
+                    note(s, recording, j, NO_NODES, -1, s.free)
+                elif s.work < promised < np.inf and promised != queues.noted[j]:
+                    note(s, recording, j, PROMISED, -1, time_of(s, promised))
+                queues.noted[j] = promised
+
+
+@inlined
 def _take_due(d, s):
     """Move the jobs whose promise has come to `chosen`; how many."""
     due = 0
@@ -222,6 +278,31 @@ def _may_start(d, s, jobs, nodes, j, laws):
     return False
 
 
+@inlined
+def _keep_promises(d, s, jobs, run, recording, nodes, calendar, laws):
+    """Start those whose promise has come; whether somebody was passed over because of a start."""
+    w = d.waiting
+    due = _take_due(d, s)
+    _list(d, s, jobs, w.chosen, 0, due, laws)
+    passed_over = False
+    for i in range(s.sorted):
+        j = w.sorted[i]
+        free, promised = s.free, d.promise[j]
+        if is_passed_over(s, jobs, d.queues, j):
+            passed_over = True
+        elif _may_start(d, s, jobs, nodes, j, laws):
+            if np.isnan(d.first[j]):
+                d.first[j] = promised
+            list_remove(s, w, j)
+            _need(s, jobs, nodes, j, -1)
+            note(s, recording, j, KEPT, -1, free)
+            start(s, jobs, run, nodes, calendar, j)
+            note_turn(s, jobs, d.queues, j)
+        elif s.between == 0:
+            note(s, recording, j, NO_NODES, -1, free)
+    return passed_over
+
+
 @called
 def _first_after(key, job, size, promised, work):
     first = np.inf
@@ -255,6 +336,10 @@ def conservative_pass(d, s, jobs, run, recording, nodes, calendar, laws):
         for j in range(newest, s.arrived):
             _need(s, jobs, nodes, j, 1)
     look_ahead(s, calendar)
+    if nodes is not None:
+        # Promises last, but which reservation of a node is the next one does not.
+        if s.reserving == 1:
+            note_reserved(s, nodes, calendar)
     s.due_work = np.inf
     if s.stopped == 1:
         return GO_ON
@@ -266,7 +351,9 @@ def conservative_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     s.stale = 0
     if rebuild:
         s.early = 0
-    if rebuild or s.early == 1:
+    count_running(s, jobs, run, d.queues)
+    take_turns(s, w, jobs, d.queues, laws)
+    if rebuild or s.early == 1 or s.between > 0:
         _list_all(d, s, jobs, laws)
     else:
         # Only the arrivals of this instant are without a promise.
@@ -277,18 +364,14 @@ def conservative_pass(d, s, jobs, run, recording, nodes, calendar, laws):
                 size += 1
         _list(d, s, jobs, w.chosen, 0, size, laws)
     _renew(d, s, run, nodes, calendar, rebuild)
-    _make_promises(d, s, jobs, recording, nodes, laws)
-    due = _take_due(d, s)
-    _list(d, s, jobs, w.chosen, 0, due, laws)
-    for i in range(s.sorted):
-        j = w.sorted[i]
-        free = s.free
-        if _may_start(d, s, jobs, nodes, j, laws):
-            list_remove(s, w, j)
-            _need(s, jobs, nodes, j, -1)
-            note(s, recording, j, KEPT, -1, free)
-            start(s, jobs, run, nodes, calendar, j)
-        else:
-            note(s, recording, j, NO_NODES, -1, free)
+    passed_over = True
+    while passed_over:
+        _take_back(s, w, jobs, nodes, d.profile, d.promise, d.due_key, d.due_job, d.queues)
+        _make_promises(d, s, jobs, recording, nodes, laws)
+        passed_over = _keep_promises(d, s, jobs, run, recording, nodes, calendar, laws)
+        if passed_over:
+            s.early = 1
+            _list_all(d, s, jobs, laws)
+    _settle_promises(s, w, jobs, recording, d.promise, d.first, d.queues)
     _next_due(d, s, run)
     return GO_ON

@@ -26,6 +26,7 @@ from ..decided import (
 )
 from ..heap import heap_pop, heap_push
 from ..profile import Profile
+from ..queues import Queues, count_running, is_passed_over, note_limit, note_turn, take_turns
 from ..starting import note_reserved
 from ..verbs import earliest, find_shadow, fits, hold, note, plan_ahead, start, take, time_of
 from ..waiting import Waiting, admit, list_remove
@@ -37,10 +38,11 @@ _STARTS, _RESERVED, _WAITS = range(3)
 
 
 class Listed(NamedTuple):
-    """The waiting jobs, and processors free over the work to come."""
+    """The waiting jobs, processors free over the work to come, and the queues if several."""
 
     waiting: Waiting
     profile: Profile
+    queues: Queues | None
 
 
 @inlined
@@ -152,35 +154,50 @@ def _is_candidate(s, jobs, nodes, j, planned, beside):
 
 @inlined
 def _list_candidates(d, s, jobs, nodes, left, planned, beside, laws):
-    """List those who could be backfilled, of the `left` not looked at yet or of all; how many.
+    """List those who could be backfilled, of the `left` not looked at yet; how many.
 
     A job that does not fit when backfilling begins does not fit later in the same pass, since
-    starts only take away. So only those who fit are put in order: in a heap, or as they wait.
+    starts only take away. So only those who fit are put in order: in a heap, or as they wait. Who
+    is blocked is not tried again: where a placement must keep to a budget, what others take may
+    lead it to nodes that it can have.
     """
     w = d.waiting
     size = 0
-    if s.own_order == 1:
-        for i in range(s.waiting):
-            j = w.job[s.first + i]
-            if _is_candidate(s, jobs, nodes, j, planned, beside):
-                value = w.backfill_key[j] if s.dynamic_backfill == 0 else 0.0
-                if s.dynamic_backfill == 1:
-                    value = laws.backfill(jobs, j, s.now, laws.backfill_theta)
-                heap_push(w.score, w.scored, size, value, j)
-                size += 1
-    elif s.dynamic_order == 1:
-        for i in range(left):
+    behind = max(s.first + s.waiting - left, 0)
+    for i in range(left):
+        # In an order that changes with time they are left in its heap; else they wait in order.
+        j, value = w.job[behind + i], 0.0
+        if s.dynamic_order == 1:
             j, value = w.scored[i], w.score[i]
-            if _is_candidate(s, jobs, nodes, j, planned, beside):
-                heap_push(w.score, w.scored, size, value, j)
-                size += 1
-    else:
-        last = s.first + s.waiting
-        for i in range(max(last - left, 0), last):
-            if _is_candidate(s, jobs, nodes, w.job[i], planned, beside):
-                w.sorted[size] = w.job[i]
-                size += 1
+        if not _is_candidate(s, jobs, nodes, j, planned, beside):
+            continue
+        if s.own_order == 1 and s.dynamic_backfill == 0:
+            value = w.backfill_key[j]
+        elif s.own_order == 1:
+            value = laws.backfill(jobs, j, s.now, laws.backfill_theta)
+        if s.own_order == 1 or s.dynamic_order == 1:
+            heap_push(w.score, w.scored, size, value, j)
+        else:
+            w.sorted[size] = j
+        size += 1
     return size
+
+
+@inlined
+def _is_over(d, s, jobs, recording, j):
+    """Whether `j` is passed over: it would exceed a limit of its queue."""
+    if not is_passed_over(s, jobs, d.queues, j):
+        return False
+    note_limit(s, recording, d.queues, j)
+    return True
+
+
+@inlined
+def _start(d, s, jobs, run, nodes, calendar, j):
+    """`j` waits no longer, and starts."""
+    list_remove(s, d.waiting, j)
+    start(s, jobs, run, nodes, calendar, j)
+    note_turn(s, jobs, d.queues, j)
 
 
 @inlined
@@ -200,9 +217,10 @@ def _backfill(d, s, jobs, run, recording, nodes, calendar, left, planned, beside
             j = w.sorted[i]
         if j == head or (jobs.procs[j] >= narrowest and jobs.plan[j] >= shortest):
             continue
+        if _is_over(d, s, jobs, recording, j):
+            continue
         if _turn(d, s, jobs, recording, nodes, j, planned, beside, head, laws):
-            list_remove(s, w, j)
-            start(s, jobs, run, nodes, calendar, j)
+            _start(d, s, jobs, run, nodes, calendar, j)
         elif nodes is None:
             if s.logs == 0:
                 # Starts only take away: what did not fit a moment ago does not fit now.
@@ -233,6 +251,8 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     reservations = s.reservations
     if s.backfill == NONE or s.backfill == FIRST_FIT:
         reservations = 0
+    count_running(s, jobs, run, d.queues)
+    take_turns(s, w, jobs, d.queues, laws)
     if s.dynamic_order == 1:
         _score_all(d, s, jobs, laws)
     left = s.waiting
@@ -246,6 +266,9 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
         else:
             j = w.job[s.first + passed]
         left -= 1
+        if _is_over(d, s, jobs, recording, j):
+            passed += 1
+            continue
         verdict = _first_turn(
             d,
             s,
@@ -262,8 +285,7 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
             laws,
         )
         if verdict == _STARTS:
-            list_remove(s, w, j)
-            start(s, jobs, run, nodes, calendar, j)
+            _start(d, s, jobs, run, nodes, calendar, j)
             continue
         passed += 1
         if head < 0:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ...cluster.slurm import read_tables
-from ...errors import OptionError
+from ...errors import ClusterError, OptionError
+from ...workload._slurm_fields import fold_nodes
 from .site import Node, Partition, SlurmConf
 
 __all__ = ["Node", "Partition", "SlurmConf", "plain_conf", "read_slurm_conf"]
@@ -14,7 +16,6 @@ __all__ = ["Node", "Partition", "SlurmConf", "plain_conf", "read_slurm_conf"]
 _MOST_NODES = 100_000
 
 _UNMODELLED = {
-    ("nodename", "state"): (("unknown", "idle", "cloud"), "nodes are always up"),
     ("partitionname", "oversubscribe"): (("no", "exclusive"), "no two jobs share a processor"),
     ("partitionname", "qos"): (("n/a",), "limits of a quality of service are in the database"),
     ("partitionname", "maxcpuspernode"): (("unlimited",), "jobs may use all processors of a node"),
@@ -52,6 +53,8 @@ def plain_conf(nodes: int, scheduling: SlurmConf | None = None) -> SlurmConf:
 def read_slurm_conf(path: str | os.PathLike[str]) -> SlurmConf:
     """Read a ``slurm.conf``, the files it includes, and the ``topology.conf`` beside it.
 
+    Nodes that are down or for the future are left out, and `SlurmConf.not_modelled` says which.
+
     Raises
     ------
     ClusterError
@@ -61,9 +64,28 @@ def read_slurm_conf(path: str | os.PathLike[str]) -> SlurmConf:
     unmodelled: dict[str, None] = {}
     for kind, _, said in tables.statements:
         unmodelled |= _not_modelled(kind, said)
-    assumed = (*unmodelled, *tables.assumed)
+    absent: dict[str, list[str]] = {}
+    for node in tables.nodes:
+        if state := tables.state_of(node):
+            absent.setdefault(state, []).append(node.name)
+    gone = {name for names in absent.values() for name in names}
+    if tables.nodes and len(gone) == len(tables.nodes):
+        raise ClusterError(tables.path, "has no node that is up; check the states of nodes")
+    left_out = (
+        f"{len(names):,} {'node' if len(names) == 1 else 'nodes'} in state {state} left out: "
+        f"{fold_nodes(names)}"
+        for state, names in absent.items()
+    )
     return SlurmConf(
-        tables.path, tables.lines, tables.nodes, tables.partitions, tables.switches, assumed
+        tables.path,
+        tables.lines,
+        tuple(node for node in tables.nodes if node.name not in gone),
+        tuple(
+            replace(part, nodes=tuple(name for name in part.nodes if name not in gone))
+            for part in tables.partitions
+        ),
+        tuple(tuple(name for name in leaf if name not in gone) for leaf in tables.switches),
+        (*left_out, *unmodelled, *tables.assumed),
     )
 
 

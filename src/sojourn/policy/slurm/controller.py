@@ -73,7 +73,7 @@ class Controller:
         order, theta = ORDERS["fcfs"].compiled(checked=False), ORDERS["fcfs"].parameters
         # The controller has an order and a placement of its own: these are never asked.
         self._functions = (
-            *(law, wake, constant(1.0).parameters, order, theta, order, theta),
+            *(law, wake, constant(1.0).parameters, *(order, theta) * 3),
             *(no_node_score, np.zeros(1), *parts_for(self.discipline, None)),
         )
 
@@ -132,6 +132,10 @@ def _job_view(wants: Wants, loops: Loops) -> JobView:
         queue=none,
         partition=wants.partition,
         memory=wants.memory.astype(np.float64),
+        account=none,
+        qos=none,
+        nodes=none,
+        gpus=none,
     )
 
 

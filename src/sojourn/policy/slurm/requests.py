@@ -50,6 +50,7 @@ class Requests(NamedTuple):
     users, accounts : what numbers stand for.
     origin : Unix time (s) of second 0; 0 where the file counts from its own beginning.
     said : what was left out, assumed or not told, in words.
+    procs : on all nodes together, as the file tells; 0 where it does not.
     """
 
     label: NDArray[Any]
@@ -71,6 +72,7 @@ class Requests(NamedTuple):
     accounts: tuple[str, ...]
     origin: float
     said: tuple[str, ...]
+    procs: Ints
 
 
 def read_requests(
@@ -182,6 +184,7 @@ class _Filling:
             accounts=accounts,
             origin=self.origin,
             said=(*self.said, *told),
+            procs=np.array([max(job.cpus, 0) for job in self.jobs], np.int64),
             **whole,
         )
 

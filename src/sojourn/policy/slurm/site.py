@@ -25,7 +25,6 @@ _UNMODELLED_LINES = {
     "jobsubmitplugins": ("", "jobs are taken as they were submitted"),
     "suspendtime": ("-1", "nodes are always awake"),
     "completewait": ("0", "freed nodes are used at once"),
-    "downnodes": ("", "nodes are always up"),
 }
 """Lines that change a schedule and are not modelled: the value that changes nothing, and why."""
 
