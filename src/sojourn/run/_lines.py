@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import tomllib
 
 __all__ = ["Path", "key_lines", "statements"]
 
@@ -106,6 +105,8 @@ class _Scan:
 
     def _names(self) -> list[str]:
         """Read the parts of a key, up to the sign that ends it."""
+        import tomllib
+
         names = []
         while True:
             self._pass(_BLANKS)

@@ -80,7 +80,6 @@ def carry_out(
     check_results(scenario, folder)
     # Whatever can be wrong is found before the log is read.
     check_parts(scenario)
-    named = scenario.nodes is not None and scenario.nodes.is_named
     files = scenario.files | dict(more_files or {})
     digests = {name: Digest(path) for name, path in files.items()}
     engine = Ahead(lambda: scenario.preload(decisions=wanted.decisions), reader_is_loaded)
@@ -91,7 +90,7 @@ def carry_out(
             folder,
             format=wanted.format,
             trajectory=wanted.trajectory,
-            named=named,
+            named=scenario.nodes is not None and scenario.nodes.is_named,
             classes=bool(wanted.by),
         )
     clock.append(time.perf_counter())

@@ -33,8 +33,6 @@ __all__ = ["CommandLine", "Source", "dotted", "model_at", "problem_of", "unknown
 _LONGEST = 60
 _LIKELY = ("cluster", "policy", "workload")
 """Sections in which a key is looked for before the others."""
-_DOTTED = re.compile(rf"\b(?:{'|'.join(map(re.escape, described()))})(?![\w.])")
-"""Keys in messages that do not know who will read them."""
 _LIMITS = {"less_than": ("less than", "lt"), "less_than_equal": ("at most", "le")}
 
 
@@ -139,7 +137,9 @@ class CommandLine(Source):
         """Return an error that names the option, where it does not name a file."""
         if not error.key:
             return error
-        told = _DOTTED.sub(lambda found: self.name_of(found[0]), str(error))
+        # The message may name keys, as it does not know who will read it.
+        keys = rf"\b(?:{'|'.join(map(re.escape, described()))})(?![\w.])"
+        told = re.sub(keys, lambda found: self.name_of(found[0]), str(error))
         return OptionError(self._behind(self._flag(key), told), key=error.key)
 
     def _behind(self, flag: str, problem: str) -> str:

@@ -13,7 +13,6 @@ from ..errors import LogError, OptionError
 from ..external import before_cleaning, load_events
 from ..workload import EventStream, ExternalEvents, Jobs, clean
 from ..workload.estimates import apply_estimates
-from ..workload.generate import generate
 from ..workload.intake import (
     CLEANED,
     chosen_rules,
@@ -23,8 +22,6 @@ from ..workload.intake import (
     read_jobs,
     simulated,
 )
-from ..workload.lublin import lublin
-from ..workload.spec import interarrival_for, parse_time, parse_width
 from .inputs import Stamp, stamp_of
 from .keys import OF_LOGS, WorkloadKeys
 
@@ -223,6 +220,10 @@ def _sliced(jobs: Jobs, keys: WorkloadKeys) -> Jobs:
 
 
 def _drawn(keys: WorkloadKeys, procs: int | None, seed: int) -> Jobs:
+    from ..workload.generate import generate
+    from ..workload.lublin import lublin
+    from ..workload.spec import interarrival_for, parse_time, parse_width
+
     size = keys.procs or procs
     if size is None:
         raise OptionError(f"workload.model = '{keys.model}': for how many? give cluster.procs")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError, OptionError
 from ..measures.registry import all_measures
 from ..run.inputs import key_of
+from ..run.problems import dotted
 from ..workload.schema import did_you_mean
-from ._problems import dotted
 from .grid import Grid, Range
 from .plan import at_point
 from .rows import ABOUT

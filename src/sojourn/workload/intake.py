@@ -117,7 +117,8 @@ def _with_partition(
         if column == mapping.get(name, name):
             raise OptionError(
                 f"partition-column '{column}': that is the {name} of jobs; give the column that "
-                "says their partitions"
+                "says their partitions",
+                key="workload.partition_column",
             )
     return mapping | {"partition": column}
 

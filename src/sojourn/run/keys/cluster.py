@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from ...cluster.query import parse_query
+from . import typed
 from .describing import A_COUNT, TRUE, File, Key, Keys, Option, Processors, reads
 
 __all__ = ["ClusterKeys"]
@@ -30,7 +31,7 @@ class ClusterKeys(Keys):
             "or counts such as '64 x X5670' or '64 x (16 cores, 32G, 2 gpu)'; in place of "
             "{cluster.procs} and {power.levels}.",
             "a SPECpower table or description, or counts such as '64 x X5670'",
-            Option(_NODES, "FILE|COUNTS", "--cluster"),
+            Option(_NODES, "FILE|COUNTS", "--cluster", read=typed.cluster),
         ),
     ] = None
     where: Annotated[

@@ -12,6 +12,7 @@ from ...workload.classes import listed_classes
 __all__ = [
     "budget",
     "classes",
+    "cluster",
     "columns",
     "control",
     "feature",
@@ -47,11 +48,19 @@ def pairs(text: str) -> dict[str, str]:
     parts = [part.partition("=") for part in text.split(",")]
     if not all(ours.strip() and equals and theirs.strip() for ours, equals, theirs in parts):
         raise ValueError(f"'{text}': write NAME=COLUMN,NAME=COLUMN")
-    given = [ours.strip() for ours, _, _ in parts]
-    for name in given:
-        if given.count(name) > 1:
-            raise ValueError(f"'{text}': {name} is given twice; leave one out")
-    return {ours.strip(): theirs.strip() for ours, _, theirs in parts}
+    found: dict[str, str] = {}
+    for ours, _, theirs in parts:
+        if ours.strip() in found:
+            raise ValueError(f"'{text}': {ours.strip()} is given twice; leave one out")
+        found[ours.strip()] = theirs.strip()
+    return found
+
+
+def cluster(text: str) -> str:
+    """Return the file or the counts of a cluster."""
+    if not text.strip():
+        raise ValueError("'': give a file, or counts such as '64 x (16 cores, 32G, 2 gpu)'")
+    return text
 
 
 def columns(text: str) -> dict[str, str] | list[str]:
