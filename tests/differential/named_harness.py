@@ -195,7 +195,7 @@ def run_engine(
         control_theta=control.parameters,
     )
     prepared = Prepared(
-        jobs, accepted, np.zeros(len(taken), bool), cluster, policy, control, options, machine
+        jobs, machine.reason, np.zeros(len(taken), bool), cluster, policy, control, options, machine
     )
     run = Run(
         view,

@@ -275,9 +275,14 @@ def example() -> tuple[Facts, Needs]:
 
 def enlarge(s: Any, nodes: Nodes) -> Nodes:
     """Return the same nodes with more room wherever it may be short."""
-    given = nodes.given
-    if s.given + s.servers >= given.shape[1]:
-        given = _wider(given, int(s.given + s.servers) + 1024)
+    if s.given + s.servers >= nodes.given.shape[1]:
+        # Copying takes long, and memory that nobody writes to costs nothing: room for all jobs, if
+        # those to come are given as much as those so far.
+        used, jobs = int(s.given), len(nodes.job)
+        wanted = min(int(1.1 * used * jobs / max(int(s.arrived), 1)), 16 * used)
+        return nodes._replace(given=_wider(nodes.given, max(wanted, used) + int(s.servers) + 1024))
+    if s.planning == 0:
+        return nodes
     steps, cells = len(nodes.plan_at), nodes.cell.shape[1]
     plan = np.zeros((nodes.plan.shape[0], 2 * steps + 64, nodes.plan.shape[2]), dtype=np.int64)
     plan[:, :steps] = nodes.plan
@@ -285,7 +290,7 @@ def enlarge(s: Any, nodes: Nodes) -> Nodes:
     s.free_rows = _restock(row[FREE_ROW], steps, int(s.free_rows))
     s.free_cells = _restock(cell[FREE_CELL], cells, int(s.free_cells))
     at = np.concatenate([nodes.plan_at, np.zeros(steps + 64)])
-    return nodes._replace(given=given, plan_at=at, plan_row=row, plan=plan, cell=cell)
+    return nodes._replace(plan_at=at, plan_row=row, plan=plan, cell=cell)
 
 
 def _restock(stack: NDArray[np.int64], had: int, size: int) -> int:
@@ -298,7 +303,9 @@ def _restock(stack: NDArray[np.int64], had: int, size: int) -> int:
 
 
 def _wider(table: NDArray[Any], more: int) -> NDArray[Any]:
-    return np.concatenate([table, np.zeros((len(table), more), dtype=table.dtype)], axis=1)
+    wider = np.zeros((len(table), table.shape[1] + more), dtype=table.dtype)
+    wider[:, : table.shape[1]] = table
+    return wider
 
 
 @inlined

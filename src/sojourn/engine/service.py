@@ -128,6 +128,9 @@ def let_go(s, run, j):
     """`j` is in service no longer."""
     if s.plans == 1:
         _plan_remove(s, run, j)
+        if run.planned[j] > s.work:
+            # Earlier than planned: so may be whoever waits for it.
+            s.reserved_for = -1
     if s.exact == 0:
         if run.finish_job[0] == j:
             heap_pop(run.finish_key, run.finish_job, s.running)

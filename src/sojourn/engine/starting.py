@@ -18,6 +18,7 @@ from .nodes import (
     PICK,
     PICK_TASKS,
     SCORED,
+    SLOWEST,
     SPEED,
     THERE,
     USABLE,
@@ -241,6 +242,8 @@ def try_to_start(s, nodes, jobs, j, reserved, score, theta):
     started = _try_around(s, nodes, jobs, j, reserved, score, theta)
     if s.reserving == 1:
         open_again(s, nodes)
+    if started and not reserved:
+        s.reserved_for = -1
     return started
 
 
@@ -337,6 +340,17 @@ def _most_spare(s, nodes):
     return most
 
 
+@inlined
+def _is_lasting(s, nodes, head):
+    """Whether the head's reservation stays as it is while jobs end as planned and others backfill.
+
+    What is free at each time to come then only becomes less, and at the reservation not what the
+    head holds; a placement that visits nodes in an order of its own finds the same nodes again.
+    """
+    surely = s.rule <= SLOWEST and s.blind == 0 and s.lists == 0
+    return surely and nodes.job[head].budget == np.inf
+
+
 @called
 def find_shadow_on_nodes(s, run, nodes, jobs, head, score, theta):
     """The blocked head's reservation: when, and what it leaves to others; whether it has one.
@@ -345,6 +359,11 @@ def find_shadow_on_nodes(s, run, nodes, jobs, head, score, theta):
     those that the placement would choose at that time.
     """
     pinned = s.pinned == 1
+    if s.reserved_for == head and s.shadow > s.work:
+        _set_shadow(s, nodes, s.shadow)
+        s.extra = _most_spare(s, nodes)
+        return True
+    s.reserved_for = -1
     width = jobs.procs[head]
     soonest = np.nextafter(s.work, np.inf)
     # Stretches of neighbours are known without looking at all nodes at each end; of others that
@@ -396,6 +415,8 @@ def find_shadow_on_nodes(s, run, nodes, jobs, head, score, theta):
     if pinned:
         _hold_ahead(s, nodes, head)
         s.extra = _most_spare(s, nodes)
+        if _is_lasting(s, nodes, head):
+            s.reserved_for = head
     return True
 
 

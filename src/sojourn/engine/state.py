@@ -48,7 +48,7 @@ _OUTSIDE = "next midway stopped stale looked returned reserving"
 # Of named nodes.
 _NODES = """rule pooling seed most classes
 nodes resources pools groups speeds pinned blind opened given
-picked steps free_rows free_cells needed vectors"""
+picked steps free_rows free_cells needed vectors reserved_for"""
 
 SCALARS = np.dtype(
     [(name, "f8") for name in f"{_CLOCKS} {_INTEGRALS}".split()]
@@ -122,6 +122,7 @@ def make_scalars(servers: int, rate: float) -> Any:
     s = record(SCALARS)
     s.rate = rate
     s.last_pass = -np.inf
+    s.reserved_for = -1
     s.switch_at = s.due = s.due_work = np.inf
     s.servers = s.free = servers
     return s
