@@ -248,6 +248,14 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         key = self._index_key(signature, target.codegen())
         return self._cache_file._path(key).exists()
 
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        """By signature and processor: the folder stands for the sources, the file for the name.
+
+        Numba would add what a function closes over, as bytes; of a compiled part they are never
+        the same in two processes.
+        """
+        return sig, codegen.magic_tuple()
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what was kept, or None; whatever is wrong with it, it can be compiled again."""
         try:

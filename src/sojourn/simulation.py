@@ -367,14 +367,15 @@ def _keys(score: Score | None, scene: Scene, checked: bool) -> Floats | None:
     view = scene.jobs
     if score is ORDERS["fcfs"]:
         return np.arange(len(view.submit), dtype=np.float64)
-    from .engine.scores import score_all
-
     theta = score.parameters
-    made: list[Floats] = []
     own = () if score.house else ((score, theta),)
-    pointer = score.compiled(checked=checked)
-    Watch(scene, own).around(lambda _: made.append(score_all(view, pointer, theta)), None)
-    return made[0]
+    scores = score.compiled(checked=checked)
+    number = len(view.submit)
+    keys = np.empty(number)
+    Watch(scene, own).around(
+        lambda _: scores(view, np.arange(number), 0, number, 0.0, theta, keys), None
+    )
+    return keys
 
 
 def _orders(

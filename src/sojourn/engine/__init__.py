@@ -24,7 +24,6 @@ __all__ = ["load_all_kernels"]
 def load_all_kernels(part: int = 0, parts: int = 1) -> None:
     """Compile every kernel that is not in the cache yet, or one of several parts of them."""
     from .drive import ALL_KERNELS, load_kernel
-    from .scores import score_all  # noqa: F401
 
     for rules, named, eventful, queued in ALL_KERNELS[part::parts]:
         load_kernel(rules, named=named, eventful=eventful, queued=queued)

@@ -10,7 +10,16 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import called, inlined
-from .profile import KINDS, held_until, hold_end, profile_add, profile_add_near, profile_near
+from .profile import (
+    FREED,
+    KINDS,
+    ONE,
+    held_until,
+    hold_end,
+    profile_add,
+    profile_add_near,
+    profile_near,
+)
 
 __all__ = ["compress", "forget_refusals", "reserve_earliest"]
 
@@ -109,26 +118,96 @@ def _fewest(profile, begin, end):
     return least
 
 
-@called
-def _sooner(profile, now, procs, length, held, begin, hint):
-    """Earliest start >= `begin` for one that holds [held, held + length) already; `held` if none.
+@inlined
+def _next_place(profile, i, begin, procs, length, now, before, latest):
+    """The earliest place from `begin` on, which step i covers: its step, its start and its end.
 
-    Its own ground counts as free: either all of the new place lies before it, or it reaches into
-    it, and then every step between the two must do. `hint` has steps near those last looked at.
+    Nobody looks on where it would begin at `before`, or end after `latest`.
     """
-    if begin + length <= held:
-        begin = _not_before(profile.tried, procs, length, held, begin)
-        while begin + length <= held:
-            # A place that begins before the last step that is too low ends after it.
-            short, hint[0] = _last_short(profile, begin, begin + length, procs, hint[0])
-            if short < 0:
-                # `until - length` is rounded: what is free begins with the step.
-                return max(profile.at[profile_near(profile, begin, hint[0])], now)
-            begin = profile.at[short + 1]
+    at, free, size = profile.at, profile.free, np.uintp(max(profile.size[0], 0))
+    i = np.uintp(max(i, 0))
+    while True:
+        if free[i] < procs:
+            while i < size and free[i] < procs:
+                i += ONE
+            begin = at[i]
+        end = hold_end(now, begin, length)
+        if begin >= before or end > latest:
+            return np.int64(i), begin, end
+        k = i + ONE
+        while at[k] < end and free[k] >= procs:
+            k += ONE
+        if at[k] >= end:
+            return np.int64(i), begin, end
+        i = k
+
+
+@called
+def _place_before(profile, now, procs, length, held, begin, since, before, hint):
+    """Earliest start in [begin, before) of a place that ends by `held`; `held` if there is none.
+
+    Only of those that last beyond `since`: where enough is free there, a place may have begun
+    before.
+    """
+    i = profile_near(profile, max(begin, since), hint[0])
+    while profile.at[i] > begin and profile.free[i] >= procs <= profile.free[i - 1]:
+        i -= 1
+    begin = max(profile.at[i], begin)
+    # Without `now`, whose hair belongs to what is reserved anew.
+    hint[0], begin, end = _next_place(profile, i, begin, procs, length, -np.inf, before, held)
+    if end > held or begin >= before:
+        return held
+    # Where a search begins is rounded: what is free begins with the step.
+    return max(profile.at[hint[0]], now)
+
+
+@inlined
+def _reaching(profile, now, procs, held, hint):
+    """Earliest start of a place that reaches into the ground of one who holds it from `held` on."""
     short, hint[1] = _last_short(profile, now, held, procs, hint[1])
     if short < 0:
         return now
     return min(profile.at[short + 1], held)
+
+
+@called
+def _sooner(profile, now, procs, length, held, begin, seen, hint):
+    """Earliest start >= `begin` for one that holds [held, held + length) already; `held` if none.
+
+    Its own ground counts as free: either all of the new place lies before it, or it reaches into
+    it, and then every step between the two must do. `hint` has steps near those last looked at.
+
+    When the first `seen` stretches had become free there was none. So a new place has a part of a
+    stretch that has become free since, where enough is free.
+    """
+    number = profile.size[1]
+    if number - seen > FREED or held <= now:
+        if begin + length <= held:
+            begin = _not_before(profile.tried, procs, length, held, begin)
+            found = _place_before(profile, now, procs, length, held, begin, begin, np.inf, hint)
+            if found < held:
+                return found
+        return _reaching(profile, now, procs, held, hint)
+    best, bounded, reaches = held, False, False
+    for k in range(seen, number):
+        column = k & (FREED - 1)
+        since, until = profile.freed[0, column], profile.freed[1, column]
+        if procs > profile.freed[2, column] or until <= now or since >= held:
+            continue
+        if until >= held:
+            reaches = True
+        if not bounded:
+            begin = _not_before(profile.tried, procs, length, held, begin)
+            bounded = True
+        # Rounded down: rather too early than too late.
+        first = max(since - length - 1e-15 * (abs(since) + length), begin)
+        if first + length <= held and first < min(until, best):
+            before = min(until, best)
+            found = _place_before(profile, now, procs, length, held, first, since, before, hint)
+            best = min(best, found)
+    if best == held and reaches:
+        return _reaching(profile, now, procs, held, hint)
+    return best
 
 
 @inlined
@@ -148,7 +227,7 @@ def _same(procs, plan, promise, j, other):
 
 
 @called
-def compress(profile, now, ordered, size, procs, plan, promise, moved):
+def compress(profile, now, ordered, size, procs, plan, promise, seen, moved):
     """Move up every reserved start that can be sooner; how many, and how many have none.
 
     Parameters
@@ -156,6 +235,7 @@ def compress(profile, now, ordered, size, procs, plan, promise, moved):
     ordered, size : the waiting jobs, first in order first; those without a reservation are left
         at its beginning, in order.
     promise : the reserved start of each job, `inf` for none; brought up to date.
+    seen : how many stretches had become free when each job had no sooner start; brought up to date.
     moved : receives the jobs whose start has become sooner.
     """
     tried = profile.tried
@@ -175,9 +255,9 @@ def compress(profile, now, ordered, size, procs, plan, promise, moved):
             continue
         while stop < size and _same(procs, plan, promise, j, ordered[stop]):
             stop += 1
-        begin = now
+        begin, first = now, i
         while i < stop:
-            begin = _sooner(profile, now, width, length, held, begin, hint)
+            begin = _sooner(profile, now, width, length, held, begin, seen[ordered[i]], hint)
             if begin == held:
                 _failed(tried, width, length, held)
                 break
@@ -193,6 +273,8 @@ def compress(profile, now, ordered, size, procs, plan, promise, moved):
                 moved[changed] = ordered[k]
                 changed += 1
             i += alike
+        for k in range(first, stop):
+            seen[ordered[k]] = profile.size[1]
         i = stop
     return changed, without
 
@@ -219,16 +301,12 @@ def reserve_earliest(profile, now, procs, length):
         if (1 << k) >= procs:
             break
         k += 1
-    while True:
-        end = hold_end(now, begin, length)
-        # A place that begins before the last step that is too low ends after it.
-        short, profile.hint[0] = _last_short(profile, begin, end, procs, profile.hint[0])
-        if short < 0:
-            break
-        begin = profile.at[short + 1]
+    i = profile_near(profile, begin, profile.hint[0])
+    i, begin, end = _next_place(profile, i, begin, procs, length, now, np.inf, np.inf)
+    profile.hint[0] = i
     if begin > refused[k, 2] or (procs <= refused[k, 0] and length <= refused[k, 1]):
         refused[k, 0] = procs
         refused[k, 1] = length
         refused[k, 2] = begin
-    profile_add(profile, begin, end, -procs)
+    profile_add_near(profile, begin, end, -procs, i)
     return begin

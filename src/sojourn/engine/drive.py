@@ -291,6 +291,7 @@ class Run:
 
             return Conservative(
                 *(waiting, profile, np.full(n, np.inf), np.full(n, np.nan)),
+                np.zeros(n, np.int64),
                 *(np.empty(2 * n + 16), np.empty(2 * n + 16, np.int64), queues),
             )
         from .passes.listed import Listed

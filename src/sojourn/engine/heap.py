@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..jit import inlined
 
-__all__ = ["heap_discard", "heap_pop", "heap_push"]
+__all__ = ["heap_discard", "heap_pop", "heap_push", "make_heap"]
 
 
 @inlined
@@ -46,6 +46,13 @@ def _sift_up(key, job, hole, k, j):
 def heap_push(key, job, size, k, j):
     """Add (k, j) to a heap of `size` entries."""
     _sift_up(key, job, size, k, j)
+
+
+@inlined
+def make_heap(key, job, size):
+    """Let `size` entries be a heap."""
+    for i in range(size):
+        _sift_up(key, job, i, key[i], job[i])
 
 
 @inlined

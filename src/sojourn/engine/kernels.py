@@ -18,14 +18,14 @@ from .loop import loop
 from .nodes import NODE_SCORE_POINTER, example, make_nodes
 from .starting import find_naturally, find_shadow_on_nodes, try_to_start
 from .state import make_running, make_scalars
-from .types import CONTROL_POINTER, SCORE_POINTER, Parts, empty_jobs
+from .types import CONTROL_POINTER, SCORES_POINTER, Parts, empty_jobs
 
 __all__ = ["kernel_for", "parts_for"]
 
 _THETA = types.float64[::1]
 _FUNCTIONS = (
     *(CONTROL_POINTER, CONTROL_POINTER, _THETA),
-    *(SCORE_POINTER, _THETA, SCORE_POINTER, _THETA, SCORE_POINTER, _THETA),
+    *(SCORES_POINTER, _THETA, SCORES_POINTER, _THETA, SCORES_POINTER, _THETA),
     *(NODE_SCORE_POINTER, _THETA),
 )
 _PARTS = {

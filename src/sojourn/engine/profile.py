@@ -14,7 +14,9 @@ import numpy as np
 from ..jit import called, inlined
 
 __all__ = [
+    "FREED",
     "KINDS",
+    "ONE",
     "Profile",
     "hold_end",
     "make_profile",
@@ -29,19 +31,27 @@ __all__ = [
 ]
 
 
-_ONE = np.uintp(1)
+ONE = np.uintp(1)
+FREED = 256
+"""Stretches that are remembered as freed; a power of 2."""
 KINDS = 64
 """Kinds of jobs, by width and plan, of which `compress` remembers failures; a power of 2."""
 
 
 class Profile(NamedTuple):
-    """Steps and their number (`size[0]`); the rest belongs to `compression`."""
+    """Steps and their number (`size[0]`); the rest belongs to `compression`.
+
+    Column ``i & (FREED - 1)`` of `freed` holds (begin, end, most) of the i-th stretch that has
+    become free since the run began: `most` processors are free somewhere in it, and no more.
+    ``size[1]`` is their number.
+    """
 
     at: np.ndarray
     free: np.ndarray
     size: np.ndarray
     tried: np.ndarray
     refused: np.ndarray
+    freed: np.ndarray
     hint: np.ndarray
 
 
@@ -51,9 +61,10 @@ def make_profile(room: int, servers: int) -> Profile:
     profile = Profile(
         at=np.empty(room + 1),
         free=np.empty(room, dtype=np.int64),
-        size=np.ones(1, dtype=np.int64),
+        size=np.array([1, 0]),
         tried=np.zeros((4, KINDS + rows)),
         refused=np.zeros((rows, 3)),
+        freed=np.zeros((3, FREED)),
         hint=np.zeros(3, dtype=np.int64),
     )
     profile.at[0] = -np.inf
@@ -142,7 +153,7 @@ def _shift(profile, first, last, by):
     if by > 0:
         up = np.uintp(by)
         while k > low:
-            k -= _ONE
+            k -= ONE
             at[k + up] = at[k]
             free[k + up] = free[k]
     elif by < 0:
@@ -150,7 +161,16 @@ def _shift(profile, first, last, by):
         while low < k:
             at[low - down] = at[low]
             free[low - down] = free[low]
-            low += _ONE
+            low += ONE
+
+
+@inlined
+def _note_freed(profile, begin, end, most):
+    column = profile.size[1] & (FREED - 1)
+    profile.freed[0, column] = begin
+    profile.freed[1, column] = end
+    profile.freed[2, column] = most
+    profile.size[1] += 1
 
 
 @inlined
@@ -172,8 +192,12 @@ def _change(profile, i, k, begin, end, procs):
     tail = k if ends and not drop_last else k + 1
     if behind > 0:
         _shift(profile, tail, size, behind)
+    most = first
     for m in range(i + 1, middle):
         free[m] += procs
+        most = max(most, free[m])
+    if procs > 0:
+        _note_freed(profile, begin, end, most)
     _shift(profile, i + 1, middle, inside)
     if not starts:
         at[i + 1] = begin

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..jit import called, inlined
 from .decided import PASSED_OVER
-from .heap import heap_pop, heap_push
+from .heap import heap_pop, make_heap
 from .state import table
 from .types import JobView
 from .verbs import note
@@ -116,6 +116,17 @@ def make_queues(rules: QueueRules, jobs: JobView) -> Queues:
 
 
 @called
+def _list_by_law(s, w, queues, law, size):
+    """Add to `size` that are listed those who wait in queues of one law; how many are listed."""
+    for i in range(s.waiting):
+        j = w.job[s.first + i]
+        if queues.queue[queues.member[j]].law == law:
+            w.scored[size] = j
+            size += 1
+    return size
+
+
+@called
 def _form_lines(s, w, queues):
     """From a heap of all who wait, the line of each queue, in order."""
     number = queues.queue.shape[0]
@@ -189,15 +200,16 @@ def _merge_lines(s, w, queues):
 def take_turns(s, w, jobs, queues, laws):
     """Put the list of all who wait in the order of this pass."""
     if queues is not None:
-        for i in range(s.waiting):
-            j = w.job[s.first + i]
-            law = queues.queue[queues.member[j]].law
-            value = queues.key[j]
-            if law == OF_POLICY:
-                value = laws.order(jobs, j, s.now, laws.order_theta)
-            elif law == CHANGING:
-                value = laws.changing(jobs, j, s.now, laws.changing_theta)
-            heap_push(w.score, w.scored, i, value, j)
+        fixed = _list_by_law(s, w, queues, FIXED, 0)
+        for i in range(fixed):
+            w.score[i] = queues.key[w.scored[i]]
+        ours = _list_by_law(s, w, queues, OF_POLICY, fixed)
+        if ours > fixed:
+            laws.order(jobs, w.scored, fixed, ours, s.now, laws.order_theta, w.score)
+        last = _list_by_law(s, w, queues, CHANGING, ours)
+        if last > ours:
+            laws.changing(jobs, w.scored, ours, last, s.now, laws.changing_theta, w.score)
+        make_heap(w.score, w.scored, s.waiting)
         _form_lines(s, w, queues)
         _merge_lines(s, w, queues)
 

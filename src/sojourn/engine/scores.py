@@ -1,29 +1,11 @@
-"""Scores of all jobs at once, for orders that do not depend on the time."""
+"""The scores that an engine needs where a policy has none."""
 
 from __future__ import annotations
 
-import numba
-import numpy as np
-from numba import types
-
 from ..jit import compiled
 from .nodes import NODE_SCORE
-from .types import SCORE_POINTER, empty_jobs
 
-__all__ = ["no_node_score", "score_all"]
-
-
-@compiled(
-    types.float64[::1](numba.typeof(empty_jobs()), SCORE_POINTER, types.float64[::1]),
-    allocates=True,
-)
-def score_all(jobs, score, theta):
-    """The score of each job."""
-    n = jobs.submit.shape[0]
-    values = np.empty(n)
-    for j in range(n):
-        values[j] = score(jobs, j, 0.0, theta)
-    return values
+__all__ = ["no_node_score"]
 
 
 @compiled(NODE_SCORE, pointer=True)

@@ -24,8 +24,8 @@ __all__ = [
     "KILLED",
     "NEW",
     "RUNS",
-    "SCORE",
-    "SCORE_POINTER",
+    "SCORES",
+    "SCORES_POINTER",
     "SWITCH",
     "UNDECIDED",
     "UNSEEN",
@@ -97,7 +97,7 @@ class Control(NamedTuple):
 class Laws(NamedTuple):
     """Functions of a policy with their parameters: orders, a score over nodes, and `Parts`.
 
-    `changing` is the order of queues whose own one changes with time.
+    Orders are `SCORES`; `changing` is the order of queues whose own one changes with time.
     """
 
     order: Any
@@ -133,7 +133,11 @@ _JOBS = numba.typeof(empty_jobs())
 _SYSTEM = numba.typeof(SystemView(1, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0))
 _THETA = types.float64[::1]
 
-SCORE = types.float64(_JOBS, types.int64, types.float64, _THETA)
+_WHICH, _VALUES = types.int64[::1], types.float64[::1]
+SCORES = types.void(_JOBS, _WHICH, types.int64, types.int64, types.float64, _THETA, _VALUES)
+"""Of (jobs, which, first, last, now, theta, values): ``values[i]`` becomes the score of job
+``which[i]``, for i from `first` to `last` - 1. One call scores a whole queue: handing over the jobs
+takes longer than a formula."""
 CONTROL = types.float64(_SYSTEM, types.float64, _THETA)
-SCORE_POINTER = types.FunctionType(SCORE)
+SCORES_POINTER = types.FunctionType(SCORES)
 CONTROL_POINTER = types.FunctionType(CONTROL)

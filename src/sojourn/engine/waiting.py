@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import called, inlined
-from .heap import heap_pop, heap_push
+from .heap import heap_pop, make_heap
 from .types import NEW, WAITS
 
 __all__ = ["Waiting", "admit", "list_insert", "list_remove", "make_waiting", "put_in_order"]
@@ -128,7 +128,11 @@ def put_in_order(s, w, jobs, source, first, size, dynamic, keys, score, theta):
     if in_order:
         return
     for i in range(size):
-        j = source[first + i]
-        value = score(jobs, j, s.now, theta) if dynamic == 1 else keys[j]
-        heap_push(w.score, w.scored, i, value, j)
+        w.scored[i] = w.sorted[i]
+    if dynamic == 1:
+        score(jobs, w.scored, 0, size, s.now, theta, w.score)
+    else:
+        for i in range(size):
+            w.score[i] = keys[w.scored[i]]
+    make_heap(w.score, w.scored, size)
     _sort_heap(w.score, w.scored, size, w.sorted)

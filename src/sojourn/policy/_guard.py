@@ -20,8 +20,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ..engine.nodes import NODE_SCORE
-from ..engine.types import CONTROL, SCORE, SWITCH
+from ..engine.types import CONTROL, SCORES, SWITCH
 from ._record import BAD_VALUE, BAD_WAKE, BEGUN, FINE, LENGTH, MOST_WAKES, RESTLESS
+from ._scores import scores_by
 from .columns import ClairvoyantColumns, JobColumns, job_columns, read_only
 
 __all__ = ["compile_control", "compile_score"]
@@ -158,8 +159,10 @@ def compile_score(
         theta[record] = FINE
         return value
 
-    guard, signature = (order_nodes, NODE_SCORE) if of_nodes else (order_queue, SCORE)
-    return numba.njit(signature, **_OPTIONS)(guard)
+    if of_nodes:
+        return numba.njit(NODE_SCORE, **_OPTIONS)(order_nodes)
+    guarded = numba.njit(forceinline=True, **_PART)(order_queue)
+    return numba.njit(SCORES, **_OPTIONS)(scores_by(guarded))
 
 
 def compile_control(law: Callable[..., float], *, wakes: bool) -> Any:

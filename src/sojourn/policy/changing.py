@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.types import SCORE
-from ..jit import compiled, inlined
+from ..jit import inlined
+from ._scores import compile_formula
 from .orders import ORDERS, expansion, unicef, wfp3
 from .score import Score
 
@@ -21,7 +21,7 @@ CHANGING = ("expansion", "unicef", "wfp3")
 _expansion, _unicef, _wfp3 = inlined(expansion), inlined(unicef), inlined(wfp3)
 
 
-@compiled(SCORE, pointer=True)
+@compile_formula
 def changing_order(jobs, j, now, theta):  # type: ignore[no-untyped-def]
     """The score of a job by the order of its queue: ``theta[j]`` is its place in `CHANGING`."""
     if theta[j] == 0.0:

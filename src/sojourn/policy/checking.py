@@ -66,12 +66,18 @@ class Scene:
 
     def _try(self, score: Score | NodeScore, points: Iterator[Any]) -> None:
         compiled, theta = score.compiled(), score.parameters
+        values = np.empty(1)
         # Helpers would have to be compiled a second time for a call from Python.
         comparable = reading_of(score.formula).helpers == ()
         for handed, j, now, n in points:
             error = None
             try:
-                value = compiled(*handed, theta)
+                if isinstance(score, NodeScore):
+                    value = compiled(*handed, theta)
+                else:
+                    jobs, j, now = handed
+                    compiled(jobs, np.array([j]), 0, 1, now, theta, values)
+                    value = float(values[0])
             except Exception as problem:
                 error = problem
             mistake = mistake_in(theta)

@@ -167,10 +167,9 @@ def _bounds(
 
 @cache
 def _compile_ours(formula: Formula) -> Any:
-    from ..engine.types import SCORE
-    from ..jit import compiled
+    from ._scores import compile_formula
 
-    return compiled(SCORE, pointer=True)(formula)
+    return compile_formula(formula)
 
 
 @cache

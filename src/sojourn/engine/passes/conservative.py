@@ -32,7 +32,8 @@ class Conservative(NamedTuple):
     """The waiting jobs, the plan of processors, and the promises.
 
     `promise` is the start that each waiting job is promised, as work: infinite if it has none, nan
-    when it has started; `first` the first one that it was given. `due_*` is a heap of promises.
+    when it has started; `first` the first one that it was given; `seen` what was known when there
+    was none sooner (see `compress`). `due_*` is a heap of promises.
     With several queues a promise counts when the pass is over, which may take it back before.
     """
 
@@ -40,6 +41,7 @@ class Conservative(NamedTuple):
     profile: Profile
     promise: np.ndarray
     first: np.ndarray
+    seen: np.ndarray
     due_key: np.ndarray
     due_job: np.ndarray
     queues: Queues | None
@@ -138,11 +140,12 @@ def _make_promises(d, s, jobs, recording, nodes, laws):
     concerned = s.sorted
     if nodes is None:
         if s.early == 1:
-            moved, concerned = compress(
-                d.profile, s.work, w.sorted, s.sorted, jobs.procs, jobs.plan, d.promise, w.chosen
+            procs, plan, moved = jobs.procs, jobs.plan, w.chosen
+            number, concerned = compress(
+                d.profile, s.work, w.sorted, s.sorted, procs, plan, d.promise, d.seen, moved
             )
-            for i in range(moved):
-                _entered(d, s, recording, w.chosen[i])
+            for i in range(number):
+                _entered(d, s, recording, moved[i])
         forget_refusals(d.profile)
     else:
         for i in range(s.sorted):
@@ -159,6 +162,7 @@ def _make_promises(d, s, jobs, recording, nodes, laws):
         if d.promise[j] == np.inf and jobs.procs[j] <= s.servers - s.gone:
             if nodes is None:
                 d.promise[j] = reserve_earliest(d.profile, s.work, jobs.procs[j], jobs.plan[j])
+                d.seen[j] = d.profile.size[1]
             else:
                 d.promise[j] = laws.parts.promise(
                     s, nodes, jobs, j, np.inf, laws.score, laws.score_theta

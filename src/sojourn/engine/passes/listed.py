@@ -24,7 +24,7 @@ from ..decided import (
     TOO_WIDE,
     WOULD_DELAY,
 )
-from ..heap import heap_pop, heap_push
+from ..heap import heap_pop, make_heap
 from ..profile import Profile
 from ..queues import Queues, count_running, is_passed_over, note_limit, note_turn, take_turns
 from ..starting import note_reserved
@@ -35,6 +35,9 @@ from . import EASY, FIRST_FIT, GO_ON, NONE, RESERVE, discipline
 __all__ = ["Listed"]
 
 _STARTS, _RESERVED, _WAITS = range(3)
+
+_SEARCHES = 4
+"""Who is next in an order that changes is looked for so often in a pass, before they are sorted."""
 
 
 class Listed(NamedTuple):
@@ -133,11 +136,40 @@ def _anybody_fits(s, waiting, procs):
 
 @inlined
 def _score_all(d, s, jobs, laws):
-    """Put all who wait in a heap by (score now, job)."""
+    """Score all who wait, in the order of submission."""
     w = d.waiting
     for i in range(s.waiting):
-        j = w.job[s.first + i]
-        heap_push(w.score, w.scored, i, laws.order(jobs, j, s.now, laws.order_theta), j)
+        w.scored[i] = w.job[s.first + i]
+    laws.order(jobs, w.scored, 0, s.waiting, s.now, laws.order_theta, w.score)
+
+
+@called
+def _take_first(score, scored, left, taken):
+    """Take the first by (score, job) out of `left` that were scored, of whom some were `taken`.
+
+    Mostly a pass looks at few before one is blocked. So the first ones are looked for among all,
+    who stay in the order of submission; if it goes on, a heap is made of them.
+    """
+    if taken >= _SEARCHES:
+        if taken == _SEARCHES:
+            make_heap(score, scored, left)
+        j = scored[0]
+        heap_pop(score, scored, left)
+        return j
+    best, least = np.uintp(0), score[0]
+    end = np.uintp(left)
+    i = np.uintp(1)
+    while i < end:
+        if score[i] < least:
+            best, least = i, score[i]
+        i += np.uintp(1)
+    j = scored[best]
+    i = best + np.uintp(1)
+    while i < end:
+        score[i - np.uintp(1)] = score[i]
+        scored[i - np.uintp(1)] = scored[i]
+        i += np.uintp(1)
+    return j
 
 
 @inlined
@@ -165,21 +197,22 @@ def _list_candidates(d, s, jobs, nodes, left, planned, beside, laws):
     size = 0
     behind = max(s.first + s.waiting - left, 0)
     for i in range(left):
-        # In an order that changes with time they are left in its heap; else they wait in order.
+        # In an order that changes with time they are left with their scores; else they wait in
+        # order.
         j, value = w.job[behind + i], 0.0
         if s.dynamic_order == 1:
             j, value = w.scored[i], w.score[i]
-        if not _is_candidate(s, jobs, nodes, j, planned, beside):
-            continue
-        if s.own_order == 1 and s.dynamic_backfill == 0:
-            value = w.backfill_key[j]
-        elif s.own_order == 1:
-            value = laws.backfill(jobs, j, s.now, laws.backfill_theta)
-        if s.own_order == 1 or s.dynamic_order == 1:
-            heap_push(w.score, w.scored, size, value, j)
-        else:
-            w.sorted[size] = j
-        size += 1
+        if _is_candidate(s, jobs, nodes, j, planned, beside):
+            w.scored[size] = j
+            w.score[size] = value
+            size += 1
+    if s.own_order == 1 and s.dynamic_backfill == 1:
+        laws.backfill(jobs, w.scored, 0, size, s.now, laws.backfill_theta, w.score)
+    elif s.own_order == 1:
+        for i in range(size):
+            w.score[i] = w.backfill_key[w.scored[i]]
+    if s.own_order == 1 or s.dynamic_order == 1:
+        make_heap(w.score, w.scored, size)
     return size
 
 
@@ -210,11 +243,10 @@ def _backfill(d, s, jobs, run, recording, nodes, calendar, left, planned, beside
     for i in range(size):
         if s.free == 0:
             return
+        j = w.scored[i]
         if ranked:
             j = w.scored[0]
             heap_pop(w.score, w.scored, size - i)
-        else:
-            j = w.sorted[i]
         if j == head or (jobs.procs[j] >= narrowest and jobs.plan[j] >= shortest):
             continue
         if _is_over(d, s, jobs, recording, j):
@@ -256,16 +288,17 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     if s.dynamic_order == 1:
         _score_all(d, s, jobs, laws)
     left = s.waiting
+    taken = 0
     passed = 0
     reserved = 0
     head = np.int64(-1)
     while left > 0 and (s.free > 0 or s.logs == 1):
         if s.dynamic_order == 1:
-            j = w.scored[0]
-            heap_pop(w.score, w.scored, left)
+            j = _take_first(w.score, w.scored, left, taken)
         else:
             j = w.job[s.first + passed]
         left -= 1
+        taken += 1
         if _is_over(d, s, jobs, recording, j):
             passed += 1
             continue
@@ -302,7 +335,6 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
         for i in range(left):
             j = w.job[s.first + passed + i]
             if s.dynamic_order == 1:
-                j = w.scored[0]
-                heap_pop(w.score, w.scored, left - i)
+                j = _take_first(w.score, w.scored, left - i, taken + i)
             note(s, recording, j, BEHIND, head, np.inf)
     return GO_ON
