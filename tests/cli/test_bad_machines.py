@@ -126,7 +126,7 @@ def refuses(
         (f"{PARTITION}[[queue]]\n", "field 'queue 1: name': is missing"),
         (f"{QUEUE}partitions = 'zz'", "field 'queue 1: partitions': no partition is called 'zz'"),
         (f"{QUEUE}order = 3", "field 'queue 1: order': 3 is not text"),
-        (f"{QUEUE}order = 'zz'", "queue 'q': unknown policy 'zz'"),
+        (f"{QUEUE}order = 'zz'", "queue 'q': unknown order 'zz'"),
         (f"{QUEUE}priority = 'x'", "field 'queue 1: priority': 'x' is not a number"),
         (f"{QUEUE}weight = 0", "field 'queue 1: weight': 0 is not above 0"),
         (f"{QUEUE}max_time = 'x'", "field 'queue 1: max_time': 'x' is no time"),
