@@ -6,7 +6,9 @@ import html
 import math
 from collections.abc import Iterable, Sequence
 
-__all__ = ["html_table", "plain"]
+__all__ = ["html_table", "plain", "sparkline"]
+
+_WIDTH, _HEIGHT = 240, 32
 
 
 def html_table(
@@ -39,3 +41,27 @@ def plain(value: object) -> str:
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def sparkline(values: Sequence[float], title: str) -> str:
+    """Return a small line of values from left to right, from 0 at the bottom, with a title.
+
+    Examples
+    --------
+    >>> "0.0,32.0 120.0,0.0 240.0,16.0" in sparkline([0, 2, 1], "jobs")
+    True
+    """
+    known = [value if math.isfinite(value) else 0.0 for value in values]
+    if len(known) < 2:
+        return ""
+    top = max(*known, 0.0) or 1.0
+    step = _WIDTH / (len(known) - 1)
+    points = " ".join(
+        f"{i * step:.1f},{_HEIGHT * (1 - value / top):.1f}" for i, value in enumerate(known)
+    )
+    text = html.escape(title)
+    return (
+        f'<figure><figcaption>{text}</figcaption><svg width="{_WIDTH}" height="{_HEIGHT}" '
+        f'role="img" aria-label="{text}"><polyline points="{points}" fill="none" '
+        'stroke="currentColor"/></svg></figure>'
+    )

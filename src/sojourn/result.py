@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._html import html_table
+from ._html import html_table, sparkline
 from .aftermath import STATUS, UNACCEPTED
 from .arrivals import arrivals_of, start_later
 from .decisions import Decisions
@@ -80,7 +80,23 @@ class Result:
             known = value == value or not each.needs
             if known and (self.states_energy or not each.rests_on_watts):
                 rows.append((each.title, each.shown(value)))
-        return html_table(f"{self.policy} on {self.cluster.procs:,} processors", (), rows)
+        title = f"{self.policy} on {self.cluster.procs:,} processors"
+        return html_table(title, (), rows) + self._waits_over_time()
+
+    def _waits_over_time(self) -> str:
+        """A line of mean waits, by when jobs were submitted."""
+        submit = self._schedule.submit
+        wait = self.start - submit
+        started = np.isfinite(wait)
+        submit, wait = submit[started], wait[started]
+        if len(submit) < 2 or not submit.max() > submit.min():
+            return ""
+        count, edges = np.histogram(submit, bins=min(48, len(submit)))
+        total, _ = np.histogram(submit, bins=edges, weights=wait)
+        each = (edges[1] - edges[0]) / 3600.0
+        means = total / np.maximum(count, 1) / 3600.0
+        top = f"{means.max():.3g} h at most"
+        return sparkline(means.tolist(), f"mean wait of jobs submitted every {each:.3g} h; {top}")
 
     @property
     def plot(self) -> RunPlots:

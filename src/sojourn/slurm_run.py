@@ -90,7 +90,7 @@ def prepare_slurm(
         remarks.append("speeds of nodes: jobs run as long as recorded")
     return run, Prepared(
         jobs,
-        accepted,
+        reason,
         np.zeros(np.count_nonzero(accepted), np.bool_),
         machine,
         policy,

@@ -98,7 +98,7 @@ def test_reasons_of_what_is_refused(files, capsys):
     }
     assert main(["replay", str(log), "--slurm-conf", str(conf), "--members", "1"]) == 0
     out = capsys.readouterr().out
-    assert "refused      1 jobs of partition old, which is not up: 7" in out
+    assert "refused      1 job of partition old, which is not up: 7" in out
 
 
 @pytest.mark.parametrize("broken", ["node=x", "cpu=8,node=1,gres/gpu=x"])

@@ -108,7 +108,7 @@ def test_a_log(replay, folder):
     assert (code, said) == (0, [])
     names = ["differences.png", "jobs.csv", "replay.json", "streams.png"]
     assert sorted(path.name for path in (folder / "DIR").iterdir()) == names
-    assert "refused      1 jobs of partition p that ask for more nodes than it has: 3" in out
+    assert "refused      1 job of partition p that asks for more nodes than it has: 3" in out
     assert "over 2 jobs" in out
     assert "Try:" not in out
     told = json.loads((folder / "DIR" / "replay.json").read_text())

@@ -183,8 +183,10 @@ def _show(done: Replay, told: dict[str, Any]) -> None:
         ]  # fmt: skip
     for why, labels in told["refused_why"].items():
         shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
-        who = "job" if len(labels) == 1 else "jobs"
-        rows.append(("refused", f"{len(labels):,} {who} {why}: {shown}"))
+        who = f"{len(labels):,} jobs {why}"
+        if len(labels) == 1:
+            who = f"1 job {why}".replace(" that ask ", " that asks ")
+        rows.append(("refused", f"{who}: {shown}"))
     console.print(facts_table(rows))
     if done.members > 1 or found is not None:
         console.print(f"P: {P_IN_WORDS}", style="dim")

@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import dataclass
 
+from .._html import html_table
 from ..errors import PolicyError
 from .orders import ORDERS
 from .score import Score
@@ -111,6 +112,14 @@ class Policy:
     def preemptive(self) -> bool:
         """Whether running jobs may be stopped."""
         return self.backfill in ("preempt", "remaining")
+
+    def _repr_html_(self) -> str:
+        rows = [("order", self.score.name), ("backfilling", BACKFILLS[self.backfill])]
+        if self.backfill == "easy":
+            rows.append(("reservations", f"{self.reservations:g}"))
+        if self.backfill_score is not None:
+            rows.append(("backfill order", self.backfill_score.name))
+        return html_table(f"policy {self}", (), rows)
 
     def __str__(self) -> str:
         text = self.score.name

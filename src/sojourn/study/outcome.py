@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._html import html_table, plain
 from ..errors import OptionError
+from ..measures.entry import Measure
+from ..measures.registry import in_table
 from ..workload.schema import did_you_mean
 from .execute import DONE, FAILED
 from .grid import Value
@@ -28,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["Point", "Study", "Tally", "replicated_change", "replicated_interval"]
 
 Floats = NDArray[np.float64]
+
+_POINTS_SHOWN = 20
 
 
 def replicated_interval(values: Floats, resampled: bool, *, level: float = 0.95) -> Interval:
@@ -46,6 +53,15 @@ def replicated_change(
     if resampled and len(values) > 1:
         return resampled_change(values, baseline, level=level)
     return relative_change(values, baseline, level=level)
+
+
+def _with_half_width(measure: Measure, interval: Interval | None) -> str:
+    """A mean as a notebook shows it."""
+    if interval is None:
+        return plain(math.nan)
+    half = measure.shown((interval.high - interval.low) / 2)
+    mean = plain(measure.shown(interval.estimate))
+    return f"{mean} ± {plain(half)}" if math.isfinite(half) else mean
 
 
 @dataclass(frozen=True)
@@ -113,6 +129,20 @@ class Study:
     new: int
     folder: Path | None = None
     interrupted: bool = False
+
+    def _repr_html_(self) -> str:
+        shown = [each for each in in_table("sweep") if each.name in self.measures]
+        rows = [
+            [
+                *point.values.values(),
+                point.n,
+                *(_with_half_width(each, point.measures.get(each.name)) for each in shown),
+            ]
+            for point in islice(self.points([each.name for each in shown]), _POINTS_SHOWN)
+        ]
+        heads = [*self.plan.keys, "n", *(each.title for each in shown)]
+        title = f"{self.done:,} of {len(self.plan):,} runs"
+        return html_table(title, heads, rows, "means with half of their 95 % intervals")
 
     @cached_property
     def table(self) -> pd.DataFrame:

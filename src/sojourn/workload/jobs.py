@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._html import html_table
+from .._html import html_table, sparkline
 from ..errors import OptionError
 from ._arrays import distinct
 from ._names import AS_NUMBERS, as_texts, known_names, renumbered
@@ -249,7 +249,15 @@ class Jobs:
         rest = len(self) - len(rows)
         note = f"and {rest:,} more; times in seconds" if rest else "times in seconds"
         title = f"{len(self):,} jobs" + (f" from {self._source}" if self._source else "")
-        return html_table(title, shown, rows, note)
+        return html_table(title, shown, rows, note) + self._arrivals()
+
+    def _arrivals(self) -> str:
+        """A line of how many jobs were submitted over the time of the log."""
+        if len(self) < 2 or not self.submit.max() > self.submit.min():
+            return ""
+        counts, edges = np.histogram(self.submit, bins=min(48, len(self)))
+        each = (edges[1] - edges[0]) / 3600.0
+        return sparkline(counts.tolist(), f"jobs submitted every {each:.3g} h")
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *SCHEMA, *self.further]
