@@ -477,7 +477,7 @@ def test_schema_lists_every_key_with_its_meaning():
     assert schema["$schema"].startswith("https://json-schema.org/")
     assert list(schema["properties"]) == list(ScenarioKeys.model_fields)
     tables = schema["$defs"]
-    assert len(tables) == 8
+    assert len(tables) == 9
     for table in tables.values():
         assert table["additionalProperties"] is False
         for name, key in table["properties"].items():

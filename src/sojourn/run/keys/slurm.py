@@ -8,7 +8,7 @@ from pydantic import Field, create_model
 
 from ...policy.slurm.policy import CHOICES, LINES
 from ...policy.slurm.scheduling import PARAMETERS
-from .describing import File, Key, Keys, Option
+from .describing import File, Key, Keys, Number, Option
 
 __all__ = ["SlurmKeys"]
 
@@ -24,7 +24,7 @@ def _lines() -> dict[str, Any]:
     for name in (*CHOICES, *LINES):
         values = " or ".join(CHOICES.get(name, ("as in the file",)))
         said = Key(f"The line {name}.", f"a text or number, {values}")
-        made[name] = (Annotated[str | int | float | None, said], None)
+        made[name] = (Annotated[str | int | Number | None, said], None)
     return made
 
 
