@@ -125,3 +125,19 @@ def test_long_queues(name):
         choice = rng.choice(CHOICES)
         passes = rng.choice(("instant", "event"))
         compare(pair, CONSTANT[1.0], choice, drawn, passes=passes, exactly=True)
+
+
+@pytest.mark.parametrize("name", ["easy", "easy-sjbf", "saf+easy"])
+def test_reservations_of_nodes_last_only_while_nothing_changes(name):
+    pair = PAIRS[name]
+    for seed in range(max(60, EXAMPLES // 4)):
+        rng = random.Random(seed)
+        drawn = crowd(rng, pair, constrained=True)
+        if seed % 3:
+            # All end as planned: a head waits long for what it was first reserved.
+            exact = tuple(job._replace(plan=max(job.work, pair.min_plan)) for job in drawn.jobs)
+            drawn = drawn._replace(jobs=exact)
+        passes = rng.choice(("instant", "event"))
+        compare(
+            pair, CONSTANT[1.0], CHOICES[seed % len(CHOICES)], drawn, passes=passes, exactly=True
+        )
