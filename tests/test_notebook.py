@@ -91,6 +91,35 @@ def test_comparison(jobs):
     assert "60 jobs on 16 processors" in words
 
 
+def test_policies():
+    words = shown(sojourn.Policy("sjf", "easy", 2, "largest")).words
+    assert "policy sjf+easy:2@largest" in words
+    assert words[words.index("reservations") + 1] == "2"
+
+
+def test_studies():
+    told = {
+        "workload": {"model": "lublin", "jobs": 40, "load": 0.8},
+        "cluster": {"procs": 16},
+    }
+    study = sojourn.sweep(told, {"policy.name": ["fcfs", "easy"]}, 3)
+    cells = shown(study)
+    assert cells.tags.count("tr") == 1 + 2
+    assert "6 of 6 runs" in cells.words
+    assert words_like(cells.words, "±")
+
+
+def words_like(words, part):
+    return [word for word in words if part in word]
+
+
+def test_lines_of_arrivals_and_waits(jobs, result):
+    for thing, title in ((jobs, "jobs submitted every"), (result, "mean wait of jobs")):
+        cells = shown(thing)
+        assert cells.tags.count("polyline") == 1
+        assert words_like(cells.words, title)
+
+
 @pytest.mark.parametrize(
     "name", ["gantt", "queue", "utilisation", "power", "distributions", "occupation"]
 )

@@ -19,13 +19,13 @@ from sojourn.measures import registry
 from sojourn.measures.catalogue import CATALOGUE, DISTRIBUTIONS, STATISTICS
 from sojourn.measures.entry import KINDS, TABLES, Measure
 from sojourn.page.writing import make_report
+from sojourn.run.scenario import scenario_of
+from sojourn.run.summaries import flat_summary
 from sojourn.study import optimise, sweep
 from sojourn.study.execute import Bundle
 from sojourn.study.grid import Grid
 from sojourn.study.plan import plan_runs
 from sojourn.study.processes import Processes
-from sojourn.study.scenario import scenario_of
-from sojourn.study.summaries import flat_summary
 
 SCENARIO = {
     "workload": {"model": "lublin", "jobs": 120, "load": 0.9},

@@ -218,7 +218,8 @@ def _reason_by_place(
             stretches = np.split(np.arange(len(most)), np.flatnonzero(most == 0))
             order = next((s for s in stretches if most[s].sum() >= tasks), np.arange(0))
             if not len(order):
-                reason = "contiguous"
+                # Where the budget is all that is missing in some partition, it is the reason.
+                reason = "contiguous" if reason != "power budget" else reason
                 continue
         before = np.cumsum(most[order]) - most[order]
         taken = np.clip(tasks - before, 0, most[order])
