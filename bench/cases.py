@@ -28,8 +28,8 @@ RICC = DATA / "swf" / "RICC-2010-2.swf.gz"
 PROCS, RICC_PROCS, CORES = 256, 8192, 16
 GB = 1024 * 1024  # KB
 DEPTHS = (10, 100, 1_000, 10_000, 100_000)
-DEEP = {"easy": 5, "fcfs+easy:4": 5, "wfp3+easy": 5, "conservative": 4}
-"""Policies, and how many of the depths an instant is measured at: the last take hours for some."""
+DEEP = {"easy": 5, "fcfs+easy:4": 5, "wfp3+easy": 5, "conservative": 5}
+"""Policies, and how many of the depths an instant is measured at."""
 SIZES = (100, 1_000, 10_000)
 
 

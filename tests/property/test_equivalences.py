@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from differential.cast import CONSTANT, PAIRS
 from differential.harness import MOST_INSTANTS, run_engine, view_of
 from hypothesis import given, settings
@@ -118,3 +119,28 @@ def test_a_run_in_pieces(drawn: Workload, policy: str, seed: int):
     assert pieces.start.tolist() == whole.start.tolist()
     assert pieces.end.tolist() == whole.end.tolist()
     assert pieces.rows("time").tolist() == whole.trajectory["time"].tolist()
+
+
+@pytest.mark.parametrize("policy", ["conservative", "sjf+conservative", "expansion+conservative"])
+def test_sooner_starts_are_where_something_became_free(policy):
+    """Who remembers when there was no sooner start finds the same one as who looks everywhere."""
+    rng = np.random.default_rng(len(policy))
+    n = 1200
+    runtime = np.ceil(rng.exponential(1000.0, n))
+    columns = {
+        "submit": np.sort(rng.integers(0, 20_000, n)) * (np.arange(n) > n // 2),
+        "runtime": runtime,
+        "procs": np.ceil(64 ** rng.random(n)).astype(np.int64),
+        "estimate": runtime * rng.choice([1.0, 1.3, 2.0, 5.0], n),
+    }
+    jobs = sojourn.Jobs({name: np.asarray(values) for name, values in columns.items()})
+    remembering, forgetting, knowing = (
+        prepare(jobs, 64, policy, estimates="user")[0] for _ in range(3)
+    )
+    remembering.to_the_end()
+    assert np.max(remembering.start - jobs.submit) > 20_000
+    for other, seen in ((forgetting, -(2**40)), (knowing, 2**40)):
+        while other.advance(1) != DONE:
+            other.discipline.seen[:] = seen
+    assert np.array_equal(remembering.start, forgetting.start)
+    assert not np.array_equal(remembering.start, knowing.start)

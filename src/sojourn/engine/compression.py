@@ -24,6 +24,12 @@ from .profile import (
 __all__ = ["compress", "forget_refusals", "reserve_earliest"]
 
 
+_STEPS_PER_STRETCH = 32
+"""A look at one stretch that has become free costs about as much as one at so many steps."""
+_FEW = np.uintp(8)
+"""Steps that `compress` looks at one by one: most of its places are long, or there is none."""
+
+
 @inlined
 def _slot(procs, length):
     """Where jobs of that width and plan are remembered."""
@@ -119,13 +125,16 @@ def _fewest(profile, begin, end):
 
 
 @inlined
-def _next_place(profile, i, begin, procs, length, now, before, latest):
+def _next_place(profile, i, begin, procs, length, now, before, latest, few):
     """The earliest place from `begin` on, which step i covers: its step, its start and its end.
 
-    Nobody looks on where it would begin at `before`, or end after `latest`.
+    Nobody looks on where it would begin at `before`, or end after `latest`. So `few` steps are
+    looked at one by one; of a place that is longer, the last that is too low is looked for.
     """
-    at, free, size = profile.at, profile.free, np.uintp(max(profile.size[0], 0))
-    i = np.uintp(max(i, 0))
+    at, free = profile.at, profile.free
+    # Without a sign, so that the compiler need not think of negative places.
+    size, i = np.uintp(max(profile.size[0], 0)), np.uintp(max(i, 0))
+    near = i
     while True:
         if free[i] < procs:
             while i < size and free[i] < procs:
@@ -134,12 +143,24 @@ def _next_place(profile, i, begin, procs, length, now, before, latest):
         end = hold_end(now, begin, length)
         if begin >= before or end > latest:
             return np.int64(i), begin, end
-        k = i + ONE
-        while at[k] < end and free[k] >= procs:
+        k, last = i + ONE, min(i + few, size)
+        while k < last and at[k] < end and free[k] >= procs:
             k += ONE
         if at[k] >= end:
             return np.int64(i), begin, end
-        i = k
+        if free[k] < procs:
+            i = k
+            continue
+        near = np.uintp(max(profile_near(profile, end, np.int64(max(near, k))), 0))
+        # A place that begins before the last step that is too low ends after it.
+        short = near
+        if at[near] >= end:
+            short -= ONE
+        while short > k and free[short] >= procs:
+            short -= ONE
+        if short <= k:
+            return np.int64(i), begin, end
+        i = short
 
 
 @called
@@ -154,20 +175,11 @@ def _place_before(profile, now, procs, length, held, begin, since, before, hint)
         i -= 1
     begin = max(profile.at[i], begin)
     # Without `now`, whose hair belongs to what is reserved anew.
-    hint[0], begin, end = _next_place(profile, i, begin, procs, length, -np.inf, before, held)
+    hint[0], begin, end = _next_place(profile, i, begin, procs, length, -np.inf, before, held, _FEW)
     if end > held or begin >= before:
         return held
     # Where a search begins is rounded: what is free begins with the step.
     return max(profile.at[hint[0]], now)
-
-
-@inlined
-def _reaching(profile, now, procs, held, hint):
-    """Earliest start of a place that reaches into the ground of one who holds it from `held` on."""
-    short, hint[1] = _last_short(profile, now, held, procs, hint[1])
-    if short < 0:
-        return now
-    return min(profile.at[short + 1], held)
 
 
 @called
@@ -180,34 +192,33 @@ def _sooner(profile, now, procs, length, held, begin, seen, hint):
     When the first `seen` stretches had become free there was none. So a new place has a part of a
     stretch that has become free since, where enough is free.
     """
+    if begin + length <= held:
+        begin = _not_before(profile.tried, procs, length, held, begin)
     number = profile.size[1]
-    if number - seen > FREED or held <= now:
-        if begin + length <= held:
-            begin = _not_before(profile.tried, procs, length, held, begin)
-            found = _place_before(profile, now, procs, length, held, begin, begin, np.inf, hint)
-            if found < held:
-                return found
-        return _reaching(profile, now, procs, held, hint)
-    best, bounded, reaches = held, False, False
-    for k in range(seen, number):
-        column = k & (FREED - 1)
-        since, until = profile.freed[0, column], profile.freed[1, column]
-        if procs > profile.freed[2, column] or until <= now or since >= held:
-            continue
-        if until >= held:
-            reaches = True
-        if not bounded:
-            begin = _not_before(profile.tried, procs, length, held, begin)
-            bounded = True
-        # Rounded down: rather too early than too late.
-        first = max(since - length - 1e-15 * (abs(since) + length), begin)
-        if first + length <= held and first < min(until, best):
-            before = min(until, best)
-            found = _place_before(profile, now, procs, length, held, first, since, before, hint)
-            best = min(best, found)
-    if best == held and reaches:
-        return _reaching(profile, now, procs, held, hint)
-    return best
+    new = number - seen
+    fully = new > FREED or new * _STEPS_PER_STRETCH > profile.size[0] or held <= now
+    if begin + length <= held and fully:
+        found = _place_before(profile, now, procs, length, held, begin, begin, np.inf, hint)
+        if found < held:
+            return found
+    elif begin + length <= held:
+        best = held
+        for k in range(seen, number):
+            column = k & (FREED - 1)
+            since, until = profile.freed[0, column], min(profile.freed[1, column], best)
+            if procs > profile.freed[2, column]:
+                continue
+            # Rounded down: rather too early than too late.
+            first = max(since - length - 1e-15 * (abs(since) + length), begin)
+            if first + length <= held and first < until:
+                found = _place_before(profile, now, procs, length, held, first, since, until, hint)
+                best = min(best, found)
+        if best < held:
+            return best
+    short, hint[1] = _last_short(profile, now, held, procs, hint[1])
+    if short < 0:
+        return now
+    return min(profile.at[short + 1], held)
 
 
 @inlined
@@ -302,7 +313,8 @@ def reserve_earliest(profile, now, procs, length):
             break
         k += 1
     i = profile_near(profile, begin, profile.hint[0])
-    i, begin, end = _next_place(profile, i, begin, procs, length, now, np.inf, np.inf)
+    size = np.uintp(max(profile.size[0], 0))
+    i, begin, end = _next_place(profile, i, begin, procs, length, now, np.inf, np.inf, size)
     profile.hint[0] = i
     if begin > refused[k, 2] or (procs <= refused[k, 0] and length <= refused[k, 1]):
         refused[k, 0] = procs

@@ -32,7 +32,7 @@ __all__ = [
 
 
 ONE = np.uintp(1)
-FREED = 256
+FREED = 4096
 """Stretches that are remembered as freed; a power of 2."""
 KINDS = 64
 """Kinds of jobs, by width and plan, of which `compress` remembers failures; a power of 2."""
