@@ -145,3 +145,11 @@ def test_reservations_of_nodes_last_no_longer_than_they_may(name):
         passes = rng.choice(("instant", "event"))
         choice = CHOICES[seed % len(CHOICES)]
         compare(pair, CONSTANT[1.0], choice, drawn, passes=passes, exactly=True)
+
+
+def test_neighbours_that_draw_too_much_give_way_to_faster_ones():
+    """A stretch over the budget is left out where only faster nodes are looked at."""
+    pair, rng = PAIRS["easy-sjbf"], random.Random(306)
+    drawn = crowd(rng, pair, constrained=True)
+    contiguous = next(choice for choice in CHOICES if choice.name == "contiguous")
+    compare(pair, CONSTANT[1.0], contiguous, drawn, passes="event", exactly=True)

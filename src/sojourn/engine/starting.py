@@ -153,15 +153,6 @@ def _slowness_of_nodes(s, nodes):
 
 
 @inlined
-def _slowest_in_time(s, nodes, plan):
-    """The largest slowness with which a plan is over by the shadow; below all if none."""
-    for i in range(s.speeds):
-        if s.work + expected(s, plan, nodes.real[SPEED, i]) <= s.shadow:
-            return nodes.real[SPEED, i]
-    return -1.0
-
-
-@inlined
 def nth_slowness(s, nodes, width):
     """Slowness of the `width`-th fastest free processor; that of the slowest if there are fewer."""
     if s.speeds == 1:
@@ -201,25 +192,28 @@ def _try_around(s, nodes, jobs, j, reserved, score, theta):
     if _leaves_head_alone(s, nodes, j, width):
         return True
     put_back(s, nodes, j, True)
-    if s.pinned == 1:
-        _look_at_spare(s, nodes)
-        if choose(s, nodes, jobs, j, np.inf, score, theta):
+    # Among fewer nodes a placement finds no more, but for neighbours that draw too much: without
+    # them others come first.
+    draws = s.rule == CONTIGUOUS and nodes.job[j].budget < np.inf
+    for i in range(s.speeds):
+        slowness = nodes.real[SPEED, i]
+        in_time = s.work + expected(s, plan, slowness) <= s.shadow
+        if in_time:
+            good = choose_from(s, nodes, jobs, FREE, j, slowness, score, theta)
+        elif s.pinned == 1 and (i == 0 or draws):
+            _look_at_spare(s, nodes)
+            good = choose(s, nodes, jobs, j, slowness, score, theta)
+        else:
+            continue
+        if good:
             take_picks(s, nodes, jobs, j, score, theta)
             if s.work + expected(s, plan, _slowness_of_nodes(s, nodes)) <= s.shadow:
                 return True
             if _leaves_head_alone(s, nodes, j, width):
                 return True
             put_back(s, nodes, j, True)
-    slowest = _slowest_in_time(s, nodes, plan)
-    if slowest < 0.0:
-        return False
-    if choose_from(s, nodes, jobs, FREE, j, slowest, score, theta):
-        take_picks(s, nodes, jobs, j, score, theta)
-        if s.work + expected(s, plan, _slowness_of_nodes(s, nodes)) <= s.shadow:
-            return True
-        if _leaves_head_alone(s, nodes, j, width):
-            return True
-        put_back(s, nodes, j, True)
+        if in_time and not draws:
+            return False
     return False
 
 
