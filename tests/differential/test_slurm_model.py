@@ -64,7 +64,8 @@ def test_model_equals_oracle_where_many_things_are_due_at_once(block):
 @pytest.mark.parametrize("block", range(BLOCKS // 4))
 def test_model_equals_oracle_on_many_nodes(block):
     widest = 0
-    for seed in list(_seeds(block, BLOCKS // 4))[::8]:
+    # Streams on many nodes take long: every eighth, but enough to have many nodes.
+    for seed in range(block, max(EXAMPLES // 10, 200), 2 * BLOCKS):
         drawn = draw(seed)
         if drawn[0]:
             _check(seed, on_many_nodes(drawn))
