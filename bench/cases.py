@@ -22,7 +22,7 @@ from measure import DATA
 
 import sojourn
 from sojourn.cluster import Cluster, Server
-from sojourn.simulation import prepare
+from sojourn.run.simulate import prepare
 
 RICC = DATA / "swf" / "RICC-2010-2.swf.gz"
 PROCS, RICC_PROCS, CORES = 256, 8192, 16

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sojourn.simulation import prepare
+from sojourn.run.simulate import prepare
 
 DATA = Path(os.environ.get("SOJOURN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 RESULTS = Path(__file__).resolve().parent / "results"

@@ -17,11 +17,11 @@ import numpy as np
 from measure import DATA, console, fresh, kernel_time, note, rows
 
 import sojourn
-from sojourn.billing import bill_nodes
 from sojourn.cluster import Cluster
-from sojourn.energy import allocation
+from sojourn.measures.energy import bill_nodes
 from sojourn.policy.placement import PLACEMENTS
-from sojourn.simulation import prepare
+from sojourn.run.outcome.energy import allocation
+from sojourn.run.simulate import prepare
 
 RICC = DATA / "swf" / "RICC-2010-2.swf.gz"
 SERVERS = DATA / "specpower" / "ssj2008-1092.csv"

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sojourn
-from sojourn import billing, measures
+from sojourn import measures
 from sojourn.errors import OptionError, RunError
+from sojourn.measures import energy as billing
 
 
 class Job(NamedTuple):

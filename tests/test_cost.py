@@ -14,7 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sojourn.cost import (
+from sojourn.errors import InputError, OptionError
+from sojourn.jobs import Jobs
+from sojourn.jobs.header import Header
+from sojourn.measures.cost import (
     Carbon,
     Clock,
     Tariff,
@@ -24,9 +27,6 @@ from sojourn.cost import (
     parse_tariff,
     read_carbon,
 )
-from sojourn.errors import InputError, OptionError
-from sojourn.workload import Jobs
-from sojourn.workload.header import Header
 
 HOUR = 3600.0
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")

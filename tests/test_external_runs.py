@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import sojourn
-from sojourn.compare import compare
 from sojourn.errors import LogError, OptionError
-from sojourn.output import write_run
-from sojourn.workload import EventStream, events_of, read_events
+from sojourn.jobs import EventStream, events_of, read_events
+from sojourn.run.compare import compare
+from sojourn.run.folder import write_run
 
 WATTS = sojourn.ConstantPower(busy_watts=10.0, idle_watts=2.0)
 MACHINE = sojourn.Cluster.homogeneous(4, power=WATTS)
@@ -285,7 +285,7 @@ def test_clocks_of_accounting_are_brought_together(tmp_path):
 def test_stream_of_numbers_of_nodes():
     jobs = jobs_of((0, 10, 4))
     time = np.array([2.0, 5.0, 6.0])
-    kinds = [sojourn.workload.events.KINDS.index(kind) for kind in ("DOWN", "UP", "RESERVE")]
+    kinds = [sojourn.jobs.events.KINDS.index(kind) for kind in ("DOWN", "UP", "RESERVE")]
     stream = EventStream(
         time, np.array(kinds, np.int8), np.full(3, -1), np.array([1, 1, 1]), np.array([], str)
     )

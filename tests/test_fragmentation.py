@@ -11,7 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sojourn.errors import OptionError, RunError
-from sojourn.fragmentation import STATES, Absences, Holdings, measure_fragmentation, over_time
+from sojourn.measures.fragmentation import (
+    STATES,
+    Absences,
+    Holdings,
+    measure_fragmentation,
+    over_time,
+)
 
 
 def plain(rows, capacity, absences, begin, end):

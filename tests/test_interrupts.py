@@ -18,7 +18,7 @@ import pytest
 import sojourn
 from sojourn.engine.drive import PAUSED, Run
 from sojourn.errors import RunError
-from sojourn.simulation import prepare
+from sojourn.run.simulate import prepare
 
 # Much more than a run needs to end, on however busy a machine, and much less than it would take.
 PROMPT = 15.0

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import sojourn
-from sojourn.output import write_run
-from sojourn.workload.classes import classed
+from sojourn.jobs.classes import classed
+from sojourn.run.folder import write_run
 
 HEADER = [
     "MaxProcs: 4",

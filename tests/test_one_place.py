@@ -31,7 +31,7 @@ import inspect, json, runpy, sys
 import sojourn
 from sojourn.cli import main
 from sojourn.errors import OptionError
-from sojourn.options import Options
+from sojourn.run.options import Options
 from sojourn.run.command import TYPED, told_of
 from sojourn.run.scenario import Scenario, read_scenario
 from sojourn.study import scenario_schema

@@ -17,24 +17,34 @@ import numpy as np
 import pytest
 
 import sojourn
-from sojourn import adequacy, capacity, errors, policy, study, theory, workload
+from sojourn import adequacy, capacity, errors, policy, study, theory
+from sojourn import jobs as workload
 from sojourn.adequacy.matching import StreamError
-from sojourn.billing import bill_nodes
 from sojourn.cluster import ClusterReport, Partition, Queue, Remark, Server
-from sojourn.cost import Clock
+from sojourn.measures.cost import Clock
+from sojourn.measures.energy import bill_nodes
 from sojourn.policy.slurm import plain_conf
 from sojourn.report import Pieces
 from sojourn.theory import fit
 
 MODULES = (
-    *("", ".adequacy", ".billing", ".capacity", ".cluster", ".cost", ".output", ".policy"),
-    *(".report", ".study", ".theory", ".theory.fit", ".workload"),
+    *(
+        "",
+        ".adequacy",
+        ".measures.energy",
+        ".capacity",
+        ".cluster",
+        ".measures.cost",
+        ".run.folder",
+        ".policy",
+    ),
+    *(".report", ".study", ".theory", ".theory.fit", ".jobs"),
 )
 APART = {
     "sojourn.cluster.power.Power",  # Says what a power model has.
-    "sojourn.output.provenance.Digest",  # Reads a file in a thread of its own.
+    "sojourn.run.folder.provenance.Digest",  # Reads a file in a thread of its own.
     "sojourn.adequacy.replaying.Replay",  # Made below, from files.
-    "sojourn.stepping.Simulation",  # Below, with what it does next.
+    "sojourn.run.step.Simulation",  # Below, with what it does next.
 }
 
 

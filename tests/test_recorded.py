@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import sojourn
+from sojourn.measures.recorded import gap_in_words, recorded_beside
 from sojourn.policy import Constraints, parse_policy
-from sojourn.recorded import gap_in_words, recorded_beside
-from sojourn.unmodelled import in_a_line, not_acted_on
+from sojourn.run.outcome.unmodelled import in_a_line, not_acted_on
 
 JOBS = {
     "submit": [0.0, 0.0, 0.0, 0.0],
@@ -110,7 +110,7 @@ def test_an_order_of_ones_own_may_look_at_it() -> None:
 
 
 def test_names_of_columns_that_are_simulated_keep_what_is_needed() -> None:
-    from sojourn.workload.intake import SIMULATED
+    from sojourn.jobs.intake import SIMULATED
 
     few = RICH.only(SIMULATED)
     assert not_acted_on(few) == not_acted_on(RICH)

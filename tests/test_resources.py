@@ -11,8 +11,8 @@ import pytest
 
 import sojourn
 from sojourn.errors import OptionError
-from sojourn.fragmentation import STATES
-from sojourn.output import write_run
+from sojourn.measures.fragmentation import STATES
+from sojourn.run.folder import write_run
 
 KB_PER_GB = 1024 * 1024
 CLUSTER = sojourn.parse_cluster("3 x X5670, 4 x L5420")  # 12 cores and 12 GB; 8 cores and 8 GB

@@ -112,7 +112,7 @@ def test_jobs_never_started_are_counted():
         _ = run.result
 
 
-def first_decision() -> sojourn.stepping.Decision:
+def first_decision() -> sojourn.run.step.Decision:
     jobs = sojourn.Jobs({"submit": [0, 0, 9], "runtime": [5, 5, 5], "procs": [1, 1, 1]})
     return next(iter(sojourn.Simulation(jobs, 1)))
 

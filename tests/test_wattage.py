@@ -7,9 +7,9 @@ import pytest
 
 import sojourn
 from sojourn.cluster import AssumedPower
-from sojourn.compare import compare, measures_of, report
+from sojourn.cluster.wattage import assumed_watts, assumed_watts_of_study, states_energy, study_asks
 from sojourn.measures.registry import in_table
-from sojourn.wattage import assumed_watts, assumed_watts_of_study, states_energy, study_asks
+from sojourn.run.compare import compare, measures_of, report
 
 JOBS = sojourn.Jobs({"submit": [0, 5], "runtime": [10, 10], "procs": [3, 2]})
 ASSUMED = "assumed 41/18 W per processor"

@@ -11,7 +11,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from sojourn.report import save
-from sojourn.report.style import BAND, PALETTE, new_figure, polish, styled, title
+from sojourn.report.figures.style import BAND, PALETTE, new_figure, polish, styled, title
 from sojourn.study import Scenario, Study, sweep
 
 HERE = Path(__file__).parent

@@ -16,6 +16,8 @@ Every message is one line: where, what is wrong, what to do.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from os import PathLike
 from typing import Any
 
@@ -114,3 +116,18 @@ class OptionError(InputError):
 
 class RunError(SojournError):
     """The run failed although the input was accepted."""
+
+
+def did_you_mean(name: str, valid: Iterable[str]) -> str:
+    """Return ``; did you mean 'x'?`` for the valid name nearest to `name`, or nothing."""
+    near = difflib.get_close_matches(name, list(valid), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """Return ``did you mean 'x'?`` for the valid name nearest to `name`, or all of them."""
+    known = {each.lower(): each for each in valid}
+    close = difflib.get_close_matches(name.lower(), list(known), n=1)
+    if close:
+        return f"did you mean '{known[close[0]]}'?"
+    return f"choose from {', '.join(known.values())}"

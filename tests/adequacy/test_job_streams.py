@@ -8,8 +8,8 @@ import pytest
 from sojourn import simulate
 from sojourn.adequacy import JobStream, compare_streams, read_stream
 from sojourn.errors import LogError, OptionError
-from sojourn.output import write_run
-from sojourn.workload import Jobs, write_log
+from sojourn.jobs import Jobs, write_log
+from sojourn.run.folder import write_run
 
 CSV = "id,submit,start,end,nodes,limit_min\n1,0,0,20,1,2\n2,10,20,40,2,2\n3,15,,30,4,2\n"
 

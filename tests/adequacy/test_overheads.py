@@ -14,7 +14,7 @@ from sojourn.adequacy import (
     parse_overhead,
 )
 from sojourn.errors import OptionError
-from sojourn.workload import Jobs
+from sojourn.jobs import Jobs
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from sojourn.errors import OptionError
-from sojourn.report.adequacy import stream_differences, stream_pair
+from sojourn.report.figures.adequacy import stream_differences, stream_pair
 
 REAL = {
     "submit": np.array([0.0, 1.0, 2.0, 3.0]),

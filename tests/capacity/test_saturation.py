@@ -11,9 +11,9 @@ from scipy import stats
 from sojourn import Jobs, OptionError
 from sojourn.capacity import log_backlog, saturated_throughput
 from sojourn.capacity.saturation import default_jobs
+from sojourn.jobs.models import Hyperexponential
 from sojourn.policy import parse_policy
 from sojourn.theory import stability_constant
-from sojourn.workload.generate import Hyperexponential
 
 UNIFORM = np.full(10, 0.1)
 

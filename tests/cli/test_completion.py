@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from sojourn.cli import _completion
+from sojourn.jobs.log import FORMATS
 from sojourn.policy import POLICIES
-from sojourn.workload.log import FORMATS
 
 
 def _completed(words: str) -> list[str]:

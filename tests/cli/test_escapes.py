@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.cli._streams import visible
-from sojourn.output import as_cell, write_rows
+from sojourn.report.text.streams import visible
+from sojourn.run.folder import as_cell, write_rows
 
 from .conftest import SMALL
 

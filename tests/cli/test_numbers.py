@@ -153,12 +153,13 @@ def test_what_is_taken_for_the_machine_is_said(run: Run, tmp_path: Path, verb: s
 def test_the_overview_states_energy_where_watts_were_given(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, watts: tuple[float, float] | None
 ) -> None:
-    import sojourn.report.page
+    import sojourn
     from sojourn import report
     from sojourn.cli._pictures import overview_of
+    from sojourn.report.figures import page
 
     drawn = []
-    monkeypatch.setattr(report.page, "overview", lambda *given, **more: drawn.append(given))
+    monkeypatch.setattr(page, "overview", lambda *given, **more: drawn.append(given))
     monkeypatch.setattr(report, "save", lambda figure, path: None)
     jobs = sojourn.Jobs({"submit": [0, 5], "runtime": [10, 10], "procs": [3, 2]})
     machine = 4

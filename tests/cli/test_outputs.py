@@ -109,7 +109,9 @@ def test_a_name_that_is_no_text(run, refused: Refused, here: Path) -> None:
 
 
 def test_tables_are_in_utf8_whatever_the_locale(tmp_path: Path) -> None:
-    code = "from sojourn.output import write_rows; write_rows('t.csv', [{'user': '\\u0141ukasz'}])"
+    code = (
+        "from sojourn.run.folder import write_rows; write_rows('t.csv', [{'user': '\\u0141ukasz'}])"
+    )
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, **plain}, check=True
@@ -130,9 +132,9 @@ def test_comparisons_are_kept_whole_or_not_at_all(
         kept.update(stage(result, *arguments, **options))
         return kept
 
-    from sojourn.output import stage_run as stage
+    from sojourn.run.folder import stage_run as stage
 
-    monkeypatch.setattr("sojourn.output.stage_run", interrupt)
+    monkeypatch.setattr("sojourn.run.folder.stage_run", interrupt)
     told = run(*options, "sjf,easy")
     assert (told.code, told.err) == (
         130,
@@ -145,7 +147,7 @@ def test_an_interrupt_says_what_is_there(run, here: Path, monkeypatch: pytest.Mo
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sojourn.cli._tables.show_summary", interrupt)
+    monkeypatch.setattr("sojourn.report.text.show_summary", interrupt)
     told = run("simulate", "jobs.swf", "--out", "out")
     assert (told.code, told.err) == (
         130,
@@ -155,8 +157,8 @@ def test_an_interrupt_says_what_is_there(run, here: Path, monkeypatch: pytest.Mo
 
 
 def test_an_interrupt_names_folders_once_and_only_those_that_are_there(here: Path) -> None:
-    from sojourn._ledger import Ledger
     from sojourn.cli import _written
+    from sojourn.files.ledger import Ledger
 
     (here / "study" / "runs").mkdir(parents=True)
     paths = [here / "study" / "study.json", here / "study" / "runs" / "part.parquet"]
@@ -208,7 +210,7 @@ def test_a_full_disk_under_a_picture_or_a_log(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
-    monkeypatch.setattr("sojourn.workload._files.gzip.GzipFile", full)
+    monkeypatch.setattr("sojourn.files.access.gzip.GzipFile", full)
     reason = "cannot be written (No space left on device); check the folder"
     assert refused(*command.split(), code=1) == f"sojourn: error: {target}: {reason}"
     assert not Path(target).exists()

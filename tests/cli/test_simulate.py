@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import sojourn
-from sojourn.output import tables
+from sojourn.run.folder import tables
 
 from .conftest import SMALL, Run
 
@@ -203,7 +203,7 @@ def test_a_failed_write_leaves_the_former_run(
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sojourn.output.run._write_trajectory", fail)
+    monkeypatch.setattr("sojourn.run.folder.writing._write_trajectory", fail)
     refused("simulate", small, "--policy", "fcfs", "--out", out, code=1)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 

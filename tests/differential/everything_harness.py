@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from oracle.everything import Everything
 from oracle.everything import simulate as simulate_exactly
 
-from sojourn.aftermath import STATUS
-from sojourn.decisions import Decisions
-from sojourn.machine import REASONS
-from sojourn.schedule import Schedule
+from sojourn.run.build.machine import REASONS
+from sojourn.run.decisions import Decisions
+from sojourn.run.outcome.aftermath import STATUS
+from sojourn.run.outcome.schedule import Schedule
 
 from .everything_cases import Drawn
 from .everything_input import set_up

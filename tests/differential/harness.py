@@ -21,7 +21,7 @@ from sojourn.engine.drive import DONE, Laws, Run
 from sojourn.engine.passes import PREEMPT
 from sojourn.engine.types import JobView
 from sojourn.policy import Control, Policy, constant
-from sojourn.simulation import Options, _laws, _orders, _rules
+from sojourn.run.simulate import Options, _laws, _orders, _rules
 
 # Far more instants than so few jobs can have: a run that needs more has stopped moving.
 MOST_INSTANTS = 10_000

@@ -22,12 +22,12 @@ from sojourn.cluster import Cluster, Server
 from sojourn.cluster import Node as NamedNode
 from sojourn.engine.drive import DONE, Laws, Run
 from sojourn.engine.types import empty_jobs
-from sojourn.machine import REASONS, build_machine
-from sojourn.options import Prepared
+from sojourn.jobs import Jobs
 from sojourn.policy import Constraints, Policy, constant, parse_placement
-from sojourn.result import Result
-from sojourn.simulation import Options, _laws, _orders, _rules
-from sojourn.workload import Jobs
+from sojourn.run.build.machine import REASONS, build_machine
+from sojourn.run.options import Prepared
+from sojourn.run.result import Result
+from sojourn.run.simulate import Options, _laws, _orders, _rules
 
 from .harness import MOST_INSTANTS, TICKS, TOLERANCE, Speed, _columns, _same, jittered, view_of
 

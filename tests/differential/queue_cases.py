@@ -13,7 +13,7 @@ from oracle.orders import Score
 from oracle.queues import Queue as ExactQueue
 
 from sojourn.cluster import Cluster, Queue
-from sojourn.workload import Jobs
+from sojourn.jobs import Jobs
 
 ORDER_NAMES: dict[Score, str] = {
     orders.sjf: "sjf",

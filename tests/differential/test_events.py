@@ -17,13 +17,13 @@ from oracle.external import ExternalOutcome, Happening, Reservation, around, sim
 from oracle.external_strategies import TIMES, Troubles, decode, reserved, troubles
 from oracle.strategies import Workload, workloads
 
-from sojourn.aftermath import aftermath
 from sojourn.cluster import Cluster
 from sojourn.engine import calendar as o
 from sojourn.engine import types as t
 from sojourn.engine.drive import DONE, Run
 from sojourn.policy import Policy, parse_policy
-from sojourn.simulation import Options, _orders, _rules
+from sojourn.run.outcome.aftermath import aftermath
+from sojourn.run.simulate import Options, _orders, _rules
 
 from .cast import CONSTANT, aging, aging_exactly, switching
 from .harness import MOST_INSTANTS, TICKS, TOLERANCE, Pair, Speed, jittered, laws_of, view_of

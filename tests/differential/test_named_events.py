@@ -17,11 +17,11 @@ from oracle.named import Scheduling
 from oracle.named_external import simulate_around_nodes
 from oracle.named_strategies import Case, cases
 
-from sojourn.aftermath import aftermath
 from sojourn.engine.drive import DONE, Run
-from sojourn.machine import build_machine
 from sojourn.policy import Policy, parse_placement, parse_policy
-from sojourn.simulation import Options, _orders, _rules
+from sojourn.run.build.machine import build_machine
+from sojourn.run.outcome.aftermath import aftermath
+from sojourn.run.simulate import Options, _orders, _rules
 
 from .cast import CONSTANT, aging, aging_exactly, switching
 from .harness import MOST_INSTANTS, Speed, view_of

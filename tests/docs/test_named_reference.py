@@ -7,9 +7,9 @@ import re
 from snippets import ROOT
 
 from sojourn.engine.decided import WORDS
-from sojourn.machine import REASONS
-from sojourn.peas import KEYS
 from sojourn.policy import PLACEMENTS
+from sojourn.run.build.machine import REASONS
+from sojourn.run.peas import KEYS
 
 
 def section(page: str, heading: str = "") -> str:

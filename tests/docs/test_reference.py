@@ -16,13 +16,13 @@ from snippets import ROOT, blocks
 
 import sojourn
 from sojourn import jit
-from sojourn.classes import CLASSES
 from sojourn.cli import main
+from sojourn.jobs import RULES, log
+from sojourn.jobs.log import FORMATS
+from sojourn.jobs.schema import STORED, SWF_FIELDS
 from sojourn.policy import BACKFILLS, ORDERS, POLICIES
-from sojourn.result import WHO
-from sojourn.workload import RULES, log
-from sojourn.workload.log import FORMATS
-from sojourn.workload.schema import STORED, SWF_FIELDS
+from sojourn.run.classes import CLASSES
+from sojourn.run.result import WHO
 
 DOCS = ROOT / "docs"
 
@@ -229,14 +229,14 @@ WITH_EXAMPLES = (
     "sojourn.adequacy.overheads",
     "sojourn.capacity.saturation",
     "sojourn.capacity.targets",
-    "sojourn.compare",
-    "sojourn.fragmentation.holding",
+    "sojourn.run.compare",
+    "sojourn.measures.fragmentation.holding",
     "sojourn.measures.registry",
-    "sojourn.report.of_run",
+    "sojourn.report.figures.of_run",
     "sojourn.study.intervals",
     "sojourn.study.paired",
-    "sojourn.simulation",
-    "sojourn.stepping",
+    "sojourn.run.simulate",
+    "sojourn.run.step",
     "sojourn.policy.policy",
     "sojourn.policy.score",
     "sojourn.theory.fit.model",
@@ -244,19 +244,19 @@ WITH_EXAMPLES = (
     "sojourn.theory.recursion",
     "sojourn.theory.response",
     "sojourn.theory.saturated",
-    "sojourn.workload._names",
-    "sojourn.workload._pbs_fields",
-    "sojourn.workload._pbs_requests",
-    "sojourn.workload._slurm_fields",
-    "sojourn.workload._slurm_resources",
-    "sojourn.workload._synonyms",
-    "sojourn.workload.classes",
-    "sojourn.workload.header",
-    "sojourn.workload.jobs",
-    "sojourn.workload.occupancy",
-    "sojourn.workload.schema",
-    "sojourn.workload.spec",
-    "sojourn.workload.waits",
+    "sojourn.jobs.names",
+    "sojourn.jobs.formats._pbs_fields",
+    "sojourn.jobs.formats._pbs_requests",
+    "sojourn.jobs.formats.slurm_fields",
+    "sojourn.jobs.formats._slurm_resources",
+    "sojourn.jobs.formats._synonyms",
+    "sojourn.jobs.classes",
+    "sojourn.jobs.header",
+    "sojourn.jobs.table",
+    "sojourn.jobs.occupancy",
+    "sojourn.jobs.schema",
+    "sojourn.jobs.models.spec",
+    "sojourn.jobs.waits",
 )
 
 
@@ -325,7 +325,7 @@ def test_walk_through_a_policy(monkeypatch, tmp_path):
 
 
 def test_walk_through_a_cleaning_rule(tmp_path):
-    _add("workload/clean.py", tmp_path)
+    _add("jobs/clean.py", tmp_path)
     try:
         jobs = sojourn.lublin(4, 16, load=0.9, seed=2).replace(status=[1, 5, 1, 5])
         left = sojourn.clean(jobs, rules=["cancelled"])
@@ -336,7 +336,7 @@ def test_walk_through_a_cleaning_rule(tmp_path):
 
 
 def test_walk_through_a_format(monkeypatch, tmp_path):
-    monkeypatch.setattr(log, "FORMATS", _add("workload/log.py", tmp_path)["FORMATS"])
+    monkeypatch.setattr(log, "FORMATS", _add("jobs/log.py", tmp_path)["FORMATS"])
     (tmp_path / "jobs.tsv").write_text("submit\truntime\tprocs\n0\t10\t1\n")
     assert len(sojourn.read_log(tmp_path / "jobs.tsv")) == 1
 

@@ -20,8 +20,8 @@ import pytest
 
 import sojourn
 from sojourn import measures
-from sojourn.billing import peas_energy
 from sojourn.cluster import Cluster, Server
+from sojourn.measures.energy import peas_energy
 
 FAST = Server("fast", 2, 600.0, (0.0, 40.0))
 SLOW = Server("slow", 2, 200.0, (0.0, 60.0))

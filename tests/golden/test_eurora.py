@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sojourn
-from sojourn.recorded_nodes import recorded_excess
+from sojourn.run.outcome.recorded_nodes import recorded_excess
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ("20140331_093036", "20140401_000244", "20140403_020506", "20140403_115948")

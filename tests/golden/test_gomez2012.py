@@ -8,9 +8,9 @@ import pytest
 
 import sojourn
 from sojourn.cli import main
-from sojourn.reproduce import find, gomez2012, write
-from sojourn.reproduce.gomez2012 import LOGS, MEASURES, POLICIES, TABLE2, TABLE3
-from sojourn.reproduce.registry import Request
+from sojourn.papers import find, gomez2012, write
+from sojourn.papers.gomez2012 import LOGS, MEASURES, POLICIES, TABLE2, TABLE3
+from sojourn.papers.registry import Request
 
 NAME = "gomez2012-table3"
 

@@ -9,7 +9,7 @@ from math import prod
 import pytest
 
 from sojourn.cli import main
-from sojourn.reproduce import find, write
+from sojourn.papers import find, write
 
 NAMES = ["mminf2023-fig3", "mminf2023-fig4"]
 

@@ -13,7 +13,7 @@ import pytest
 import sojourn
 from sojourn.cli import main
 from sojourn.errors import OptionError
-from sojourn.reproduce import Outcome, Request, catalogue, find, registry, reproduction, write
+from sojourn.papers import Outcome, Request, catalogue, find, registry, reproduction, write
 
 NAMES = [
     "rumyantsev2018-fig1",

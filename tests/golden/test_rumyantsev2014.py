@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sojourn.cli import main
-from sojourn.reproduce import find, write
-from sojourn.reproduce.rumyantsev2014 import GENERAL, LOGS, SMALL, VARIATION, Hyperexponential
+from sojourn.papers import find, write
+from sojourn.papers.rumyantsev2014 import GENERAL, LOGS, SMALL, VARIATION, Hyperexponential
 
 NAME = "rumyantsev2014-constants"
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from sojourn.adequacy import compare_streams, fit_overheads, read_stream
-from sojourn.workload._slurm_fields import expand_nodes
-from sojourn.workload.events import read_events
-from sojourn.workload.jobcomp import jobcomp_accounting, read_jobcomp
-from sojourn.workload.sacct import read_sacct, sacct_accounting
+from sojourn.jobs.events import read_events
+from sojourn.jobs.formats.jobcomp import jobcomp_accounting, read_jobcomp
+from sojourn.jobs.formats.sacct import read_sacct, sacct_accounting
+from sojourn.jobs.formats.slurm_fields import expand_nodes
 
 ACCOUNTING = "micro_real_slurm_run_slurm_acct.out"
 COMPLETIONS = "micro_real_slurm_run_jobcomp.log"

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import sojourn
-from sojourn.output import provenance, write_run
-from sojourn.workload import Jobs, write_swf
+from sojourn.jobs import Jobs, write_swf
+from sojourn.run.folder import provenance, write_run
 
 EVIL = "</script><script>alert('x')</script><img src=x onerror=alert(1)>\"'&{{ 7 * 7 }}"
 

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.page.aggregate import (
+from sojourn.report.figures.binning import Path as StepPath
+from sojourn.report.figures.servers import assign_servers
+from sojourn.report.page.aggregate import (
     Blocks,
     aggregate_blocks,
     aggregate_path,
     distribution_curve,
     jain_index,
 )
-from sojourn.page.pack import Packer
-from sojourn.report.binning import Path as StepPath
-from sojourn.report.servers import assign_servers
+from sojourn.report.page.pack import Packer
 
 
 def unpacked(block: bytes, reference: dict[str, object]) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sojourn
-from sojourn.page import make_report
+from sojourn.report.page import make_report
 
 from .conftest import made_jobs, study_rows, write_simulated, write_study
 from .test_pages import facts_of, read

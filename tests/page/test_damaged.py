@@ -10,8 +10,8 @@ import pytest
 
 import sojourn
 from sojourn.errors import InputError, OptionError
-from sojourn.output import write_run
-from sojourn.page import make_report
+from sojourn.report.page import make_report
+from sojourn.run.folder import write_run
 
 from .conftest import made_jobs, study_rows, write_simulated, write_study
 from .damage import damages
@@ -49,7 +49,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture(autouse=True)
 def quick_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the library of charts out: it is the same in every page."""
-    monkeypatch.setattr("sojourn.page.writing.compress", lambda data: "")
+    monkeypatch.setattr("sojourn.report.page.writing.compress", lambda data: "")
 
 
 @pytest.mark.parametrize("kind", ["run", "named", "comparison", "study"])

@@ -16,15 +16,15 @@ from scipy import stats
 
 import sojourn
 from sojourn.errors import LogError, OptionError
-from sojourn.output import write_run
-from sojourn.page import make_report, write_report
-from sojourn.page.collect import points_of_study
-from sojourn.page.folder import read_folder
-from sojourn.page.methods import REFERENCES, cited
-from sojourn.page.pack import Packer
-from sojourn.page.sections import page_of
-from sojourn.page.subjects import Comparison, Run, Study
-from sojourn.page.words import listed, measure, value_text
+from sojourn.report.page import make_report, write_report
+from sojourn.report.page.collect import points_of_study
+from sojourn.report.page.folder import read_folder
+from sojourn.report.page.methods import REFERENCES, cited
+from sojourn.report.page.pack import Packer
+from sojourn.report.page.sections import page_of
+from sojourn.report.page.subjects import Comparison, Run, Study
+from sojourn.report.page.words import listed, measure, value_text
+from sojourn.run.folder import write_run
 
 from .conftest import EVIL, made_jobs, study_rows, write_simulated, write_study
 
@@ -298,7 +298,7 @@ def test_preempted_jobs_have_no_chart_of_servers(tmp_path):
 
 @pytest.mark.parametrize("format", ["csv", "swf"])
 def test_other_formats_of_the_job_table(tmp_path, format):
-    from sojourn.output import write_run
+    from sojourn.run.folder import write_run
 
     result = sojourn.simulate(made_jobs(500, 16), 16, "easy", record=True)
     write_run(result, tmp_path / "a", format="parquet")

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from sojourn.errors import OptionError
-from sojourn.page import make_report
-from sojourn.page.folder import read_folder
-from sojourn.page.subjects import Comparison, Run
+from sojourn.jobs import write_log, write_swf
+from sojourn.report.page import make_report
+from sojourn.report.page.folder import read_folder
+from sojourn.report.page.subjects import Comparison, Run
 from sojourn.study import read_scenario, run_scenario
-from sojourn.workload import write_log, write_swf
 
 from .conftest import made_jobs, study_rows, write_simulated, write_study
 from .test_pages import facts_of, read

@@ -9,16 +9,16 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from sojourn.page import make_report
-from sojourn.page.answers import _best_sentences
-from sojourn.page.collect import points_of_study
-from sojourn.page.folder import read_folder
-from sojourn.page.pack import Packer
-from sojourn.page.points import Points, in_words
-from sojourn.page.sections import page_of
-from sojourn.page.tables import table_of_points
-from sojourn.page.words import between, confidence, measure
-from sojourn.report.style import number
+from sojourn.report.figures.style import number
+from sojourn.report.page import make_report
+from sojourn.report.page.answers import _best_sentences
+from sojourn.report.page.collect import points_of_study
+from sojourn.report.page.folder import read_folder
+from sojourn.report.page.pack import Packer
+from sojourn.report.page.points import Points, in_words
+from sojourn.report.page.sections import page_of
+from sojourn.report.page.tables import table_of_points
+from sojourn.report.page.words import between, confidence, measure
 from sojourn.study.intervals import Interval
 
 from .conftest import made_jobs, study_rows, write_simulated, write_study

@@ -19,7 +19,7 @@ from sojourn.policy.slurm import (
     read_table,
     schedule,
 )
-from sojourn.simulation import prepare
+from sojourn.run.simulate import prepare
 
 CONF = """
 SchedulerType=sched/backfill

@@ -10,7 +10,7 @@ import pytest
 import sojourn
 from sojourn import Jobs
 from sojourn.engine.grid import ticks_in
-from sojourn.simulation import prepare
+from sojourn.run.simulate import prepare
 
 POLICIES = ("fcfs", "first-fit", "easy", "easy:4", "sjf+easy", "conservative", "lpf", "lcfs-pr")
 WIDTHS = ("mean_queue", "mean_present", "utilisation", "effective_load", "job_wasting")

@@ -17,7 +17,7 @@ from oracle.strategies import Workload, workloads
 import sojourn
 from sojourn.engine.drive import DONE, Run
 from sojourn.engine.passes import RESERVE
-from sojourn.simulation import Options, _laws, _orders, _rules, prepare
+from sojourn.run.simulate import Options, _laws, _orders, _rules, prepare
 
 from .runs import any_control, jobs_of, policies, run, seeds
 

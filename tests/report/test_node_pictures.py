@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 import sojourn
 from sojourn import report as plots
 from sojourn.errors import OptionError
-from sojourn.report.style import energy
+from sojourn.report.figures.style import energy
 
 NODES = pd.DataFrame(
     {"node": ["fast", "old-1", "old-2"], "model": ["A", "B", "B"], "procs": [4, 2, 2]}

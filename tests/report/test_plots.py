@@ -23,10 +23,10 @@ from matplotlib.figure import Figure
 
 from sojourn import report as plots
 from sojourn.errors import OptionError, RunError
-from sojourn.report.binning import Path as StepPath
-from sojourn.report.binning import bin_path, counted
-from sojourn.report.boxes import Boxes, paint
-from sojourn.report.style import Clock, duration, energy, number
+from sojourn.report.figures.binning import Path as StepPath
+from sojourn.report.figures.binning import bin_path, counted
+from sojourn.report.figures.boxes import Boxes, paint
+from sojourn.report.figures.style import Clock, duration, energy, number
 
 
 def fcfs(submit, runtime, procs, servers):

@@ -13,7 +13,7 @@ import typer
 
 from sojourn.adequacy.virtual import COLUMNS, Job, Scheduling, run_stream
 from sojourn.cli.virtual import register
-from sojourn.reproduce import baranov2019, find
+from sojourn.papers import baranov2019, find
 
 NODES = 16
 TUNED = Scheduling(

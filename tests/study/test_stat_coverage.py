@@ -18,6 +18,8 @@ from scipy.stats import binom
 
 import sojourn
 from sojourn import theory
+from sojourn.jobs.models.resample import resample_blocks
+from sojourn.measures.warmup import mser
 from sojourn.study.batches import batch_means, batch_quantile
 from sojourn.study.intervals import (
     Interval,
@@ -28,10 +30,9 @@ from sojourn.study.intervals import (
 )
 from sojourn.study.paired import paired_difference, relative_change
 from sojourn.study.regeneration import regeneration_points, regenerative_interval
-from sojourn.study.resample import resample_blocks, resampled_interval
+from sojourn.study.resample import resampled_interval
 from sojourn.study.sequential import replicate
 from sojourn.study.sweeping import sweep
-from sojourn.study.warmup import mser
 
 Floats = NDArray[np.float64]
 

@@ -17,6 +17,7 @@ from scipy import stats
 
 import sojourn
 from sojourn import OptionError
+from sojourn.measures.warmup import mser
 from sojourn.study.batches import batch_means, batch_quantile, correlation_test, split
 from sojourn.study.intervals import (
     Interval,
@@ -34,7 +35,6 @@ from sojourn.study.sequential import (
     replicate,
     replications_needed,
 )
-from sojourn.study.warmup import mser
 
 VALUES = st.lists(st.integers(-1000, 1000), min_size=3, max_size=40)
 RNG = np.random.default_rng

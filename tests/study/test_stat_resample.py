@@ -8,14 +8,9 @@ from scipy import stats
 
 import sojourn
 from sojourn import Jobs, OptionError
-from sojourn.study.resample import (
-    BLOCKS,
-    fitting_block,
-    resample_blocks,
-    resampled_change,
-    resampled_interval,
-)
-from sojourn.workload.facts import daily_counts
+from sojourn.jobs.facts import daily_counts
+from sojourn.jobs.models.resample import BLOCKS, fitting_block, resample_blocks
+from sojourn.study.resample import resampled_change, resampled_interval
 
 DAY = 86_400
 WEEK = 7 * DAY

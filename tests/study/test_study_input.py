@@ -146,7 +146,7 @@ def test_a_generation_of_which_each_run_fails_tells_why(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by 0")
 
-    monkeypatch.setattr("sojourn.simulation.simulate", broken)
+    monkeypatch.setattr("sojourn.run.simulate.simulate", broken)
     code, _, err = verb("optimise", "model.toml", *K, "--population", 4, "--workers", 1)
     assert code == 1
     assert err.endswith("could be run; the first error: ZeroDivisionError: by 0\n")

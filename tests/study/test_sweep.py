@@ -123,7 +123,7 @@ def test_an_unforeseen_error_is_told_with_its_kind(monkeypatch: pytest.MonkeyPat
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("in the\nmiddle")
 
-    monkeypatch.setattr("sojourn.simulation.simulate", broken)
+    monkeypatch.setattr("sojourn.run.simulate.simulate", broken)
     assert sweep(small_scenario(), TWO, 1, workers=1).errors == ["ZeroDivisionError: in the middle"]
 
 
@@ -572,7 +572,7 @@ def test_all_runs_failed(verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by 0")
 
-    monkeypatch.setattr("sojourn.simulation.simulate", broken)
+    monkeypatch.setattr("sojourn.run.simulate.simulate", broken)
     code, told, err = verb("sweep", "--set", "control.k=0,1", "--workers", 1)
     assert (code, told) == (1, "")
     assert err == "sojourn: error: all 2 runs failed; the first: ZeroDivisionError: by 0\n"

@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 import sojourn
 from sojourn import theory
-from sojourn.result import STATUS
+from sojourn.run.result import STATUS
 from sojourn.theory.widths import Geometric
 
 from .models import in_words

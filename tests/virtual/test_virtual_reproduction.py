@@ -8,7 +8,7 @@ import pytest
 
 from sojourn.adequacy.virtual import Run, needs
 from sojourn.errors import OptionError, RunError
-from sojourn.reproduce import baranov2019, find
+from sojourn.papers import baranov2019, find
 
 
 def test_the_stream_is_as_long_as_a_day_and_not_overloaded():

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from sojourn.errors import LogError, OptionError
-from sojourn.workload import Jobs, read_events, read_log
-from sojourn.workload.facts import daily_counts, facts
-from sojourn.workload.jobcomp import read_jobcomp
-from sojourn.workload.pbs import pbs_accounting, read_pbs
-from sojourn.workload.sacct import read_sacct, sacct_accounting
+from sojourn.jobs import Jobs, read_events, read_log
+from sojourn.jobs.facts import daily_counts, facts
+from sojourn.jobs.formats.jobcomp import read_jobcomp
+from sojourn.jobs.formats.pbs import pbs_accounting, read_pbs
+from sojourn.jobs.formats.sacct import read_sacct, sacct_accounting
 
 DAY = "2024-03-01T"
 BERLIN = "Europe/Berlin"

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sojourn.errors import LogError, OptionError
-from sojourn.workload import Header, Jobs, read_csv, read_log, read_swf
-from sojourn.workload.facts import header_fields
+from sojourn.jobs import Header, Jobs, read_csv, read_log, read_swf
+from sojourn.jobs.facts import header_fields
 
 ROW = "1 0 -1 10 4 -1 -1 4 10 -1 1 1 1 -1 1 -1 -1 -1\n"
 

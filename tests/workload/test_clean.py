@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sojourn.errors import JobError, OptionError
-from sojourn.workload import RULES, STANDARD, Jobs, clean, read_swf
+from sojourn.jobs import RULES, STANDARD, Jobs, clean, read_swf
 
 
 def make(**columns: list[float]) -> Jobs:

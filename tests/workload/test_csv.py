@@ -11,15 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sojourn.errors import InputError, LogError, OptionError
-from sojourn.workload import (
-    Jobs,
-    read_csv,
-    read_hpcwld,
-    read_log,
-    read_swf,
-    write_csv,
-    write_log,
-)
+from sojourn.jobs import Jobs, read_csv, read_hpcwld, read_log, read_swf, write_csv, write_log
 
 
 def table(tmp_path, text: str, name: str = "t.csv"):

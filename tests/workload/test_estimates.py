@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sojourn.errors import OptionError
-from sojourn.workload.estimates import (
+from sojourn.jobs.estimates import (
     MODELS,
     POPULAR,
     apply_estimates,
@@ -18,8 +18,8 @@ from sojourn.workload.estimates import (
     tsafrir,
     uniform,
 )
-from sojourn.workload.generate.stream import streams
-from sojourn.workload.jobs import Jobs
+from sojourn.jobs.models.stream import streams
+from sojourn.jobs.table import Jobs
 
 RUNTIMES = np.exp(np.random.default_rng(4).uniform(0, np.log(100_000), 20_000))
 ROUND = np.array([value for value, _ in POPULAR])

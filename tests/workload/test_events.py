@@ -6,16 +6,9 @@ import numpy as np
 import pytest
 
 from sojourn.errors import OptionError
-from sojourn.workload import Jobs
-from sojourn.workload._sniff import format_of
-from sojourn.workload.events import (
-    EXTERNAL,
-    INTERNAL,
-    KINDS,
-    events_of,
-    read_accounting,
-    read_events,
-)
+from sojourn.jobs import Jobs
+from sojourn.jobs.events import EXTERNAL, INTERNAL, KINDS, events_of, read_accounting, read_events
+from sojourn.jobs.formats.sniff import format_of
 
 HEAD = "JobID|Submit|Start|End|State|Timelimit|NNodes|NodeList\n"
 

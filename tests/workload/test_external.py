@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sojourn.errors import LogError, OptionError
-from sojourn.workload import ExternalEvents, read_external
-from sojourn.workload.external import is_external
+from sojourn.jobs import ExternalEvents, read_external
+from sojourn.jobs.external import is_external
 
 GOOD = """\
 # what happened last week

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from sojourn.cli import main
-from sojourn.workload import Jobs
-from sojourn.workload.facts import facts, local_clock
-from sojourn.workload.header import Header
-from sojourn.workload.occupancy import recorded_occupancy
+from sojourn.jobs import Jobs
+from sojourn.jobs.facts import facts, local_clock
+from sojourn.jobs.header import Header
+from sojourn.jobs.occupancy import recorded_occupancy
 
 
 def made(**columns):

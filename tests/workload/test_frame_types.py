@@ -10,7 +10,7 @@ import pytest
 
 import sojourn
 from sojourn.errors import InputError, LogError, OptionError
-from sojourn.workload import Jobs, read_parquet
+from sojourn.jobs import Jobs, read_parquet
 
 
 def frame(**columns: object) -> pd.DataFrame:

@@ -10,10 +10,10 @@ import pytest
 
 import sojourn
 from sojourn import adequacy, capacity, theory
-from sojourn.compare import compare
-from sojourn.study.resample import resample_blocks
-from sojourn.workload import Jobs, read_parquet, write_parquet
-from sojourn.workload.facts import facts
+from sojourn.jobs import Jobs, read_parquet, write_parquet
+from sojourn.jobs.facts import facts
+from sojourn.jobs.models.resample import resample_blocks
+from sojourn.run.compare import compare
 
 SUBMIT, RUNTIME, PROCS = [0, 10, 20, 30], [100, 50, 25, 400], [4, 2, 8, 1]
 

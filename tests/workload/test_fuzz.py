@@ -18,7 +18,7 @@ import pytest
 from sacct_month import COLUMNS, ZONE, Month
 
 from sojourn.errors import InputError
-from sojourn.workload import RULES, Jobs, clean, read_log, read_swf
+from sojourn.jobs import RULES, Jobs, clean, read_log, read_swf
 
 Stage = Callable[[Jobs, random.Random], Jobs]
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sojourn.errors import InputError
-from sojourn.workload import Jobs, clean, read_csv, read_parquet
+from sojourn.jobs import Jobs, clean, read_csv, read_parquet
 
 SECONDS = 2.0
 """Processor time that a file of a few rows may take."""

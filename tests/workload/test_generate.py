@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sojourn.errors import OptionError
-from sojourn.workload.generate import (
+from sojourn.jobs.models import (
     Deterministic,
     Discrete,
     Empirical,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sojourn.errors import LogError
-from sojourn.workload.jobcomp import jobcomp_accounting, read_jobcomp
+from sojourn.jobs.formats.jobcomp import jobcomp_accounting, read_jobcomp
 
 LINE = (
     "JobId={job} UserId=ann(1001) GroupId=users(100) Name={name} JobState={state} Partition=batch "

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from sojourn.errors import InputError, JobError, LogError, OptionError
-from sojourn.workload import SCHEMA, Header, Jobs
+from sojourn.jobs import SCHEMA, Header, Jobs
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def test_bad_parquet(tmp_path) -> None:
 
 def test_import_needs_neither_numba_nor_pandas() -> None:
     heavy = "{'numba', 'pandas', 'pyarrow'}"
-    code = f"import sys, sojourn.workload; print(sorted({heavy} & {{*sys.modules}}))"
+    code = f"import sys, sojourn.jobs; print(sorted({heavy} & {{*sys.modules}}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

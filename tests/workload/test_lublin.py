@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sojourn.errors import OptionError
-from sojourn.workload.lublin import (
+from sojourn.jobs.models.lublin import (
     BATCH,
     INTERACTIVE,
     LUBLIN_TYPES,

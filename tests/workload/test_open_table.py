@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import sojourn
 from sojourn.capacity import planning
 from sojourn.errors import InputError, JobError, LogError, OptionError
-from sojourn.study.resample import resample_blocks
-from sojourn.workload import SCHEMA, Jobs, clean, read_csv, read_log, read_parquet, write_log
-from sojourn.workload._further import MOST_NAMES
-from sojourn.workload.intake import SIMULATED, read_jobs, simulated
-from sojourn.workload.schema import NAMED
+from sojourn.jobs import SCHEMA, Jobs, clean, read_csv, read_log, read_parquet, write_log
+from sojourn.jobs.formats._further import MOST_NAMES
+from sojourn.jobs.intake import SIMULATED, read_jobs, simulated
+from sojourn.jobs.models.resample import resample_blocks
+from sojourn.jobs.schema import NAMED
 
 PLAIN = {"submit": [0, 1, 2], "runtime": [1, 2, 3], "procs": [1, 2, 3]}
 RICH = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sojourn.errors import LogError
-from sojourn.workload.pbs import pbs_accounting, read_pbs
+from sojourn.jobs.formats.pbs import pbs_accounting, read_pbs
 
 T = 1709294400  # 2024-03-01 12:00:00 UTC
 

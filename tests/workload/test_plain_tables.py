@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sojourn.errors import LogError
-from sojourn.workload import Jobs, _plain_table, csv, read_csv
+from sojourn.jobs import Jobs, read_csv
+from sojourn.jobs.formats import _plain_table, csv
 
 NAMES = (
     *("job", "submit", "runtime", "procs", "estimate", "user", "status", "memory", "colour"),

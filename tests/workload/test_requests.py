@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sojourn.workload import read_log
-from sojourn.workload._pbs_requests import Chunk, chunks_of, request_of
-from sojourn.workload.jobcomp import read_jobcomp
-from sojourn.workload.pbs import read_pbs
-from sojourn.workload.sacct import read_sacct
+from sojourn.jobs import read_log
+from sojourn.jobs.formats._pbs_requests import Chunk, chunks_of, request_of
+from sojourn.jobs.formats.jobcomp import read_jobcomp
+from sojourn.jobs.formats.pbs import read_pbs
+from sojourn.jobs.formats.sacct import read_sacct
 
 GB = 1024**2  # KB
 NAMES = (

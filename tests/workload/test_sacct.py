@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.errors import LogError, OptionError
-from sojourn.workload._slurm_fields import (
+from sojourn.jobs.formats.sacct import read_sacct, sacct_accounting
+from sojourn.jobs.formats.slurm_fields import (
     duration,
     expand_nodes,
     fold_nodes,
@@ -23,7 +24,6 @@ from sojourn.workload._slurm_fields import (
     tasks,
     zone_of,
 )
-from sojourn.workload.sacct import read_sacct, sacct_accounting
 
 NAMES = "JobID|User|Partition|Submit|Start|End|State|Timelimit|ReqCPUS|AllocCPUS|NNodes|NodeList"
 DAY = "2024-03-01T"

@@ -10,7 +10,7 @@ import pytest
 from sacct_month import COLUMNS, CONF, PROCS, ZONE, Month
 
 from sojourn.cli import main
-from sojourn.workload.sacct import read_sacct, sacct_accounting
+from sojourn.jobs.formats.sacct import read_sacct, sacct_accounting
 
 SECONDS = 20.0
 """Of processor time for one verb, many times what it takes, compiling apart."""

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from sojourn.errors import LogError
-from sojourn.workload._sacct_columns import Columns, Spread
-from sojourn.workload._sacct_rows import LAYOUTS
-from sojourn.workload.sacct import read_sacct
+from sojourn.jobs.formats._sacct_columns import Columns, Spread
+from sojourn.jobs.formats._sacct_rows import LAYOUTS
+from sojourn.jobs.formats.sacct import read_sacct
 
 NAMES = list(LAYOUTS["hpc-cost"])
 DAY = "2024-03-01T"

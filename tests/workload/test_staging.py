@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from sojourn._ledger import keeping_ledger, note_input
 from sojourn.errors import LogError, OptionError
-from sojourn.output import staged
-from sojourn.workload._files import atomic_path
-from sojourn.workload._staging import interrupted, staging
+from sojourn.files.access import atomic_path
+from sojourn.files.ledger import keeping_ledger, note_input
+from sojourn.files.staging import interrupted, staging
+from sojourn.run.folder import staged
 
 FILES = ("jobs.csv", "extra/jobs.csv", "summary.json")
 
@@ -70,7 +70,7 @@ def test_an_error_at_any_rename_leaves_all_as_it_was(
 KILLED = """
 import os, sys
 from pathlib import Path
-from sojourn.workload._staging import staging
+from sojourn.files.staging import staging
 
 count, replace = int(sys.argv[2]), os.replace
 def failing(source, target):

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sojourn.errors import LogError, OptionError
-from sojourn.workload import Jobs, read_swf, write_swf
-from sojourn.workload.intake import read_jobs
-from sojourn.workload.schema import SWF_FIELDS
+from sojourn.jobs import Jobs, read_swf, write_swf
+from sojourn.jobs.intake import read_jobs
+from sojourn.jobs.schema import SWF_FIELDS
 
 LINE = "1 0 5 100 4 90.5 -1 4 200 -1 1 2 3 4 5 6 -1 -1"
 
@@ -288,7 +288,7 @@ def test_failed_writing_leaves_the_old_file(tmp_path, monkeypatch) -> None:
     jobs = read_swf(written(tmp_path, LINE))
     target = tmp_path / "old.swf"
     target.write_text("old")
-    monkeypatch.setattr("sojourn.workload.swf.formatted", lambda *_: 1 / 0)
+    monkeypatch.setattr("sojourn.jobs.formats.swf.formatted", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_swf(jobs, target)
     assert target.read_text() == "old"

@@ -11,10 +11,10 @@ import pytest
 import sojourn
 from sojourn.cli import main
 from sojourn.errors import LogError, OptionError
-from sojourn.unmodelled import not_acted_on
-from sojourn.workload import Jobs
-from sojourn.workload.facts import facts
-from sojourn.workload.waits import COLUMNS, bottleneck, known_classes, waits
+from sojourn.jobs import Jobs
+from sojourn.jobs.facts import facts
+from sojourn.jobs.waits import COLUMNS, bottleneck, known_classes, waits
+from sojourn.run.outcome.unmodelled import not_acted_on
 
 HEADER = ["MaxProcs: 8", "Partition: 1 cpu", "Partition: 2 gpu", "User: 1 anna"]
 

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LogError, OptionError
-from ..workload._files import read_bytes
-from ..workload._lines import read_text
-from ..workload._slurm_fields import DURATION, duration, instant
-from ..workload.schema import MISSING, did_you_mean
+from ..errors import LogError, OptionError, did_you_mean
+from ..files.access import read_bytes
+from ..files.lines import read_text
+from ..jobs.formats.slurm_fields import DURATION, duration, instant
+from ..jobs.schema import (
+    MISSING,
+)
 
 __all__ = ["csv_columns", "table_columns"]
 

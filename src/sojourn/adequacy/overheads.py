@@ -12,9 +12,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import OptionError
-from ..workload import Jobs
-from ..workload.schema import did_you_mean
+from ..errors import OptionError, did_you_mean
+from ..jobs import Jobs
 from .stream import JobStream
 
 __all__ = ["KINDS", "Overhead", "Overheads", "fit_overhead", "fit_overheads", "parse_overhead"]

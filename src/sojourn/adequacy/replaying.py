@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LogError, OptionError
-from ..options import Options
+from ..jobs.formats.slurm_fields import fold_nodes
 from ..policy import constant
 from ..policy.slurm import (
     LOOPS,
@@ -28,9 +28,9 @@ from ..policy.slurm import (
     read_table,
 )
 from ..policy.slurm.requests import kind_of, origin_of
-from ..result import Result
-from ..slurm_run import prepare_slurm
-from ..workload._slurm_fields import fold_nodes
+from ..run.options import Options
+from ..run.result import Result
+from ..run.slurm import prepare_slurm
 from ._tables import csv_columns
 from .calibration import CALIBRATED, Calibration
 from .measure import Adequacy, compare_streams

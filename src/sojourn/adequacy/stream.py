@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import OptionError
-from ..workload import Jobs, read_log
-from ..workload._accounting import Accounting
-from ..workload._runs import distinct
-from ..workload._sniff import format_of
-from ..workload.events import read_accounting
-from ..workload.intake import accounting_options
+from ..jobs import Jobs, read_log
+from ..jobs.events import read_accounting
+from ..jobs.formats.accounting import Accounting
+from ..jobs.formats.runs import distinct
+from ..jobs.formats.sniff import format_of
+from ..jobs.intake import accounting_options
 from ._tables import table_columns
 
 if TYPE_CHECKING:
-    from ..result import Result
+    from ..run.result import Result
 
 __all__ = ["MORE", "JobStream", "read_stream"]
 

@@ -1,3 +1,4 @@
+from ..jobs.arrivals import grown as grown
 from .backlog import Backlog as Backlog
 from .backlog import Saturation as Saturation
 from .demand import Demand as Demand
@@ -5,7 +6,6 @@ from .demand import demand_of as demand_of
 from .limits import TimeLimits as TimeLimits
 from .limits import time_limits as time_limits
 from .planning import Plan as Plan
-from .planning import grown as grown
 from .planning import plan as plan
 from .saturation import log_backlog as log_backlog
 from .saturation import saturated_throughput as saturated_throughput

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
+from ..jobs import Jobs
 from ..policy import Policy, Score, parse_policy
-from ..simulation import prepare
-from ..theory._estimate import Estimate
-from ..watching import finish
-from ..workload import Jobs
+from ..run.simulate import prepare
+from ..run.watching import finish
+from ..theory.estimate import Estimate
 
 __all__ = ["Backlog", "Saturation"]
 

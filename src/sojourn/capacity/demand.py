@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
+from ..jobs import Jobs
+from ..jobs import clean as clean_jobs
 from ..theory.stability import constant
-from ..workload import Jobs
-from ..workload import clean as clean_jobs
 
 __all__ = ["LARGEST", "Demand", "demand_of"]
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import OptionError
+from ..jobs import Jobs
 from ..theory.fit import Fit, Survival, fit_model, kaplan_meier
 from ..theory.limits import completion_curve, critical_limit
-from ..workload import Jobs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

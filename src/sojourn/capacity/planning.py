@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import checks
 from ..errors import OptionError
+from ..jobs import Jobs
+from ..jobs.arrivals import grown
 from ..policy import Policy, Score, parse_policy
-from ..simulation import simulate
-from ..theory import _checks
-from ..theory._estimate import Estimate
+from ..run.simulate import simulate
+from ..theory.estimate import Estimate
 from ..theory.stability import smallest_stable
-from ..workload import Jobs
 from .demand import LARGEST, Demand, demand_of
 from .saturation import default_jobs, log_backlog
 from .search import Expected, Search, Size, whole
@@ -22,7 +23,7 @@ from .stable import least_processors
 from .targets import Target, parse_targets
 from .weeks import Week, by_week, resampled
 
-__all__ = ["Plan", "grown", "plan"]
+__all__ = ["Plan", "plan"]
 
 _MOST = 1e7
 """Processors that may be busy."""
@@ -171,11 +172,11 @@ def plan(
     denser shorten the day along with the gaps; runtimes and widths stay. A machine narrower than
     the widest job is not considered. When interrupted, what is known so far is returned.
     """
-    factor = _checks.positive(growth, "growth")
+    factor = checks.positive(growth, "growth")
     targets = parse_targets(target)
     scheduling = parse_policy(policy)
-    unit = _checks.servers(step, "step", LARGEST)
-    today = _checks.servers(jobs.max_procs if procs is None else procs, "procs", LARGEST)
+    unit = checks.servers(step, "step", LARGEST)
+    today = checks.servers(jobs.max_procs if procs is None else procs, "procs", LARGEST)
     jobs = jobs.sorted()
     over_limit = options.get("over_limit", "kill")
     busy = factor * demand_of(jobs, over_limit).busy
@@ -231,11 +232,3 @@ def _recorded(
         return None
     found: dict[str, Any] | None = summary.get("recorded")
     return found
-
-
-def grown(jobs: Jobs, growth: float) -> Jobs:
-    """Return jobs whose arrivals are `growth` times as dense; the first submit stays."""
-    if not len(jobs):
-        return jobs
-    first = jobs.submit.min()
-    return jobs.moved(first + (jobs.submit - first) / growth)

@@ -14,11 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import checks
 from ..errors import OptionError
+from ..jobs import Jobs
+from ..jobs import clean as clean_jobs
 from ..policy import Policy, Score, parse_policy
-from ..theory import _checks
-from ..workload import Jobs
-from ..workload import clean as clean_jobs
 from .backlog import Backlog, Saturation
 
 __all__ = ["ServiceTimes", "default_jobs", "log_backlog", "looks_at_all", "saturated_throughput"]
@@ -94,7 +94,7 @@ def saturated_throughput(
     if isinstance(service, Jobs):
         if width is not None:
             raise OptionError("width: a log has its own; leave it out")
-        size = service.max_procs if servers is None else _checks.servers(servers)
+        size = service.max_procs if servers is None else checks.servers(servers)
         over_limit = options.get("over_limit", "kill")
         mean = float(service.procs.mean()) if len(service) else 1.0
         count = default_jobs(scheduling, size / mean) if jobs is None else jobs
@@ -102,8 +102,8 @@ def saturated_throughput(
     else:
         if width is None:
             raise OptionError("width: give the probabilities of 1, 2, ... processors")
-        p = _checks.probabilities(width, "width")
-        size = len(p) if servers is None else _checks.servers(servers)
+        p = checks.probabilities(width, "width")
+        size = len(p) if servers is None else checks.servers(servers)
         mean = float(np.dot(np.arange(1, len(p) + 1), p))
         count = default_jobs(scheduling, size / mean) if jobs is None else jobs
         backlog = _drawn(service, p, count, replications, seed)
@@ -175,7 +175,7 @@ def _drawn(
         )
     if sample is not None and not (sample.size and np.all(np.isfinite(sample) & (sample >= 0))):
         raise OptionError("service: give a sample of finite times of at least 0 s")
-    _checks.positive(mean, "mean service time")
+    checks.positive(mean, "mean service time")
     batches = []
     for rng in _generators(jobs, replications, seed):
         procs = rng.choice(widths, jobs, p=p / p.sum())

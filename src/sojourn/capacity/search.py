@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrivals import order_of_arrival
+from ..jobs import Jobs
+from ..jobs.arrivals import order_of_arrival
 from ..policy import Policy
-from ..simulation import simulate
+from ..run.simulate import simulate
 from ..theory.response import Response
 from ..theory.saturated import Saturated
 from ..theory.stability import stability_constants
-from ..workload import Jobs
 from .demand import Demand
 from .targets import Target
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import checks
 from ..errors import OptionError
+from ..jobs import Jobs
 from ..policy import Policy, Score, parse_policy
-from ..theory import _checks
-from ..theory._estimate import Estimate
+from ..theory.estimate import Estimate
 from ..theory.stability import smallest_stable, stability_constants
-from ..workload import Jobs
 from .backlog import Backlog
 from .demand import LARGEST, Demand, demand_of
 from .saturation import default_jobs, log_backlog, looks_at_all
@@ -154,7 +154,7 @@ def stability(
     bisection, every size with the same draw. FCFS never loses throughput by more processors;
     other disciplines might, and for them the answer is the size at which the bisection ended.
     """
-    size = _checks.servers(jobs.max_procs if procs is None else procs, "procs", LARGEST)
+    size = checks.servers(jobs.max_procs if procs is None else procs, "procs", LARGEST)
     chosen = [parse_policy(policy) for policy in policies]
     fits = jobs.procs <= size
     if len(jobs) and not fits.any():

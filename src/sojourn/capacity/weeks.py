@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..theory._estimate import Estimate
+from ..theory.estimate import Estimate
 from .targets import Target
 
 __all__ = ["Week", "by_week", "resampled"]

@@ -21,8 +21,9 @@ from pathlib import Path
 import typer
 
 from ..__about__ import __version__
-from .._ledger import Ledger, keeping_ledger
 from ..errors import InputError, OptionError, SojournError
+from ..files.ledger import Ledger, keeping_ledger
+from ..report.text.streams import StreamError, drop, own_streams, visible
 from . import (
     adequacy,
     cluster,
@@ -47,7 +48,6 @@ from . import (
     virtual,
     waits,
 )
-from ._streams import StreamError, drop, own_streams, visible
 
 __all__ = ["app", "main"]
 

@@ -53,20 +53,20 @@ def placements(incomplete: str) -> list[str]:
 
 def log_formats(incomplete: str) -> list[str]:
     """Formats of logs."""
-    from ..workload.log import FORMATS
+    from ..jobs.log import FORMATS
 
     return _matching(FORMATS, incomplete)
 
 
 def class_lists(incomplete: str) -> list[str]:
     """What jobs can be classed by, with commas between."""
-    from ..workload.classes import CLASSES
+    from ..jobs.classes import CLASSES
 
     return _list_of(CLASSES, incomplete)
 
 
 def run_class_lists(incomplete: str) -> list[str]:
     """What the jobs of a run can be classed by, with commas between."""
-    from ..classes import CLASSES
+    from ..run.classes import CLASSES
 
     return _list_of(CLASSES, incomplete)

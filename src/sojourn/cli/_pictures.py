@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..result import Result
+    from ..run.result import Result
 
 __all__ = ["overview_of"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ._streams import visible
+from ..report.text.streams import visible
 
 __all__ = ["Progress", "progress"]
 

@@ -31,7 +31,7 @@ def run_chosen(
         if out is not None:
             import pyarrow.parquet  # noqa: F401
         if not json:
-            from . import _tables  # noqa: F401
+            from ..report import text as _tables  # noqa: F401
 
     given = None if options is None else {**options, "out": out}
     with progress(scenario.keys.policy.name) as report:
@@ -56,10 +56,10 @@ def say(words: str) -> None:
 def show(told: dict[str, Any], out: Path | None, *, json: bool) -> None:
     """Print a run: as JSON alone, or as a summary."""
     if json:
-        from ..output import as_json
+        from ..run.folder import as_json
 
         print(as_json(told))
         return
-    from ._tables import show_summary
+    from ..report.text import show_summary
 
     show_summary(told, out)

@@ -144,7 +144,7 @@ def heading_of(name: str, *, unit: bool = True) -> str:
 
 def as_interval(name: str, interval: Interval | None) -> str:
     """Return an estimate of a measure with its interval; from one replication it alone."""
-    from ._tables import as_number
+    from ..report.text import as_number
 
     if interval is None:
         return "-"
@@ -182,7 +182,7 @@ def remarks_of(scenario: Scenario, point: Mapping[str, Any]) -> dict[str, Any]:
     point : values of what it varies, at one of its points.
     """
     from ..run.building import make_constraints
-    from ..unmodelled import not_acted_on
+    from ..run.outcome.unmodelled import not_acted_on
 
     there = scenario.with_values(point)
     jobs = there.log()
@@ -197,8 +197,8 @@ def remarks_of(scenario: Scenario, point: Mapping[str, Any]) -> dict[str, Any]:
 
 def show_not_acted_on(remarks: Mapping[str, Any]) -> None:
     """Print in a line what the runs of a study take no notice of."""
-    from ._tables import new_console
-    from ._tables import show_not_acted_on as show
+    from ..report.text import new_console
+    from ..report.text import show_not_acted_on as show
 
     show(new_console(), remarks["not_modelled"])
 
@@ -213,7 +213,7 @@ def show_watts(remarks: Mapping[str, Any], measures: Sequence[str]) -> None:
 
 def stated(measures: Sequence[str], scenario: Scenario, varied: Sequence[str]) -> list[str]:
     """Return measures without energies that rest on watts which nobody gave or asked for."""
-    from ..wattage import study_asks
+    from ..cluster.wattage import study_asks
 
     settings = scenario.as_mapping()
     if study_asks(settings, varied) or not _assumed_watts(scenario, scenario, varied):
@@ -223,7 +223,7 @@ def stated(measures: Sequence[str], scenario: Scenario, varied: Sequence[str]) -
 
 def _assumed_watts(scenario: Scenario, there: Scenario, varied: Sequence[str]) -> str:
     """Return what watts energies rest on if nobody gave any, not even with the nodes."""
-    from ..wattage import assumed_watts_of_study
+    from ..cluster.wattage import assumed_watts_of_study
 
     words = assumed_watts_of_study(scenario.as_mapping(), varied)
     nodes = None if words else there.nodes

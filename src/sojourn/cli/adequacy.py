@@ -148,9 +148,9 @@ def adequacy(
     Example: sojourn adequacy real.csv model.csv --reference again.csv --out DIR
     """
     from ..adequacy import compare_streams, judge, read_stream, reference_value
-    from ..output import as_json, check_folder
-    from ..workload._sniff import TOLD as ACCOUNTING
-    from ..workload._sniff import format_of
+    from ..jobs.formats.sniff import TOLD as ACCOUNTING
+    from ..jobs.formats.sniff import format_of
+    from ..run.folder import as_json, check_folder
 
     if out is not None:
         check_folder(out)
@@ -213,7 +213,7 @@ def waits_of(found: Adequacy) -> dict[str, Any]:
 
 def show_waits(console: Any, waits: dict[str, Any], jobs: int) -> None:
     """Print real and modelled waits side by side."""
-    from ._tables import as_number, new_table
+    from ..report.text import as_number, new_table
 
     names = ("mean", "median", "95 %")
     table = new_table(f"waits of the same {jobs:,} jobs", *(f"{name} (s)" for name in names))
@@ -234,7 +234,7 @@ def _columns(text: str | None) -> dict[str, str] | list[str] | None:
 
 
 def _write(found: Adequacy, verdict: Verdict, told: dict[str, Any], out: Path) -> None:
-    from ..output import as_json, staged
+    from ..run.folder import as_json, staged
 
     limit = verdict.limit if verdict.adequate is not None else None
     with staged(out) as place:
@@ -245,7 +245,7 @@ def _write(found: Adequacy, verdict: Verdict, told: dict[str, Any], out: Path) -
 def draw_streams(found: Adequacy, limit: float | None, place: Callable[[str], Path]) -> list[str]:
     """Draw both streams and their differences; the names of the pictures."""
     from ..report import save
-    from ..report.adequacy import stream_differences, stream_pair
+    from ..report.figures.adequacy import stream_differences, stream_pair
 
     pair, divergence = found.pair, found.divergence
     begin = float(pair.real.submit[0])
@@ -273,7 +273,7 @@ def draw_streams(found: Adequacy, limit: float | None, place: Callable[[str], Pa
 def _show(found: Adequacy, ideal: Reference | None, verdict: Verdict, told: dict[str, Any]) -> None:
     from rich.text import Text
 
-    from ._tables import as_number, as_seconds, facts_table, new_console, new_table
+    from ..report.text import as_number, as_seconds, facts_table, new_console, new_table
 
     console = new_console()
     heads = {True: "adequate", False: "not adequate", None: "no verdict"}
@@ -343,7 +343,7 @@ def _show(found: Adequacy, ideal: Reference | None, verdict: Verdict, told: dict
 def _show_divergence(console: Any, found: Adequacy) -> None:
     from rich.text import Text
 
-    from ._tables import as_number, new_table
+    from ..report.text import as_number, new_table
 
     divergence = found.divergence
     assert divergence is not None
@@ -373,6 +373,6 @@ def _few(names: Any, most: int = 4) -> str:
 
 
 def _signed(value: float) -> str:
-    from ._tables import as_number
+    from ..report.text import as_number
 
     return f"+{as_number(value)}" if value > 0 else as_number(value)

@@ -54,8 +54,8 @@ def inspect(
     """
     from ..cluster import find_cluster
     from ..cluster.facts import cluster_facts
-    from ..output import as_json
-    from ._tables.cluster import show_cluster
+    from ..report.text.cluster import show_cluster
+    from ..run.folder import as_json
 
     kept = "keep" if keep_noncompliant else "refuse"
     cluster = find_cluster(file, processor=processor, noncompliant=kept, strict=strict)
@@ -86,14 +86,14 @@ def listing(
     """
     from ..cluster import library
     from ..cluster.query import facts_of
-    from ..output import as_json
+    from ..run.folder import as_json
 
     cluster = library() if where is None else library().select(where)
     rows = [facts_of(node.server) for node in cluster.nodes]
     if json:
         print(as_json(rows))
         return
-    from ._tables import as_number, new_console, new_table
+    from ..report.text import as_number, new_console, new_table
 
     table = new_table(
         "model", "published", "chips", "cores", "memory\nGB", "ops/s\n100 %", "W\n100 %", "W\nidle"

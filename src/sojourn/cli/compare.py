@@ -17,7 +17,7 @@ from ._options import AsJson, Chosen, add_verb, takes
 from ._run import say
 
 if TYPE_CHECKING:
-    from ..result import Result
+    from ..run.result import Result
     from ..run.scenario import Scenario
     from ..run.variants import Variant
 
@@ -93,8 +93,8 @@ def compare(
 
     Example: sojourn compare log.swf --policies fcfs,easy,conservative,sjf+easy
     """
-    from ..output import Digest, as_json, check_file, check_folder, write_rows
     from ..run.carry_out import check_parts, origin_of, read_jobs
+    from ..run.folder import Digest, as_json, check_file, check_folder, write_rows
     from ..run.variants import runs_of
 
     variants = _variants(chosen, inputs, policies, policy_file or [], placements, vary or [])
@@ -113,7 +113,7 @@ def compare(
     if csv is not None:
         check_file(csv)
 
-    from ..compare import Outcome, measures_of
+    from ..run.compare import Outcome, measures_of
     from ._progress import progress
 
     options = {"inputs": inputs, "policies": policies or _STANDARD, "policy_file": policy_file}
@@ -157,7 +157,7 @@ def compare(
     if json:
         print(as_json(told))
         return
-    from ._tables import (
+    from ..report.text import (
         new_console,
         show_compared_classes,
         show_comparison,
@@ -248,7 +248,7 @@ def _keeping(
     if out is None:
         yield lambda result, row: None
         return
-    from ..output import as_json, put_rows, stage_run, staged
+    from ..run.folder import as_json, put_rows, stage_run, staged
 
     folders: list[str] = []
     with staged(out) as stage:
@@ -280,7 +280,7 @@ def _has_classes(out: Path) -> bool:
 
 def _class_rows(result: Result, row: dict[str, Any], by: str) -> list[dict[str, Any]]:
     """Return the measures of each class of jobs of a run, with what the table calls the run."""
-    from ..classes import class_rows
+    from ..run.classes import class_rows
 
     return [{"run": _label(row), **part} for part in class_rows(result.by(by))]
 

@@ -33,9 +33,9 @@ def convert(
 
     Example: sojourn convert jobs.csv jobs.swf.gz --columns submit=t,runtime=s,procs=n --clean
     """
-    from ..workload import write_log
-    from ..workload.swf import columns_beyond_swf
-    from ._tables import show_report
+    from ..jobs import write_log
+    from ..jobs.formats.swf import columns_beyond_swf
+    from ..report.text import show_report
 
     scenario = chosen.scenario
     jobs = scenario.raw_log()

@@ -25,16 +25,16 @@ def demo(
 
     Example: sojourn demo --out demo
     """
-    from ..compare import measures_of, outcomes_of
-    from ..compare import report as write_page
-    from ..output import check_folder, provenance, stage_run, staged
+    from ..jobs import write_swf
+    from ..jobs.models.lublin import lublin
     from ..report import compare as draw
     from ..report import save
-    from ..workload import write_swf
-    from ..workload.lublin import lublin
+    from ..report.text import show_comparison
+    from ..run.compare import measures_of, outcomes_of
+    from ..run.compare import report as write_page
+    from ..run.folder import check_folder, provenance, stage_run, staged
     from ._pictures import overview_of
     from ._progress import progress
-    from ._tables import show_comparison
 
     check_folder(out)
     log = f"{out}/log.swf.gz"

@@ -85,10 +85,10 @@ def diff(
 
     Example: sojourn diff slurm.conf new/slurm.conf --log sacct.txt --report diff.html
     """
-    from ..output import as_json, check_folder, staged, write_rows
+    from ..jobs.classes import listed_classes
+    from ..run.folder import as_json, check_folder, staged, write_rows
     from ..study.difference import as_rows
     from ..study.difference import diff as compare
-    from ..workload.classes import listed_classes
     from ._progress import progress
 
     scenario = chosen.scenario
@@ -115,7 +115,7 @@ def diff(
             place("diff.json").write_text(as_json(told) + "\n", encoding="utf-8")
             write_rows(place("diff.csv"), as_rows(found))
     if report is not None:
-        from ..page.difference import write_difference
+        from ..report.page.difference import write_difference
 
         write_difference(found, report)
     if json:
@@ -129,7 +129,7 @@ def diff(
 
 
 def _show(found: Difference) -> None:
-    from ._tables import as_number, as_seconds, facts_table, new_console, new_table
+    from ..report.text import as_number, as_seconds, facts_table, new_console, new_table
 
     console = new_console()
     console.print(f"A is {found.a}, B is {found.b}; {found.jobs:,} jobs of {found.log}")
@@ -175,7 +175,7 @@ def _show(found: Difference) -> None:
 
 
 def _show_classes(console: Console, by: str, rows: Any) -> None:
-    from ._tables import as_number, new_table
+    from ..report.text import as_number, new_table
 
     console.print(f"\nMean wait (s) by {by}")
     table = new_table(by, "jobs", "A", "B", "B less A", "interval", "change", "")
@@ -191,7 +191,7 @@ def _show_classes(console: Console, by: str, rows: Any) -> None:
 
 
 def _cells(change: Change) -> tuple[str, str, str, str]:
-    from ._tables import as_number
+    from ..report.text import as_number
 
     found = change.difference
     share = f"{change.share:+.1%}" if change.share == change.share else "-"

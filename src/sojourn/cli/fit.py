@@ -15,8 +15,8 @@ from ._options import READING, AsJson, Chosen, add_verb, takes
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ..jobs import Jobs
     from ..run.scenario import Scenario
-    from ..workload import Jobs
 
 
 Widest = Annotated[
@@ -50,9 +50,9 @@ class FittedLog:
 
     def read(self) -> Jobs:
         """Return the jobs after the cleaning that a fit allows."""
-        from ..output import check_folder
+        from ..jobs.intake import cleaned
+        from ..run.folder import check_folder
         from ..theory.fit import FITTED
-        from ..workload.intake import cleaned
 
         if self.out is not None:
             check_folder(self.out)
@@ -68,7 +68,7 @@ class FittedLog:
         draw: Callable[[], Figure],
     ) -> None:
         """Write the picture, and print what was found: as JSON, or as `show` does."""
-        from ..output import as_json, staged
+        from ..run.folder import as_json, staged
 
         if self.out is not None:
             from ..report import save
@@ -180,7 +180,7 @@ _HOUR = 3600.0
 def _show(told: dict[str, Any]) -> None:
     from rich.text import Text
 
-    from ._tables import as_number, facts_table, new_console, new_table, show_report
+    from ..report.text import as_number, facts_table, new_console, new_table, show_report
 
     show_report(told["cleaning"])
     console = new_console()
@@ -219,7 +219,7 @@ def show_warnings(console: Any, warnings: list[str]) -> None:
 
 
 def _parameters(told: dict[str, Any]) -> list[tuple[str, str]]:
-    from ._tables import as_number
+    from ..report.text import as_number
 
     error, arrivals, width = told["standard_errors"], told["arrivals"], told["width"]
     what = "a job" if told["reading"] == "job" else "a sub-request"
@@ -256,7 +256,7 @@ def _parameters(told: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _mean(told: dict[str, Any], name: str) -> str:
     """Return a mean time and its standard error, by the delta method, from a rate and its own."""
-    from ._tables import as_number
+    from ..report.text import as_number
 
     rate, error = told[name], told["standard_errors"][name]
     if rate == 0:

@@ -55,9 +55,9 @@ def lublin(
 
     Example: sojourn generate lublin --jobs 10000 --procs 256 --load 0.8 --seed 1 --out log.swf.gz
     """
+    from ..jobs import write_log
+    from ..jobs.models.lublin import lublin as model
     from ..run.keys.typed import number_or_text
-    from ..workload import write_log
-    from ..workload.lublin import lublin as model
 
     made = model(
         jobs,
@@ -103,11 +103,11 @@ def poisson(
 
     Example: sojourn generate poisson --jobs 10000 --procs 4 --load 0.75 --width 1 --out mm4.swf
     """
+    from ..jobs import write_log
+    from ..jobs.estimates import apply_estimates
+    from ..jobs.models import generate
+    from ..jobs.models.spec import interarrival_for, parse_time, parse_width
     from ..run.keys.typed import number_or_text
-    from ..workload import write_log
-    from ..workload.estimates import apply_estimates
-    from ..workload.generate import generate
-    from ..workload.spec import interarrival_for, parse_time, parse_width
 
     amount, widths = parse_time(work), parse_width(width, procs)
     if load is None and ":" not in interarrival:

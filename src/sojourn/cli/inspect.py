@@ -48,15 +48,15 @@ def inspect(
     """
     from dataclasses import asdict
 
-    from ..classes import class_rows
     from ..cluster import find_cluster
     from ..errors import OptionError
-    from ..output import as_json
-    from ..recorded_nodes import has_recorded_use, recorded_excess
-    from ..workload import STANDARD
-    from ..workload.classes import check_known, listed_classes
-    from ..workload.facts import facts, facts_by
-    from ..workload.intake import cleaned
+    from ..jobs import STANDARD
+    from ..jobs.classes import check_known, listed_classes
+    from ..jobs.facts import facts, facts_by
+    from ..jobs.intake import cleaned
+    from ..run.classes import class_rows
+    from ..run.folder import as_json
+    from ..run.outcome.recorded_nodes import has_recorded_use, recorded_excess
 
     classes = [] if by is None else listed_classes(by)
     scenario = chosen.scenario
@@ -77,6 +77,6 @@ def inspect(
     if json:
         print(as_json(told))
         return
-    from ._tables import show_facts
+    from ..report.text import show_facts
 
     show_facts(told)

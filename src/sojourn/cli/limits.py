@@ -61,7 +61,14 @@ _READINGS = {
 def _show(told: dict[str, Any]) -> None:
     from rich.text import Text
 
-    from ._tables import as_number, as_seconds, facts_table, new_console, new_table, show_report
+    from ..report.text import (
+        as_number,
+        as_seconds,
+        facts_table,
+        new_console,
+        new_table,
+        show_report,
+    )
 
     show_report(told["cleaning"])
     console = new_console()

@@ -93,7 +93,7 @@ def optimise(
 
     Example: sojourn optimise s.toml --vary control.k=0:3e6 --minimise wait_mean,energy_kwh
     """
-    from ..output import as_json, provenance
+    from ..run.folder import as_json, provenance
     from ..study import optimise as search
     from ..study import read_scenario
 
@@ -143,7 +143,7 @@ def _numbers(text: str | None) -> list[float] | None:
 def _show(front: Front) -> None:
     from rich.text import Text
 
-    from ._tables import as_number, new_console, new_table, print_whole
+    from ..report.text import as_number, new_console, new_table, print_whole
 
     console = new_console()
     names = [objective.measure for objective in front.objectives]

@@ -46,7 +46,7 @@ def peas(
     """
     configured: dict[str, Any] = {}
     if config is not None:
-        from ..peas import read_config
+        from ..run.peas import read_config
 
         configured = read_config(config)
     told = run_chosen(
@@ -58,10 +58,10 @@ def peas(
         more_files={} if config is None else {"config": str(config)},
     )
     if json:
-        from ..output import as_json
+        from ..run.folder import as_json
 
         print(as_json(told))
         return
-    from ._tables import show_peas
+    from ..report.text import show_peas
 
     show_peas(told, out)

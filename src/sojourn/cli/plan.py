@@ -68,10 +68,10 @@ def plan(
     Example: sojourn plan log.swf --growth 1.3 --target-wait p95=1h --step 16 --out DIR
     """
     from ..capacity.targets import parse_targets
-    from ..output import as_json, check_folder
+    from ..jobs.intake import machine_size, size_in_words
     from ..run.carry_out import check_parts
-    from ..unmodelled import not_acted_on
-    from ..workload.intake import machine_size, size_in_words
+    from ..run.folder import as_json, check_folder
+    from ..run.outcome.unmodelled import not_acted_on
 
     targets = parse_targets(target_wait or "p95=1h")
     scenario = chosen.scenario
@@ -119,8 +119,8 @@ def plan(
 
 
 def _write(found: Plan, told: dict[str, Any], out: Path) -> None:
-    from ..output import as_json, staged
     from ..report import save, size_curves
+    from ..run.folder import as_json, staged
 
     figure = size_curves(
         [size.procs for size in found.sizes],
@@ -145,7 +145,7 @@ def _write(found: Plan, told: dict[str, Any], out: Path) -> None:
 def _show(found: Plan, told: dict[str, Any], step: int) -> None:
     from rich.text import Text
 
-    from ._tables import (
+    from ..report.text import (
         as_number,
         facts_table,
         new_console,

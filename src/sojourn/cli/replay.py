@@ -98,7 +98,7 @@ def replay(
     from ..adequacy import CALIBRATED
     from ..adequacy import calibrate as measure
     from ..adequacy import replay as run
-    from ..output import as_json, check_folder
+    from ..run.folder import as_json, check_folder
     from ._progress import progress
 
     if out is not None:
@@ -139,7 +139,7 @@ def replay(
 
 
 def _write(done: Replay, told: dict[str, Any], out: Path) -> list[str]:
-    from ..output import as_json, staged, write_rows
+    from ..run.folder import as_json, staged, write_rows
     from .adequacy import draw_streams
 
     rows = done.rows()
@@ -153,7 +153,7 @@ def _write(done: Replay, told: dict[str, Any], out: Path) -> list[str]:
 
 
 def _show(done: Replay, told: dict[str, Any]) -> None:
-    from ._tables import as_number, as_seconds, facts_table, new_console
+    from ..report.text import as_number, as_seconds, facts_table, new_console
 
     found = done.adequacy
     console = new_console()

@@ -35,7 +35,7 @@ def report(
 
     Example: sojourn report study -o report.html
     """
-    from ..page import write_report
+    from ..report.page import write_report
 
     path = write_report(folder, out if out is not None else folder / "report.html")
     print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")

@@ -10,7 +10,7 @@ import typer
 from ._options import AsJson
 
 if TYPE_CHECKING:
-    from ..reproduce import Outcome, Reproduction
+    from ..papers import Outcome, Reproduction
 
 _SHOWN = 40
 """Rows up to which a table is printed in full."""
@@ -60,8 +60,8 @@ def reproduce(
     Example: sojourn reproduce rumyantsev2018-fig3 --data DIR --out DIR --json
     """
     from ..errors import OptionError
-    from ..output import as_json, check_folder
-    from ..reproduce import catalogue, find, write
+    from ..papers import catalogue, find, write
+    from ..run.folder import as_json, check_folder
     from ._progress import progress
 
     if name is None:

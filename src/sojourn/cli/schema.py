@@ -17,7 +17,7 @@ def schema() -> None:
 
     Example: sojourn schema > scenario.schema.json
     """
-    from ..output import as_json
+    from ..run.folder import as_json
     from ..study import scenario_schema
 
     print(as_json(scenario_schema()))

@@ -54,10 +54,10 @@ def stability(
 
     Example: sojourn stability log.swf --procs 80 --policy fcfs --policy easy --out DIR
     """
-    from ..output import as_json, check_folder
+    from ..jobs.intake import machine_size, size_in_words
     from ..policy import parse_policy
-    from ..unmodelled import not_acted_on
-    from ..workload.intake import machine_size, size_in_words
+    from ..run.folder import as_json, check_folder
+    from ..run.outcome.unmodelled import not_acted_on
 
     scenario = chosen.scenario
     policies = [parse_policy(name) for name in policy or ("fcfs", "easy")]
@@ -102,8 +102,8 @@ def stability(
 
 
 def _write(found: Stability, told: dict[str, Any], out: Path) -> None:
-    from ..output import as_json, staged
     from ..report import save, stability_curves
+    from ..run.folder import as_json, staged
 
     demand = found.demand
     figure = stability_curves(found.curve, demand.arrival_rate, found.procs, busy=demand.busy)
@@ -115,7 +115,7 @@ def _write(found: Stability, told: dict[str, Any], out: Path) -> None:
 def _show(found: Stability, told: dict[str, Any]) -> None:
     from rich.text import Text
 
-    from ._tables import (
+    from ..report.text import (
         as_number,
         as_seconds,
         facts_table,

@@ -92,7 +92,7 @@ def sweep(
 
     Example: sojourn sweep s.toml --set control.k=0:3e6:1e5 --replications 20 --out DIR
     """
-    from ..output import as_json, provenance
+    from ..run.folder import as_json, provenance
     from ..study import sweep as run
 
     count = replications or (1 if precision is None else _TO_BEGIN_WITH)
@@ -196,7 +196,7 @@ def _show(
 ) -> None:
     from rich.text import Text
 
-    from ._tables import new_console, new_table, print_whole
+    from ..report.text import new_console, new_table, print_whole
 
     console = new_console()
     points = list(study.changes(baseline, measures) if baseline else study.points(measures))

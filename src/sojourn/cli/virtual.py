@@ -42,7 +42,7 @@ def check(json: AsJson = False) -> None:
     if json:
         from dataclasses import asdict
 
-        from ..output import as_json
+        from ..run.folder import as_json
 
         told = {
             "ready": ready,
@@ -64,7 +64,7 @@ def check(json: AsJson = False) -> None:
 
 
 def _show_needs(needs: list[Need]) -> None:
-    from ._tables import new_console, new_table
+    from ..report.text import new_console, new_table
 
     table = new_table("program", "found", "for")
     for need in needs:
@@ -118,7 +118,7 @@ def run(
     Example: sojourn virtual run stream.csv --nodes 16 --conf slurm.conf --repeat 2 --out DIR
     """
     from ..adequacy.virtual import check_plan, read_scheduling, read_stream, run_stream
-    from ..output import as_json, check_folder
+    from ..run.folder import as_json, check_folder
     from ._progress import progress
 
     jobs = read_stream(stream)
@@ -159,7 +159,7 @@ def _warn(auth: str, left: tuple[str, ...]) -> None:
 
 
 def _write(done: Run, out: Path, k: int) -> list[str]:
-    from ..output import as_json, staged, write_rows
+    from ..run.folder import as_json, staged, write_rows
 
     names = [f"run-{k}.csv", f"run-{k}.json", f"run-{k}.slurm.conf", f"run-{k}.slurmctld.log.gz"]
     with staged(out) as place:
@@ -171,7 +171,7 @@ def _write(done: Run, out: Path, k: int) -> list[str]:
 
 
 def _show(done: Run, files: list[str], k: int) -> None:
-    from ._tables import as_seconds
+    from ..report.text import as_seconds
 
     waits = [row["start"] - row["submit"] for row in done.rows if row["start"] != ""]
     mean = sum(waits) / max(len(waits), 1)

@@ -88,12 +88,12 @@ def waits(
     jobs = scenario.raw_log()
     jobs = scenario.cleaned(jobs, jobs.max_procs)
 
-    from ..classes import class_rows
-    from ..output import as_json
-    from ..workload.classes import known_classes, listed_classes
-    from ..workload.occupancy import has_recorded_wait
-    from ..workload.waits import bottleneck
-    from ..workload.waits import waits as measure
+    from ..jobs.classes import known_classes, listed_classes
+    from ..jobs.occupancy import has_recorded_wait
+    from ..jobs.waits import bottleneck
+    from ..jobs.waits import waits as measure
+    from ..run.classes import class_rows
+    from ..run.folder import as_json
 
     names = known_classes(jobs) if by is None else listed_classes(by)
     tables = {
@@ -107,7 +107,7 @@ def waits(
         _draw(jobs, names, plot)
     rows = {name: class_rows(table) for name, table in kept.items()}
     if out is not None:
-        from ..output import write_rows
+        from ..run.folder import write_rows
 
         write_rows(out, [{"by": name, **row} for name, part in rows.items() for row in part])
     counted = int(has_recorded_wait(jobs).sum())
@@ -150,8 +150,8 @@ def _check_files(out: Path | None, plot: Path | None) -> None:
 
 
 def _draw(jobs: Any, chosen: list[str], path: Path) -> None:
+    from ..jobs.waits import waits_of_classes
     from ..report import class_waits, save
-    from ..workload.waits import waits_of_classes
 
     save(class_waits({name: waits_of_classes(jobs, name) for name in chosen}), path)
 
@@ -159,7 +159,7 @@ def _draw(jobs: Any, chosen: list[str], path: Path) -> None:
 def _show(told: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[str, int]) -> None:
     from rich.text import Text
 
-    from ._tables import as_number, new_console, new_table, show_report
+    from ..report.text import as_number, new_console, new_table, show_report
 
     def hours(seconds: float) -> str:
         return as_number(seconds / 3600)

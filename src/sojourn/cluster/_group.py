@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..errors import ClusterError, InputError, OptionError
-from ..workload._slurm_fields import duration, expand_nodes
+from ..jobs.formats.slurm_fields import duration, expand_nodes
 from ._resources import resource_name
 from ._table import Path, number
 from .cluster import Cluster

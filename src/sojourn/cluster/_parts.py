@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ..errors import ClusterError, OptionError
+from ..errors import ClusterError, OptionError, nearest
 from ._group import Group, GroupReader
-from ._names import nearest
 from ._resources import whole_count
 from ._table import Path
 from .partition import Partition, Queue, unknown

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ._layout import PERCENTS, Layout, known, month, realigned
-from ._names import cores_told, model_name, vendor_name
 from ._table import number
+from .names import cores_told, model_name, vendor_name
 from .server import Server
 
 __all__ = ["NONCOMPLIANT_ROW", "Entry", "Refused", "entry_of"]

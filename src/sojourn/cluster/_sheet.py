@@ -7,9 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..errors import ClusterError, OptionError
+from ..errors import ClusterError, OptionError, nearest
 from ._group import SHORT, Group
-from ._names import nearest
 from ._resources import resource_name
 from ._table import Path, Table, key
 from .report import Remark

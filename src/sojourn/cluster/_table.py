@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
-from .._ledger import note_input
 from ..errors import ClusterError
+from ..files.ledger import note_input
 
 __all__ = ["LONGEST", "Table", "key", "number", "read_head", "read_table", "read_text"]
 

@@ -9,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from ..errors import ClusterError, OptionError
+from ..errors import ClusterError, OptionError, nearest
 from ._group import SHORT, Group, GroupReader, is_number
-from ._names import nearest
 from ._parts import PART_KEYS, check_keys, partitions_of, pools_of, queues_of, tables_of
 from ._sheet import Sheet, read_sheet
 from ._table import Path, Table, read_text
@@ -97,7 +96,7 @@ def read_toml(
     read_catalogue: Catalogue | None = None,
 ) -> Cluster:
     """Read a description in TOML; `read_catalogue` reads the file that it names as ``servers``."""
-    from ..workload._toml import load_toml
+    from ..files.toml import load_toml
 
     try:
         told = load_toml(read_text(path))

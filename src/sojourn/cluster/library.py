@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from ..errors import OptionError
-from ._names import model_name, nearest
+from ..errors import OptionError, nearest
 from ._table import key
 from .cluster import Cluster
+from .names import (
+    model_name,
+)
 from .server import Server
 
 __all__ = ["find_server", "library"]

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import OptionError
-from ._names import nearest
+from ..errors import OptionError, nearest
 from ._resources import Counts, whole_count
 
 __all__ = ["BETWEEN", "Partition", "Queue", "check_parts", "check_pools", "unknown"]

@@ -19,10 +19,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from ..errors import OptionError
+from ..errors import OptionError, nearest
 from ._layout import COLUMNS, month
-from ._names import nearest, vendor_name
 from ._table import key, number
+from .names import vendor_name
 from .server import Server
 
 __all__ = ["FIELDS", "facts_of", "parse_query"]

@@ -13,7 +13,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from ..errors import ClusterError, LogError, OptionError
-from ..workload._slurm_fields import expand_nodes, fold_nodes
+from ..jobs.formats.slurm_fields import expand_nodes, fold_nodes
 from ._sheet import PREFIX, is_resource
 from ._table import Path
 from .cluster import Cluster
@@ -44,7 +44,7 @@ def write_cluster(cluster: Cluster, path: Path) -> None:
     ClusterError
         When the file cannot be written.
     """
-    from ..workload._files import open_atomic
+    from ..files.access import open_atomic
 
     if FilePath(os.fspath(path)).suffix.lower() == ".toml":
         text = "\n".join(_toml(cluster))

@@ -21,9 +21,9 @@ from numba.extending import intrinsic
 
 from ..engine.nodes import NODE_SCORE
 from ..engine.types import CONTROL, SCORES, SWITCH
-from ._record import BAD_VALUE, BAD_WAKE, BEGUN, FINE, LENGTH, MOST_WAKES, RESTLESS
 from ._scores import scores_by
 from .columns import ClairvoyantColumns, JobColumns, job_columns, read_only
+from .record import BAD_VALUE, BAD_WAKE, BEGUN, FINE, LENGTH, MOST_WAKES, RESTLESS
 
 __all__ = ["compile_control", "compile_score"]
 

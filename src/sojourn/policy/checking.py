@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ..errors import PolicyError
 from ._reading import reading_of
-from ._record import BAD_VALUE, BAD_WAKE, MOST_WAKES, RESTLESS, Mistake, mistake_in
 from .columns import job_columns, read_only
 from .control import Control
+from .record import BAD_VALUE, BAD_WAKE, MOST_WAKES, RESTLESS, Mistake, mistake_in
 from .score import NodeScore, Score
 
 __all__ = ["Scene", "Watch"]

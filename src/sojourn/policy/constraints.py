@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import JobError, OptionError
-from ..workload.jobs import Jobs
-from ..workload.schema import did_you_mean
+from ..errors import JobError, OptionError, did_you_mean
+from ..jobs.table import Jobs
 
 __all__ = ["Asked", "Constraints"]
 

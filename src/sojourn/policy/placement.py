@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import PolicyError
-from ..workload.schema import did_you_mean
+from ..errors import PolicyError, did_you_mean
 from .files import load_node_score
 from .score import NodeScore
 

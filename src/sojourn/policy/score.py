@@ -14,7 +14,7 @@ from ..errors import PolicyError
 from ._naming import portable, restored
 from ._numbers import numbers
 from ._reading import reading_of
-from ._record import with_record
+from .record import with_record
 
 __all__ = ["NodeScore", "Score", "score"]
 

@@ -4,5 +4,9 @@
 - `scenario`: the description of one run, from a file, a command or values; `schema`, `saving`
 - `problems`, `checks`: what is wrong with it, in the words of whoever wrote it
 - `workloads`, `building`, `inputs`: the jobs, the machine and the files that it names
-- `carry_out`: read, clean, build, run, measure, write
+- `carry_out`: read, clean, build, run, measure, write; `peas`: the same under shorter names
+- `simulate`, `step`, `slurm`: one run, from Python, to its end or decision by decision
+- `build`: what the engine is handed; `outcome`: what came of it; `result`, `decisions`, `classes`
+- `compare`: several runs side by side; `variants`: scenarios that differ in a few keys
+- `folder`: a run on disk
 """

@@ -48,5 +48,5 @@ class Ahead:
 
 def reader_is_loaded() -> bool:
     """Whether the reader of logs has been loaded: from then on it reads, and imports nothing."""
-    kernels = sys.modules.get("sojourn.workload._scanning")
+    kernels = sys.modules.get("sojourn.jobs.formats.scanning")
     return bool(getattr(getattr(kernels, "scan", None), "signatures", None))

@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 from ..errors import OptionError
-from ..workload._files import read_text
-from ..workload._toml import load_toml
+from ..files.access import read_text
+from ..files.toml import load_toml
 from ._lines import Path, key_lines, statements
 from .problems import Source, dotted
 

@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..cost import Clock, parse_carbon
-from ..output import Digest, Write, check_folder, check_run, class_tables, provenance, write_run
-from ..workload import Jobs
-from ..workload.classes import check_known
-from ..workload.intake import size_in_words
+from ..jobs import Jobs
+from ..jobs.classes import check_known
+from ..jobs.intake import size_in_words
+from ..measures.cost import Clock, parse_carbon
 from ._ahead import Ahead, reader_is_loaded
 from ._lines import Path
+from .folder import Digest, Write, check_folder, check_run, class_tables, provenance, write_run
 from .scenario import Scenario
 
 if TYPE_CHECKING:
-    from ..result import Result
+    from .result import Result
 
 __all__ = ["carry_out", "check_parts", "check_results", "origin_of", "read_jobs", "run_scenario"]
 

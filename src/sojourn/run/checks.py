@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import InputError
+from ..jobs.models.spec import parse_time
 from ..policy.slurm import SlurmPolicy
-from ..workload.spec import parse_time
 from ._lines import Path
 from .building import ALLOWED, NEEDED, make_control, make_policy, make_power
 from .keys import OF_LOGS, OF_MODELS, Keys, ScenarioKeys

@@ -13,8 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from ..errors import InputError, OptionError
-from ..workload.schema import did_you_mean
+from ..errors import InputError, OptionError, did_you_mean
 from ._lines import Path
 from ._toml import value_as_toml
 from .keys import (

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import OptionError
-from ..output import check_folder, staged
 from . import inputs
 from .command import TYPED, merged, told_of, without_defaults
+from .folder import check_folder, staged
 from .keys import PolicyKeys
 from .problems import Source
 from .scenario import Scenario

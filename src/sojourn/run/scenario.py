@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import ValidationError
 
 from ..cluster import Cluster
+from ..jobs import Jobs
+from ..jobs.intake import chosen_rules, machine_size
 from ..policy import Control, Placement, Policy
 from ..policy.slurm import SlurmPolicy, policy_from_slurm
-from ..queues import take_turns
-from ..workload import Jobs
-from ..workload.intake import chosen_rules, machine_size
 from . import building, inputs, workloads
 from ._lines import Path as KeyPath
 from ._reading import read_toml
-from ._setting import with_setting
 from ._toml import as_toml
+from .build.queues import take_turns
 from .checks import problems
 from .keys import ASIDE, ScenarioKeys, described_by_keyword
 from .problems import Source, problem_of
+from .setting import with_setting
 
 if TYPE_CHECKING:
     # The engine takes long to load; whoever describes a run need not wait for it.
-    from ..result import Result
+    from .result import Result
 
 __all__ = ["SCHEMA_FILE", "Scenario", "read_scenario", "scenario_of"]
 
@@ -328,7 +328,7 @@ class Scenario:
         ----------
         decisions : whether every decision will be kept.
         """
-        from ..simulation import preload
+        from .simulate import preload
 
         nodes = self.nodes
         preload(
@@ -358,7 +358,7 @@ class Scenario:
         record, decisions : keep the trajectory, and every decision with its reason.
         progress : called with (jobs arrived, jobs) from time to time.
         """
-        from ..simulation import simulate
+        from .simulate import simulate
 
         options = self.options(jobs)
         options |= {"record": record, "decisions": decisions}
@@ -370,7 +370,7 @@ class Scenario:
         )
         if self.keys.workload.warmup != "mser":
             return result
-        from ..study.warmup import common_cut
+        from ..measures.warmup import common_cut
 
         return result.after_warmup(common_cut([result]))
 

@@ -13,8 +13,8 @@ from ..errors import OptionError
 from .scenario import Scenario
 
 if TYPE_CHECKING:
-    from ..result import Result
-    from ..workload import Jobs
+    from ..jobs import Jobs
+    from .result import Result
 
 __all__ = ["Variant", "policies_of", "runs_of", "variants_of"]
 

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import LogError, OptionError
-from ..external import before_cleaning, load_events
-from ..workload import EventStream, ExternalEvents, Jobs, clean
-from ..workload.estimates import apply_estimates
-from ..workload.intake import (
+from ..jobs import EventStream, ExternalEvents, Jobs, clean
+from ..jobs.estimates import apply_estimates
+from ..jobs.intake import (
     CLEANED,
     chosen_rules,
     cleaned,
@@ -22,6 +21,7 @@ from ..workload.intake import (
     read_jobs,
     simulated,
 )
+from .build.events import before_cleaning, load_events
 from .inputs import Stamp, stamp_of
 from .keys import OF_LOGS, WorkloadKeys
 
@@ -62,14 +62,14 @@ def make_workload(keys: WorkloadKeys, log: Jobs | None, procs: int | None, seed:
     else:
         jobs = log
         if keys.resample is not None:
-            from ..study.resample import resample_blocks
+            from ..jobs.models.resample import resample_blocks
 
             _check_events(keys)
             jobs = resample_blocks(jobs, by=keys.resample, seed=_stream(seed))
         if keys.estimates is not None:
             jobs = apply_estimates(jobs, keys.estimates, seed=seed)
     if keys.growth != 1.0:
-        from ..capacity.planning import grown
+        from ..jobs.arrivals import grown
 
         jobs = grown(jobs, keys.growth)
     return jobs
@@ -220,9 +220,9 @@ def _sliced(jobs: Jobs, keys: WorkloadKeys) -> Jobs:
 
 
 def _drawn(keys: WorkloadKeys, procs: int | None, seed: int) -> Jobs:
-    from ..workload.generate import generate
-    from ..workload.lublin import lublin
-    from ..workload.spec import interarrival_for, parse_time, parse_width
+    from ..jobs.models import generate
+    from ..jobs.models.lublin import lublin
+    from ..jobs.models.spec import interarrival_for, parse_time, parse_width
 
     size = keys.procs or procs
     if size is None:

@@ -1,3 +1,6 @@
+from ..jobs.models.resample import resample_blocks as resample_blocks
+from ..measures.warmup import WarmUp as WarmUp
+from ..measures.warmup import mser as mser
 from ..run.carry_out import run_scenario as run_scenario
 from ..run.saving import save_options as save_options
 from ..run.saving import save_scenario as save_scenario
@@ -34,7 +37,6 @@ from .pareto import nondominated as nondominated
 from .ratios import ratio_interval as ratio_interval
 from .regeneration import regeneration_points as regeneration_points
 from .regeneration import regenerative_interval as regenerative_interval
-from .resample import resample_blocks as resample_blocks
 from .resample import resampled_interval as resampled_interval
 from .sequential import is_precise as is_precise
 from .sequential import replicate as replicate
@@ -42,5 +44,3 @@ from .sequential import replications_needed as replications_needed
 from .store import read_runs as read_runs
 from .sweeping import Precision as Precision
 from .sweeping import sweep as sweep
-from .warmup import WarmUp as WarmUp
-from .warmup import mser as mser

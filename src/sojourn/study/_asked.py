@@ -7,11 +7,10 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError, OptionError
+from ..errors import InputError, OptionError, did_you_mean
 from ..measures.registry import all_measures
 from ..run.inputs import key_of
 from ..run.problems import dotted
-from ..workload.schema import did_you_mean
 from .grid import Grid, Range
 from .plan import at_point
 from .rows import ABOUT

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import checks
 from ..errors import OptionError
-from ..theory import _checks
 
 __all__ = ["Floats", "level_of", "pairs", "quantile_level", "sample", "student"]
 
@@ -22,24 +22,14 @@ def sample(values: ArrayLike, name: str = "values", least: int = 1) -> Floats:
     name : what they are called in a message.
     least : how many there must be.
     """
-    array = _checks.numbers(values, name)
+    array = checks.numbers(values, name)
     if array.ndim != 1 or array.size < least:
         raise OptionError(
             f"{name}: has {array.size} numbers in {array.ndim} dimensions; "
             f"give a column of at least {least}"
         )
-    refuse_unknown(array, name)
+    checks.refuse_unknown(array, name)
     return array
-
-
-def refuse_unknown(array: Floats, name: str) -> None:
-    """Raise at the first number that is not finite."""
-    wrong = np.flatnonzero(~np.isfinite(array))
-    if wrong.size:
-        row = int(wrong[0])
-        raise OptionError(
-            f"{name}[{row}] = {array.flat[row]:g}: not a finite number; leave out what has none"
-        )
 
 
 def pairs(
@@ -66,7 +56,7 @@ def quantile_level(q: float) -> float:
 
 
 def _inside(value: float, name: str, example: str) -> float:
-    number = _checks.probability(value, name)
+    number = checks.probability(value, name)
     if not 0 < number < 1:
         raise OptionError(f"{name} = {number:g}: give a number between 0 and 1, {example}")
     return number

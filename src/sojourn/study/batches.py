@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import checks
 from ..errors import OptionError
-from ..theory import _checks
 from ._samples import Floats, level_of, quantile_level, sample
 from .intervals import Interval, around, sectioned_quantile
 
@@ -89,7 +89,7 @@ def batch_quantile(
 def split(values: ArrayLike, batches: int) -> Floats:
     """Return batches of equal length as rows; what is left over is dropped at the beginning."""
     given = sample(values)
-    count = _checks.servers(batches, "batches")
+    count = checks.servers(batches, "batches")
     if count > given.size:
         raise OptionError(f"batches = {count}: there are {given.size} values; give fewer batches")
     return given[given.size % count :].reshape(count, -1)
@@ -126,7 +126,7 @@ def _divided(
     """Return batches as rows, and a word where they depend on each other all the same."""
     given = sample(values)
     if batches is not None:
-        if _checks.servers(batches, "batches") < 2:
+        if checks.servers(batches, "batches") < 2:
             raise OptionError("batches = 1: give at least 2")
         return split(given, batches), ""
     if given.size < 2 * _FEWEST:

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from ..adequacy import distance
 from ..errors import OptionError
+from ..jobs import STANDARD, Jobs
+from ..jobs.classes import check_known, classed, known_classes
+from ..jobs.intake import cleaned, read_jobs
+from ..jobs.models.resample import fitting_block, resample_blocks
 from ..policy import Policy
-from ..result import Result
-from ..workload import STANDARD, Jobs
-from ..workload.classes import check_known, classed, known_classes
-from ..workload.intake import cleaned, read_jobs
+from ..run.result import Result
 from .intervals import Interval
-from .resample import fitting_block, resample_blocks, resampled_change, resampled_interval
+from .resample import resampled_change, resampled_interval
 from .sides import LineChange, Side, lines_that_differ, side_of
 
 __all__ = ["BY", "Change", "ClassChange", "Difference", "Trust", "as_rows", "diff"]

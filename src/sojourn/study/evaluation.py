@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, OptionError
+from ..errors import InputError, OptionError, did_you_mean
 from ..run.scenario import Scenario
-from ..workload.schema import did_you_mean
 from ._asked import check_measures
 from .execute import DONE, FAILED
 from .grid import Grid, Value

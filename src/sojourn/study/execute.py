@@ -21,8 +21,8 @@ from ..run.inputs import Stamp, digest_of, stamp_of
 from .plan import Run, at_point, run_name, spelt
 
 if TYPE_CHECKING:
+    from ..jobs import Jobs
     from ..run.scenario import Scenario
-    from ..workload import Jobs
 
 __all__ = ["DONE", "FAILED", "Bundle", "Row", "Worker", "failed_row"]
 

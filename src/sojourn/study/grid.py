@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError
-from ..workload._toml import load_toml
-from ..workload.schema import did_you_mean
+from ..errors import OptionError, did_you_mean
+from ..files.toml import load_toml
 
 __all__ = [
     "Axes",

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import checks
 from ..errors import OptionError
-from ..theory import _checks
 from ._samples import Floats, level_of, quantile_level, sample, student
 
 __all__ = [
@@ -206,8 +206,8 @@ def bootstrap_interval(
 
     confidence = level_of(level)
     given = sample(values)
-    n, count = given.size, _checks.servers(draws, "draws")
-    rng = _checks.generator(seed)
+    n, count = given.size, checks.servers(draws, "draws")
+    rng = checks.generator(seed)
     estimate = float(statistic(given, axis=-1))
     if n == 1:
         return Interval(estimate, math.nan, math.nan, confidence, n, "BCa bootstrap")

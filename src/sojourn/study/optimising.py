@@ -18,13 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError, RunError
 from ..run.scenario import Scenario, scenario_of
-from ._asked import (
-    added_to,
-    check_files,
-    check_measurable,
-    is_random_somewhere,
-    typical_points,
-)
+from ._asked import added_to, check_files, check_measurable, is_random_somewhere, typical_points
 from .evaluation import Evaluations, Objective, parse_objectives
 from .execute import Bundle
 from .front import Best, Front, comparable, estimated_front

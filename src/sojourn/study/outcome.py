@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._html import html_table, plain
-from ..errors import OptionError
+from ..errors import OptionError, did_you_mean
 from ..measures.entry import Measure
 from ..measures.registry import in_table
-from ..workload.schema import did_you_mean
 from .execute import DONE, FAILED
 from .grid import Value
 from .intervals import Interval, mean_interval

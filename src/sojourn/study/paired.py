@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError
-from ..workload.schema import did_you_mean
+from ..errors import OptionError, did_you_mean
 from ._samples import Floats, level_of, pairs, sample
 from .intervals import Interval, mean_interval
 from .ratios import ratio_interval

@@ -20,13 +20,13 @@ import numpy as np
 
 from ..__about__ import __version__
 from ..errors import InputError, OptionError
+from ..jobs.models.resample import fitting_block
 from ..measures.registry import own_measures
-from ..run._setting import with_setting
+from ..measures.warmup import common_cut
 from ..run.keys import ASIDE
 from ..run.problems import Source
+from ..run.setting import with_setting
 from .grid import Grid, Value
-from .resample import fitting_block
-from .warmup import common_cut
 
 if TYPE_CHECKING:
     from ..run.scenario import Scenario

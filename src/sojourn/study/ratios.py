@@ -11,8 +11,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import checks
 from ..errors import OptionError
-from ..theory import _checks
 from ._samples import Floats, level_of, pairs, student
 from .intervals import Interval, around, mean_interval
 
@@ -40,7 +40,7 @@ def ratio_interval(
         the ratios of pairs, for positive values that differ by factors from pair to pair.
     """
     confidence = level_of(level)
-    _checks.choice(method, _METHODS, "method")
+    checks.choice(method, _METHODS, "method")
     above, below = pairs(numerator, denominator, ("numerator", "denominator"))
     if below.mean() == 0:
         raise OptionError("denominator: its mean is 0, so there is no ratio to it")

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import checks
 from ..errors import OptionError
-from ..theory import _checks
 from ._samples import level_of, sample, student
 from .intervals import Interval, around, mean_interval
 
@@ -109,9 +109,9 @@ def replicate(
     more replications. One by one they stop a little too gladly, when the spread happens to look
     small: of 95 % are left 92 to 94 with at least 10 replications.
     """
-    _checks.choice(method, _METHODS, "method")
+    checks.choice(method, _METHODS, "method")
     confidence = level_of(level)
-    first, last = _checks.servers(least, "least"), _checks.servers(most, "most")
+    first, last = checks.servers(least, "least"), checks.servers(most, "most")
     if not 2 <= first <= last:
         raise OptionError(f"least = {first}, most = {last}: give 2 or more, and not less as most")
     _goal(1.0, relative, absolute)
@@ -146,9 +146,9 @@ def _goal(mean: float, relative: float | None, absolute: float | None) -> float:
         raise OptionError("no precision is requested; give relative, absolute or both")
     goals = [0.0]
     if relative is not None:
-        share = _checks.positive(relative, "relative")
+        share = checks.positive(relative, "relative")
         # Of the estimate a little less than of the true mean, which it may exceed [law2015].
         goals.append(share / (1 + share) * abs(mean))
     if absolute is not None:
-        goals.append(_checks.positive(absolute, "absolute"))
+        goals.append(checks.positive(absolute, "absolute"))
     return max(goals)

@@ -10,13 +10,13 @@ from typing import Any
 
 from ..cluster import Cluster, read_cluster
 from ..errors import OptionError
+from ..jobs import Jobs
+from ..jobs.formats.slurm_fields import fold_nodes
 from ..policy import Policy, parse_policy
 from ..policy.slurm import SlurmConf, SlurmPolicy, policy_from_slurm
-from ..result import Result
+from ..run.result import Result
 from ..run.scenario import Scenario, read_scenario
-from ..simulation import simulate
-from ..workload import Jobs
-from ..workload._slurm_fields import fold_nodes
+from ..run.simulate import simulate
 
 __all__ = ["LineChange", "Side", "lines_that_differ", "side_of"]
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError, RunError
-from ..output import as_json, check_folder, staged
-from ..workload._staging import clear
+from ..files.staging import clear
+from ..run.folder import as_json, check_folder, staged
 from .execute import DONE, Row
 from .plan import Plan
 from .rows import Kinds, as_table, fitted, joint, merged

@@ -11,22 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, OptionError
 from ..measures.registry import described_own, get
-from ..output import provenance
+from ..run.folder import provenance
 from ..run.scenario import Scenario, scenario_of
 from ._asked import added_to, check_files, check_measurable, check_measures
 from .execute import DONE, FAILED, Bundle, Row
 from .grid import Grid, Value
 from .outcome import Point, Study, Tally
-from .plan import (
-    Plan,
-    Run,
-    check_seed,
-    check_size,
-    plan_runs,
-    replicable,
-    settled,
-    spelt,
-)
+from .plan import Plan, Run, check_seed, check_size, plan_runs, replicable, settled, spelt
 from .runners import Runner, open_runner
 from .sequential import further_replications, is_precise
 from .store import Store

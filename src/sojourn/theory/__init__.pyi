@@ -1,8 +1,8 @@
 from . import fit as fit
-from ._estimate import Estimate as Estimate
 from .batch import batch_completion_probability as batch_completion_probability
 from .batch import batch_infinite_servers as batch_infinite_servers
 from .correlation import distributional_correlation as distributional_correlation
+from .estimate import Estimate as Estimate
 from .fit.model import Fit as Fit
 from .fit.model import fit_model as fit_model
 from .infinite import InfiniteServers as InfiniteServers

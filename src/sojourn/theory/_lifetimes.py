@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import checks
 from ..errors import OptionError
-from . import _checks
 
 __all__ = ["Grid", "Lifetime", "integrated", "lifetime"]
 
@@ -79,7 +79,7 @@ def lifetime(value: Any, name: str) -> Lifetime:
     if not hasattr(value, "pdf") or not hasattr(value, "isf"):
         if hasattr(value, "pmf"):
             raise OptionError(f"{name}: a discrete law; give a continuous one, or seconds")
-        return Lifetime(atom=_checks.positive(value, name))
+        return Lifetime(atom=checks.positive(value, name))
     least = float(value.support()[0])
     if not least >= 0:
         raise OptionError(f"{name}: the law starts at {least:g}; times are not negative")

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import numbers, positive, probabilities, servers
 from ..errors import OptionError
-from ._checks import numbers, positive, probabilities, servers
 
 __all__ = ["NOBODY", "Classes", "Phase", "classes_of"]
 

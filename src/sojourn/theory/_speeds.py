@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import numbers, pair, positive, probability
 from ..errors import OptionError
-from ._checks import numbers, pair, positive, probability
 
 __all__ = ["Control", "control_of"]
 

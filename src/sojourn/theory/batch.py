@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import checks
 from ..errors import OptionError
 from ..jit import compiled
-from . import _checks
 from ._compound import CompoundPoisson
 from ._lifetimes import Grid, Lifetime, integrated, lifetime
 from .infinite import InfiniteServers, check_reading
@@ -93,7 +93,7 @@ def batch_infinite_servers(
     limit : likewise, or None for no limit. A part that ends at its limit is completed.
     width, limits, siblings, release : as in `infinite_servers`.
     """
-    lam = _checks.positive(arrival_rate, "arrival_rate")
+    lam = checks.positive(arrival_rate, "arrival_rate")
     check_reading(limits, siblings, release)
     x, z = lifetime(service, "service"), _limit(limit)
     p = width_probabilities(width)
@@ -132,7 +132,7 @@ def batch_completion_probability(
     width : servers per request; see `infinite_servers`.
     limits : ``each`` or ``shared``.
     """
-    _checks.choice(limits, LIMITS, "limits")
+    checks.choice(limits, LIMITS, "limits")
     x, z = lifetime(service, "service"), _limit(limit)
     p = width_probabilities(width)
     if limits == "each":

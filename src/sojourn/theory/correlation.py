@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import checks
 from ..errors import OptionError
-from . import _checks
 
 __all__ = ["distributional_correlation"]
 
@@ -45,8 +45,8 @@ def distributional_correlation(
     chance, and never counts the sqrt(n) largest. With two standard errors about one y in twenty
     of independent columns has a vote.
     """
-    _checks.choice(band, _BANDS, "band")
-    width = _checks.non_negative(width, "width")
+    checks.choice(band, _BANDS, "band")
+    width = checks.non_negative(width, "width")
     given, asked = _column("x", x), _column("y", y)
     count = given.size
     if asked.size != count:
@@ -72,7 +72,7 @@ def _lower_half(x: Floats) -> NDArray[np.bool_]:
 
 
 def _column(name: str, values: ArrayLike) -> Floats:
-    array = _checks.numbers(values, name)
+    array = checks.numbers(values, name)
     if array.ndim != 1 or array.size < 2:
         raise OptionError(f"{name}: give a column of at least two numbers")
     wrong = np.flatnonzero(~np.isfinite(array))

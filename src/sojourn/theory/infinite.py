@@ -22,8 +22,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import checks
 from ..errors import OptionError
-from . import _checks
 from ._compound import CompoundPoisson, Count, NegativeBinomial, visits
 from .limits import LIMITS, completion_probability
 from .widths import Geometric, Width, width_probabilities
@@ -95,7 +95,7 @@ class InfiniteServers:
 
     def quantile(self, q: float) -> int:
         """Return the least n with P{N <= n} >= q: so many servers are enough with probability q."""
-        share = _checks.probability(q, "q")
+        share = checks.probability(q, "q")
         if not 0 < share < 1:
             raise OptionError(f"q = {share:g}: no number of servers is enough; choose 0 < q < 1")
         if share < 0.5:
@@ -161,9 +161,9 @@ def infinite_servers(
     siblings : ``run-on`` or ``killed-together``.
     release : ``independent`` or ``concurrent``.
     """
-    lam = _checks.positive(arrival_rate, "arrival_rate")
-    mu = _checks.positive(service_rate, "service_rate")
-    nu = _checks.non_negative(limit_rate, "limit_rate")
+    lam = checks.positive(arrival_rate, "arrival_rate")
+    mu = checks.positive(service_rate, "service_rate")
+    nu = checks.non_negative(limit_rate, "limit_rate")
     check_reading(limits, siblings, release)
     if release == "concurrent":
         p = width_probabilities(width)
@@ -190,6 +190,6 @@ def infinite_servers(
 
 def check_reading(limits: str, siblings: str, release: str) -> None:
     """Refuse names that are not among the readings."""
-    _checks.choice(limits, LIMITS, "limits")
-    _checks.choice(siblings, SIBLINGS, "siblings")
-    _checks.choice(release, RELEASES, "release")
+    checks.choice(limits, LIMITS, "limits")
+    checks.choice(siblings, SIBLINGS, "siblings")
+    checks.choice(release, RELEASES, "release")

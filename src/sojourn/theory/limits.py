@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import checks
 from ..errors import OptionError
-from . import _checks
 from .widths import Geometric, Width, width_probabilities
 
 __all__ = ["LIMITS", "completion_curve", "completion_probability", "critical_limit"]
@@ -40,8 +40,8 @@ def completion_probability(
         or a frozen discrete distribution of SciPy on 1, 2, ...
     limits : ``each`` server has a limit of its own, or one is ``shared`` by the request.
     """
-    mu = _checks.positive(service_rate, "service_rate")
-    nu = _checks.non_negative(limit_rate, "limit_rate")
+    mu = checks.positive(service_rate, "service_rate")
+    nu = checks.non_negative(limit_rate, "limit_rate")
     return float(np.exp(_log_completion(min(nu / mu, _NEVER), _Requests(width, limits))))
 
 
@@ -56,9 +56,9 @@ def completion_curve(
     mean_service : mean time x that a server needs (s).
     width, limits : as in `completion_probability`.
     """
-    x = _checks.positive(mean_service, "mean_service")
+    x = checks.positive(mean_service, "mean_service")
     requests = _Requests(width, limits)
-    z = _checks.numbers(mean_limits, "mean_limits")
+    z = checks.numbers(mean_limits, "mean_limits")
     wrong = z[~(z >= 0)]
     if wrong.size:
         raise OptionError(f"mean_limits has {wrong[0]:g}: a limit is 0 s or more")
@@ -78,10 +78,10 @@ def critical_limit(target: float, mean_service: float, width: Width, limits: str
     mean_service : mean time that a server needs (s).
     width, limits : as in `completion_probability`.
     """
-    goal = _checks.probability(target, "target")
+    goal = checks.probability(target, "target")
     if not _LEAST <= goal < 1:
         raise OptionError(f"target = {goal:g}: no mean limit gives this; choose 0 < target < 1")
-    x = _checks.positive(mean_service, "mean_service")
+    x = checks.positive(mean_service, "mean_service")
     requests = _Requests(width, limits)
     if requests.fixed and (requests.each or requests.widest == 1):
         # p = P**(1/k), and 1 - p without loss where P is near 1.
@@ -105,7 +105,7 @@ class _Requests:
     """Widths and the reading of limits, checked."""
 
     def __init__(self, width: Width, limits: str) -> None:
-        self.each = _checks.choice(limits, LIMITS, "limits") == "each"
+        self.each = checks.choice(limits, LIMITS, "limits") == "each"
         self.law = width if self.each and isinstance(width, Geometric) else None
         p = np.ones(1) if self.law is not None else width_probabilities(width)
         self.widest = len(p)

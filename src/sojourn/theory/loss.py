@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import checks
 from ..errors import OptionError
 from ..jit import compiled
-from . import _checks
 from ._compound import occupancies
 
 __all__ = ["LossSystem", "erlang_b", "erlang_c", "kaufman_roberts", "multiserver_wait"]
@@ -72,14 +72,14 @@ def kaufman_roberts(servers: int, loads: ArrayLike, widths: ArrayLike) -> LossSy
     loads : offered load a by class: arrival rate times mean service time.
     widths : servers b that a request of each class takes.
     """
-    count = _checks.servers(servers)
-    a = np.atleast_1d(_checks.numbers(loads, "loads"))
-    given = np.atleast_1d(_checks.numbers(widths, "widths"))
+    count = checks.servers(servers)
+    a = np.atleast_1d(checks.numbers(loads, "loads"))
+    given = np.atleast_1d(checks.numbers(widths, "widths"))
     if a.ndim != 1 or a.size == 0 or a.shape != given.shape:
         raise OptionError(f"{a.size} loads and {given.size} widths: give one of each per class")
     for load in a:
         _load(load, "loads")
-    b = np.array([_checks.servers(width, "widths") for width in given], dtype=np.int64)
+    b = np.array([checks.servers(width, "widths") for width in given], dtype=np.int64)
     sizes, of_class = np.unique(b, return_inverse=True)
     by_size = np.bincount(of_class, weights=a * b, minlength=len(sizes)).astype(np.float64)
     kept = by_size > 0
@@ -100,7 +100,7 @@ def erlang_b(servers: int, load: float) -> float:
     servers : number of servers.
     load : arrival rate times mean service time.
     """
-    return float(_blocking(_checks.servers(servers), _load(load, "load")))
+    return float(_blocking(checks.servers(servers), _load(load, "load")))
 
 
 def erlang_c(servers: int, load: float) -> float:
@@ -111,7 +111,7 @@ def erlang_c(servers: int, load: float) -> float:
     servers : number of servers s.
     load : arrival rate times mean service time, below s.
     """
-    count, a = _checks.servers(servers), _load(load, "load")
+    count, a = checks.servers(servers), _load(load, "load")
     if not a < count:
         raise OptionError(
             f"load = {a:g} on {count} servers: the queue grows without bound; "
@@ -130,15 +130,15 @@ def multiserver_wait(arrival_rate: float, service_rate: float, servers: int) -> 
     service_rate : 1 / mean service time (1/s).
     servers : number of servers s.
     """
-    lam = _checks.positive(arrival_rate, "arrival_rate")
-    mu = _checks.positive(service_rate, "service_rate")
-    count = _checks.servers(servers)
-    _checks.stable(lam / (count * mu), count * mu)
+    lam = checks.positive(arrival_rate, "arrival_rate")
+    mu = checks.positive(service_rate, "service_rate")
+    count = checks.servers(servers)
+    checks.stable(lam / (count * mu), count * mu)
     return erlang_c(count, lam / mu) / (count * mu - lam)
 
 
 def _load(value: float, name: str) -> float:
-    load = _checks.non_negative(value, name)
+    load = checks.non_negative(value, name)
     if load > _HEAVIEST:
         raise OptionError(f"{name} = {load:g}: give at most {_HEAVIEST:g}")
     return load

@@ -15,9 +15,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import positive, probability, stable
 from ..errors import OptionError
 from ._chain import explore
-from ._checks import positive, probability, stable
 from ._phases import NOBODY, Classes, Phase, classes_of
 from ._qbd import Levels, solve
 from ._speeds import Control, control_of

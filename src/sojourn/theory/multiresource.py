@@ -12,9 +12,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import checks
 from ..errors import OptionError
 from ..jit import compiled
-from . import _checks
 
 __all__ = ["multiresource_constant"]
 
@@ -43,7 +43,7 @@ def multiresource_constant(
     """
     amounts = _whole(demands, "demands", 2)
     there = _whole(capacities, "capacities", 1)
-    shares = _checks.probabilities(probabilities, "probabilities")
+    shares = checks.probabilities(probabilities, "probabilities")
     if amounts.shape != (len(shares), len(there)):
         raise OptionError(
             f"demands has the shape {amounts.shape}; give a row for each of {len(shares)} "
@@ -67,7 +67,7 @@ def multiresource_constant(
 
 
 def _whole(values: ArrayLike, name: str, dimensions: int) -> Integers:
-    numbers = _checks.numbers(values, name)
+    numbers = checks.numbers(values, name)
     if numbers.ndim != dimensions or numbers.size == 0:
         told = "a list of whole numbers" if dimensions == 1 else "a row of whole numbers per class"
         raise OptionError(f"{name}: give {told}")

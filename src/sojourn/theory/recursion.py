@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import checks
 from ..errors import JobError, OptionError
 from ..jit import notice_if_cold
-from . import _checks
 from ._workload_vectors import Runs, Stream, complete, subtract
 
 if TYPE_CHECKING:
-    from ..workload.jobs import Jobs
+    from ..jobs.table import Jobs
 
 __all__ = ["DrivingSequence", "Recursion", "driving_sequence", "kiefer_wolfowitz"]
 
@@ -142,14 +142,14 @@ class Recursion:
     def __init__(
         self, servers: int, release: str = "concurrent", *, initial: ArrayLike | None = None
     ) -> None:
-        self.servers = _checks.servers(servers)
-        self.release = _checks.choice(release, _RELEASES, "release")
+        self.servers = checks.servers(servers)
+        self.release = checks.choice(release, _RELEASES, "release")
         self.customers = 0
         # Twice what runs can fill, so that they are seldom moved to the front.
         room = 2 * self.servers
         idle, first, last = (np.zeros(1, np.int64) for _ in range(3))
         self._runs = Runs(np.zeros(room), np.zeros(room, np.int64), idle, first, last)
-        work = np.zeros(self.servers) if initial is None else _checks.numbers(initial, "initial")
+        work = np.zeros(self.servers) if initial is None else checks.numbers(initial, "initial")
         if work.shape != (self.servers,) or not np.all((work >= 0) & np.isfinite(work)):
             raise OptionError(
                 f"initial: give the work left on each of the {self.servers} servers, 0 or more"
@@ -265,7 +265,7 @@ class Recursion:
 
 def _numbers(name: str, values: ArrayLike, dimensions: int) -> Floats:
     # Writable, although nobody writes: kernels are compiled for one kind of array alone.
-    array = np.require(_checks.numbers(values, name), np.float64, ["C", "W"])
+    array = np.require(checks.numbers(values, name), np.float64, ["C", "W"])
     if array.ndim != dimensions:
         shape = "one value per job" if dimensions == 1 else "one row of service times per job"
         raise OptionError(f"{name} has {array.ndim} dimensions; give {shape}")

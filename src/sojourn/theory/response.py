@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._checks import choice, non_negative, positive, probability, stable
+from ..checks import choice, non_negative, positive, probability, stable
 from .saturated import Saturated, saturated_system
 
 __all__ = ["Response", "response_time"]

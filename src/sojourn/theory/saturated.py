@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import generator, pair, positive, probability
 from ..errors import OptionError
 from ._chain import deviation, explore, rates_between, stationary
-from ._checks import generator, pair, positive, probability
 from ._phases import Classes, Phase, classes_of
 from .stability import constant
 

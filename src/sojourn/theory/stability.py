@@ -15,11 +15,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import checks
 from ..errors import OptionError
-from . import _checks
-from ._estimate import Estimate
 from ._groups import count_partitions, group_sizes, over_partitions, sizes_to_depth
 from ._series import curve, logarithm, tails
+from .estimate import Estimate
 
 __all__ = [
     "Bounds",
@@ -101,10 +101,10 @@ def estimate_stability_constant(
     confidence : of the interval, which is that of a normal mean.
     """
     shares = _shares(p)
-    groups = _checks.servers(samples, "samples")
+    groups = checks.servers(samples, "samples")
     if groups < 2:
         raise OptionError("samples = 1: an interval needs at least 2")
-    level = _checks.probability(confidence, "confidence")
+    level = checks.probability(confidence, "confidence")
     if not 0 < level < 1:
         raise OptionError(f"confidence = {level:g}: give a number between 0 and 1, as 0.95")
     draws = groups * (len(shares) / _mean(shares) + 1)
@@ -114,7 +114,7 @@ def estimate_stability_constant(
             "method 'series'"
         )
     widths, chances = _support(shares)
-    sizes = group_sizes(widths, chances, len(shares), groups, _checks.generator(seed))
+    sizes = group_sizes(widths, chances, len(shares), groups, checks.generator(seed))
     inverse = 1 / sizes
     value = min(max(float(inverse.mean()), 1 / len(shares)), 1.0)
     half = NormalDist().inv_cdf((1 + level) / 2) * float(inverse.std(ddof=1)) / math.sqrt(groups)
@@ -173,8 +173,8 @@ def stability_load(arrival_rate: float, mean_service: float, p: ArrayLike) -> fl
     mean_service : E[S] in seconds.
     p : p[k-1] = P{N = k}, s = len(p).
     """
-    rate = _checks.non_negative(arrival_rate, "arrival_rate")
-    return rate * _checks.positive(mean_service, "mean_service") * stability_constant(p)
+    rate = checks.non_negative(arrival_rate, "arrival_rate")
+    return rate * checks.positive(mean_service, "mean_service") * stability_constant(p)
 
 
 def max_arrival_rate(p: ArrayLike, mean_service: float) -> float:
@@ -185,7 +185,7 @@ def max_arrival_rate(p: ArrayLike, mean_service: float) -> float:
     p : p[k-1] = P{N = k}, s = len(p).
     mean_service : E[S] in seconds.
     """
-    return 1 / (_checks.positive(mean_service, "mean_service") * stability_constant(p))
+    return 1 / (checks.positive(mean_service, "mean_service") * stability_constant(p))
 
 
 def smallest_stable(arrival_rate: float, mean_service: float, p: ArrayLike) -> int:
@@ -197,8 +197,8 @@ def smallest_stable(arrival_rate: float, mean_service: float, p: ArrayLike) -> i
     mean_service : E[S] in seconds.
     p : p[k-1] = P{N = k}, widths of the jobs whatever the number of servers.
     """
-    rate = _checks.non_negative(arrival_rate, "arrival_rate")
-    offered = rate * _checks.positive(mean_service, "mean_service")
+    rate = checks.non_negative(arrival_rate, "arrival_rate")
+    offered = rate * checks.positive(mean_service, "mean_service")
     shares = _shares(p)
     shares = shares[: np.flatnonzero(shares)[-1] + 1]
     # Servers cannot be more than busy, so s > lambda E[S] E[N]; K grows with s, so C falls with it.
@@ -245,7 +245,7 @@ def _by_partitions(shares: Floats) -> float:
 
 def _to_depth(shares: Floats, depth: int) -> tuple[float, float, int]:
     """Sum of P{K = i} / i up to a depth, P{K > depth}, and the depth looked at."""
-    deepest = min(_checks.servers(depth, "depth"), len(shares))
+    deepest = min(checks.servers(depth, "depth"), len(shares))
     widths, chances = _support(shares)
     tail = np.append(tails(shares), 0.0)
     equal, more = sizes_to_depth(widths, chances, tail, len(shares), deepest)
@@ -253,7 +253,7 @@ def _to_depth(shares: Floats, depth: int) -> tuple[float, float, int]:
 
 
 def _shares(p: ArrayLike) -> Floats:
-    given = _checks.probabilities(p)
+    given = checks.probabilities(p)
     shares: Floats = given / given.sum()
     return shares
 
@@ -268,7 +268,7 @@ def _mean(shares: Floats) -> float:
 
 
 def _enough(servers: int, widest: int) -> int:
-    most = _checks.servers(servers)
+    most = checks.servers(servers)
     if most < widest:
         raise OptionError(f"servers = {most}: p has widths to {widest}; give at least as many")
     return most

@@ -8,8 +8,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import checks
 from ..errors import OptionError
-from . import _checks
 
 __all__ = ["Geometric", "Width", "geometric", "width_probabilities"]
 
@@ -29,7 +29,7 @@ class Geometric:
     a: float
 
     def __post_init__(self) -> None:
-        if not 0 <= _checks.probability(self.a, "a") < 1:
+        if not 0 <= checks.probability(self.a, "a") < 1:
             raise OptionError(f"a = {self.a:g}: must be below 1, or every request is infinite")
 
     @property
@@ -53,7 +53,7 @@ def geometric(a: float) -> Geometric:
     ----------
     a : probability that one more server is needed, below 1.
     """
-    return Geometric(_checks.probability(a, "a"))
+    return Geometric(checks.probability(a, "a"))
 
 
 def width_probabilities(width: Width, name: str = "width") -> Floats:
@@ -74,10 +74,10 @@ def width_probabilities(width: Width, name: str = "width") -> Floats:
     if hasattr(width, "pmf"):
         return _tabulated(width, name)
     if isinstance(width, str) or not hasattr(width, "__len__") or getattr(width, "ndim", 1) == 0:
-        fixed = np.zeros(_checks.servers(cast("int", width), name, _WIDEST))
+        fixed = np.zeros(checks.servers(cast("int", width), name, _WIDEST))
         fixed[-1] = 1.0
         return fixed
-    return np.trim_zeros(_normalised(_checks.probabilities(width, name)), "b")
+    return np.trim_zeros(_normalised(checks.probabilities(width, name)), "b")
 
 
 def _tabulated(law: Any, name: str) -> Floats:

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sojourn.page import write_report
-from sojourn.page.collect import points_of_study
-from sojourn.page.folder import read_folder
+from sojourn.report.page import write_report
+from sojourn.report.page.collect import points_of_study
+from sojourn.report.page.folder import read_folder
 
 from ..conftest import EVIL, made_jobs, study_rows, write_simulated, write_study
 from ..test_numbers import searched

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import LogError
-from ...workload._lines import read_text
-from ...workload._slurm_fields import instant
-from ...workload.jobcomp import jobcomp_accounting
+from ...files.lines import read_text
+from ...jobs.formats.jobcomp import jobcomp_accounting
+from ...jobs.formats.slurm_fields import instant
 
 if TYPE_CHECKING:
     from .stream import Job

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ...errors import LogError, RunError
-from ...workload._files import read_bytes
+from ...files.access import read_bytes
 from .cluster import Cluster
 from .reading import ControllerLog, completions
 

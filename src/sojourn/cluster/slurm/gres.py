@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ...errors import ClusterError
-from ...workload._slurm_fields import expand_nodes
+from ...jobs.formats.slurm_fields import expand_nodes
 from .lines import Line, read_lines
 
 __all__ = ["read_gres", "types_of"]

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..._ledger import note_input
 from ...errors import ClusterError
+from ...files.ledger import note_input
 
 __all__ = ["Line", "files_beside", "read_lines"]
 

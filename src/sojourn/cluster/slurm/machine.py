@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...errors import ClusterError, OptionError
-from ...workload._slurm_fields import fold_nodes
+from ...jobs.formats.slurm_fields import fold_nodes
 from ..cluster import Cluster
 from ..partition import Partition
 from ..report import ClusterReport, Remark

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import ClusterError
-from ...workload._slurm_fields import expand_nodes, limit
+from ...jobs.formats.slurm_fields import expand_nodes, limit
 from .lines import Line, read_lines
 
 __all__ = [

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ...cluster.slurm import read_tables
 from ...errors import ClusterError, OptionError
-from ...workload._slurm_fields import fold_nodes
+from ...jobs.formats.slurm_fields import fold_nodes
 from .site import Node, Partition, SlurmConf
 
 __all__ = ["Node", "Partition", "SlurmConf", "plain_conf", "read_slurm_conf"]

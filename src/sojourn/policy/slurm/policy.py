@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import OptionError
-from ...workload.schema import did_you_mean
+from ...errors import OptionError, did_you_mean
 from ..policy import Policy
 from .conf import plain_conf, read_slurm_conf
 from .nodes import node_table

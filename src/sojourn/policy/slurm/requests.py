@@ -12,20 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import LogError, OptionError
-from ...workload._names import known_names
-from ...workload._sniff import format_of
-from ...workload.intake import accounting_options
-from ...workload.jobs import Jobs
-from ...workload.logged import submissions_in_accounting, submissions_in_swf
-from ...workload.submission import (
-    CANCEL,
-    LEAST_NODES,
-    TO_THE_LIMIT,
-    Submission,
-    completed,
-    jobs_of,
-)
-from ...workload.submits import read_stream, read_submits
+from ...jobs.formats.sniff import format_of
+from ...jobs.formats.submits import read_stream, read_submits
+from ...jobs.intake import accounting_options
+from ...jobs.logged import submissions_in_accounting, submissions_in_swf
+from ...jobs.names import known_names
+from ...jobs.submission import CANCEL, LEAST_NODES, TO_THE_LIMIT, Submission, completed, jobs_of
+from ...jobs.table import Jobs
 from .nodes import NodeTable
 from .site import Partition, SlurmConf
 

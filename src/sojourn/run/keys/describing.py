@@ -19,8 +19,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from ...errors import InputError
-from ...workload.schema import did_you_mean
+from ...errors import InputError, did_you_mean
 from .units import POWER, TIME
 
 __all__ = [

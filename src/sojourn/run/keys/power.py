@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from ...cost import Clock, parse_tariff
+from ...measures.cost import Clock, parse_tariff
 from . import typed
 from .describing import (
     A_NUMBER,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ...classes import CLASSES
+from ..classes import CLASSES
 from . import typed
 from .describing import TRUE, Key, Keys, Keyword, OneOf, Option
 

@@ -6,8 +6,8 @@ import math
 import re
 from typing import Any
 
-from ...classes import CLASSES
-from ...workload.classes import listed_classes
+from ...jobs.classes import listed_classes
+from ..classes import CLASSES
 
 __all__ = [
     "budget",

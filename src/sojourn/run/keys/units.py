@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from ...cluster._names import nearest
+from ...errors import nearest
 
 __all__ = ["MEMORY", "POWER", "TIME", "Quantity"]
 

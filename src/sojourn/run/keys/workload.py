@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ...errors import OptionError
-from ...workload import RULES, STANDARD
-from ...workload.spec import parse_time, parse_width
+from ...jobs import RULES, STANDARD
+from ...jobs.models.spec import parse_time, parse_width
 from . import typed
 from .describing import (
     A_COUNT,

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import OptionError
-from ...workload import Jobs, clean
-from ...workload.facts import local_clock
+from ...jobs import Jobs, clean
+from ...jobs.facts import local_clock
 from .arrivals import Arrivals, fit_arrivals
 from .doubts import doubts
 from .goodness import Statistic, exponential_test, rank_tests, stitched, sub_request_test

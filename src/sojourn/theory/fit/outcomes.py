@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OptionError
-from ...workload import Jobs
-from ...workload.schema import did_you_mean
-from .._checks import non_negative
+from ...checks import non_negative
+from ...errors import OptionError, did_you_mean
+from ...jobs import Jobs
 
 __all__ = ["CLASSES", "Outcomes", "classify", "told_apart"]
 

@@ -1,0 +1,261 @@
+"""From the columns of somebody else's table to ours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import InputError, OptionError, did_you_mean
+from ..schema import LABEL, SCHEMA, check_columns, is_further
+from ._synonyms import is_free_text, is_synonym, synonym_of
+
+__all__ = [
+    "INSTANTS",
+    "IN_FRACTIONS",
+    "LATEST",
+    "NEEDED",
+    "WIDTHS",
+    "Choice",
+    "assemble",
+    "choose",
+    "listed",
+    "submits",
+    "widths",
+]
+
+WIDTHS = ("requested", "allocated", "max")
+"""The ways to take a job's width from its requested and allocated processors."""
+
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    "submit": ("interarrival",),
+    "procs": ("requested", "allocated"),
+    "runtime": ("work",),
+}
+"""What a table must have, and what may stand in for it."""
+
+
+Note = tuple[str, str, str, NDArray[np.bool_]]
+"""A rule, an action and what it is about, for each job whether it is touched."""
+
+INSTANTS = ("submit", "start", "end", "begin")
+"""Columns of a table that may hold dates; wait and runtime are told by start and end."""
+
+LATEST = 1e11
+"""Instants that no log has in seconds: the year 5138, or in milliseconds 1973."""
+
+IN_FRACTIONS = "is no time in seconds; where it is in milliseconds or less, divide all times"
+
+_LISTED, _LONGEST = 20, 40
+_ROUNDING, _PART = 2.0, 0.01
+_CHOSEN = ("job", "submit", "interarrival", "start", "end")
+
+
+class Choice(NamedTuple):
+    """Which columns of a table are which of ours.
+
+    Parameters
+    ----------
+    columns : our name (or ``interarrival``, ``start``, ``end``, or that of a further column) -> the
+        table's.
+    mapped : those of ours that the caller named.
+    unused : the table's own columns that are left aside.
+    """
+
+    columns: dict[str, str]
+    mapped: frozenset[str]
+    unused: tuple[str, ...]
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether the caller named all that is needed."""
+        return _lacking(self.mapped) is None
+
+    @property
+    def guessed(self) -> dict[str, str]:
+        """What was taken from a column of another name without being asked to."""
+        return {
+            ours: theirs
+            for ours, theirs in self.columns.items()
+            if ours != theirs and ours not in self.mapped
+        }
+
+
+def choose(
+    available: Sequence[str],
+    mapping: Mapping[str, str] | None,
+    table: str,
+    error: Callable[[str], InputError] = OptionError,
+) -> Choice:
+    """Return which column of a table is which of ours.
+
+    Columns that are called as ours, or as others call them, are taken by themselves, and further
+    ones under their own names, unless `mapping` names all that is needed: then it alone counts.
+
+    Parameters
+    ----------
+    available : the table's own column names.
+    mapping : our name -> the table's.
+    table : what to call the table in a message.
+    error : makes the error for what the table lacks, from its message.
+    """
+    valid = [*_CHOSEN, *(name for name in SCHEMA if name not in _CHOSEN), LABEL]
+    if not isinstance(mapping, Mapping | None):
+        raise OptionError("columns: give a mapping of our names to those of the table")
+    # Columns of frames may be called by numbers.
+    chosen = {ours: str(theirs) for ours, theirs in (mapping or {}).items()}
+    check_columns(ours for ours in chosen if ours not in valid)
+    for ours, theirs in chosen.items():
+        if theirs not in available:
+            near = did_you_mean(theirs, available) or f"; it has: {listed(available)}"
+            raise error(f"{table} has no column '{theirs}' (for '{ours}'){near}")
+    for ours in valid:
+        if _lacking(mapping or {}) is None:
+            break
+        left = [name for name in available if name not in chosen.values()]
+        if ours == "queue" and "partition" in (mapping or {}):
+            # Where queues are said to be the partitions, they are queues all the same.
+            left.append(chosen["partition"])
+        # Processors that somebody mapped may be nodes: others are then counted in another unit.
+        if ours in NEEDED["procs"] and "procs" in (mapping or {}) and ours not in left:
+            continue
+        if ours not in chosen and (like := synonym_of(ours, left)) is not None:
+            chosen[ours] = like
+    for theirs in chosen.values():
+        if list(available).count(theirs) > 1:
+            raise error(f"{table} has several columns called '{theirs}'; keep one of them")
+    lacking = _lacking(chosen)
+    if lacking is not None:
+        left = [name for name in available if name not in chosen.values()]
+        near = did_you_mean(lacking, left) or f"; it has: {listed(available)}"
+        raise error(f"{table} has no column '{lacking}'; map one to it{near}")
+    further = {ours: theirs for ours, theirs in chosen.items() if ours not in valid}
+    ordered = {ours: chosen[ours] for ours in valid if ours in chosen} | further
+    if _lacking(mapping or {}) is not None:
+        ordered |= {name: name for name in _kept(available, ordered)}
+    unused = tuple(name for name in dict.fromkeys(available) if name not in ordered.values())
+    return Choice(ordered, frozenset(mapping or ()), unused)
+
+
+def _kept(available: Sequence[str], taken: Mapping[str, str]) -> list[str]:
+    """Return the columns that nobody asked for, and that are taken under their own names."""
+    times = Counter(available)
+    used = {*taken, *taken.values()}
+    return [
+        name
+        for name in available
+        if times[name] == 1
+        and name not in used
+        and is_further(name)
+        # One that could have been ours, and is not, would be taken for it.
+        and not is_synonym(name)
+        and not is_free_text(name)
+    ]
+
+
+def _lacking(chosen: Collection[str]) -> str | None:
+    """Return what a table must have and does not, by our name."""
+    for name, substitutes in NEEDED.items():
+        if not any(candidate in chosen for candidate in (name, *substitutes)):
+            if name == "runtime" and "start" in chosen and "end" in chosen:
+                continue
+            return name
+    return None
+
+
+def submits(gaps: ArrayLike) -> NDArray[np.float64]:
+    """Return submit times (s) from interarrival times (s).
+
+    The first job arrives at 0 and gap i lies between jobs i and i + 1, so that the last gap is
+    not used [rumyantsev2014, T_i = t_{i+1} - t_i; rumyantsev2018, T_1 = t_1 = 0].
+    """
+    steps = np.asarray(gaps, np.float64)
+    if steps.size == 0:
+        return steps
+    return np.concatenate(([0.0], np.cumsum(steps[:-1])))
+
+
+def widths(
+    requested: NDArray[np.int64], allocated: NDArray[np.int64], width: str = "requested"
+) -> NDArray[np.int64]:
+    """Return the processors a simulation uses: one of the two fields, the other if missing."""
+    if width == "max":
+        return np.maximum(requested, allocated)
+    if width not in WIDTHS:
+        raise OptionError(
+            f"width '{width}' is unknown{did_you_mean(width, WIDTHS)}; use one of {listed(WIDTHS)}"
+        )
+    first, second = (requested, allocated) if width == "requested" else (allocated, requested)
+    return np.where(first > 0, first, second)
+
+
+def listed(names: Sequence[str], show: Callable[[str], str] = repr) -> str:
+    """Return names for a message: the first of many, and the beginnings of long ones."""
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(show(name[:_LONGEST]) for name in names[:_LISTED]) + more
+
+
+def assemble(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
+    """Return columns for `Jobs`, with nan for what is not known, and what there is to say of them.
+
+    Submit times come from interarrivals, procs from either width, and wait and runtime from start
+    and end where no column of their own tells them.
+    """
+    made: dict[str, Any] = dict(columns)
+    gaps = made.pop("interarrival", None)
+    if "submit" not in made:
+        made["submit"] = submits(gaps)
+    if "procs" not in made:
+        known = [np.asarray(made[name]) for name in ("requested", "allocated") if name in made]
+        made["procs"] = widths(known[0], known[-1])
+    count = len(made["submit"])
+    if "begin" in made:  # What could start before time began could start at once.
+        made["begin"] = np.where(made["begin"] < 0, np.nan, made["begin"])
+    nothing = np.full(count, np.nan)
+    notes = [("late-submits", "keep", f"the submit {IN_FRACTIONS}", made["submit"] > LATEST)]
+    if "start" not in made and "end" not in made:
+        return made, notes
+    has_both = "start" in made and "end" in made
+    start, end = made.pop("start", nothing), made.pop("end", nothing)
+    never = np.isnan(start) & ~np.isnan(end) & has_both
+    waited = np.where(never, end, start) - made["submit"]
+    ran = end - start
+    disordered = (waited < 0) | (ran < 0)
+    differing = _differ(made.get("wait", nothing), waited) | _differ(
+        made.get("runtime", nothing), ran
+    )
+    made["wait"] = _filled(made.get("wait", nothing), waited)
+    if "runtime" in made or "work" not in made:
+        made["runtime"] = _filled(made.get("runtime", nothing), ran)
+    return made, [
+        *notes,
+        ("never-started", "keep", "an end but no start: no runtime, the wait is until then", never),
+        ("unfinished", "keep", "no end: still waiting or running", np.isnan(end) & has_both),
+        (
+            "disordered-times",
+            "repair",
+            "starts before its submit or ends before its start: wait or runtime unknown",
+            disordered,
+        ),
+        (
+            "differing-times",
+            "keep",
+            "the wait or runtime is not what submit, start and end tell, and is taken as it"
+            " stands: check that it is in seconds",
+            differing,
+        ),
+    ]
+
+
+def _differ(given: Any, other: Any) -> Any:
+    """Whether times of two sources are both known, and differ by more than rounding does."""
+    both = (given >= 0) & (other >= 0)
+    return both & (np.abs(given - other) > np.maximum(_ROUNDING, _PART * np.maximum(given, other)))
+
+
+def _filled(given: Any, other: Any) -> Any:
+    """Return times, where they are not known those of another source, if these are known."""
+    return np.where(given >= 0, given, np.where(other >= 0, other, np.nan))

@@ -1,0 +1,291 @@
+"""The accounting of a resource manager as columns, whatever file it was read from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import OptionError, did_you_mean
+from ..names import numbered
+from ..report import CleaningReport, Finding
+from ..schema import MISSING, is_further
+from ..table import Jobs
+from ._columns import WIDTHS, widths
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ENDED", "Accounting", "Record", "check_width", "found"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+_WIDTHS = (*WIDTHS, "nodes")
+ENDED = {
+    "COMPLETED": 1,
+    "FAILED": 0,
+    "TIMEOUT": 0,
+    "OUT_OF_MEMORY": 0,
+    "NODE_FAIL": 0,
+    "BOOT_FAIL": 0,
+    "DEADLINE": 0,
+    "PREEMPTED": 0,
+    "REQUEUED": 0,
+    "REVOKED": 5,
+    "CANCELLED": 5,
+}
+"""States in which a job has ended, and the status of [swf] for each."""
+
+
+class Record(NamedTuple):
+    """One run of one job, as its manager accounted for it.
+
+    Parameters
+    ----------
+    label : the job as its manager names it, such as ``12_3``.
+    job : its number, or that of the array or heterogeneous job it is a part of.
+    submit, eligible, start, end : Unix times (s), nan if not known. A job that never started has
+        no start, and its end is when it was cancelled or failed.
+    limit : s, nan if not known, inf if there was none.
+    requested, allocated : processors, -1 if not known.
+    nodes : those it had, else those it asked for, -1 if not known.
+    memory : requested, KB per processor, -1 if not known.
+    cpu_time : s, over all processors, nan if not known.
+    resident : KB, the largest resident set of a task, nan if not known.
+    state : in Slurm's words.
+    user, group, queue : names, empty if not known.
+    node_list : as written.
+    line : of the file.
+    name : given by its user.
+    uid, gid : numbers of user and group, as texts.
+    account, partition, qos : names, empty if not known.
+    least_nodes : that it asked for by number, -1 if not known.
+    gpus : asked for, in all, -1 if not known.
+    features : of nodes that it asked for, as written; None if not known.
+    gpu_type : of the GPUs it asked for, empty if not known or several.
+    cores_per_node : it asked for, -1 if not known, or not the same on all nodes.
+    memory_per_node : requested, KB, -1 if not known, or not the same on all nodes.
+    licences : it asked for, such as ``matlab:2,ansys``, empty if none or not known.
+    resources : others that it asked for, in all, such as ``mic=4,fpga=1``; None if not known.
+    whole_node : 1 if it asked for whole nodes, 0 if not, -1 if not known.
+    after : what it depends on, as written.
+    has_number : whether `job` is its own number.
+    array : number of the array that it is a task of, or of its heterogeneous job; -1 if of none.
+    """
+
+    label: str
+    job: int
+    submit: float
+    eligible: float
+    start: float
+    end: float
+    limit: float
+    requested: int
+    allocated: int
+    nodes: int
+    memory: float
+    cpu_time: float
+    resident: float
+    state: str
+    user: str
+    group: str
+    queue: str
+    node_list: str
+    line: int
+    name: str = ""
+    uid: str = ""
+    gid: str = ""
+    account: str = ""
+    partition: str = ""
+    qos: str = ""
+    least_nodes: int = MISSING
+    gpus: int = MISSING
+    features: str | None = None
+    gpu_type: str = ""
+    cores_per_node: int = MISSING
+    memory_per_node: float = float(MISSING)
+    licences: str = ""
+    resources: str | None = None
+    whole_node: int = MISSING
+    after: str = ""
+    has_number: bool = True
+    array: int = MISSING
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """The runs of jobs in the order of submission: one array per field of `Record`.
+
+    Parameters
+    ----------
+    columns : arrays by name, those of `Record`, with a ``job`` of its own for each run;
+        ``attempt``: 0 for the first run of a job, and one more each time it was requeued; ``run``:
+        the label, with ``#2`` after it for a second run.
+    source : the file.
+    report : what reading decided.
+    lacks : kinds of events that such a file cannot tell.
+    header : lines about all jobs.
+    """
+
+    columns: dict[str, NDArray[Any]]
+    source: str
+    report: CleaningReport
+    lacks: tuple[str, ...] = ()
+    header: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.columns["job"].size)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Return a column."""
+        return self.columns[name]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the columns as a data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.columns)
+
+    def jobs(self, width: str = "requested") -> Jobs:
+        """Return the runs as jobs; see `read_sacct` for what becomes of what.
+
+        Parameters
+        ----------
+        width : where ``procs`` comes from: ``requested`` or ``allocated`` (the other where that is
+            not known), ``max`` of the two, or ``nodes``.
+        """
+        check_width(width)
+        columns = self.columns
+        submit, start, end = columns["submit"], columns["start"], columns["end"]
+        started = np.isfinite(start)
+        wait = np.where(started, start, end) - submit
+        runtime = end - start
+        disordered = (wait < 0) | (runtime < 0)
+        limit, requested, allocated = columns["limit"], columns["requested"], columns["allocated"]
+        per_processor = columns["cpu_time"] / np.where(allocated > 0, allocated, np.nan)
+        origin = np.floor(submit.min(initial=np.inf)) if len(self) else 0.0
+        numbers, names = self._numbers()
+        job, nodes = columns["job"], columns["nodes"]
+        made = {
+            "job": job,
+            "submit": submit - origin,
+            "wait": _known(wait, wait >= 0),
+            "runtime": _known(runtime, runtime >= 0),
+            "allocated": np.where(started, allocated, MISSING),
+            "cpu_time": _known(per_processor, started & np.isfinite(per_processor)),
+            "requested": requested,
+            "estimate": _known(limit, np.isfinite(limit)),
+            "memory": columns["memory"],
+            "status": [ENDED.get(state, MISSING) for state in columns["state"].tolist()],
+            **numbers,
+            "procs": nodes if width == "nodes" else widths(requested, allocated, width),
+        }
+        optional = {
+            **{name: columns[name] for name in _OPTIONAL_NUMBERS},
+            "begin": self._begin(origin),
+            **self._resources(),
+        }
+        made |= {name: values for name, values in optional.items() if (values >= 0).any()}
+        if (columns["run"] != job.astype(np.str_)).any():
+            made["label"] = columns["run"]
+        return Jobs(
+            made,
+            header=[f"UnixStartTime: {int(origin)}", *self.header, *names],
+            source=self.source,
+            report=self.report.extended(
+                found(
+                    "disordered-times",
+                    "repair",
+                    "starts before its submit or ends before its start: wait or runtime unknown",
+                    job[disordered],
+                ),
+                len(self),
+            ),
+        )
+
+    def _begin(self, origin: float) -> Floats:
+        """Return before when jobs could not start; -1 for those that could at their submit."""
+        submit, eligible = self.columns["submit"], self.columns["eligible"]
+        over = np.where(np.isfinite(self.columns["start"]), self.columns["start"], self["end"])
+        # What is told of the end of a wait is surer than when the job could have started.
+        held = (eligible > submit) & ~(eligible > over)
+        return _known(eligible - origin, held)
+
+    def _resources(self) -> dict[str, Ints]:
+        """Return further resources that jobs asked for, by name; 0 where others did."""
+        texts = self.columns["resources"].tolist()
+        amounts = {text: dict(_amounts(text)) for text in dict.fromkeys(texts) if text}
+        names = dict.fromkeys(name for each in amounts.values() for name in each)
+        unknown = {None: MISSING}
+        return {
+            name: np.array(
+                [amounts[t].get(name, 0) if t else unknown.get(t, 0) for t in texts], np.int64
+            )
+            for name in names
+            if is_further(name)
+        }
+
+    def _numbers(self) -> tuple[dict[str, Ints], list[str]]:
+        """Return the columns that stand for names, and the lines that say for which."""
+        made: dict[str, Ints] = {}
+        lines: list[str] = []
+        for column, number in _NAMES.items():
+            names = [name or "" for name in self.columns[column].tolist()]
+            if column in _OPTIONAL and not any(names):
+                continue
+            own = self.columns[number].tolist() if number else []
+            made[column], told = numbered(column, names, own)
+            lines += told
+        return made, lines
+
+
+_NAMES = {
+    "user": "uid",
+    "group": "gid",
+    "queue": "",
+    "partition": "",
+    "account": "",
+    "qos": "",
+    "gpu_type": "",
+    "licences": "",
+    "features": "",
+    "after": "",
+}
+"""Columns of names, and those that may have the manager's own numbers for them."""
+
+_OPTIONAL = ("partition", "account", "qos", "gpu_type", "licences", "features", "after")
+_OPTIONAL_NUMBERS = ("nodes", "cores_per_node", "gpus", "memory_per_node", "whole_node")
+
+
+_AMOUNT = re.compile(r"(.+?)=(\d+)(?:,|$)", re.DOTALL)
+
+
+def _amounts(text: str) -> Iterator[tuple[str, int]]:
+    """Yield what ``gpu=2,nvme=1`` says; a name in a damaged file may have a comma in it."""
+    for name, amount in _AMOUNT.findall(text):
+        yield name, int(amount)
+
+
+def check_width(width: str) -> None:
+    """Raise OptionError for a width that `Accounting.jobs` does not know."""
+    if width not in _WIDTHS:
+        near = did_you_mean(width, _WIDTHS) or f"; use one of {', '.join(_WIDTHS)}"
+        raise OptionError(f"width '{width}' is unknown{near}")
+
+
+def _known(values: Floats, known: Mask) -> Floats:
+    return np.where(known, values, float(MISSING))
+
+
+def found(
+    rule: str, action: str, what: str, hits: Sequence[int] | Ints, unit: str = "job"
+) -> list[Finding]:
+    """Return a finding about jobs or lines, or nothing if there are none."""
+    listed = [int(hit) for hit in hits]
+    return [Finding.of(rule, action, what, listed, unit)] if listed else []

@@ -1,0 +1,228 @@
+"""The runs of jobs, from the records that a manager wrote about them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import LogError, OptionError, did_you_mean
+from ..report import CleaningReport, Finding
+from .accounting import Accounting, Record, found
+
+__all__ = ["WAITS", "account", "check_waits", "distinct"]
+
+WAITS = ("submit", "eligible")
+"""From when on a job waits: from its submit, or from when it could have started."""
+
+_TEXTS = (
+    *("label", "state", "user", "group", "queue", "uid", "gid", "account", "partition", "qos"),
+    *("run", "gpu_type"),
+)
+_WHOLE = (
+    *("job", "requested", "allocated", "nodes", "line", "least_nodes", "gpus", "attempt"),
+    *("cores_per_node", "whole_node"),
+)
+# Texts that may be long, of which few are alike.
+_LONG = ("node_list", "name", "features", "licences", "resources", "after")
+
+
+def check_waits(wait_from: str) -> None:
+    """Raise OptionError for a beginning of waits that is not known."""
+    if wait_from not in WAITS:
+        near = did_you_mean(wait_from, WAITS) or f"; use one of {', '.join(WAITS)}"
+        raise OptionError(f"wait_from '{wait_from}' is unknown{near}")
+
+
+def distinct(labels: Sequence[str]) -> list[str]:
+    """Return labels of which none is there twice: further runs of a job are told by ``#2``.
+
+    >>> distinct(["7", "8", "7"])
+    ['7', '8', '7#2']
+    """
+    seen: dict[str, int] = {}
+    made = []
+    for label in labels:
+        seen[label] = seen.get(label, 0) + 1
+        made.append(label if seen[label] == 1 else f"{label}#{seen[label]}")
+    return made
+
+
+def account(
+    records: Iterable[Record],
+    source: str,
+    findings: Iterable[Finding],
+    lacks: Sequence[str],
+    *,
+    header: Sequence[str] = (),
+    wait_from: str = "submit",
+) -> Accounting:
+    """Return records as columns: one row per run, in the order of submission.
+
+    A run told twice (a file put together of several, a job seen running and later ended) is taken
+    once, as told last; a job with several runs was requeued, and each further one is submitted when
+    it was requeued.
+
+    Parameters
+    ----------
+    records : in the order of the file.
+    source : the file.
+    findings : what reading decided so far.
+    lacks : kinds of events that such a file cannot tell.
+    header : lines about all jobs.
+    wait_from : one of `WAITS`.
+    """
+    check_waits(wait_from)
+    told = list(records)
+    kept, repeats = _once(told)
+    timeless = [run.job for run in kept if run.submit != run.submit]
+    kept = _requeued([run for run in kept if run.submit == run.submit])
+    if not kept:
+        raise LogError(source, "holds no job with a time of submission; check the file's format")
+    held = [run.eligible > run.submit for run in kept]
+    if wait_from == "eligible":
+        moved = [
+            _since_eligible(run) if late else run for run, late in zip(kept, held, strict=True)
+        ]
+        order = sorted(range(len(moved)), key=lambda k: moved[k].submit)
+        kept, held = [moved[k] for k in order], [held[k] for k in order]
+    names = distinct([run.label for run in kept])
+    attempts = [
+        0 if name == run.label else _attempt(name) for name, run in zip(names, kept, strict=True)
+    ]
+    try:
+        columns = {
+            name: np.array(values, _type(name))
+            for name, values in zip(Record._fields, zip(*kept, strict=True), strict=True)
+        }
+        columns["job"] = np.array(_numbers(kept, attempts), np.int64)
+    except OverflowError:
+        raise LogError(source, "a number takes more than 64 bits; check the file") from None
+    del columns["has_number"], columns["array"]
+    columns["run"] = np.array(names, np.str_)
+    columns["attempt"] = np.array(attempts, np.int64)
+    notes = [
+        *findings,
+        *found("repeated-record", "drop", "told before: the later record is taken", repeats),
+        *found("no-submit", "drop", "no time of submission", timeless),
+        *_notes(columns),
+        *_note_on_waits(columns["job"][np.array(held, np.bool_)], wait_from),
+    ]
+    report = CleaningReport(source, len(told), len(kept), tuple(notes))
+    return Accounting(columns, source, report, tuple(lacks), tuple(header))
+
+
+def _once(told: Sequence[Record]) -> tuple[list[Record], list[int]]:
+    """Return each run once, and the numbers of the jobs that were told of again."""
+    runs: dict[tuple[str, float], dict[float, Record]] = {}
+    repeats: list[int] = []
+    for record in told:
+        # A submit that is not known is one place, not a new one each time.
+        key = (record.label, math.inf if record.submit != record.submit else record.submit)
+        starts = runs.setdefault(key, {})
+        # A run seen waiting may have started since; one that started does not wait again.
+        start = math.inf if record.start != record.start else record.start
+        earlier = starts.pop(math.inf, None) or starts.pop(start, None)
+        if earlier is not None:
+            repeats.append(record.job)
+            record = max(earlier, record, key=_completeness)
+            start = math.inf if record.start != record.start else record.start
+        starts[start] = record
+    return [run for starts in runs.values() for run in starts.values()], repeats
+
+
+def _completeness(record: Record) -> tuple[bool, bool, int]:
+    return record.end == record.end, record.start == record.start, record.line
+
+
+def _place(run: Record) -> tuple[float, int, float, int]:
+    # Tasks of an array get numbers of their own as they start, the last one that of the array.
+    number = run.job if run.array < 0 else run.array
+    return run.submit, number, run.start if run.start == run.start else math.inf, run.line
+
+
+def _requeued(runs: list[Record]) -> list[Record]:
+    """Return the runs in order; one that was requeued is submitted when the one before ended.
+
+    Slurm tells that moment as the submit of the further record. Where a record has the first
+    submit of the job instead, the wait would have the former run in it.
+    """
+    last: dict[str, float] = {}
+    made = []
+    moved = False
+    for run in sorted(runs, key=_place):
+        end = last.get(run.label, math.nan)
+        if run.submit < end and not run.start < end:
+            run = run._replace(submit=end, eligible=max(run.eligible, end))
+            moved = True
+        last[run.label] = run.end
+        made.append(run)
+    return sorted(made, key=_place) if moved else made
+
+
+def _since_eligible(run: Record) -> Record:
+    # What is told of the end of its wait is surer than when it could have started.
+    over = run.start if run.start == run.start else run.end
+    return run._replace(submit=run.eligible if over != over else min(run.eligible, over))
+
+
+def _attempt(name: str) -> int:
+    return int(name.rpartition("#")[2]) - 1
+
+
+def _numbers(runs: Sequence[Record], attempts: Sequence[int]) -> list[int]:
+    """Return a number for each run: its job's own where it has one, else a free one."""
+    taken: set[int] = set()
+    made: list[int | None] = []
+    for run, attempt in zip(runs, attempts, strict=True):
+        is_own = run.has_number and attempt == 0 and run.job not in taken
+        made.append(run.job if is_own else None)
+        if is_own:
+            taken.add(run.job)
+    free = max(run.job for run in runs)
+    numbers = []
+    for number in made:
+        if number is None:
+            free += 1
+        numbers.append(free if number is None else number)
+    return numbers
+
+
+def _type(name: str) -> Any:
+    if name in _TEXTS:
+        return np.str_
+    if name in _LONG:
+        return object
+    return np.int64 if name in _WHOLE else np.float64
+
+
+def _notes(columns: dict[str, NDArray[Any]]) -> list[Finding]:
+    """What reading left as it was, and a reader of the results should know."""
+    job, limit = columns["job"], columns["limit"]
+    started, ended = np.isfinite(columns["start"]), np.isfinite(columns["end"])
+    cases: list[tuple[str, str, NDArray[np.bool_]]] = [
+        (
+            "never-started",
+            "cancelled or failed while it waited: no runtime, the wait is until then",
+            ~started & ended,
+        ),
+        ("unfinished", "still waiting or running when the log was taken", ~ended),
+        (
+            "requeued",
+            "a further run of a job that was requeued: submitted at that moment",
+            columns["attempt"] > 0,
+        ),
+        ("unlimited", "no time limit: the estimate is unknown", np.isinf(limit)),
+    ]
+    return [each for rule, what, hit in cases for each in found(rule, "keep", what, job[hit])]
+
+
+def _note_on_waits(held: NDArray[np.int64], wait_from: str) -> list[Finding]:
+    if wait_from == "eligible":
+        what = "eligible later than submitted: taken as submitted when it became eligible"
+        return found("held-back", "repair", what, held)
+    what = "eligible later than submitted: the wait counts from the submit"
+    return found("held-back", "keep", what, held)

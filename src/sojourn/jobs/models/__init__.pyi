@@ -1,0 +1,13 @@
+from .distributions import Deterministic as Deterministic
+from .distributions import Discrete as Discrete
+from .distributions import Distribution as Distribution
+from .distributions import Empirical as Empirical
+from .distributions import Erlang as Erlang
+from .distributions import Exponential as Exponential
+from .distributions import GeometricWidths as GeometricWidths
+from .distributions import Hyperexponential as Hyperexponential
+from .distributions import PoissonProcess as PoissonProcess
+from .distributions import UniformWidths as UniformWidths
+from .lublin import lublin as lublin
+from .stream import generate as generate
+from .stream import streams as streams

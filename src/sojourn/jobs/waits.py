@@ -1,0 +1,164 @@
+"""Who waited: the waits that a log has recorded, by partition, account, user and so on."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LogError, OptionError, did_you_mean
+from ..measures import quantiles_by_group
+from .classes import check_class, check_known, classed, known_classes
+from .occupancy import has_recorded_wait, held_processors
+from .table import Jobs, check_jobs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["COLUMNS", "bottleneck", "known_classes", "waits", "waits_of_classes"]
+
+COLUMNS = (
+    "jobs",
+    "processor_hours",
+    "share",
+    "mean_wait",
+    "median_wait",
+    "p95_wait",
+    "over_target",
+    "hours_waited",
+    "wait_share",
+)
+"""Columns of the table of `waits`."""
+
+_HOUR = 3600.0
+
+
+def waits(
+    jobs: Jobs, by: str = "partition", *, target: float = _HOUR, sort: str = "hours_waited"
+) -> pd.DataFrame:
+    """Return the recorded waits of a log by class of jobs.
+
+    Parameters
+    ----------
+    jobs : the log. Only jobs that started, and whose wait is recorded, are counted.
+    by : ``user``, ``group``, ``account``, ``queue``, ``partition``, ``qos`` or ``width`` (by powers
+        of two).
+    target : the longest wait (s) that is good enough.
+    sort : column by which classes are sorted, the largest first; or the value of `by`, to have them
+        by name (widths by number).
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per class, by its name: ``jobs``; ``processor_hours`` that they held and their
+        ``share`` of those of all; ``mean_wait``, ``median_wait`` and ``p95_wait`` (s);
+        ``over_target``, the share of the jobs that waited longer than the target; ``hours_waited``
+        in all, and their share of those of all jobs, ``wait_share``.
+
+    Raises
+    ------
+    LogError
+        When no wait is recorded.
+    OptionError
+        When the log says of no job which class it belongs to.
+
+    Examples
+    --------
+    >>> jobs = Jobs({"submit": [0, 0, 0], "wait": [0, 7200, 60], "runtime": [3600, 3600, 3600],
+    ...              "procs": [8, 1, 1], "partition": [1, 2, 2]},
+    ...             header=["Partition: 1 cpu", "Partition: 2 gpu"])
+    >>> table = waits(jobs, "partition")
+    >>> table.index.tolist(), table["jobs"].tolist(), table["over_target"].tolist()
+    (['gpu', 'cpu'], [2, 1], [0.5, 0.0])
+    """
+    check_jobs(jobs)
+    if sort not in (by, *COLUMNS):
+        near = did_you_mean(sort, COLUMNS)
+        raise OptionError(f"sort '{sort}': choose from {by}, {', '.join(COLUMNS)}{near}")
+    if not (isinstance(target, Real) and np.isfinite(target) and target >= 0):
+        raise OptionError(f"target {target}: give a length of time of 0 s or more")
+    recorded = _recorded(jobs)
+    codes, names = _classed(recorded, by)
+    return _sorted(_measured(recorded, codes, names, target).rename_axis(by), by, sort)
+
+
+def waits_of_classes(jobs: Jobs, by: str) -> dict[str, NDArray[np.float64]]:
+    """Return the recorded waits (s) of each class."""
+    recorded = _recorded(jobs)
+    codes, names = _classed(recorded, by)
+    return {name: recorded.wait[codes == k] for k, name in enumerate(names)}
+
+
+def bottleneck(table: pd.DataFrame) -> str:
+    """Return in words which class has most of the waiting; nothing where that says nothing.
+
+    Parameters
+    ----------
+    table : from `waits`.
+    """
+    if len(table) < 2 or not table["hours_waited"].sum() > 0:
+        return ""
+    place = int(table["wait_share"].to_numpy().argmax())
+    top, row = table.index[place], table.iloc[place]
+    part = "most" if row["wait_share"] > 0.5 else "the largest part"
+    return (
+        f"{part} of the waiting: {table.index.name} {top}, {100 * row['wait_share']:.0f} % of all "
+        f"hours waited, by {100 * row['share']:.0f} % of the processor-hours"
+    )
+
+
+def _recorded(jobs: Jobs) -> Jobs:
+    known = has_recorded_wait(jobs)
+    if not known.any():
+        raise LogError(
+            jobs.source or "the log",
+            "no wait is recorded of any job; give a log with waits, such as accounting of Slurm or "
+            "a run of simulate --format swf",
+        )
+    return jobs if known.all() else jobs[known]
+
+
+def _classed(jobs: Jobs, by: str) -> tuple[NDArray[np.int64], list[str]]:
+    check_class(by)
+    check_known(jobs, by)
+    return classed(jobs, by)
+
+
+def _measured(
+    jobs: Jobs, codes: NDArray[np.int64], names: list[str], target: float
+) -> pd.DataFrame:
+    import pandas as pd
+
+    def total(values: NDArray[Any]) -> NDArray[np.float64]:
+        return np.bincount(codes, values, minlength=len(names)).astype(np.float64)
+
+    count = np.bincount(codes, minlength=len(names))
+    middle, most = quantiles_by_group(jobs.wait, codes, len(names), (0.5, 0.95)).T
+    hours = total(held_processors(jobs) * np.maximum(jobs.runtime, 0.0)) / _HOUR
+    waited = total(jobs.wait) / _HOUR
+    columns = {
+        "jobs": count,
+        "processor_hours": hours,
+        "share": _share(hours),
+        "mean_wait": waited * _HOUR / count,
+        "median_wait": middle,
+        "p95_wait": most,
+        "over_target": total((jobs.wait > target).astype(np.float64)) / count,
+        "hours_waited": waited,
+        "wait_share": _share(waited),
+    }
+    return pd.DataFrame(columns, index=pd.Index(names))
+
+
+def _share(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    total = float(values.sum())
+    return values / total if total > 0 else np.zeros(values.size)
+
+
+def _sorted(table: pd.DataFrame, by: str, sort: str) -> pd.DataFrame:
+    if sort != by:
+        return table.sort_values(sort, ascending=False, kind="stable")
+    # Widths come from narrow to wide already, which is not the order of their texts.
+    return table if by == "width" else table.sort_index(kind="stable")

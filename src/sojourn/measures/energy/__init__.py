@@ -1,0 +1,9 @@
+"""The energy bill: what each job used, what idle processors used, and the power over time.
+
+- `nodes`: nodes with names, which jobs may share; `counted`: equal servers, only counted
+- `peas`: the energy of jobs as a paper counts it
+"""
+
+from ..._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

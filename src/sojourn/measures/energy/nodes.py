@@ -1,0 +1,175 @@
+"""The energy of named nodes, which jobs may share.
+
+A node with b of its c processors in use draws P(b): its measured curve at load b/c, with straight
+lines between the levels. Each processor, busy or idle, costs the idle share P(0)/c; the dynamic
+part, P(b) - P(0), is split equally over the b busy ones and grows with the rate as R**exponent. So
+jobs and idle processors together pay for the power of all nodes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import RunError
+from ._checks import check, check_epochs, check_stretches, is_known, own
+from ._walk import ACCOUNT, ALL_FIT, BUSY, IDLE, BilledJobs, BilledNodes, BilledRows, walk
+
+__all__ = ["Bill", "bill_nodes", "switched_off", "watts_by_busy"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_LEVELS = 11
+
+
+class Bill(NamedTuple):
+    """The energy of a run on nodes, from the first epoch to the last end.
+
+    ``job_joules.sum() + node_idle_joules.sum()`` is the integral of the steps.
+    """
+
+    job_joules: Floats  # per job
+    node_busy_joules: Floats  # per node: what its jobs used there
+    node_idle_joules: Floats  # per node: what its idle processors used
+    step_time: Floats  # s; each instant at which a job or a rate could change
+    step_watts: Floats  # W of the whole cluster from then on
+
+
+def watts_by_busy(procs: Integers, curves: Floats) -> tuple[Floats, Integers]:
+    """Watts of each node by the number of its processors in use, one node after the other.
+
+    Parameters
+    ----------
+    procs : processors of each node.
+    curves : W of each node at active idle, 10 %, ..., 100 % load (nodes x 11).
+
+    Returns
+    -------
+    The watts, and where those of each node begin: ``watts[first[k] + b]``. At the eleven levels
+    they are those of the curve exactly.
+    """
+    first = np.concatenate([[0], np.cumsum(procs + 1)])
+    node = np.repeat(np.arange(len(procs)), procs + 1)
+    busy = np.arange(first[-1]) - first[node]
+    # Whole numbers find the level, so that no rounding can miss one.
+    level, beyond = np.divmod((_LEVELS - 1) * busy, procs[node])
+    low = curves[node, level]
+    high = curves[node, np.minimum(level + 1, _LEVELS - 1)]
+    return np.where(beyond > 0, low + (high - low) * (beyond / procs[node]), low), first[:-1]
+
+
+def _check_nodes(first: Integers, rows: BilledRows, procs: Integers, curves: Floats) -> None:
+    check((procs >= 1).all(), "a node without processors")
+    shape = (len(procs), _LEVELS)
+    check(curves.shape == shape, f"curves of shape {curves.shape}; give {shape} watts")
+    check(is_known(curves), "watts must be numbers of at least 0")
+    leads = first[0] == 0 and first[-1] == len(rows.node) == len(rows.procs)
+    check(leads and (np.diff(first) >= 0).all(), "first_row must lead from 0 to the rows' number")
+    if len(rows.node):
+        low, high = rows.node.min(), rows.node.max()
+        check(low >= 0 and high < len(procs), f"a row names node {low if low < 0 else high}")
+        check(rows.procs.min() >= 0, "a row with a negative number of processors")
+
+
+def bill_nodes(
+    start: ArrayLike,
+    end: ArrayLike,
+    first_row: ArrayLike,
+    row_node: ArrayLike,
+    row_procs: ArrayLike,
+    procs: ArrayLike,
+    curves: ArrayLike,
+    epochs: ArrayLike,
+    rates: ArrayLike,
+    exponent: float = 3.0,
+    until: float = -np.inf,
+) -> Bill:
+    """Bill the energy of named nodes, which jobs may share.
+
+    Parameters
+    ----------
+    start, end : of each job, s. A job that takes no time uses no energy.
+    first_row : where the rows of each job begin, and at last their number: those of job j are
+        ``first_row[j]:first_row[j + 1]``.
+    row_node, row_procs : a node of the job, and the processors it has in use there.
+    procs : processors of each node.
+    curves : W of each node at active idle, 10 %, ..., 100 % load (nodes x 11).
+    epochs, rates : the service rate from each epoch (s) on; the first is where the bill begins.
+    exponent : the dynamic part of the power grows as this power of the rate.
+    until : s; the bill goes on to there if no job ends later.
+
+    Raises
+    ------
+    RunError
+        If jobs have more processors of a node in use at a time than it has.
+    """
+    epoch, speed = own(epochs, np.float64), own(rates, np.float64)
+    begin, stop = own(start, np.float64), own(end, np.float64)
+    count, curve = own(procs, np.int64), own(curves, np.float64)
+    check_epochs(epoch, speed, "rates")
+    check_stretches(begin, stop, epoch)
+    by_start, by_end = (np.argsort(column, kind="stable") for column in (begin, stop))
+    lasting = stop > begin
+    if not lasting.all():
+        by_start, by_end = by_start[lasting[by_start]], by_end[lasting[by_end]]
+    jobs = BilledJobs(begin, stop, by_start, by_end, own(first_row, np.int64), np.zeros(len(begin)))
+    node = own(row_node, np.int64)
+    rows = BilledRows(node, own(row_procs, np.int64), np.empty(len(node)), np.empty(len(node)))
+    check(len(jobs.first_row) == len(begin) + 1, "first_row needs one entry more than jobs")
+    _check_nodes(jobs.first_row, rows, count, curve)
+    watts, first = watts_by_busy(count, curve)
+    idle = curve[:, 0] / count
+    nodes = BilledNodes(
+        procs=count,
+        busy=np.zeros_like(count),
+        idle_watts=idle,
+        first=first,
+        dynamic=watts - np.repeat(curve[:, 0], count + 1),
+        account=np.zeros((len(count), ACCOUNT)),
+    )
+    steps = np.empty((2, 2 * len(by_start) + len(epoch) + 1))
+    last = float(stop.max(initial=max(epoch[0], until)))
+    table = np.stack([epoch, speed**exponent])
+    made, overfull = walk(jobs, rows, nodes, table, steps, last, np.zeros((2, 1, 2)))
+    if overfull != ALL_FIT:
+        j, k = np.searchsorted(jobs.first_row, overfull, side="right") - 1, node[overfull]
+        raise RunError(
+            f"energy bill: with job {j} more than the {count[k]} processors of node {k} are in "
+            f"use at {begin[j]:g} s; please report this as a bug"
+        )
+    return Bill(
+        job_joules=jobs.joules,
+        node_busy_joules=nodes.account[:, BUSY : BUSY + 2].sum(axis=1),
+        node_idle_joules=nodes.account[:, IDLE : IDLE + 2].sum(axis=1) * idle,
+        step_time=steps[0, :made].copy(),
+        step_watts=steps[1, :made].copy(),
+    )
+
+
+def switched_off(
+    bill: Bill, node: ArrayLike, begin: ArrayLike, end: ArrayLike, idle_watts: ArrayLike
+) -> Bill:
+    """Return a bill without the idle power of nodes while they are switched off.
+
+    Parameters
+    ----------
+    bill : of nodes that are on all the time, none of them in use while it is off.
+    node, begin, end : which node, and from when to when (s).
+    idle_watts : W of each whole node, idle.
+    """
+    which = own(node, np.int64)
+    first, last = bill.step_time[0], bill.step_time[-1]
+    since = np.clip(own(begin, np.float64), first, last)
+    to = np.clip(own(end, np.float64), first, last)
+    saved = own(idle_watts, np.float64)[which]
+    joules = np.bincount(which, weights=saved * (to - since), minlength=len(bill.node_idle_joules))
+    time = np.unique(np.concatenate([bill.step_time, since, to]))
+    watts = bill.step_watts[np.searchsorted(bill.step_time, time, side="right") - 1]
+    for low, high, less in zip(since, to, saved, strict=True):
+        watts[(time >= low) & (time < high)] -= less
+    return bill._replace(
+        node_idle_joules=bill.node_idle_joules - joules, step_time=time, step_watts=watts
+    )

@@ -1,0 +1,1 @@
+"""Pictures for print and screen, drawn with Matplotlib; `sojourn.report` lists them."""

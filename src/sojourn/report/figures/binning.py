@@ -1,0 +1,112 @@
+"""Paths over time, brought to the width of a picture without losing area or extremes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import OptionError
+
+__all__ = ["Bins", "Path", "bin_path", "counted"]
+
+Floats = NDArray[np.float64]
+
+
+class Path(NamedTuple):
+    """A path that jumps at instants and is straight between them, right-continuous.
+
+    Attributes
+    ----------
+    time : instants (s), never falling; of several rows at one instant the last one counts.
+    value : value from each instant on.
+    slope : change per second until the next instant; 0 for a path of steps.
+    """
+
+    time: Floats
+    value: Floats
+    slope: Floats
+
+    @classmethod
+    def of(cls, time: ArrayLike, value: ArrayLike, slope: ArrayLike = 0.0) -> Path:
+        """Make a path of columns, and check that time does not run backwards."""
+        instants = np.asarray(time, dtype=np.float64)
+        values = np.asarray(value, dtype=np.float64)
+        if instants.size == 0:
+            raise OptionError("the table has no rows; there is nothing to draw")
+        back = np.flatnonzero(np.diff(instants) < 0)
+        if back.size:
+            raise OptionError(f"column 'time' falls after row {back[0]}; sort the table by time")
+        return cls(instants, values, np.broadcast_to(np.asarray(slope, np.float64), values.shape))
+
+    def corners(self) -> tuple[Floats, Floats]:
+        """Return the points that a line through the path has to visit."""
+        last = self.time.size - 1
+        time = np.empty(2 * last + 1)
+        value = np.empty(2 * last + 1)
+        time[0::2], time[1::2] = self.time, self.time[1:]
+        value[0::2] = self.value
+        value[1::2] = self.value[:-1] + self.slope[:-1] * np.diff(self.time)
+        return time, value
+
+
+class Bins(NamedTuple):
+    """What a path did between consecutive edges.
+
+    Attributes
+    ----------
+    edges : the n + 1 edges (s).
+    mean : time average in each bin, exact: ``sum(mean * diff(edges))`` is the path's integral.
+    low, high : smallest and largest value held for any length of time in the bin.
+    """
+
+    edges: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+def bin_path(path: Path, edges: ArrayLike) -> Bins:
+    """Average a path over bins, exactly.
+
+    Parameters
+    ----------
+    path : the path; it is 0 before its first instant and keeps its last value.
+    edges : rising edges of the bins (s).
+    """
+    edge = np.asarray(edges, dtype=np.float64)
+    inside = path.time[(path.time > edge[0]) & (path.time < edge[-1])]
+    cut = np.unique(np.concatenate((inside, edge)))
+    row = np.searchsorted(path.time, cut[:-1], side="right") - 1
+    known = row >= 0
+    row = np.maximum(row, 0)
+    slope = np.where(known & (row < path.time.size - 1), path.slope[row], 0.0)
+    length = np.diff(cut)
+    begin = np.where(known, path.value[row] + slope * (cut[:-1] - path.time[row]), 0.0)
+    finish = begin + slope * length
+    first = np.searchsorted(cut, edge[:-1])
+    return Bins(
+        edge,
+        np.add.reduceat((begin + finish) / 2 * length, first) / np.diff(edge),
+        np.minimum.reduceat(np.minimum(begin, finish), first),
+        np.maximum.reduceat(np.maximum(begin, finish), first),
+    )
+
+
+def counted(enter: Floats, leave: Floats, weight: ArrayLike = 1.0) -> Path:
+    """Return how much is present over time: `weight` enters and later leaves.
+
+    Parameters
+    ----------
+    enter, leave : instants (s) of each item.
+    weight : what an item counts: 1, its processors, its work.
+    """
+    each = np.broadcast_to(np.asarray(weight, dtype=np.float64), enter.shape)
+    time = np.concatenate((enter, leave))
+    order = np.argsort(time, kind="stable")
+    time = time[order]
+    level = np.cumsum(np.concatenate((each, -each))[order])
+    last = np.flatnonzero(np.diff(time, append=np.inf) > 0)
+    # Sums of fractions end a rounding error away from the 0 they stand for.
+    return Path.of(time[last], np.maximum(level[last], 0.0))

@@ -1,0 +1,241 @@
+"""How large a machine must be: what it can take, and how long jobs wait, by its size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import OptionError
+from .style import (
+    INK,
+    MUTED,
+    PALETTE,
+    duration,
+    duration_axis,
+    new_axes,
+    new_figure,
+    number,
+    polish,
+    root,
+    styled,
+    title,
+)
+
+__all__ = ["size_curves", "stability_curves"]
+
+Floats = NDArray[np.float64]
+
+_HOUR = 3600.0
+_LOG = PALETTE[3]
+_CURVES = (PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[4], PALETTE[5])
+_BOXED: dict[str, Any] = {
+    "frameon": True,
+    "facecolor": "white",
+    "edgecolor": "none",
+    "framealpha": 1,
+}
+_BEHIND: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.6}
+"""What stands behind words that a curve may cross."""
+_MARKERS = ("o", "s", "^", "D", "v")
+_LOW = 0.1
+"""Share of an axis that a line of text takes."""
+_SHORTEST = 1.0
+"""Wait (s) below which a logarithmic axis shows no difference."""
+
+
+@styled
+def stability_curves(
+    curves: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    arrival_rate: float,
+    procs: int,
+    *,
+    busy: float | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw the largest arrival rate against processors.
+
+    Parameters
+    ----------
+    curves : processors and the largest rate (jobs/s) at each, by name; the one that is called
+        ``exponential`` is that of the formula and drawn as a line, others have marks.
+    arrival_rate : of the log (jobs/s).
+    procs : of the machine.
+    busy : processors that the log keeps busy on average; gives the limit of perfect packing.
+    ax : axes to draw in; a new figure when None.
+    """
+    if not curves:
+        raise OptionError("no curves to draw; give at least one")
+    ax = new_axes(ax, 8.0, 4.4)
+    last = 0.0
+    others = 0
+    for name, (sizes, rates) in curves.items():
+        size, rate = np.asarray(sizes, dtype=np.float64), np.asarray(rates) * _HOUR
+        last = max(last, float(size.max()))
+        if name == "exponential":
+            ax.plot(size, rate, color=INK, linewidth=1.4, label="fcfs, exponential service (exact)")
+            continue
+        color = _CURVES[others % len(_CURVES)]
+        mark = _MARKERS[others % len(_MARKERS)]
+        label = f"{name}, the log's own jobs (simulated)"
+        ax.plot(size, rate, color=color, marker=mark, markersize=4, linewidth=1.4, label=label)
+        others += 1
+    if busy is not None:
+        size = np.array([0.0, last])
+        ideal = arrival_rate * _HOUR / busy * size
+        ax.plot(
+            size,
+            ideal,
+            color=MUTED,
+            linewidth=1.0,
+            linestyle=":",
+            label="own jobs, no processor idle",
+        )
+    ax.axhline(arrival_rate * _HOUR, color=_LOG, linewidth=1.2, linestyle=(0, (5, 2)))
+    ax.axvline(procs, color=MUTED, linewidth=1.0, linestyle=(0, (2, 1.5)))
+    first = min(float(np.min(np.asarray(sizes))) for sizes, _ in curves.values())
+    ax.set_xlim(first - 0.04 * (last - first or 1.0), last + 0.02 * (last - first or 1.0))
+    ax.set_ylim(0, None)
+    # Under its line, unless that is too close to the axis.
+    low = arrival_rate * _HOUR < _LOW * ax.get_ylim()[1]
+    ax.annotate(
+        f"the log: {number(arrival_rate * _HOUR)} jobs/h",
+        (1.0, arrival_rate * _HOUR),
+        xycoords=("axes fraction", "data"),
+        xytext=(-4, 4 if low else -4),
+        textcoords="offset points",
+        ha="right",
+        va="bottom" if low else "top",
+        color=_LOG,
+        fontsize=8.5,
+    )
+    _name_today(ax, procs, _LOW if low else 0.02)
+    ax.xaxis.set_major_formatter("{x:,.6g}")
+    ax.set_xlabel("processors")
+    ax.set_ylabel("largest arrival rate (jobs/h)")
+    # Lines that mark sizes may run behind it.
+    ax.legend(loc="upper left", **_BOXED)
+    title(ax, "What the machine can take", "stable where a curve is above the log's rate")
+    return root(ax)
+
+
+@styled
+def size_curves(
+    procs: ArrayLike,
+    measures: Mapping[str, tuple[ArrayLike, float]],
+    utilisation: ArrayLike,
+    *,
+    theory: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
+    chosen: int | None = None,
+    today: int | None = None,
+    caption: str = "",
+    fig: Figure | SubFigure | None = None,
+) -> Figure:
+    """Draw waits and utilisation against processors.
+
+    Parameters
+    ----------
+    procs : sizes that were simulated, ascending.
+    measures : by name: values (s) at each size, and the target (s).
+    utilisation : at each size.
+    theory : by name: sizes, and the values (s) expected there; inf where there are none.
+    chosen, today : sizes to mark.
+    caption : how the curves were made.
+    fig : figure to draw in; a new one when None.
+    """
+    size = np.asarray(procs, dtype=np.float64)
+    if size.size == 0 or not measures:
+        raise OptionError("no sizes or no measures to draw; give at least one of each")
+    fig = fig if fig is not None else new_figure(8.0, 6.0)
+    top, bottom = fig.subplots(2, 1, sharex=True, height_ratios=(2.4, 1))
+    polish(top)
+    polish(bottom)
+    drawn = []
+    for place, (name, (values, target)) in enumerate(measures.items()):
+        color = PALETTE[place % len(PALETTE)]
+        mark = _MARKERS[place % len(_MARKERS)]
+        wait = np.asarray(values, dtype=np.float64)
+        drawn += [wait, np.array([target])]
+        _waits(top, name, size, wait, target, color, mark)
+        if theory is not None and name in theory:
+            _expected(top, name, *theory[name], color)
+    shown = np.maximum(np.concatenate(drawn), _SHORTEST)
+    if (np.concatenate(drawn) < _SHORTEST).any():
+        caption += f"{', ' if caption else ''}0 drawn as {duration(_SHORTEST)}"
+    low, high = float(shown.min()), float(shown.max())
+    top.set_yscale("log")
+    top.set_ylim(low / 1.5, high * 1.5)
+    duration_axis(top.yaxis, low / 1.5, high * 1.5)
+    top.set_ylabel("wait (logarithmic)")
+    bottom.plot(size, 100 * np.asarray(utilisation), color=INK, marker="o", markersize=3.5)
+    bottom.set_ylim(0, 100)
+    bottom.set_ylabel("utilisation (%)")
+    bottom.set_xlabel("processors")
+    bottom.xaxis.set_major_formatter("{x:,.6g}")
+    if today is not None and size[0] <= today <= size[-1] and today != chosen:
+        for ax in (top, bottom):
+            ax.axvline(today, color=MUTED, linewidth=1.0, linestyle=(0, (2, 1.5)))
+        _name_today(bottom, today)
+    if chosen is not None:
+        for ax in (top, bottom):
+            ax.axvline(chosen, color=PALETTE[2], linewidth=1.4)
+        bottom.annotate(
+            f"{chosen:,} meet the target{' (today)' if chosen == today else ''}",
+            (chosen, 16),
+            xytext=(5, 0),
+            textcoords="offset points",
+            color=PALETTE[2],
+            fontsize=8.5,
+            bbox=_BEHIND,
+        )
+    # Waits fall from the upper left to the lower right, unless nobody waits anyway.
+    flat = max(float(wait[0]) for wait in drawn[::2]) <= _SHORTEST
+    top.legend(loc="center left" if flat else "lower left", **_BOXED)
+    title(top, "Waits by the size of the machine", caption)
+    return root(fig)
+
+
+def _waits(
+    ax: Axes, name: str, size: Floats, wait: Floats, target: float, color: str, mark: str
+) -> None:
+    """Draw what was simulated, and the target."""
+    shown = np.maximum(wait, _SHORTEST)
+    label = f"{name}, simulated"
+    ax.plot(size, shown, color=color, marker=mark, markersize=4, linewidth=1.4, label=label)
+    line = max(target, _SHORTEST)
+    ax.axhline(line, color=color, linewidth=0.9, linestyle=":")
+    ax.annotate(
+        f"{name} within {duration(target)}",
+        (1.0, line),
+        xycoords=("axes fraction", "data"),
+        xytext=(-4, 3),
+        textcoords="offset points",
+        ha="right",
+        color=color,
+        fontsize=8.5,
+        bbox=_BEHIND,
+    )
+
+
+def _expected(ax: Axes, name: str, sizes: ArrayLike, values: ArrayLike, color: str) -> None:
+    """Draw what theory says, where that is a wait at all."""
+    wait = np.array(values, dtype=np.float64)
+    wait[~(np.isfinite(wait) & (wait >= _SHORTEST))] = np.nan
+    style, label = (0, (5, 2)), f"{name}, theory"
+    ax.plot(np.asarray(sizes), wait, color=color, linestyle=style, linewidth=1.1, label=label)
+
+
+def _name_today(ax: Axes, procs: int, height: float = 0.02) -> None:
+    ax.annotate(
+        f"today: {procs:,}",
+        (procs, height),
+        xycoords=("data", "axes fraction"),
+        xytext=(4, 0),
+        textcoords="offset points",
+        color=MUTED,
+        fontsize=8.5,
+    )

@@ -1,0 +1,151 @@
+"""Who ran on which nodes: a Gantt chart of a run on named nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ...errors import OptionError
+from .boxes import Boxes, draw_boxes
+from .schedule import LABELS, Color, colors_of, explain_colors, label_boxes, stretches_of
+from .servers import Pieces, assign_servers
+from .style import MUTED, Clock, Table, column, new_axes, root, styled, title
+
+__all__ = ["node_gantt"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_LINES = 80
+"""Nodes up to which a line is drawn between neighbours."""
+
+_INCH_OF_LABEL = 0.15
+
+
+@styled
+def node_gantt(
+    jobs: Table,
+    allocations: Table,
+    nodes: Table,
+    *,
+    color: Color = "wait",
+    ax: Axes | None = None,
+    unix_start: float | None = None,
+) -> Figure:
+    """Draw which processors of which nodes each job had, and when.
+
+    The nodes stand one above the other, the first of the cluster on top, each as high as it has
+    processors. Which processors of its node a job has is not part of a schedule: they are numbered
+    as `assign_servers` does. Up to 4,000 blocks are drawn one by one; more are averaged into cells.
+
+    Parameters
+    ----------
+    jobs : columns job, submit, start, end (s), procs; user when coloured by user.
+    allocations : the schedule, with columns job, node (name), procs, start, end (s):
+        `Result.allocations` or a file ``schedule``.
+    nodes : columns node (name), procs and, for groups of many nodes, model; `Result.nodes` or a
+        file ``nodes.csv``.
+    color : what the colour says: how long the job waited, its width, its user (or
+        account, partition, queue, qos), or just the job.
+    ax : axes to draw in; a new figure when None.
+    unix_start : Unix time (s) of second 0; given, the time axis shows dates.
+    """
+    rows, start, end = stretches_of(jobs, allocations)
+    if rows.size == 0:
+        raise OptionError("no job was served; there is nothing to draw")
+    taken = column(allocations, "procs")
+    size = column(nodes, "procs").astype(np.int64)
+    where = _places(allocations, nodes)
+    pieces = _inside_nodes(start, end, taken.astype(np.int64), where, nodes)
+    colors = colors_of(jobs, rows, (end - start) * taken, color)
+    # The first node is on top, and in it the first processor.
+    total = float(size.sum())
+    above = ((np.cumsum(size) - size)[where[pieces.job]] + pieces.first).astype(np.float64)
+    boxes = Boxes(
+        start[pieces.job],
+        end[pieces.job],
+        total - above - pieces.procs.astype(np.float64),
+        total - above,
+        colors.rgb[pieces.job],
+    )
+    ax = new_axes(ax, 10.0, float(np.clip(1.8 + 0.24 * size.size, 3.2, 6.4)))
+    ax.grid(False)
+    first, last = float(start.min()), float(end.max())
+    clock = Clock.spanning(first, last, unix_start)
+    caption = draw_boxes(ax, boxes, clock, (first, last, 0.0, total), "processors")
+    if boxes.left.size <= LABELS:
+        label_boxes(ax, boxes, np.asarray(jobs["job"])[rows[pieces.job]], clock)
+    _name_nodes(ax, nodes, size)
+    served = np.unique(rows).size
+    counted = f"{size.size:,} nodes" if size.size > 1 else "1 node"
+    title(ax, f"{served:,} jobs on {counted}", caption)
+    explain_colors(ax, colors, color)
+    return root(ax)
+
+
+def _places(allocations: Table, nodes: Table) -> Integers:
+    """Return the place among the nodes of each part of the schedule."""
+    import pandas as pd
+
+    names = pd.Index(np.asarray(nodes["node"], dtype=object))
+    given = allocations["node"]
+    where: Integers = np.asarray(names.get_indexer(pd.Index(given)), dtype=np.int64)
+    if (where < 0).any():
+        unknown = np.asarray(given, dtype=object)[np.argmax(where < 0)]
+        raise OptionError(f"the schedule names node '{unknown}', which is not among the nodes")
+    return where
+
+
+def _inside_nodes(
+    start: Floats, end: Floats, taken: Integers, where: Integers, nodes: Table
+) -> Pieces:
+    """Number the processors that each part of the schedule has of its node."""
+    size = column(nodes, "procs").astype(np.int64)
+    order = np.argsort(where, kind="stable")
+    first = np.searchsorted(where[order], np.arange(size.size + 1))
+    found: list[Pieces] = []
+    for node in np.flatnonzero(np.diff(first)):
+        mine = order[first[node] : first[node + 1]]
+        try:
+            pieces = assign_servers(start[mine], end[mine], taken[mine], int(size[node]))
+        except OptionError as error:
+            name = np.asarray(nodes["node"], dtype=object)[node]
+            raise OptionError(f"node {name}: {error}") from None
+        found.append(pieces._replace(job=mine[pieces.job]))
+    return Pieces(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+
+
+def _name_nodes(ax: Axes, nodes: Table, size: Integers) -> None:
+    """Name the nodes, or runs of one model where they are too many, and draw lines between them."""
+    names = [str(name) for name in np.asarray(nodes["node"], dtype=object)]
+    groups = [(name, 1) for name in names]
+    if len(names) > _LINES and "model" in nodes:
+        groups = list(_runs([str(model) for model in np.asarray(nodes["model"], dtype=object)]))
+    edges = np.cumsum([0, *(count for _, count in groups)])
+    top = float(size.sum()) - np.concatenate([[0.0], np.cumsum(size)])[edges]
+    if len(groups) <= _LINES:
+        ax.hlines(top[1:-1], 0.0, 1.0, MUTED, linewidth=0.6, transform=ax.get_yaxis_transform())
+    inches = ax.get_window_extent().height / root(ax).dpi
+    apart = _INCH_OF_LABEL / max(inches, 0.1) * float(size.sum())
+    places: list[float] = []
+    labels: list[str] = []
+    for i, (name, count) in enumerate(groups):
+        middle = float(top[i] + top[i + 1]) / 2
+        if places and places[-1] - middle < apart:
+            continue
+        places.append(middle)
+        labels.append(name if count == 1 else f"{count} × {name}")
+    ax.set_yticks(places, labels)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylabel("")
+
+
+def _runs(words: list[str]) -> Iterator[tuple[str, int]]:
+    """Yield each run of equal words with its length."""
+    for word, run in groupby(words):
+        yield word, sum(1 for _ in run)

@@ -1,0 +1,339 @@
+"""What the system did over time: workload, busy processors, queue, power."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib import ticker
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import OptionError
+from .binning import Path, bin_path, counted
+from .style import (
+    BAND,
+    FAINT,
+    INK,
+    MUTED,
+    PALETTE,
+    Clock,
+    Table,
+    arrivals,
+    column,
+    duration,
+    energy,
+    new_axes,
+    new_figure,
+    number,
+    polish,
+    root,
+    styled,
+    title,
+)
+
+__all__ = ["busy_path", "draw_busy", "draw_path", "draw_queue", "power", "utilisation", "workload"]
+
+_EXACT = 4000
+"""Instants up to which every one of them is drawn."""
+
+_BINS = 360
+_SERVED = "#8C8C8C"
+_DASHES: tuple[Any, ...] = ((0, (1.5, 2)), (0, (5, 3)))
+_RATES = LinearSegmentedColormap.from_list("rates", ["#FFFFFF", "#F9E0C7"])
+
+
+def draw_path(
+    ax: Axes,
+    path: Path,
+    clock: Clock,
+    *,
+    color: str,
+    fill: bool = False,
+    band: bool = True,
+    width: float = 1.2,
+) -> str:
+    """Draw a path, exactly if it is short, else as means of bins with a band of extremes.
+
+    Parameters
+    ----------
+    fill : shade the area under a path that is drawn exactly.
+    band : shade from the smallest to the largest value of a bin.
+
+    Returns
+    -------
+    str
+        How it was drawn when not exactly, for the caption; else nothing.
+    """
+    if path.time.size <= _EXACT:
+        time, value = path.corners()
+        ax.plot(clock(time), value, color=color, linewidth=width)
+        if fill:
+            ax.fill_between(clock(time), value, color=color, alpha=BAND, linewidth=0)
+        return ""
+    bins = bin_path(path, np.linspace(path.time[0], path.time[-1], _BINS + 1))
+    edges = clock(bins.edges)
+    ax.stairs(bins.mean, edges, baseline=None, color=color, linewidth=width)
+    caption = f"means over {duration(bins.edges[1] - bins.edges[0])}"
+    if not band:
+        return caption
+    low, high = (np.append(side, side[-1]) for side in (bins.low, bins.high))
+    ax.fill_between(edges, low, high, step="post", color=color, alpha=BAND, linewidth=0)
+    return f"{caption}, and extremes"
+
+
+def _from_zero(ax: Axes, top: float | None = None) -> None:
+    ax.set_ylim(0, top if top is not None else max(ax.get_ylim()[1], 1.0))
+    ax.yaxis.set_major_locator(ticker.MaxNLocator(5, integer=True))
+    ax.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
+
+
+def _levels(thresholds: Mapping[str, float] | Sequence[float]) -> dict[str, float]:
+    if isinstance(thresholds, Mapping):
+        return {str(name): float(level) for name, level in thresholds.items()}
+    levels = [float(level) for level in thresholds]
+    if len(levels) == 1 or (len(levels) == 2 and levels[0] == levels[1]):
+        return {"$k$": levels[0]}
+    if len(levels) == 2:
+        return {"$k_L$": min(levels), "$k_H$": max(levels)}
+    return {f"$k_{{{i}}}$": level for i, level in enumerate(levels)}
+
+
+def _tint_rates(
+    ax: Axes, time: NDArray[np.float64], rate: NDArray[np.float64], clock: Clock
+) -> list[Patch]:
+    """Tint the times of higher rates; return the legend's patches, none for a constant rate."""
+    known = np.unique(rate[:-1] if rate.size > 1 else rate)
+    if known.size < 2:
+        return []
+    change = np.flatnonzero(np.diff(rate[:-1], prepend=np.nan) != 0)
+    edges, level = np.append(time[change], time[-1]), rate[change]
+    if change.size > 2 * _BINS:
+        bins = bin_path(Path.of(time, rate), np.linspace(time[0], time[-1], 2 * _BINS + 1))
+        edges, level = bins.edges, bins.mean
+    shade = (level - known[0]) / (known[-1] - known[0])
+    left = clock(edges)
+    ax.broken_barh(
+        np.column_stack((left[:-1], np.diff(left))).tolist(),
+        (0, 1),
+        transform=ax.get_xaxis_transform(),
+        facecolors=_RATES(shade),
+        linewidth=0,
+        antialiased=False,
+        zorder=0,
+    )
+    if known.size > 4:
+        known = known[[0, -1]]
+    span = known[-1] - known[0]
+    return [
+        Patch(facecolor=_RATES((r - known[0]) / span), edgecolor=FAINT, label=f"rate {number(r)}")
+        for r in known
+    ]
+
+
+@styled
+def workload(
+    trajectory: Table,
+    thresholds: Mapping[str, float] | Sequence[float] | None = None,
+    *,
+    ax: Axes | None = None,
+    unix_start: float | None = None,
+) -> Figure:
+    """Draw the workload and the number of customers in service [rumyantsev2018, fig. 1].
+
+    Parameters
+    ----------
+    trajectory : columns time (s), rate, running and workload (s of work at rate 1), one row per
+        instant. Between instants the workload falls with slope rate times running.
+    thresholds : levels of the workload at which the rate switches: one, the two of a hysteresis
+        (k_L, k_H), or any by name.
+    ax : axes to draw in; a new figure when None.
+    unix_start : Unix time (s) of second 0; given, the time axis shows dates.
+    """
+    ax = new_axes(ax, 10.0, 4.4)
+    time, rate, running = (column(trajectory, name) for name in ("time", "rate", "running"))
+    path = Path.of(time, column(trajectory, "workload"), -rate * running)
+    clock = Clock.spanning(time[0], time[-1], unix_start)
+    count = ax.twinx()
+    polish(count, grid=False)
+    tints = _tint_rates(count, time, rate, clock)
+    count.spines["right"].set_visible(True)
+    count.spines["right"].set_color(MUTED)
+    count.spines["left"].set_visible(False)
+    draw_path(count, Path.of(time, running), clock, color=_SERVED, band=False, width=0.9)
+    count.set_ylabel("customers in service", color=MUTED)
+    # Twice the range keeps the gray curve in the lower half, out of the black one's way.
+    _from_zero(count, max(2.0 * float(running.max(initial=1.0)), 1.0))
+    caption = draw_path(ax, path, clock, color="black", width=1.3)
+    ax.set_zorder(count.get_zorder() + 1)
+    ax.patch.set_visible(False)
+    levels = _levels(thresholds) if thresholds is not None else {}
+    marks = [
+        ax.axhline(
+            level,
+            color=PALETTE[1],
+            linewidth=1.0,
+            linestyle=_DASHES[i % len(_DASHES)],
+            label=f"{name} = {number(level)}",
+            zorder=1.5,
+        )
+        for i, (name, level) in enumerate(levels.items())
+    ]
+    ax.set_ylim(0, 1.05 * max([float(path.value.max()), *levels.values(), 1e-12]))
+    ax.yaxis.set_major_formatter(ticker.ScalarFormatter(useMathText=True))
+    ax.ticklabel_format(axis="y", scilimits=(-2, 4))
+    ax.set_ylabel("workload $W$ (s of work)")
+    clock.mark(ax, time[0], time[-1])
+    title(ax, "Workload and customers in service", caption)
+    lines = [
+        Line2D([], [], color="black", label="workload"),
+        Line2D([], [], color=_SERVED, label="in service"),
+    ]
+    handles = [*lines, *marks, *tints]
+    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.0, -0.11), ncols=len(handles))
+    return root(ax)
+
+
+def busy_path(table: Table) -> Path:
+    """Return the busy processors over time, of a trajectory or of jobs."""
+    if "time" in table:
+        return Path.of(column(table, "time"), column(table, "busy"))
+    start, end, procs = (column(table, name) for name in ("start", "end", "procs"))
+    ran = np.isfinite(start) & np.isfinite(end)
+    return counted(start[ran], end[ran], procs[ran])
+
+
+def draw_busy(ax: Axes, path: Path, procs: int, clock: Clock) -> float:
+    """Draw busy processors under the cluster's size; return the utilisation (0 to 1)."""
+    caption = draw_path(ax, path, clock, color=PALETTE[0], fill=True, width=1.1)
+    ax.axhline(procs, color=MUTED, linewidth=0.9, linestyle=(0, (4, 3)))
+    whole = bin_path(path, path.time[[0, -1]]) if path.time[-1] > path.time[0] else None
+    share = float(whole.mean[0]) / procs if whole is not None else 0.0
+    _from_zero(ax, 1.06 * max(procs, float(path.value.max())))
+    ax.set_ylabel("busy processors")
+    title(ax, f"Busy processors: {100 * share:.1f} % of {procs:,}", caption)
+    return share
+
+
+def draw_queue(ax: Axes, path: Path, clock: Clock) -> None:
+    """Draw the number of jobs waiting."""
+    caption = draw_path(ax, path, clock, color=PALETTE[1], fill=True, width=1.1)
+    _from_zero(ax)
+    ax.set_ylabel("jobs waiting")
+    mean = bin_path(path, path.time[[0, -1]]).mean[0] if path.time[-1] > path.time[0] else 0.0
+    title(ax, f"Queue: {number(float(mean))} jobs on average", caption)
+
+
+@styled
+def utilisation(
+    table: Table,
+    procs: int,
+    *,
+    fig: Figure | SubFigure | None = None,
+    unix_start: float | None = None,
+) -> Figure:
+    """Draw busy processors and the queue over time.
+
+    Runs of more than 4,000 instants are drawn as exact time averages over bins, with a band from
+    the smallest to the largest value in each.
+
+    Parameters
+    ----------
+    table : a trajectory (columns time, busy, queued), or jobs that were not preempted (submit,
+        start, end, procs); of jobs the waiting work (processors times service) is drawn too.
+    procs : processors of the cluster.
+    fig : figure to draw in; a new one when None.
+    unix_start : Unix time (s) of second 0; given, the time axis shows dates.
+    """
+    busy = busy_path(table)
+    work = None
+    if "time" in table:
+        queue = Path.of(busy.time, column(table, "queued"))
+    else:
+        came = arrivals(table)
+        start, end, width = (column(table, name) for name in ("start", "end", "procs"))
+        ran = np.isfinite(start) & np.isfinite(end)
+        queue = counted(came[ran], start[ran])
+        area = (width * (end - start) / 3600.0)[ran]
+        work = counted(came[ran], start[ran], area)
+    first = min(busy.time[0], queue.time[0])
+    last = max(busy.time[-1], queue.time[-1])
+    clock = Clock.spanning(first, last, unix_start)
+    panels = 2 if work is None else 3
+    fig = fig if fig is not None else new_figure(10.0, 1.0 + 1.75 * panels)
+    axes = [polish(ax) for ax in fig.subplots(panels, 1, sharex=True)]
+    draw_busy(axes[0], busy, procs, clock)
+    draw_queue(axes[1], queue, clock)
+    if work is not None:
+        caption = draw_path(axes[2], work, clock, color=PALETTE[2], fill=True, width=1.1)
+        axes[2].set_ylim(bottom=0)
+        axes[2].yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
+        axes[2].set_ylabel("processor-hours")
+        title(axes[2], "Work waiting", caption)
+    for ax in axes:
+        clock.mark(ax, first, last, label=ax is axes[-1])
+    fig.align_ylabels(axes)
+    return root(fig)
+
+
+_WATTS = ((1e6, "MW"), (1e3, "kW"), (1.0, "W"))
+
+
+@styled
+def power(
+    trajectory: Table | tuple[ArrayLike, ArrayLike],
+    procs: int | None = None,
+    watts: Mapping[float, tuple[float, float]] | None = None,
+    *,
+    ax: Axes | None = None,
+    unix_start: float | None = None,
+) -> Figure:
+    """Draw the power of the cluster over time, and state its integral, the energy.
+
+    Parameters
+    ----------
+    trajectory : columns time (s) and power (W); without power, columns time, rate and busy. Or
+        instants (s) and the watts from each on, such as `Result.power_steps`.
+    procs : servers of the cluster; needed when there is no column power.
+    watts : for each rate, what an idle and a busy server draw (W) [rumyantsev2018, eq. 11];
+        needed when there is no column power.
+    ax : axes to draw in; a new figure when None.
+    unix_start : Unix time (s) of second 0; given, the time axis shows dates.
+    """
+    if isinstance(trajectory, tuple):
+        trajectory = dict(zip(("time", "power"), trajectory, strict=True))
+    time = column(trajectory, "time")
+    if time.size == 0:
+        raise OptionError("the trajectory has no rows; there is nothing to draw")
+    if "power" in trajectory:
+        drawn = column(trajectory, "power")
+    elif procs is not None and watts is not None:
+        rate, busy = column(trajectory, "rate"), column(trajectory, "busy")
+        drawn = np.full(time.shape, np.nan)
+        for speed, (idle, full) in watts.items():
+            here = rate == speed
+            drawn[here] = idle * (procs - busy[here]) + full * busy[here]
+        if np.isnan(drawn).any():
+            missing = number(float(rate[np.isnan(drawn)][0]))
+            raise OptionError(f"watts has no entry for rate {missing}; add its idle and busy power")
+    else:
+        raise OptionError("the trajectory has no column 'power'; give procs and watts")
+    ax = new_axes(ax, 10.0, 3.2)
+    clock = Clock.spanning(time[0], time[-1], unix_start)
+    size, unit = next((w for w in _WATTS if np.nanmax(drawn) >= w[0]), _WATTS[-1])
+    path = Path.of(time, drawn / size)
+    caption = draw_path(ax, path, clock, color=PALETTE[2], fill=True, width=1.1)
+    mean = float(bin_path(path, time[[0, -1]]).mean[0]) if time[-1] > time[0] else 0.0
+    joules = mean * size * (time[-1] - time[0])
+    ax.axhline(mean, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
+    ax.set_ylim(bottom=0)
+    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
+    ax.set_ylabel(f"power ({unit})")
+    clock.mark(ax, time[0], time[-1])
+    title(ax, f"Power: {number(mean)} {unit} on average, {energy(joules)} in all", caption)
+    return root(ax)

@@ -1,0 +1,154 @@
+"""Who would wait: users, accounts, partitions and so on, and widths, of one run or of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..figures.style import number
+from .aggregate import jain_index
+from .charts import describe_classes
+from .classes import by_who, by_width, of_who, of_width
+from .parts import Cell, Figure, Section, Table
+from .subjects import Run
+from .tables import table_of_classes
+from .words import measure, percent, plural, value_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["section_of_run", "section_of_runs"]
+
+_SHOWN = 15
+_CHART = 3
+"""Classes from which on a chart says more than a table."""
+
+_SEVERAL = {
+    "user": "users",
+    "group": "groups",
+    "account": "accounts",
+    "partition": "partitions",
+    "queue": "queues",
+    "qos": "QoS",
+}
+
+
+def section_of_run(run: Run, charts: dict[str, Any]) -> Section:
+    """Return how each class of jobs of a run is served; charts are added to those of the page."""
+    users = by_who(run, "user")
+    texts, figures, tables = [], [], []
+    if users is None:
+        texts.append(_no_users(run))
+    else:
+        texts.append(_index(users, "user"))
+        figures.append(_chart(users, "user", charts))
+        tables.append(_table(run, users, "user"))
+    for column, classes in _others(run).items():
+        if len(classes) >= _CHART:
+            texts.append(_index(classes, column))
+            figures.append(_chart(classes, column, charts))
+        tables.append(_table(run, classes, column))
+    tables.append(table_of_classes(run, by_width(run), of_width, "Jobs by width"))
+    return Section("fairness", "Who would wait", texts, figures, tables)
+
+
+def section_of_runs(runs: Sequence[Run]) -> Section:
+    """Return the mean waits of each class of jobs under several runs of the same jobs."""
+    first = runs[0]
+    users = by_who(first, "user")
+    known = {} if users is None or len(users) < 2 else {"user": users}
+    tables = [
+        _table_of_runs(runs, column, [classes, *(by_who(run, column) for run in runs[1:])])
+        for column, classes in {**known, **_others(first)}.items()
+    ]
+    tables.append(_table_of_runs(runs, "width", [by_width(run) for run in runs]))
+    return Section("fairness", "Who would wait", (), (), tables)
+
+
+def _others(run: Run) -> dict[str, pd.DataFrame]:
+    """Accounts, partitions and so on, where there are at least two of a kind."""
+    found = {column: by_who(run, column) for column in _SEVERAL if column != "user"}
+    several = {
+        column: classes
+        for column, classes in found.items()
+        if classes is not None and len(classes) > 1
+    }
+    # Accounting of Slurm has its partition in both columns.
+    partitions, queues = several.get("partition"), several.get("queue")
+    if partitions is not None and queues is not None and queues.equals(partitions):
+        del several["queue"]
+    return several
+
+
+def _index(classes: pd.DataFrame, column: str) -> str:
+    index = jain_index(classes["mean_bounded_slowdown"].to_numpy(np.float64))
+    least = number(1 / max(len(classes), 1))
+    return (
+        f"{plural(len(classes), column, _SEVERAL[column])}; Jain's index of their mean bounded "
+        f"slowdowns is {number(index)} (1: all alike; {least}: one bears it all)."
+    )
+
+
+def _chart(classes: pd.DataFrame, column: str, charts: dict[str, Any]) -> Figure:
+    several = _SEVERAL[column].lower()
+    charts[several] = describe_classes(classes, column, _SEVERAL[column])
+    label = (
+        f"Mean bounded slowdown of each {column} over the {column}'s share of the processor time"
+    )
+    return Figure(several, label, f"One point per {column}.")
+
+
+def _table(run: Run, classes: pd.DataFrame, column: str) -> Table:
+    several = _SEVERAL[column]
+    caption = f"{several[0].upper()}{several[1:]} with most processor time"
+    shown = classes.head(_SHOWN)
+    return table_of_classes(run, shown, of_who(column), caption, _rest(classes, column))
+
+
+def _rest(classes: pd.DataFrame, column: str) -> str:
+    if len(classes) <= _SHOWN or column == "width":
+        return ""
+    share = percent(float(classes["share"].iloc[_SHOWN:].sum()))
+    return f"{len(classes) - _SHOWN:,} more {_SEVERAL[column]} have {share} of the time."
+
+
+def _table_of_runs(runs: Sequence[Run], column: str, found: Sequence[pd.DataFrame | None]) -> Table:
+    """Return one row per class, with its mean wait under each run; the best is set off."""
+    what, classes = measure("wait_mean"), found[0]
+    assert classes is not None
+    shown = classes if column == "width" else classes.head(_SHOWN)
+    nobody = np.full(len(shown), np.nan)
+    waits = np.stack(
+        [
+            nobody if table is None else table["mean_wait"].reindex(shown.index).to_numpy(float)
+            for table in found
+        ],
+        axis=1,
+    )
+    rows: list[list[Cell]] = []
+    best: set[tuple[int, int]] = set()
+    for row, (label, jobs) in enumerate(shown["jobs"].items()):
+        mine = waits[row]
+        known = mine[np.isfinite(mine)]
+        if known.size and known.min() < known.max():
+            best |= {(row, 2 + int(i)) for i in np.flatnonzero(mine == known.min())}
+        texts = [value_text(what, float(wait)) if np.isfinite(wait) else "–" for wait in mine]
+        rows.append([str(label), f"{int(jobs):,}", *texts])
+    first = "processors" if column == "width" else column
+    caption = f"Mean wait by {column}{'; the best of a row is set off' if best else ''}"
+    heads = [first, "jobs", *(run.name for run in runs)]
+    return Table(heads, rows, caption, _rest(classes, column), frozenset(best))
+
+
+def _no_users(run: Run) -> str:
+    """Say why users are not known."""
+    if run.is_of_model:
+        return "Users are not known: the jobs are those of a model, which has none."
+    why = "is not where it was, has changed, or cannot be read"
+    if run.is_redrawn:
+        why = "was drawn from anew"
+    elif run.log is not None:
+        why = "does not tell whose they are"
+    return f"Users are not known: the job table does not name them, and the log of the jobs {why}."

@@ -1,0 +1,268 @@
+"""The points of a study: what was varied, and every measure there with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import OptionError
+from ..figures.style import number
+from .spread import moved
+from .words import bounded, bounded_change, measure
+
+if TYPE_CHECKING:
+    from ...study.intervals import Interval
+
+__all__ = ["LEVEL", "RUN", "Points", "in_words", "is_numeric"]
+
+Floats = NDArray[np.float64]
+
+RUN = "run"
+"""What is varied in a comparison."""
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Points:
+    """One entry per point, in the order of the study.
+
+    Parameters
+    ----------
+    keys : values of what was varied, by key.
+    samples : by measure, the values of each point's replications.
+    replications : which replications these are, by point.
+    objectives : measures that the study is about; at least one.
+    front : points of the front that a search found, and how sure each is of its place (0 to 1).
+    fresh : points that are measured by replications that the search has not seen; those of a front
+        are among them, or there are none.
+    resampled : whether replications are draws of one log.
+    maximised : measures of which more is better, whatever is usual.
+    jobs : by measure, its values job by job in the order of submission, for points that are one
+        run each of the same jobs.
+    alone : of points that are one run each, the intervals that the run itself tells, by measure.
+    """
+
+    keys: Mapping[str, Sequence[Any]]
+    samples: Mapping[str, Sequence[Floats]]
+    replications: Sequence[NDArray[np.int64]]
+    objectives: tuple[str, ...]
+    front: Mapping[int, float] = field(default_factory=dict)
+    fresh: frozenset[int] = frozenset()
+    resampled: bool = False
+    maximised: tuple[str, ...] = ()
+    jobs: Mapping[str, Sequence[Floats]] = field(default_factory=dict)
+    alone: Sequence[Mapping[str, Interval]] = ()
+
+    def __len__(self) -> int:
+        return len(self.replications)
+
+    @cached_property
+    def varying(self) -> dict[str, Sequence[Any]]:
+        """Keys that have more than one value, or the first if none has."""
+        several = {key: values for key, values in self.keys.items() if len(set(values)) > 1}
+        return several or dict(list(self.keys.items())[:1])
+
+    @cached_property
+    def names(self) -> list[str]:
+        """What to call each point: the values of what was varied."""
+        columns = [[in_words(value) for value in values] for values in self.varying.values()]
+        if not columns:
+            return ["the scenario"] * len(self)
+        if self.by_name:
+            return columns[0]
+        return [
+            ", ".join(f"{key} = {text}" for key, text in zip(self.varying, row, strict=True))
+            for row in zip(*columns, strict=True)
+        ]
+
+    @property
+    def by_name(self) -> bool:
+        """Whether words alone tell points apart, which need not be said to be values of a key."""
+        columns = list(self.varying.values())
+        return len(columns) == 1 and all(isinstance(value, str) for value in columns[0])
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether a front is measured by replications that the search has not seen."""
+        return bool(self.fresh)
+
+    @property
+    def several(self) -> bool:
+        """Whether points were replicated."""
+        return any(each.size > 1 for each in self.replications)
+
+    def lower(self, name: str) -> bool | None:
+        """Whether less of a measure is better; None where neither end is."""
+        if name in self.maximised:
+            return False
+        usual = measure(name).lower
+        return True if usual is None and self.front and name in self.objectives else usual
+
+    def interval(self, name: str, point: int) -> Interval:
+        """Return the mean of a measure at a point, with its interval.
+
+        Over replications if there are several, else as the one run tells it.
+        """
+        from ...study.intervals import Interval
+        from ...study.outcome import replicated_interval
+
+        values = self.samples[name][point]
+        known = values[np.isfinite(values)]
+        if known.size == 0:
+            return Interval(np.nan, np.nan, np.nan, LEVEL, 0, "no value")
+        found = replicated_interval(known, self.resampled, level=LEVEL)
+        if known.size == 1 and self.alone:
+            return self.alone[point].get(name, found)
+        return bounded(measure(name), found)
+
+    @cached_property
+    def intervals(self) -> dict[str, list[Interval]]:
+        """All of them, by measure."""
+        every = range(len(self))
+        return {name: [self.interval(name, i) for i in every] for name in self.samples}
+
+    @property
+    def judged(self) -> Sequence[int]:
+        """Points among which the best is looked for: those of a front, if a search found one."""
+        return sorted(self.front) if self.front else range(len(self))
+
+    def best(self, name: str, *, worst: bool = False) -> int | None:
+        """Return the point with the best mean of a measure; None where no end is better."""
+        lower = self.lower(name)
+        known = [i for i in self.judged if np.isfinite(self.intervals[name][i].estimate)]
+        if lower is None or not known:
+            return None
+        sign = 1.0 if lower != worst else -1.0
+        return min(known, key=lambda i: sign * self.intervals[name][i].estimate)
+
+    def tied(self, name: str, best: int) -> list[int]:
+        """Return the points whose mean of a measure is that of the best, itself among them."""
+        found = self.intervals[name]
+        return [i for i in self.judged if found[i].estimate == found[best].estimate]
+
+    @property
+    def together(self) -> float:
+        """Level of each of the comparisons that one sentence on the best stands for.
+
+        By Bonferroni's inequality all of them hold together with `LEVEL` [law2015]: those of all
+        points with one; those of all pairs where both ends are chosen by how they came out, as
+        the best and the worst of a front are.
+        """
+        count = len(self.judged)
+        pairs = count * (count - 1) // 2 if self.front else count - 1
+        return 1 - (1 - LEVEL) / max(pairs, 1)
+
+    def difference(
+        self, name: str, point: int, base: int, *, level: float = LEVEL
+    ) -> Interval | None:
+        """Return by how much a measure of one point exceeds that of another.
+
+        Replications with the same number had the same jobs: they are compared in pairs. Of single
+        runs batches of the same jobs are. None where neither tells a spread.
+        """
+        from ...study.batches import batch_means
+        from ...study.paired import paired_difference
+
+        above, below = self._pairs(name, point, base)
+        if above.size > 1:
+            if self.resampled:
+                return _difference_of_draws(above, below, level)
+            return paired_difference(above, below, level=level)
+        if above.size == 0 or name not in self.jobs:
+            return None
+        try:
+            found = batch_means(self.jobs[name][point] - self.jobs[name][base], level=level)
+        except OptionError:
+            return None
+        if "correlated" in found.method:
+            return None
+        return moved(found, float(above[0] - below[0]))
+
+    def change(self, name: str, point: int, base: int, *, level: float = LEVEL) -> Interval | None:
+        """Return the relative change of a measure from one point to another, as `difference` does.
+
+        It says how much, not whether: where the baseline may be 0 it has no ends. None where there
+        is no change relative to the baseline.
+        """
+        from ...study.batches import batch_means, split
+        from ...study.outcome import replicated_change
+        from ...study.paired import relative_change
+
+        above, below = self._pairs(name, point, base)
+        if above.size == 0:
+            return None
+        try:
+            found = replicated_change(above, below, self.resampled, level=level)
+            if above.size == 1 and name in self.jobs:
+                these, those = self.jobs[name][point], self.jobs[name][base]
+                batches = batch_means(these - those)
+                if "correlated" not in batches.method:
+                    parts = (split(each, batches.n).mean(1) for each in (these, those))
+                    found = moved(relative_change(*parts, level=level), found.estimate)
+        except OptionError:
+            return None
+        return bounded_change(measure(name), found)
+
+    def rivals(self, name: str, best: int) -> tuple[list[int], bool]:
+        """Return the points that may be as good as the best, and whether all could be compared.
+
+        Then the true best is the one given or one of these, with the level of confidence for all
+        comparisons together.
+        """
+        others = [i for i in self.judged if i != best]
+        lower, found, known = self.lower(name), [], 0
+        for point in others:
+            above, below = self._pairs(name, best, point)
+            gap = self.difference(name, best, point, level=self.together)
+            if gap is None and not (above.size and np.array_equal(above, below)):
+                continue
+            known += 1
+            if gap is None or not (gap.high < 0 if lower else gap.low > 0):
+                found.append(point)
+        return found, known == len(others)
+
+    def _pairs(self, name: str, point: int, base: int) -> tuple[Floats, Floats]:
+        """Values of both points in replications that they share."""
+        _, here, there = np.intersect1d(
+            self.replications[point], self.replications[base], return_indices=True
+        )
+        above, below = self.samples[name][point][here], self.samples[name][base][there]
+        known = np.isfinite(above) & np.isfinite(below)
+        return above[known], below[known]
+
+
+def _difference_of_draws(above: Floats, below: Floats, level: float) -> Interval:
+    """The difference between points on draws of one log, made as the change of means is.
+
+    Months that are busier than others spread differences, which says nothing of who is better.
+    """
+    from ...study.outcome import replicated_change
+    from ...study.resample import resampled_interval
+
+    middle = float(below.mean())
+    if middle == 0:
+        return resampled_interval(above - below, level=level)
+    found = replicated_change(above, below, True, level=level)
+    low, high = sorted((middle * found.low, middle * found.high))
+    return replace(found, estimate=middle * found.estimate, low=low, high=high)
+
+
+def in_words(value: Any) -> str:
+    """Write the value of a key."""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if not isinstance(value, int | float | np.number):
+        return str(value)
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return number(float(value))
+
+
+def is_numeric(values: Sequence[Any]) -> bool:
+    """Whether all values are numbers."""
+    return all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in values)

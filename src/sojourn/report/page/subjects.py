@@ -1,0 +1,306 @@
+"""Runs, comparisons and studies: what a page is about."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...cluster.wattage import assumed_watts_of_study, study_asks
+from ...errors import InputError
+from ...files.toml import load_toml
+from ...jobs.classes import UNKNOWN
+from ...measures import formulas
+from ...measures.cost.clock import start_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...jobs import Jobs
+
+__all__ = ["Columns", "Comparison", "Run", "Study"]
+
+Columns = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run, as ``sojourn simulate --out`` writes it.
+
+    Parameters
+    ----------
+    name : what the page calls it.
+    folder : where it is.
+    summary : ``summary.json``.
+    jobs : the job table by column.
+    trajectory : its columns; None if it was not written.
+    schedule, nodes : of a run on named nodes, their columns.
+    """
+
+    name: str
+    folder: Path
+    summary: Mapping[str, Any]
+    jobs: Columns
+    trajectory: Columns | None = None
+    schedule: Columns | None = None
+    nodes: Columns | None = None
+
+    @property
+    def described(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the files say of measures that are not ours, by name."""
+        return self.summary.get("measures") or {}
+
+    @property
+    def procs(self) -> int:
+        """Processors of the machine."""
+        return int(self.summary["procs"])
+
+    @property
+    def resources(self) -> Mapping[str, Mapping[str, Any]]:
+        """Of the resources of the nodes those that jobs ask for, as the summary has them."""
+        told = self.summary.get("resources") or {}
+        return {str(name): row for name, row in told.items() if row["jobs"]}
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        return np.argsort(np.asarray(self.jobs["submit"], np.float64), kind="stable")
+
+    def ordered(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return one value of each job in the order of submission."""
+        return values[self._order]
+
+    @cached_property
+    def served(self) -> NDArray[np.bool_]:
+        """Whether each job ran, in the order of submission."""
+        return self.ordered(np.isfinite(np.asarray(self.jobs["start"], np.float64)))
+
+    def in_order(self, name: str) -> NDArray[np.float64]:
+        """Return a measure of each job that ran, in the order of submission."""
+        if name in self.jobs:
+            values = np.asarray(self.jobs[name], np.float64)
+        else:
+            since = self.jobs["submit" if name in ("sojourn", "slowdown") else "start"]
+            values = np.asarray(self.jobs["end"], np.float64) - since
+            if name == "slowdown":
+                values = formulas.slowdown(values, self.jobs["end"] - self.jobs["start"])
+        return self.ordered(values)[self.served]
+
+    @property
+    def _input(self) -> Mapping[str, Any]:
+        """What the provenance says of the jobs."""
+        found: Mapping[str, Any] = self.summary.get("provenance", {}).get("input", {})
+        return found
+
+    def _option(self, section: str, key: str, flag: str | None = None) -> Any:
+        """What was asked for: by a key of a scenario, or else by an option of a command."""
+        options = self.summary.get("provenance", {}).get("options", {})
+        table = options.get(section)
+        return table.get(key) if isinstance(table, Mapping) else options.get(flag or key)
+
+    @property
+    def is_of_model(self) -> bool:
+        """Whether a model made the jobs."""
+        return bool(self._input.get("model"))
+
+    @property
+    def is_redrawn(self) -> bool:
+        """Whether jobs are drawn from a log, so that their numbers are not those of the log."""
+        grown = self._option("workload", "growth")
+        return self._option("workload", "resample") is not None or grown not in (None, 1, 1.0)
+
+    @cached_property
+    def log(self) -> Jobs | None:
+        """The log that the run was made of, if it is still there as it was."""
+        from ...jobs.intake import read_jobs
+
+        given = self._input
+        path, digest = given.get("path"), given.get("sha256")
+        if path is None or digest is None or _digest(path) != digest:
+            return None
+        try:
+            return read_jobs(
+                Path(path),
+                self._option("workload", "format", "log_format"),
+                columns=_columns(self._option("workload", "columns")),
+                width=self._option("workload", "width"),
+                delimiter=self._option("workload", "delimiter"),
+                timezone=self._option("workload", "timezone"),
+                wait_from=self._option("workload", "wait_from"),
+                partition_column=self._option("workload", "partition_column"),
+            )
+        except InputError:
+            return None
+
+    def who(self, column: str) -> NDArray[Any] | None:
+        """Return the user, group, account, partition, queue or QoS of each job by name.
+
+        None where it is known of no job.
+        """
+        if column not in self._who:
+            names = self._names(column)
+            if names is not None and (names == "").all():
+                names = None
+            self._who[column] = None if names is None else np.where(names == "", UNKNOWN, names)
+        return self._who[column]
+
+    @cached_property
+    def _who(self) -> dict[str, NDArray[Any] | None]:
+        return {}
+
+    def _names(self, column: str) -> NDArray[Any] | None:
+        if column in self.jobs:
+            return _as_names(self.jobs[column])
+        if self.is_redrawn or self.log is None or column not in self.log.names:
+            return None
+        order = np.argsort(self.log.job, kind="stable")
+        sorted_jobs = self.log.job[order]
+        wanted = self.jobs["job"]
+        at = np.minimum(np.searchsorted(sorted_jobs, wanted), sorted_jobs.size - 1)
+        if not np.array_equal(sorted_jobs[at], wanted):
+            return None
+        return self.log[order[at]].labels(column)
+
+    @cached_property
+    def unix_start(self) -> float | None:
+        """Unix time (s) of second 0 of the log's clock: as it was given, or as its header tells."""
+        given = self._option("power", "starts")
+        if given is not None:
+            return start_of(str(given)).timestamp()
+        told = self.log.header.get("UnixStartTime") if self.log is not None else None
+        try:
+            found = float(told) if told is not None else 0.0
+        except ValueError:
+            return None
+        return found if found > 0 else None
+
+    @property
+    def clock_name(self) -> str:
+        """Whose clock `unix_start` goes by: UTC, unless the log does not tell its zone."""
+        zones = ("TimeZoneString", "TimeZone")
+        told = self.log is not None and any(self.log.header.get(zone) for zone in zones)
+        given = self._option("power", "starts") is not None
+        return "UTC" if told or given else "clock of the log"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several runs of the same jobs; changes are told against the first.
+
+    Parameters
+    ----------
+    folder : where they are.
+    runs : at least two.
+    facts : ``compare.json``, if there is one.
+    """
+
+    folder: Path
+    runs: tuple[Run, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def described(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the files say of measures that are not ours, by name."""
+        return {name: each for run in self.runs for name, each in run.described.items()}
+
+
+@dataclass(frozen=True)
+class Study:
+    """Many runs, one row each.
+
+    Parameters
+    ----------
+    folder : where it is.
+    runs : one row per finished or failed run.
+    keys : columns of what was varied, in the order given.
+    measures : columns of numbers that were measured.
+    facts : ``study.json``.
+    scenario : text of ``scenario.toml``.
+    front : ``front.json`` of a search for trade-offs; empty without one.
+    """
+
+    folder: Path
+    runs: pd.DataFrame
+    keys: tuple[str, ...]
+    measures: tuple[str, ...]
+    facts: Mapping[str, Any]
+    scenario: str
+    front: Mapping[str, Any]
+
+    @property
+    def described(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the files say of measures that are not ours, by name."""
+        return self.facts.get("measures") or {}
+
+    @cached_property
+    def settings(self) -> Mapping[str, Any]:
+        """What the scenario says; nothing where it cannot be read."""
+        try:
+            return load_toml(self.scenario)
+        except ValueError:
+            return {}
+
+    @property
+    def assumed_watts(self) -> str:
+        """What watts its energies rest on if nobody gave any; else nothing."""
+        told = str(self.facts.get("power_model") or "")
+        return assumed_watts_of_study(self.settings, self.keys) or told if self.scenario else ""
+
+    @property
+    def states_energy(self) -> bool:
+        """Whether its energies are shown without being what it is about."""
+        return not self.assumed_watts or study_asks(self.settings, self.keys)
+
+    @property
+    def is_resampled(self) -> bool:
+        """Whether replications are draws of one log."""
+        workload = self.settings.get("workload")
+        drawn = isinstance(workload, Mapping) and workload.get("resample") is not None
+        return drawn or "workload.resample" in self.keys
+
+    @cached_property
+    def asked(self) -> int | None:
+        """How many runs were asked for, if that is known beforehand."""
+        from ...study.grid import parse_axis
+
+        options = self.facts.get("options") or {}
+        if "set" not in options or options.get("sample") or options.get("precision"):
+            return None
+        try:
+            points = math.prod(len(parse_axis(axis)[1]) for axis in options["set"])
+            return points * int(self.facts["replications"])
+        except (InputError, LookupError, TypeError, ValueError):
+            return None
+
+
+def _as_names(values: NDArray[Any]) -> NDArray[Any]:
+    """Return names, or the numbers of a table that has no names, as text; empty if not known."""
+    if values.dtype.kind in "iuf":
+        known = (values >= 0) & (values < 2.0**63)
+        return np.where(known, np.where(known, values, 0).astype(np.int64).astype(np.str_), "")
+    return np.array(["" if name is None else str(name) for name in values], dtype=np.str_)
+
+
+def _columns(given: Any) -> Mapping[str, str] | list[str] | None:
+    """Columns of a log as a scenario has them, or as the text of an option."""
+    if not isinstance(given, str):
+        found: Mapping[str, str] | list[str] | None = given
+        return found
+    parts = [[side.strip() for side in part.split("=", 1)] for part in given.split(",")]
+    if all(len(sides) == 2 for sides in parts):
+        return dict(parts)
+    return [" ".join(sides) for sides in parts]
+
+
+def _digest(path: str) -> str | None:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None

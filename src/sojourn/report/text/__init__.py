@@ -1,0 +1,11 @@
+"""Results as text for people: units, thousands, the best marked.
+
+- `layout`: how tables and numbers look
+- `cleaning`, `facts`: what became of a log, and what it holds
+- `summary`, `events`: a run; `comparison`: several; `recorded`: what the log knows beside them
+- `classes`: jobs by user, partition and so on
+"""
+
+from ..._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

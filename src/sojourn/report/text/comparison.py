@@ -1,0 +1,106 @@
+"""Several runs side by side, the best marked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from ...measures.entry import Measure, Unit
+from .layout import as_number, new_console, new_table, print_whole
+from .recorded import show_recorded
+
+__all__ = ["show_comparison"]
+
+_CHANGES = ("wait_mean", "bounded_slowdown_mean")
+_ASIDE = ("wait_median", "killed")  # left out where there are more columns than these
+_MANY = 8
+
+
+def show_comparison(
+    rows: Sequence[dict[str, Any]],
+    measures: Sequence[Measure],
+    *,
+    assumed: str = "",
+    recorded: Mapping[str, Mapping[str, Any]] | None = None,
+) -> None:
+    """Print one line per run; ``*`` marks the best, changes are against the first.
+
+    Parameters
+    ----------
+    rows : measures of each run, with its policy and on named nodes its placement.
+    measures : which columns are shown, in their order.
+    assumed : the watts that energies rest on where nobody gave any.
+    recorded : by run, recorded beside simulated waits, as a summary has them.
+    """
+    from ...run.compare import best, change
+
+    shown = list(measures)
+    if len(shown) > _MANY:
+        # Beside other events that strike jobs, that some are killed is no aside.
+        aside = _ASIDE[:1] if any(each.kind == "events" for each in shown) else _ASIDE
+        shown = [measure for measure in shown if measure.name not in aside]
+
+    units = {measure.name: _unit(rows, measure) for measure in shown}
+
+    def text(row: dict[str, Any], measure: Measure) -> str:
+        value = row[measure.name]
+        if measure.unit == "share":
+            return f"{measure.shown(value):.2f} %" if math.isfinite(value) else "-"
+        return as_number(value / units[measure.name].size)
+
+    def heading(measure: Measure) -> str:
+        return measure.column("" if measure.unit == "share" else units[measure.name].name)
+
+    titles = []
+    for measure in shown:
+        titles += [heading(measure), *(["change"] if measure.name in _CHANGES else [])]
+    table = new_table("run" if "run" in rows[0] else "policy", *titles, "time\ns")
+    tops = {measure.name: best(rows, measure) for measure in shown}
+    for place, row in enumerate(rows):
+        cells = []
+        for measure in shown:
+            top = place in tops[measure.name]
+            mark, style = ("*", "bold green") if top else (" ", "")
+            cells.append(Text(text(row, measure) + mark, style=style))
+            if measure.name in _CHANGES:
+                relative = change(row, rows[0], measure) if place else math.nan
+                cells.append(Text(f"{100 * relative:+.1f} %" if math.isfinite(relative) else ""))
+        table.add_row(Text(_label(row)), *cells, f"{row['seconds']:.2f}")
+    console = new_console()
+    print_whole(console, table)
+    names = {measure.name for measure in shown}
+    for words in _legend(names, _label(rows[0]), assumed if "energy_kwh" in names else ""):
+        console.print(Text(words, style="dim"), soft_wrap=True)
+    show_recorded(console, recorded or {})
+
+
+def _unit(rows: Sequence[dict[str, Any]], measure: Measure) -> Unit:
+    """Choose the unit of a column: h or kW where its largest number fills one, else s or W.
+
+    Times of jobs are all in the unit of the mean wait.
+    """
+    by = "wait_mean" if measure.unit == "s" and measure.kind == "job" else measure.name
+    large = next((unit for unit in measure.units if unit.name in ("h", "kW")), None)
+    filled = large is not None and any(row[by] > large.size for row in rows)
+    return large if large is not None and filled else measure.units[0]
+
+
+def _legend(names: set[str], first: str, assumed: str) -> Iterator[str]:
+    """What the table does not say by itself."""
+    yield f"* best; change against {first}"
+    yield "all of it is simulated: what jobs would wait; time: of the simulation alone"
+    if "peas_kwh" in names:
+        yield "jobs' kWh: only processors of jobs, at full load; energy: busy and idle nodes"
+    if "sojourn_mean" in names:
+        yield "resp.: response time, from submit to end"
+    if assumed:
+        yield f"energy and what rests on it: {assumed}"
+
+
+def _label(row: dict[str, Any]) -> str:
+    if "run" in row:
+        return str(row["run"])
+    return f"{row['policy']}, {row['placement']}" if "placement" in row else str(row["policy"])

@@ -1,0 +1,154 @@
+"""What a log holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from ...run.outcome.recorded_nodes import excess_in_words
+from .classes import show_log_classes
+from .cleaning import show_report
+from .layout import HOUR, as_number, facts_table, new_console, new_table
+
+__all__ = ["show_facts"]
+
+_BAR = 40
+
+
+def show_facts(told: dict[str, Any]) -> None:
+    """Print what a log holds."""
+    console = new_console()
+    console.print(facts_table(_header(told)))
+    console.print()
+    console.print(facts_table(_stream(told)))
+    for line in _warnings(told):
+        console.print(Text(f"! {line}"), style="yellow", soft_wrap=True)
+    console.print()
+    keys = ("mean", "min", "p5", "p25", "median", "p75", "p95", "max")
+    table = new_table("", "mean", "min", "5 %", "25 %", "median", "75 %", "95 %", "max")
+    for name, label in (
+        ("procs", "processors"),
+        ("runtime", "runtime (s)"),
+        ("estimate", "estimate (s)"),
+        ("interarrival", "interarrival (s)"),
+        ("recorded_wait", "recorded wait (s)"),
+    ):
+        values = told["distributions"][name]
+        if values:
+            table.add_row(label, *(as_number(values[key]) for key in keys))
+    accuracy = told["estimates"]["accuracy"]
+    if accuracy:
+        table.add_row("runtime / estimate", *(as_number(accuracy[key]) for key in keys))
+    console.print(table)
+    show_log_classes(console, told.get("classes", {}))
+    console.print()
+    _show_day(console, told["submits_by_hour"])
+    if told["cleaning"]["findings"]:
+        console.print()
+        console.print(Text("before a run the log is cleaned", style="bold"))
+        show_report(told["cleaning"])
+
+
+def _header(told: dict[str, Any]) -> list[tuple[str, str]]:
+    wanted = ("Computer", "Installation", "MaxProcs", "MaxNodes", "StartTime", "EndTime", "Version")
+    header = told["header"]
+    rows = [("log", str(told["cleaning"]["source"]))]
+    return rows + [(name, header[name]) for name in wanted if name in header]
+
+
+def _stream(told: dict[str, Any]) -> list[tuple[str, str]]:
+    jobs = max(told["jobs"], 1)
+    estimates = told["estimates"]
+    rows = [
+        ("jobs", f"{told['jobs']:,}"),
+        ("span", f"{as_number(told['span'])} s ({as_number(told['span'] / 86400)} days)"),
+        ("load", f"{as_number(told['load'])} of {told['procs']:,} processors"),
+        (
+            "widths",
+            f"{100 * told['serial_share']:.1f} % serial, "
+            f"{100 * told['power_of_two_share']:.1f} % a power of two",
+        ),
+        (
+            "estimates",
+            f"{100 * estimates['known'] / jobs:.1f} % known, {estimates['distinct']:,} "
+            f"{'value' if estimates['distinct'] == 1 else 'values'}, "
+            f"{estimates['over_limit']:,} jobs beyond theirs",
+        ),
+    ]
+    if told["wider_than_machine"]:
+        rows.append(("too wide", f"{told['wider_than_machine']:,} jobs wider than the machine"))
+    rows += _machine(told)
+    for name in ("users", "groups", "accounts", "queues", "partitions", "qos"):
+        who = told[name]
+        if who["count"] > 1:
+            top = who["busiest"][0]
+            busiest = f"the busiest ({top['name']}) has {100 * top['share']:.1f} % of the jobs"
+            rows.append((name, f"{who['count']:,}; {busiest}"))
+    if set(told["status"]) != {"unknown"}:
+        rows.append(("status", ", ".join(f"{n:,} {s}" for s, n in told["status"].items())))
+    return rows
+
+
+def _machine(told: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what the log has recorded of its own machine: waits, and processors in use."""
+    rows = []
+    waits, used = told["distributions"]["recorded_wait"], told["occupancy"]
+    if waits:
+        rows.append(
+            (
+                "waits",
+                f"mean {as_number(waits['mean'] / HOUR)} h, "
+                f"median {as_number(waits['median'] / HOUR)} h, "
+                f"95 % {as_number(waits['p95'] / HOUR)} h, as recorded of "
+                f"{100 * told['waits_known'] / max(told['jobs'], 1):.1f} % of the jobs",
+            )
+        )
+    if used is not None:
+        rows.append(
+            (
+                "in use",
+                f"{as_number(used['mean'])} processors on average "
+                f"({100 * used['mean_utilisation']:.1f} %), at most {used['peak']:,} "
+                f"({100 * used['peak_utilisation']:.1f} %), {_moment(used)}",
+            )
+        )
+    if told.get("excess") == []:
+        rows.append(("nodes", excess_in_words([])))
+    return rows
+
+
+def _moment(used: dict[str, Any]) -> str:
+    if used["peak_date"] is None:
+        return f"at second {as_number(used['peak_time'])}"
+    return f"on {used['peak_date']} ({used['clock']})"
+
+
+def _warnings(told: dict[str, Any]) -> list[str]:
+    """Return what to know before the numbers are believed."""
+    source = told["size_source"]
+    if told.get("excess"):
+        return [excess_in_words(told["excess"])]
+    if source not in ("MaxProcs", "given"):
+        whose = "those of the widest job" if source == "widest job" else f"its {source}"
+        return [
+            f"the header does not say MaxProcs: {told['procs']:,} processors are {whose}; "
+            "give --procs"
+        ]
+    used = told["occupancy"]
+    if used is not None and used["overlap"]:
+        return [
+            f"the recorded jobs overlap to {used['peak']:,} processors, more than the "
+            f"{told['procs']:,} of the machine, {_moment(used)}"
+        ]
+    return []
+
+
+def _show_day(console: Console, day: dict[str, Any]) -> None:
+    counts = day["counts"]
+    console.print(Text(f"submits by hour of the day, {day['clock']}", style="bold"))
+    most = max(max(counts), 1)
+    for hour, count in enumerate(counts):
+        bar = "#" * round(_BAR * count / most)
+        console.print(Text(f"{hour:02d} {bar:<{_BAR}} {count:,}"))

@@ -1,0 +1,67 @@
+"""What the log knows and a run does not: waits that were recorded, wishes that are not acted on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from ...measures.recorded import gap_in_words
+from ...measures.registry import get as measure
+from ...run.outcome.unmodelled import in_a_line
+from .layout import HOUR, as_number, new_table
+
+__all__ = ["show_not_acted_on", "show_recorded"]
+
+_LONGEST_LINE = 240
+
+
+def show_recorded(console: Console, sections: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print recorded beside simulated waits of the same jobs, and what a large gap means.
+
+    Parameters
+    ----------
+    console : to print on.
+    sections : by what a run is called, its section ``recorded``; none: nothing is printed.
+    """
+    if not sections:
+        return
+    first = next(iter(sections.values()))
+    hours = any(
+        part["wait"]["mean"] > HOUR
+        for each in sections.values()
+        for part in (each, each["simulated"])
+    )
+    unit, scale = ("h", HOUR) if hours else ("s", 1.0)
+    names = ("wait_mean", "wait_median", "wait_p95", "bounded_slowdown_mean")
+    table = new_table("", *(measure(name).column(unit) for name in names))
+
+    def add(label: str, part: Mapping[str, Any]) -> None:
+        waits = (as_number(part["wait"][key] / scale) for key in ("mean", "median", "p95"))
+        table.add_row(label, *waits, as_number(part["bounded_slowdown"]["mean"]))
+
+    add("recorded: they waited", first)
+    for name, section in sections.items():
+        add(f"{name or 'simulated'}: they would wait", section["simulated"])
+    console.print(f"\nthe {first['jobs']:,} jobs whose wait the log records")
+    console.print(table)
+    # Of several runs the one that comes nearest says what all of them lack.
+    nearest = min(sections, key=lambda name: _gap(sections[name]))
+    words = gap_in_words(sections[nearest], nearest)
+    if words:
+        console.print(Text(words), style="yellow", soft_wrap=True)
+
+
+def _gap(section: Mapping[str, Any]) -> float:
+    return abs(float(section["wait"]["mean"]) - float(section["simulated"]["wait"]["mean"]))
+
+
+def show_not_acted_on(console: Console, ignored: Sequence[str]) -> None:
+    """Print what a run takes no notice of: in a line, or where that is long in one for each."""
+    said = in_a_line(ignored)
+    if len(said) > _LONGEST_LINE:
+        said = "\n- ".join(["not acted on:", *ignored])
+    if ignored:
+        console.print(Text(said), style="yellow", soft_wrap=True)

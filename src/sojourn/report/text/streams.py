@@ -1,0 +1,162 @@
+"""Standard output and error: there even if they are closed, and not obeyed by a terminal.
+
+Names and headers of files reach the terminal. What in them would move the cursor, set the title or
+clear the screen is shown as an escape such as ``\\x1b``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from ...errors import RunError
+
+__all__ = ["Shown", "StreamError", "drop", "own_streams", "visible"]
+
+# C0 without tab and line feed, DEL, C1, and marks that turn the direction of writing.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_COLOUR_OR_CONTROL = re.compile(rf"(\x1b\[[0-9;]*m)|{_CONTROL.pattern}")
+
+
+class StreamError(RunError):
+    """What a command has to say cannot be written to standard output."""
+
+
+def visible(text: str) -> str:
+    """Return text in which control characters are written as escapes."""
+    return _CONTROL.sub(lambda found: _escape(found[0]), text)
+
+
+def _escape(sign: str) -> str:
+    code = ord(sign)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def _with_colours(text: str) -> str:
+    return _COLOUR_OR_CONTROL.sub(lambda found: found[1] or _escape(found[0]), text)
+
+
+class Shown:
+    """A text stream on which control characters become visible; on a terminal colours stay.
+
+    Parameters
+    ----------
+    stream : what it writes to.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._made = _with_colours if stream.isatty() else visible
+
+    def write(self, text: str) -> int:
+        """Write text; the number of its characters.
+
+        Raises
+        ------
+        StreamError
+            When there is no space for it.
+        BrokenPipeError
+            When nobody reads it any more.
+        """
+        with _named_errors():
+            self._stream.write(self._made(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Have everything written out; raises as `write` does."""
+        with _named_errors():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Tolerant:
+    """A text stream whose loss nobody needs to hear of: the exit code has to do then."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write text, if that can be done; the number of its characters."""
+        with self._giving_up():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Have everything written out, if that can be done."""
+        with self._giving_up():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _giving_up(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            drop(self._stream)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextlib.contextmanager
+def _named_errors() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise StreamError(
+            f"standard output: cannot be written ({error.strerror or error}); make room or send "
+            "it elsewhere"
+        ) from None
+
+
+@contextlib.contextmanager
+def own_streams(*, is_process: bool) -> Iterator[None]:
+    """Have streams that can be written to while a command runs.
+
+    Parameters
+    ----------
+    is_process : whether the process lives for the command alone; then closed descriptors are
+        opened too, or the first file that is opened would be what others take for a stream.
+    """
+    if is_process:
+        for number in range(3):
+            with contextlib.suppress(OSError):
+                _open_if_closed(number)
+    former = sys.stdout, sys.stderr
+    with contextlib.ExitStack() as stack:
+        out, err = (
+            stack.enter_context(open(os.devnull, "w")) if stream is None else stream
+            for stream in former
+        )
+        for stream in (out, err):
+            if hasattr(stream, "reconfigure"):
+                # A file name that is not valid text must not end a command.
+                stream.reconfigure(errors="backslashreplace")
+        sys.stdout, sys.stderr = Shown(out), Tolerant(err)
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = former
+
+
+def _open_if_closed(number: int) -> None:
+    try:
+        os.fstat(number)
+    except OSError:
+        # The lowest number that is free is this one.
+        os.open(os.devnull, os.O_RDWR)
+
+
+def drop(stream: Any) -> None:
+    """Give up a stream that cannot be written to, so that nothing fails at exit."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -1,0 +1,246 @@
+"""The summary of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ...cluster.wattage import assumed_watts, states_energy
+from ...measures.catalogue import DISTRIBUTIONS, STATISTICS
+from ...measures.entry import Measure
+from ...measures.registry import in_table
+from .classes import show_classes
+from .cleaning import show_report
+from .events import event_rows
+from .layout import HOUR, as_number, as_seconds, facts_table, new_console, new_table
+from .recorded import show_not_acted_on, show_recorded
+
+__all__ = ["show_peas", "show_summary"]
+
+_SPEED = ("utilisation", "makespan", "mean_slowness")
+_NOTES = {
+    "mean_slowness": "times the recorded runtime: nodes differ in speed",
+    "effective_load": "at work on average",
+    "job_wasting": "idle although jobs waited",
+}
+"""What stands after a number."""
+_SECONDS = (("s", 1.0), ("h", HOUR))
+
+
+def show_summary(summary: dict[str, Any], out: Path | None) -> None:
+    """Print the summary of a run, and where its files are."""
+    console = new_console()
+    if "cleaning" in summary:
+        show_report(summary["cleaning"])
+    _show_cluster_report(console, summary)
+    console.print(Text(_head(summary), style="bold"))
+    console.print(Text(f"rate {summary['rate']}, estimates {summary['estimates']}"))
+    show_not_acted_on(console, summary.get("not_modelled", ()))
+    console.print()
+    console.print(_distributions(summary))
+    _show_recorded(console, summary)
+    console.print()
+    console.print(facts_table(_facts(summary)))
+    _show_resources(console, summary)
+    show_classes(console, summary.get("classes", {}))
+    _show_end(console, summary, out)
+
+
+def show_peas(summary: dict[str, Any], out: Path | None) -> None:
+    """Print the measures of [gomez2012] for a run on named nodes, and where its files are."""
+    console = new_console()
+    if "cleaning" in summary:
+        show_report(summary["cleaning"])
+    _show_cluster_report(console, summary)
+    console.print(Text(_head(summary), style="bold"))
+    wishes = "" if summary["constraints"] == "none" else f"; {summary['constraints']}"
+    console.print(
+        Text(f"estimates {summary['estimates']}, foresight {summary['foresight']}{wishes}")
+    )
+    show_not_acted_on(console, summary.get("not_modelled", ()))
+    console.print()
+    waited, response = (as_seconds(summary[name].get("mean")) for name in ("wait", "sojourn"))
+    rows = [
+        ("AWT", f"{waited}, the average time that jobs would wait"),
+        ("ART", f"{response}, their average response time, from submit to end"),
+    ]
+    rows += _measured(summary, lambda each: each.rests_on_watts)
+    rows += _jobs(summary)
+    rows += _measured(summary, _is_beside_energy)
+    console.print(facts_table(rows))
+    _show_recorded(console, summary)
+    _show_resources(console, summary)
+    show_classes(console, summary.get("classes", {}))
+    _show_end(console, summary, out)
+
+
+def _show_recorded(console: Console, summary: dict[str, Any]) -> None:
+    show_recorded(console, {"": summary["recorded"]} if "recorded" in summary else {})
+
+
+def _show_resources(console: Console, summary: dict[str, Any]) -> None:
+    """Print what was used, stranded, free and down of the resources that jobs ask for."""
+    asked = {name: row for name, row in summary.get("resources", {}).items() if row["jobs"]}
+    if len(asked) < 2:
+        return
+    table = new_table("resource", "capacity", "used", "stranded", "free", "down")
+    for name, row in asked.items():
+        size = f"{as_number(row['capacity'] / 2**20)} GB" if name == "memory" else None
+        shares = (
+            f"{100 * row['share'][state]:.2f} %" for state in ("used", "stranded", "free", "down")
+        )
+        table.add_row(Text(name), size or f"{row['capacity']:,}", *shares)
+    console.print()
+    console.print(table)
+    note = "stranded: nobody can use it, another resource of its node is used up"
+    console.print(Text(note, style="dim"), soft_wrap=True)
+
+
+def _head(summary: dict[str, Any]) -> str:
+    if "nodes" not in summary:
+        return f"{summary['policy']} on {summary['procs']:,} processors, simulated"
+    plural = "" if summary["nodes"] == 1 else "s"
+    kind = summary["processor"] if summary["procs"] == 1 else f"{summary['processor']}s"
+    machine = f"{summary['nodes']:,} node{plural} ({summary['procs']:,} {kind})"
+    return f"{summary['policy']}, {summary['placement']} on {machine}, simulated"
+
+
+def _show_cluster_report(console: Console, summary: dict[str, Any]) -> None:
+    """Print what was not taken from a cluster's file as it was."""
+    read = summary["provenance"].get("cluster", {})
+    if read.get("left_out"):
+        words = f"{read['path']}: {'; '.join(read['left_out'])}"
+        console.print(Text(words), style="yellow", soft_wrap=True)
+    if read.get("repaired") or read.get("refused"):
+        console.print(
+            Text(
+                f"{read['path']}: {read['rows']:,} rows read, {read['repaired']:,} repaired, "
+                f"{read['refused']:,} refused; sojourn cluster inspect says which\n"
+            ),
+            style="yellow",
+            soft_wrap=True,
+        )
+
+
+def _show_end(console: Console, summary: dict[str, Any], out: Path | None) -> None:
+    """Print what the numbers leave out, and where the files are."""
+    if not summary.get("energy", {}).get("idle_known", True):
+        warning = "idle watts are not known of every node and count as 0: the bill is too low"
+        console.print(Text(f"\n{warning}"), style="yellow", soft_wrap=True)
+    if out is not None:
+        files = ", ".join(summary["provenance"]["files"])
+        console.print(Text(f"\nresults in {out}: {files}"), soft_wrap=True)
+
+
+def _distributions(summary: dict[str, Any]) -> Table:
+    table = new_table("jobs would have", *(short for _, short in STATISTICS.values()))
+    for name, measure in DISTRIBUTIONS.items():
+        # A wait may be short; whatever has a run in it is not.
+        units = _SECONDS[0 if name == "wait" else 1 :] if measure.unit == "s" else (("", 1.0),)
+        for unit, size in units:
+            label = f"{measure.label} ({unit})" if unit else measure.label
+            values = (summary[name].get(key, math.nan) for key in STATISTICS)
+            table.add_row(label, *(as_number(value / size) for value in values))
+    return table
+
+
+def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = [*_jobs(summary), *_measured(summary, lambda each: True)]
+    if summary.get("rate_switches"):
+        shares = ", ".join(f"{100 * s:.1f} % at {r}" for r, s in summary["rate_shares"].items())
+        rows.append(("rate", f"{summary['rate_switches']:,} switches; {shares}"))
+    return rows
+
+
+def _jobs(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    by_events = summary.get("events", {}).get("killed", 0)
+    killed = f"{summary['killed'] - by_events:,} killed at their limit"
+    ran = f"{summary['completed']:,} completed, {killed}"
+    rows = [("jobs", f"{summary['jobs']:,}: {ran}")]
+    if "nodes" in summary:
+        taken = summary["jobs"] - summary["unaccepted"]
+        rows = [("accepted", f"{taken:,} of {summary['jobs']:,} jobs: {ran}")]
+    if summary["unaccepted"]:
+        listed = ", ".join(map(str, summary["unaccepted_jobs"][:10]))
+        more = ", ..." if summary["unaccepted"] > 10 else ""
+        why = "wider than the machine"
+        if "nodes" in summary:
+            reasons = summary["unaccepted_reasons"].items()
+            why = "never fit, for want of: " + ", ".join(f"{word} {n:,}" for word, n in reasons)
+        rows.append(("unaccepted", f"{summary['unaccepted']:,} {why} (job {listed}{more})"))
+    return rows + _begin(summary) + event_rows(summary)
+
+
+def _begin(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """How long jobs that ask to begin later than their submit wait for that."""
+    if "begin" not in summary:
+        return []
+    asked, before, since = (summary["begin"][key] for key in ("jobs", "before", "wait_since"))
+    plural, verb = ("", "asks") if asked == 1 else ("s", "ask")
+    return [
+        (
+            "begin",
+            f"{asked:,} job{plural} {verb} to begin later, {as_seconds(before['mean'])} after the "
+            f"submit on average; counted from there, all jobs would wait "
+            f"{as_seconds(since['mean'])}",
+        )
+    ]
+
+
+def _measured(
+    summary: dict[str, Any], wanted: Callable[[Measure], bool]
+) -> Iterator[tuple[str, str]]:
+    """Rows of the wanted measures that a run has; energies only where they are stated."""
+    if "utilisation" not in summary:
+        return
+    for measure in in_table("simulate"):
+        value = measure.of(summary)
+        if math.isnan(value) or not wanted(measure):
+            continue
+        if not measure.rests_on_watts:
+            note = _NOTES.get(measure.name, "")
+            yield measure.label, f"{_text(measure, value)} {note}".rstrip()
+        elif states_energy(summary):
+            yield from _energy(summary, measure, value)
+
+
+def _is_beside_energy(measure: Measure) -> bool:
+    """Whether a run on named nodes shows it beside its bill."""
+    own = measure.function is not None and not measure.rests_on_watts
+    return own or measure.name in _SPEED
+
+
+def _text(measure: Measure, value: float) -> str:
+    """Write a number with its unit."""
+    if measure.unit == "s":
+        return as_seconds(value)
+    if measure.unit == "share":
+        return f"{measure.shown(value):.2f} %"
+    unit = next((unit for unit in measure.units if unit.name == "kW"), measure.units[0])
+    return f"{as_number(value / unit.size)} {unit.name}".rstrip()
+
+
+def _energy(summary: dict[str, Any], measure: Measure, value: float) -> Iterator[tuple[str, str]]:
+    """An energy, a power or a cost, with the watts that were assumed; of the bill its parts."""
+    energy = summary["energy"]
+    label, text = measure.label, _text(measure, value)
+    if measure.name == "energy_kwh":
+        if "peas_kwh" in energy:
+            label = "full bill"
+            jobs = f"{as_number(energy['peas_kwh'])} kWh, only processors of jobs, at full load"
+            yield "energy of jobs", jobs
+        text += (
+            f" (busy {as_number(energy['busy_joules'] / 3.6e6)}, "
+            f"idle {as_number(energy['idle_joules'] / 3.6e6)}), "
+            f"mean {as_number(energy['mean_watts'] / 1e3)} kW"
+        )
+    elif measure.name == "cost":
+        text = f"{text} {energy['currency']}".rstrip()
+    assumed = assumed_watts(summary)
+    yield label, f"{text}; {assumed}" if assumed else text

@@ -1,0 +1,191 @@
+"""From external events to what the kernels see, and when processors were not there.
+
+- `rows`: events given one by one; `stream`: those of a log
+- `absence`: when processors were not there
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....jobs.arrivals import arrivals_of
+from ....cluster import Cluster
+from ....engine.calendar import (EVENT, LOOK, RESERVATION, STRIKE, WITHDRAW, Calendar, make_calendar)
+from ....errors import OptionError
+from ....jobs import (EventStream, ExternalEvent, ExternalEvents, Jobs, read_events, read_external)
+from ....jobs.formats.sniff import TOLD as ACCOUNTING
+from ....jobs.formats.sniff import format_of
+from ....jobs.external import is_external
+from .absence import (Absence, absence_of)
+from .rows import (BEGINS, ENDS, Gathered, gather_rows)
+from .stream import (gather_stream, run_on)
+
+__all__ = ["Absence", "External", "before_cleaning", "load_events", "take_events"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_NOT_ACCEPTED = "its job is not accepted"
+_BEGINS = 1
+"""What a `LOOK` is about, when a reservation begins."""
+
+
+@dataclass(frozen=True)
+class External:
+    """External events of a run, in their order.
+
+    Parameters
+    ----------
+    jobs : with the amounts of work that the events leave them.
+    time, kind, about : s; what happens, and to which row of `jobs`, node, or number of processors;
+        of a `LOOK`, whether a reservation begins.
+    more : whether the next is of one event with it.
+    reserved, what : announced, begin and end (s) of reservations, and their processors or node.
+    absence : of processors.
+    given : how many events there were.
+    unused : how many of them have no meaning in this run, by reason.
+    """
+
+    jobs: Jobs
+    time: Floats
+    kind: Integers
+    about: Integers
+    more: NDArray[np.bool_]
+    reserved: Floats
+    what: Integers
+    absence: Absence
+    given: int
+    unused: dict[str, int]
+
+    def calendar(self, accepted: NDArray[np.bool_], *, preemptive: bool) -> Calendar:
+        """Return the events as the engine sees them, about the accepted jobs.
+
+        A discipline that may stop jobs looks up when a reservation begins.
+        """
+        by_job = np.isin(self.kind, (WITHDRAW, STRIKE))
+        mine = self._concern(accepted)
+        about = self.about.copy()
+        about[by_job & mine] = (np.cumsum(accepted) - 1)[about[by_job & mine]]
+        if not preemptive:
+            mine &= (self.kind != LOOK) | (about != _BEGINS)
+        arrival = arrivals_of(self.jobs)[accepted]
+        # Nothing happens before the first job comes; what was due then keeps its order.
+        earliest = arrival[0] if len(arrival) else 0.0
+        events = np.zeros(int(np.count_nonzero(mine)), EVENT)
+        events["time"] = np.maximum(self.time[mine], earliest)
+        for name, column in (("kind", self.kind), ("about", about), ("more", self.more)):
+            events[name] = column[mine]
+        reserved = np.zeros(len(self.what), RESERVATION)
+        for row, name in enumerate(("announced", "begins", "ends")):
+            reserved[name] = self.reserved[row]
+        reserved["what"] = self.what
+        return make_calendar(events, reserved, int(np.count_nonzero(accepted)))
+
+    def reordered(self, order: Integers) -> External:
+        """Return the same events of jobs in another order; `order` has their rows."""
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        about = self.about.copy()
+        by_job = np.isin(self.kind, (WITHDRAW, STRIKE))
+        about[by_job] = place[about[by_job]]
+        return replace(self, jobs=self.jobs[order], about=about)
+
+    def _concern(self, accepted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which events are not about a job that is not accepted."""
+        concern = np.ones(len(self.kind), dtype=np.bool_)
+        by_job = np.isin(self.kind, (WITHDRAW, STRIKE))
+        concern[by_job] = accepted[self.about[by_job]]
+        return concern
+
+    def left_out(self, accepted: NDArray[np.bool_]) -> dict[str, int]:
+        """How many events have no meaning in a run of the accepted jobs, by reason."""
+        idle = int(np.count_nonzero(~self._concern(accepted)))
+        return {**self.unused, _NOT_ACCEPTED: idle} if idle else dict(self.unused)
+
+
+def take_events(given: ExternalEvents | EventStream, jobs: Jobs, cluster: Cluster) -> External:
+    """Return external events as a run needs them.
+
+    Parameters
+    ----------
+    given : events; an `EventStream` is of a log of these jobs.
+    jobs : in the order of submission.
+    cluster : on which they run.
+    """
+    gathered = Gathered()
+    unused: Counter[str] = Counter()
+    work = jobs.work.copy()
+    if isinstance(given, EventStream):
+        number = gather_stream(gathered, given, jobs, work, cluster, unused)
+        told = ExternalEvents(())
+    else:
+        told, number = given, len(given)
+        gather_rows(gathered, told, jobs, work, cluster, unused)
+    if not np.array_equal(work, jobs.work):
+        jobs = jobs.replace(work=work)
+    for _, begin, end, _, event in gathered.reserved:
+        gathered.add(end, LOOK, event=event, turn=ENDS)
+        gathered.add(begin, LOOK, _BEGINS, event=event, turn=BEGINS)
+    time = np.array(gathered.time, dtype=np.float64)
+    order = np.lexsort((np.array(gathered.turn, dtype=np.int64), time))
+    kind, about = (
+        np.array(each, dtype=np.int64)[order] for each in (gathered.kind, gathered.about)
+    )
+    place = [gathered.place[i] for i in order]
+    return External(
+        jobs,
+        time[order],
+        kind,
+        about,
+        _are_of_one(place, time[order]),
+        np.array([row[:3] for row in gathered.reserved]).reshape(-1, 3).T.copy(),
+        np.array([row[3] for row in gathered.reserved], dtype=np.int64),
+        absence_of(time[order], kind, about, place, told, cluster),
+        number,
+        dict(unused),
+    )
+
+
+def _are_of_one(place: list[ExternalEvent | None], time: Floats) -> NDArray[np.bool_]:
+    """Whether each is of one event with the next: of one row, and at one time."""
+    more = np.zeros(len(place), dtype=np.bool_)
+    for i in range(len(place) - 1):
+        more[i] = place[i] is not None and place[i] is place[i + 1] and time[i] == time[i + 1]
+    return more
+
+
+def load_events(given: Any, **clock: str | None) -> ExternalEvents | EventStream:
+    """Return events from a file, from rows, or as they are.
+
+    Parameters
+    ----------
+    given : `ExternalEvents`, an `EventStream`, the file of either, or rows as `ExternalEvents.of`
+        takes them.
+    clock : ``timezone`` and ``wait_from`` of a log of accounting, as its reader takes them.
+    """
+    if isinstance(given, ExternalEvents | EventStream):
+        return given
+    if isinstance(given, str | os.PathLike):
+        if is_external(given):
+            return read_external(given)
+        told = {name: value for name, value in clock.items() if value is not None}
+        return read_events(given, **told if format_of(given) in ACCOUNTING else {})
+    if isinstance(given, Iterable):
+        rows = list(given)
+        if all(isinstance(row, Mapping) for row in rows):
+            return ExternalEvents.of(rows)
+    raise OptionError(
+        f"events: {type(given).__name__} is none; give a file, rows, ExternalEvents or EventStream"
+    )
+
+
+def before_cleaning(jobs: Jobs, events: ExternalEvents | EventStream) -> Jobs:
+    """Return the jobs of a log as its events leave them: those that were stopped run on."""
+    return run_on(jobs, events) if isinstance(events, EventStream) else jobs

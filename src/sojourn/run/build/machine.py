@@ -1,0 +1,287 @@
+"""From a cluster of named nodes, a placement and constraints to what the kernels see.
+
+Also: which jobs can never run there, and why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...cluster import Cluster
+from ...engine.nodes import (BEST, BY_NODE, BY_SPEED, CONTIGUOUS, ONE_POOL, ORDERED, PACK, RANDOM, SCORED, SLOWEST, SPREAD, WORST, Facts, Needs, NodeView)
+from ...engine.types import empty_jobs
+from ...errors import (OptionError, PolicyError)
+from ...policy import (Constraints, Placement)
+from ...policy.record import mistake_in
+from .requests import (Requests, requests_of)
+from ...jobs import Jobs
+
+__all__ = ["REASONS", "Machine", "build_machine", "empty_nodes"]
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_RULES = {
+    "ordered": ORDERED,
+    "slowest": SLOWEST,
+    "best": BEST,
+    "worst": WORST,
+    "pack": PACK,
+    "spread": SPREAD,
+    "contiguous": CONTIGUOUS,
+    "random": RANDOM,
+    "scored": SCORED,
+}
+
+_BY_WATTS = ("lowest-power", "lowest-energy")
+
+REASONS = (
+    "",
+    "processors",
+    "partition",
+    "feature",
+    "memory",
+    "resource",
+    "licence",
+    "contiguous",
+    "power budget",
+    "queue",
+)
+"""Why a job can never run: what there is not enough of, even on the empty cluster."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Named nodes as a run needs them: what each job asks, and why some are not accepted.
+
+    `reason` is a place in `REASONS`, 0 for accepted jobs.
+    """
+
+    cluster: Cluster
+    placement: Placement
+    reason: NDArray[np.int8]
+    requests: Requests
+
+    def facts(self, accepted: NDArray[np.bool_], seed: int, blind: bool) -> Facts:
+        """What never changes during a run of the accepted jobs."""
+        columns, placement = self.cluster.columns, self.placement
+        order = _order(self.cluster, placement)
+        pinned = not bool(self.requests.plain[accepted].all()) or placement.rule == "contiguous"
+        pool_first, pooling = _pools(columns.slowness[order], placement, pinned)
+        return Facts(
+            rule=_RULES[placement.rule],
+            pooling=pooling,
+            seed=seed,
+            blind=blind,
+            pinned=pinned,
+            capacity=self.requests.capacity,
+            licences=self.requests.pools,
+            ops=columns.ops,
+            slowness=columns.slowness,
+            watts=columns.watts,
+            idle_watts=columns.idle_watts,
+            order=order,
+            pool_first=pool_first,
+            group_first=_runs(columns.slowness[order]),
+        )
+
+    def needs(self, accepted: NDArray[np.bool_], limit: Floats) -> Needs:
+        """What the accepted jobs ask of their nodes; `limit` is that of each (s)."""
+        asked = self.requests.of(accepted)
+        return Needs(
+            plain=asked.plain,
+            tasks=asked.tasks,
+            need=asked.need,
+            per_node=asked.per_node,
+            licence=asked.licence,
+            whole=asked.whole,
+            distinct=asked.distinct,
+            choice=asked.choice,
+            choices=asked.choices,
+            eligible=asked.eligible,
+            budget=asked.budget,
+            limit=limit,
+        )
+
+
+def build_machine(
+    jobs: Jobs, cluster: Cluster, placement: Placement, constraints: Constraints
+) -> Machine:
+    """Find out what each job asks, and which can never run."""
+    asked = requests_of(jobs, cluster, constraints)
+    if cluster.power_model is not None:
+        _refuse_watts(placement, asked)
+    reason = np.zeros(len(jobs), dtype=np.int8)
+    if asked.plain.all() and placement.rule != "contiguous":
+        reason[jobs.procs > cluster.procs] = REASONS.index("processors")
+        reason[asked.unlicensed] = REASONS.index("licence")
+        reason[asked.refused] = REASONS.index("partition")
+        return Machine(cluster, placement, reason, asked)
+    columns = (
+        asked.tasks,
+        asked.whole,
+        asked.distinct,
+        asked.choice,
+        asked.choices,
+        asked.budget,
+        asked.refused,
+        asked.unlicensed,
+    )
+    wishes = [
+        column.tolist() for column in (*columns, *asked.need, *asked.per_node, *asked.licence)
+    ]
+    seen: dict[tuple[Any, ...], int] = {}
+    for j, wish in enumerate(zip(*wishes, strict=True)):
+        if wish not in seen:
+            seen[wish] = REASONS.index(_reason(cluster, placement, asked, j))
+        reason[j] = seen[wish]
+    return Machine(cluster, placement, reason, asked)
+
+
+def _refuse_watts(placement: Placement, asked: Requests) -> None:
+    """Refuse what rests on watts of nodes, where some have none."""
+    if placement.name in _BY_WATTS:
+        raise PolicyError(
+            f"placement '{placement}': not all nodes have watts; give them, or another placement"
+        )
+    if np.isfinite(asked.budget).any():
+        raise OptionError("power_budget: not all nodes have watts; give them, or leave it out")
+
+
+def _reason(cluster: Cluster, placement: Placement, asked: Requests, j: int) -> str:
+    """Why job `j` cannot run even on the empty cluster: the first wish that makes it impossible."""
+    capacity, tasks = asked.capacity, int(asked.tasks[j])
+
+    def usable(rows: range, eligible: NDArray[np.bool_]) -> Integers:
+        most = capacity[0] // asked.need[0, j]
+        for r in rows:
+            need, once = asked.need[r, j], asked.per_node[r, j]
+            if need > 0:
+                most = np.minimum(most, np.maximum(capacity[r] - once, 0) // need)
+            elif once > 0:
+                most = np.where(capacity[r] < once, 0, most)
+        if asked.distinct[j]:
+            most = np.minimum(most, 1)
+        return np.where(eligible, most, 0)
+
+    everywhere = np.ones(len(capacity[0]), dtype=np.bool_)
+    if usable(range(1), everywhere).sum() < tasks:
+        return "processors"
+    if asked.refused[j]:
+        return "partition"
+    mine = slice(asked.choice[j], asked.choice[j] + asked.choices[j])
+    choices = asked.eligible[mine]
+    for nodes, why in ((asked.in_partition[mine], "partition"), (choices, "feature")):
+        if max(usable(range(1), some).sum() for some in nodes) < tasks:
+            return why
+    for rows, why in ((range(2), "memory"), (range(len(capacity)), "resource")):
+        if max(usable(rows, some).sum() for some in choices) < tasks:
+            return why
+    if asked.unlicensed[j] or np.any(asked.licence[:, j] > asked.pools):
+        return "licence"
+    return _reason_by_place(cluster, placement, asked, j, usable)
+
+
+def _reason_by_place(
+    cluster: Cluster, placement: Placement, asked: Requests, j: int, usable: Any
+) -> str:
+    """Whether neighbours or a power budget make a job impossible; "" if not."""
+    tasks, first = int(asked.tasks[j]), asked.choice[j]
+    watts = cluster.columns.watts * asked.need[0, j]
+    reason = ""
+    for some in asked.eligible[first : first + asked.choices[j]]:
+        most = usable(range(len(asked.capacity)), some)
+        if most.sum() < tasks:
+            continue
+        order = np.argsort(watts, kind="stable")
+        if placement.rule == "contiguous":
+            stretches = np.split(np.arange(len(most)), np.flatnonzero(most == 0))
+            order = next((s for s in stretches if most[s].sum() >= tasks), np.arange(0))
+            if not len(order):
+                # Where the budget is all that is missing in some partition, it is the reason.
+                reason = "contiguous" if reason != "power budget" else reason
+                continue
+        before = np.cumsum(most[order]) - most[order]
+        taken = np.clip(tasks - before, 0, most[order])
+        if np.dot(taken, watts[order]) <= asked.budget[j]:
+            return ""
+        reason = "power budget"
+    return reason
+
+
+def _order(cluster: Cluster, placement: Placement) -> Integers:
+    """The nodes as the placement visits them; ties as in the file."""
+    columns = cluster.columns
+    if placement.rule == "slowest":
+        key = -columns.slowness
+    elif placement.rule == "ordered" and placement.score is not None:
+        key = _scores(cluster, placement)
+    elif placement.key is not None:
+        key = placement.key(columns.slowness, columns.watts, columns.ops)
+    else:
+        key = np.zeros(len(columns.procs))
+    return np.argsort(key, kind="stable").astype(np.int64)
+
+
+def empty_nodes(cluster: Cluster) -> NodeView:
+    """Return the columns of the nodes as a placement's score sees them, all processors free."""
+    columns = cluster.columns
+    return NodeView(
+        columns.procs,
+        columns.procs,
+        columns.memory,
+        columns.memory,
+        columns.ops,
+        columns.slowness,
+        columns.watts,
+        columns.idle_watts,
+    )
+
+
+def _scores(cluster: Cluster, placement: Placement) -> Floats:
+    """A user's fixed score of every node."""
+    score = placement.score
+    assert score is not None
+    nodes, nobody = empty_nodes(cluster), empty_jobs()
+    scores = np.empty(len(nodes.procs))
+    for n in range(len(scores)):
+        name = cluster.nodes[n].name
+        theta = score.parameters
+        try:
+            scores[n] = score.pointer(nodes, n, nobody, 0, 0.0, theta)
+        except PolicyError:
+            raise
+        except Exception as error:
+            raise PolicyError(
+                f"placement '{placement}': its score of node {name} fails: "
+                f"{type(error).__name__}: {error}; mend the formula"
+            ) from None
+        if mistake_in(theta) is not None:
+            raise PolicyError(
+                f"placement '{placement}': its score of node {name} is not a number; return a "
+                "number in every case"
+            )
+    return scores
+
+
+def _runs(slowness: Floats) -> Integers:
+    """Where runs of equal slowness begin, and the end."""
+    edges = np.flatnonzero(slowness[1:] != slowness[:-1]) + 1
+    return np.concatenate([[0], edges, [len(slowness)]]).astype(np.int64)
+
+
+def _pools(slowness: Floats, placement: Placement, pinned: bool) -> tuple[Integers, int]:
+    """Where pools begin in the order of visits, and what makes them.
+
+    Processors are interchangeable for a promise if they are equally fast and nothing but their
+    number matters; where nodes matter, each is a pool of its own.
+    """
+    if not pinned and placement.has_fixed_order:
+        return _runs(slowness), BY_SPEED
+    if not pinned and len(np.unique(slowness)) == 1:
+        return np.array([0, len(slowness)]), ONE_POOL
+    return np.arange(len(slowness) + 1), BY_NODE

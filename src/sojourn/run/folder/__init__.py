@@ -1,0 +1,10 @@
+"""A run on disk: tables of jobs, schedule and trajectory, and the summary with its provenance.
+
+- `run`: the files of a run; `tables`: large tables, piece by piece
+- `provenance`: where results are from
+- `folder`: files that get their names together, or not at all
+"""
+
+from ..._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,0 +1,150 @@
+"""The options of a run, and its input after validation."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from ..cluster import Cluster
+from ..errors import OptionError
+from ..jobs import Jobs
+from ..policy import Control, Policy
+from .build.events import External
+from .build.machine import Machine
+from .keys import SAME, Described, adapter, described_by_keyword, with_names
+
+__all__ = ["Options", "Prepared", "default_of", "with_keywords"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_MARK = "**options : the keywords of `Options`."
+
+
+class Options:
+    """How a run treats the jobs and what it records: the keywords of `simulate`.
+
+    Which there are, their defaults and what they may be is said by the keys of a scenario that
+    have a keyword, see `sojourn.run.keys`.
+    """
+
+    def __init__(self, **given: Any) -> None:
+        known = described_by_keyword()
+        for name in given:
+            if name not in known:
+                raise OptionError(f"simulate: unknown option '{name}'; it takes {', '.join(known)}")
+        for name, each in known.items():
+            value = _read(name, each, given[name]) if name in given else default_of(each)
+            self.__dict__[name] = value
+
+    def changed(self, **given: Any) -> Options:
+        """Return the options with some others in their place."""
+        return Options(**{**vars(self), **given})
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"a run has no option '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"options do not change; make others with {name} = {value!r}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Options) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Options({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+
+    @property
+    def factor(self) -> float | None:
+        """Estimates as a factor of the truth; None for the user's own."""
+        if self.estimates == "user":
+            return None
+        return 1.0 if self.estimates == "exact" else float(self.estimates)
+
+
+def _shown(each: Described) -> Any:
+    """The default of a keyword of `simulate` as one would write it."""
+    keyword = each.key.keyword
+    assert keyword is not None
+    return each.default if keyword.default is SAME else keyword.default
+
+
+def default_of(each: Described) -> Any:
+    """Return what a keyword of `simulate` is where it is not given."""
+    keyword, default = each.key.keyword, _shown(each)
+    assert keyword is not None
+    return default if keyword.read is None or default is None else keyword.read(default)
+
+
+def _read(name: str, each: Described, value: Any) -> Any:
+    """What a keyword stands for; OptionError says what it may be."""
+    keyword, told = each.key.keyword, each.key.value
+    assert keyword is not None
+    if isinstance(value, np.generic):  # Has no place in the summary's JSON.
+        value = value.item()
+    if keyword.read is not None:
+        return None if value is None else keyword.read(value)
+    try:
+        return adapter(each.table, each.path[-1]).validate_python(value)
+    except ValidationError:
+        verb = "choose" if isinstance(value, str) else "give"
+        raise OptionError(f"{name} {value!r}: {verb} {told}", key=each.name) from None
+
+
+def with_keywords(function: _Function) -> _Function:
+    """Show what is handed on to `Options` as keywords of a function or class, and describe them.
+
+    In its docstring, ``**options : the keywords of `Options`.`` gives way to them.
+    """
+    signature = inspect.signature(function)
+    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    lines: list[str] = []
+    for name, each in described_by_keyword().items():
+        if name in signature.parameters:
+            continue
+        keyword = each.key.keyword
+        assert keyword is not None
+        own.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_shown(each)))
+        told = keyword.what or with_names(each.key.what)
+        if keyword.read is None:
+            told = f"{told.rstrip('.')}: {each.key.value}."
+        lines += textwrap.wrap(f"{name} : {told}", 92, subsequent_indent="    ")
+    function.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+    if function.__doc__ is not None:
+        function.__doc__ = function.__doc__.replace(_MARK, "\n    ".join(lines))
+    return function
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run's input after validation: what `Result` must know besides the kernel's state.
+
+    `reason` says why each job is not accepted, as a place in `REASONS`; 0 if it is.
+    """
+
+    jobs: Jobs
+    reason: NDArray[np.int8]
+    killed: NDArray[np.bool_]
+    cluster: Cluster
+    policy: Policy
+    control: Control
+    options: Options
+    machine: Machine | None = None
+    external: External | None = None
+    remarks: tuple[str, ...] = ()
+    """What a policy does not model or had to assume, in words."""
+
+    @cached_property
+    def accepted(self) -> NDArray[np.bool_]:
+        """Which jobs can run."""
+        return np.asarray(self.reason == 0)

@@ -1,0 +1,313 @@
+"""What a run spent: by job, by node, idle, and the power of the cluster over time."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...engine.drive import Run
+from ...engine.nodes import GIVEN_NODE, GIVEN_TASKS, PER_TASK
+from ...engine.passes import PREEMPT
+from ...measures import energy as billing
+from ...measures import formulas
+from ...measures.cost import Clock, electricity_cost, emissions, parse_carbon, parse_tariff
+from ..options import Prepared
+
+__all__ = [
+    "Allocation",
+    "Energy",
+    "Stretches",
+    "allocation",
+    "allocation_in_pieces",
+    "stretches_held",
+    "stretches_in_pieces",
+]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_JOULES_PER_KWH = 3.6e6
+
+
+class Stretches(NamedTuple):
+    """Uninterrupted stretches of service: of which job, from when to when (s)."""
+
+    job: Integers
+    start: Floats
+    stop: Floats
+
+
+class Allocation(NamedTuple):
+    """Who had which nodes: the rows of job j are `first[j]:first[j + 1]`."""
+
+    first: Integers
+    node: Integers
+    procs: Integers
+    slowness: Floats
+
+    def columns(self, job: Integers, start: Floats, end: Floats) -> dict[str, NDArray[Any]]:
+        """One row per job and node, from the number, start and end (s) of each job."""
+        count = np.diff(self.first)
+        return {
+            "job": np.repeat(job, count),
+            "node": self.node,
+            "procs": self.procs,
+            "start": np.repeat(start, count),
+            "end": np.repeat(end, count),
+        }
+
+
+def allocation(run: Run) -> Allocation:
+    """The nodes of each accepted job in its last stretch of service, by submission."""
+    if run.nodes is None:
+        # A discipline with nodes of its own.
+        first, node, procs = run.allocated
+        return Allocation(first, node, procs, np.ones(len(run.start)))
+    jobs = run.nodes.job
+    every = np.arange(len(jobs))
+    return _rows_given(run, every, jobs["row"], jobs["rows"], jobs["slowness"].copy())
+
+
+def _rows_given(
+    run: Run, job: Integers, row: Integers, count: Integers, slowness: Floats
+) -> Allocation:
+    """The nodes in so many rows from each `row` on, which were written in the order of starts."""
+    assert run.nodes is not None
+    given = run.nodes.given
+    first = np.concatenate([[0], np.cumsum(count)])
+    at = np.repeat(row - first[:-1], count) + np.arange(first[-1])
+    tasks = given[GIVEN_TASKS, at]
+    # Where all jobs ask for processors only, a task is one.
+    procs = tasks * run.nodes.ask[PER_TASK, 0, np.repeat(job, count)] if run.s.vectors else tasks
+    return Allocation(first, given[GIVEN_NODE, at], procs, slowness)
+
+
+def _pieces(run: Run) -> NDArray[Any]:
+    """Stretches of service where jobs may be stopped.
+
+    In the order in which they ended; where they are only stopped from outside, those of jobs in
+    the order of submission, then those that were lost.
+    """
+    pieces = run.recording.segment[: run.s.segments]
+    if run.rules.backfill >= PREEMPT:
+        return pieces
+    last = np.where(pieces["lost"] == 1, len(run.start), pieces["job"])
+    return pieces[np.argsort(last, kind="stable")]
+
+
+def stretches_in_pieces(run: Run) -> Stretches:
+    """Stretches of service where jobs may be stopped."""
+    pieces = _pieces(run)
+    return Stretches(*(pieces[name].copy() for name in ("job", "start", "stop")))
+
+
+def stretches_held(run: Run) -> Integers:
+    """Processors that were held in each such stretch."""
+    held: Integers = _pieces(run)["held"].copy()
+    return held
+
+
+def allocation_in_pieces(run: Run) -> Allocation:
+    """The nodes of each such stretch."""
+    pieces = _pieces(run)
+    return _rows_given(run, *(pieces[name].copy() for name in ("job", "row", "rows", "slowness")))
+
+
+class Energy:
+    """The energy bill of a run, from the first submit to the last end.
+
+    Parameters
+    ----------
+    prepared : the run's input.
+    run : the run, at its end.
+    stretches : of service.
+    epochs, rates : the service rate from each epoch (s) on.
+    last : s; when the last job had left.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        run: Run,
+        stretches: Stretches,
+        epochs: Floats,
+        rates: Floats,
+        last: float,
+    ) -> None:
+        self._cluster = prepared.cluster
+        self._options, self._header = prepared.options, prepared.jobs.header
+        self._in_pieces = run.in_pieces
+        self._absence = None if prepared.external is None else prepared.external.absence
+        self._run = run
+        self._stretches = stretches
+        self._last = last
+        self._epochs, self._rates = epochs, rates
+
+    @cached_property
+    def given(self) -> Allocation:
+        """The nodes of each stretch of service; named nodes only."""
+        return allocation_in_pieces(self._run) if self._in_pieces else allocation(self._run)
+
+    @cached_property
+    def nodes(self) -> billing.Bill:
+        """The bill of named nodes."""
+        _, start, stop = self._stretches
+        columns, given, curves = self._cluster.columns, self.given, self._cluster.curves
+        bill = billing.bill_nodes(
+            start,
+            stop,
+            given.first,
+            given.node,
+            given.procs,
+            columns.procs,
+            curves,
+            self._epochs,
+            self._rates,
+            until=self._last,
+        )
+        if self._absence is None or not len(self._absence.node):
+            return bill
+        begin, end, node, _ = self._absence
+        return billing.switched_off(bill, node, begin, end, curves[:, 0])
+
+    @cached_property
+    def jobs(self) -> Floats:
+        """Joules of each accepted job."""
+        if self._cluster.is_named:
+            return self._by_job(self.nodes.job_joules)
+        job, start, stop = self._stretches
+        watts = self._cluster.power.busy(self._rates)
+        procs = self._run.jobs.procs[job]
+        return self._by_job(formulas.busy_energy(start, stop, procs, self._epochs, watts))
+
+    def _by_job(self, spent: Floats) -> Floats:
+        """Joules of each accepted job, from those of its stretches of service."""
+        if not self._in_pieces:
+            return spent
+        return formulas.sum_by_job(self._stretches.job, spent, len(self._run.end))
+
+    @cached_property
+    def idle(self) -> float:
+        """Joules of idle processors."""
+        if not len(self._run.end):
+            return 0.0
+        if self._cluster.is_named:
+            return float(self.nodes.node_idle_joules.sum())
+        job, start, stop = self._stretches
+        watts = self._cluster.power.idle(self._rates)
+        last = np.array([self._last])
+        whole = self._cluster.procs * formulas.clock_at(last, self._epochs, watts)[0]
+        procs = self._run.jobs.procs[job]
+        taken = formulas.busy_energy(start, stop, procs, self._epochs, watts).sum()
+        if self._absence is not None:
+            # What is not there draws nothing.
+            begin, end = (np.clip(x, self._epochs[0], last[0]) for x in self._absence[:2])
+            off = formulas.busy_energy(begin, end, self._absence.procs, self._epochs, watts)
+            taken += off.sum()
+        return float(whole - taken)
+
+    @cached_property
+    def peas(self) -> Floats:
+        """Joules of each accepted job as in [gomez2012, eq. 5]; named nodes only."""
+        _, start, stop = self._stretches
+        given, watts = self.given, self._cluster.columns.watts
+        return self._by_job(
+            billing.peas_energy(start, stop, given.first, given.node, given.procs, watts)
+        )
+
+    def node_columns(self) -> dict[str, Any]:
+        """One row per node: what it is, how much of the run it was busy, and its joules."""
+        _, start, stop = self._stretches
+        given, columns = self.given, self._cluster.columns
+        nodes, count = self._cluster.nodes, len(columns.procs)
+        area = given.procs * np.repeat(stop - start, np.diff(given.first))
+        busy = np.bincount(given.node, weights=area, minlength=count)
+        span = max(self._last, self._epochs[0]) - self._epochs[0]
+        return {
+            "node": [node.name for node in nodes],
+            "model": [node.server.model for node in nodes],
+            "procs": columns.procs,
+            "slowness": columns.slowness,
+            "jobs": np.bincount(given.node, minlength=count),
+            "busy": busy / np.maximum(span * columns.procs, np.finfo(float).tiny),
+            "busy_energy": self.nodes.node_busy_joules,
+            "idle_energy": self.nodes.node_idle_joules,
+        }
+
+    @cached_property
+    def steps(self) -> tuple[Floats, Floats]:
+        """Instants (s) and the watts of the whole cluster from each on."""
+        if self._cluster.is_named:
+            return self.nodes.step_time, self.nodes.step_watts
+        power = self._cluster.power
+        job, start, stop = self._stretches
+        return billing.counted_steps(
+            start,
+            stop,
+            self._run.jobs.procs[job],
+            self._cluster.procs,
+            self._epochs,
+            power.busy(self._rates),
+            power.idle(self._rates),
+            until=self._last,
+            gone=((), ()) if self._absence is None else self._absence.steps(),
+        )
+
+    @cached_property
+    def peak(self) -> float:
+        """The most watts that the whole cluster draws."""
+        cluster, rates = self._cluster, self._rates
+        if not cluster.is_named and self._absence is None and len(rates) == 1:
+            power = cluster.power
+            busy, idle = float(power.busy(rates)[0]), float(power.idle(rates)[0])
+            if busy >= idle:
+                # One rate, and all servers there: the most power is that of the most busy servers.
+                return cluster.procs * idle + self._most_busy() * (busy - idle)
+        time, watts = self.steps
+        # What lasts no time, as from the last instant on, is not billed.
+        return float(watts[:-1][np.diff(time) > 0].max(initial=0.0))
+
+    def _most_busy(self) -> int:
+        """The most servers that are busy at once; none may have been away."""
+        run = self._run
+        if run.rules.record and not self._in_pieces:
+            time = run.rows("time")
+            # Only what holds after all that happens at an instant lasts.
+            if bool((time[1:] > time[:-1]).all()):
+                return int(run.rows("busy").max(initial=0))
+        job, start, stop = self._stretches
+        return billing.most_busy(start, stop, run.jobs.procs[job])
+
+    def bill(self, span: float) -> dict[str, Any]:
+        """The bill of a run of `span` seconds; its price and its carbon, where these are given."""
+        busy, idle = float(self.jobs.sum()), self.idle
+        total = busy + idle
+        told: dict[str, Any] = {
+            "busy_joules": busy,
+            "idle_joules": idle,
+            "total_joules": total,
+            "total_kwh": total / _JOULES_PER_KWH,
+            "mean_watts": total / span if span > 0 else float("nan"),
+            "power_peak": self.peak,
+            "energy_delay": float(formulas.energy_delay_product(total, span)),
+            "power_model": self._cluster.power_model,
+        }
+        if self._cluster.is_named:
+            told["peas_kwh"] = float(self.peas.sum()) / _JOULES_PER_KWH
+            # Of nodes without watts those of idle are assumed as well.
+            servers = (node.server for node in self._cluster.nodes)
+            told["idle_known"] = all(s.idle_known or not s.has_watts for s in servers)
+        options, header = self._options, self._header
+        if options.price is not None or options.carbon is not None:
+            clock = Clock.of(header, options.starts)
+            if options.price is not None:
+                tariff = parse_tariff(options.price)
+                told["cost"] = electricity_cost(*self.steps, tariff, clock)
+                told["currency"] = tariff.currency
+            if options.carbon is not None:
+                carbon = parse_carbon(options.carbon, clock)
+                told["carbon_kg"] = emissions(*self.steps, carbon) / 1000
+        return told

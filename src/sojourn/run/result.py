@@ -1,0 +1,406 @@
+"""What a run gives back: jobs, trajectory, summary, and where they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._html import html_table, sparkline
+from ..engine.drive import Run
+from ..errors import OptionError
+from ..jobs.arrivals import arrivals_of, start_later
+from ..measures import formulas, registry
+from .build.machine import REASONS
+from .decisions import Decisions
+from .options import Prepared
+from .outcome.aftermath import STATUS, UNACCEPTED
+from .outcome.schedule import Schedule
+from .outcome.summary import summarise
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..jobs import Jobs
+    from ..report.figures.of_run import RunPlots
+
+__all__ = ["Result"]
+
+Floats = NDArray[np.float64]
+
+CATEGORIES = {"status": STATUS, "reason": REASONS}
+"""Words that columns of every job table stand for."""
+
+WHO = ("user", "account", "partition", "queue", "qos")
+"""Columns of names, which a job table has where its log knows them."""
+
+REQUESTED = ("nodes", "cores_per_node", "gpus", "memory_per_node")
+"""Columns of what a job asks for besides processors, which a job table has likewise; and so has it
+further counts of the log, such as those of another resource."""
+
+
+class Result:
+    """The outcome of one run.
+
+    Attributes
+    ----------
+    jobs : table, one row per job; times in seconds as in the log, energy in joules.
+    trajectory : table, one row per scheduling instant (needs ``record=True``).
+    segments : table of uninterrupted stretches of service (several per job if preempted).
+    rates : table of the epochs at which the service rate changed.
+    summary : the measures, as plain numbers.
+    cleaning : the report of what cleaning changed.
+    """
+
+    def __init__(self, prepared: Prepared, run: Run) -> None:
+        self._prepared = prepared
+        self._run = run
+        self.cluster = prepared.cluster
+        self.policy = prepared.policy
+        self.control = prepared.control
+        self.options = prepared.options
+        self.cleaning = prepared.jobs.report
+        self._schedule = Schedule(prepared, run)
+        self._schedule.check()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Result of {len(self._prepared.jobs)} jobs on {self.cluster.procs} processors, "
+            f"{self.policy}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, object]] = [("jobs", len(self))]
+        for each in registry.in_table("compare"):
+            value = each.of(self.summary)
+            known = value == value or not each.needs
+            if known and (self.states_energy or not each.rests_on_watts):
+                rows.append((each.title, each.shown(value)))
+        title = f"{self.policy} on {self.cluster.procs:,} processors"
+        return html_table(title, (), rows) + self._waits_over_time()
+
+    def _waits_over_time(self) -> str:
+        """A line of mean waits, by when jobs were submitted."""
+        submit = self._schedule.submit
+        wait = self.start - submit
+        started = np.isfinite(wait)
+        submit, wait = submit[started], wait[started]
+        if len(submit) < 2 or not submit.max() > submit.min():
+            return ""
+        count, edges = np.histogram(submit, bins=min(48, len(submit)))
+        total, _ = np.histogram(submit, bins=edges, weights=wait)
+        each = (edges[1] - edges[0]) / 3600.0
+        means = total / np.maximum(count, 1) / 3600.0
+        top = f"{means.max():.3g} h at most"
+        return sparkline(means.tolist(), f"mean wait of jobs submitted every {each:.3g} h; {top}")
+
+    @property
+    def plot(self) -> RunPlots:
+        """Pictures of the run: ``plot()``, ``plot.gantt()``, ``plot.queue()`` and so on."""
+        from ..report.figures.of_run import RunPlots
+
+        return RunPlots(self)
+
+    def __len__(self) -> int:
+        """Return the number of jobs, accepted or not."""
+        return len(self._prepared.jobs)
+
+    @property
+    def submit(self) -> Floats:
+        """Submit of each accepted job, in their order, in seconds."""
+        return self._schedule.submit
+
+    @property
+    def start(self) -> Floats:
+        """Start of each accepted job, in the order in which they came (s); nan if it never ran.
+
+        A job that was requeued has the start of its last attempt.
+        """
+        return self._run.start
+
+    @property
+    def end(self) -> Floats:
+        """End of each accepted job, in the order in which they came (s); nan if it never ran."""
+        return self._run.end
+
+    @property
+    def promises(self) -> Floats:
+        """First promised start of each accepted job under conservative backfilling, as work."""
+        return self._run.promises
+
+    @property
+    def states_energy(self) -> bool:
+        """Whether tables and pictures have energy: watts were given, or it was asked for.
+
+        A price, a carbon intensity or a service rate that is controlled ask for it; of watts that
+        nobody gave it is stated only then.
+        """
+        asked = self.options.price is not None or self.options.carbon is not None
+        return asked or not self._prepared.control.is_constant or not self.cluster.power_model
+
+    @property
+    def power_steps(self) -> tuple[Floats, Floats]:
+        """Instants (s) and the watts of the whole cluster from each on, to the last end."""
+        return self._schedule.energy.steps
+
+    @property
+    def slowness(self) -> Floats:
+        """How much longer than recorded each accepted job ran [gomez2012, eq. 2]."""
+        return self._schedule.slowness
+
+    def allocation_columns(self) -> dict[str, NDArray[Any]]:
+        """The whole schedule: job, node (its place in the cluster), procs, start and end (s)."""
+        numbers = self._prepared.jobs.job[self._prepared.accepted]
+        schedule = self._schedule
+        schedule.allocation  # noqa: B018  (raises where processors were only counted)
+        job, start, stop = schedule.stretches
+        return schedule.energy.given.columns(numbers[job], start, stop)
+
+    @cached_property
+    def allocations(self) -> pd.DataFrame:
+        """The whole schedule: which job had how many processors of which node, and when."""
+        import pandas as pd
+
+        columns: dict[str, Any] = self.allocation_columns()
+        names = pd.Index([node.name for node in self.cluster.nodes])
+        columns["node"] = pd.Categorical.from_codes(columns["node"], categories=names)
+        return pd.DataFrame(columns, copy=False)
+
+    @cached_property
+    def nodes(self) -> pd.DataFrame:
+        """One row per node: model, procs, speed, share of its time busy, and its energy (J)."""
+        import pandas as pd
+
+        self._schedule.allocation  # noqa: B018  (raises where processors were only counted)
+        columns = self._schedule.energy.node_columns()
+        if not self.states_energy:
+            columns = {name: columns[name] for name in columns if not name.endswith("_energy")}
+        return pd.DataFrame(columns)
+
+    @cached_property
+    def resources(self) -> pd.DataFrame:
+        """One row per resource of the nodes: what was used, stranded, free and down.
+
+        Columns: ``capacity``; ``jobs`` that held some; resource-seconds ``used``, ``stranded``
+        (nobody can use it, because another resource of its node is used up), ``free`` and ``down``;
+        and their shares of the capacity, ``used_share`` and so on.
+        """
+        import pandas as pd
+
+        rows = {
+            name: {
+                **{key: value for key, value in told.items() if key != "share"},
+                **{f"{state}_share": value for state, value in told["share"].items()},
+            }
+            for name, told in self._schedule.resources.as_dict().items()
+        }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("resource")
+
+    @property
+    def fragmentation(self) -> pd.DataFrame:
+        """What is used, stranded, free and down of each resource of the nodes, over time.
+
+        Columns: ``time`` (s), and ``cores_used``, ``cores_stranded``, ``cores_free``,
+        ``cores_down`` and so on for every resource, which hold from then on.
+        """
+        return self._schedule.resources.over_time
+
+    @cached_property
+    def decisions(self) -> Decisions:
+        """Every decision of the scheduler and its reason (needs ``decisions=True``)."""
+        if not self.options.decisions:
+            raise OptionError("decisions were not kept; simulate with decisions=True")
+        return Decisions(self._prepared, self._run)
+
+    def job_columns(self, first: int = 0, last: int | None = None) -> dict[str, NDArray[Any]]:
+        """Columns of the job table for the rows `first` to `last`.
+
+        Columns that are in `categories` are places there; -1 is what is not known.
+
+        Made anew on each call, so that a long table can be written piece by piece.
+        """
+        log, accepted, schedule = self._prepared.jobs, self._prepared.accepted, self._schedule
+        mine = accepted[first:last]
+        everybody = bool(mine.all())
+        skipped = int(np.count_nonzero(accepted[:first]))
+        at = slice(skipped, skipped + int(np.count_nonzero(mine)))
+
+        def spread(values: Floats) -> Floats:
+            if everybody:
+                return values
+            column = np.full(len(mine), np.nan)
+            column[mine] = values
+            return column
+
+        def spread_codes(codes: NDArray[np.int8]) -> NDArray[np.int8]:
+            column = np.full(len(mine), -1, dtype=np.int8)
+            column[mine] = codes
+            return column
+
+        submit, start, end = schedule.submit[at], self.start[at], self.end[at]
+        service, sojourn = schedule.service[at], end - submit
+        status = np.full(len(mine), STATUS.index(UNACCEPTED), dtype=np.int8)
+        status[mine] = schedule.status[at]
+        columns = {
+            "job": log.job[first:last],
+            "submit": log.submit[first:last],
+            "start": spread(start),
+            "end": spread(end),
+            "wait": spread(start - submit),
+            "service": spread(service),
+            "sojourn": spread(sojourn),
+            "slowdown": spread(formulas.slowdown(sojourn, service)),
+            "bounded_slowdown": spread(formulas.bounded_slowdown(sojourn, service)),
+            "procs": log.procs[first:last],
+            "estimate": log.estimate[first:last],
+            **({"energy": spread(schedule.energy.jobs[at])} if self.states_energy else {}),
+            "status": status,
+            "reason": self._prepared.reason[first:last],
+            **{name: spread_codes(codes[at]) for name, (codes, _) in self._run.remarks.items()},
+            **{name: codes[first:last] for name, (codes, _) in self._who.items()},
+        }
+        if log.has_labels:
+            columns["label"] = log.label[first:last]
+        if schedule.after is not None and self._prepared.external is not None:
+            columns["restarts"] = spread(schedule.after.restarts[at].astype(np.float64))
+        if self._begin is not None:
+            columns["begin"] = self._begin[first:last]
+        for name, known in self._requested.items():
+            columns.setdefault(name, known[first:last])
+        if self.cluster.is_named:
+            columns["nodes"] = spread(np.diff(schedule.allocation.first)[at].astype(np.float64))
+            columns["slowness"] = spread(schedule.slowness[at])
+            columns["peas_energy"] = spread(schedule.energy.peas[at])
+        return columns
+
+    @cached_property
+    def _who(self) -> dict[str, tuple[NDArray[np.int32], list[str]]]:
+        """The columns of names that the log knows: places, and the names."""
+        log = self._prepared.jobs
+        found = {name: log.coded(name) for name in WHO if name in log.names}
+        return {name: (codes, names) for name, (codes, names) in found.items() if names}
+
+    @cached_property
+    def _begin(self) -> Floats | None:
+        """When jobs asked to begin, where later than their submit (s), else nan; None: nobody."""
+        log = self._prepared.jobs
+        later = start_later(log)
+        return np.where(later, arrivals_of(log), np.nan) if later.any() else None
+
+    @cached_property
+    def _requested(self) -> dict[str, Floats]:
+        """What the log knows that jobs ask for; nan where it is not known."""
+        log = self._prepared.jobs
+        counts = [name for name in log.further if log[name].dtype.kind == "i"]
+        wanted = [name for name in (*REQUESTED, *counts) if name in log.names]
+        return {
+            name: np.where(log[name] >= 0, log[name], np.nan)
+            for name in wanted
+            if name not in log.named and (log[name] > 0).any()
+        }
+
+    @property
+    def categories(self) -> dict[str, Sequence[str]]:
+        """Words that the numbers of `job_columns` stand for, by column."""
+        words = {name: said for name, (_, said) in self._run.remarks.items()}
+        return {**CATEGORIES, **words, **{name: names for name, (_, names) in self._who.items()}}
+
+    @cached_property
+    def jobs(self) -> pd.DataFrame:
+        """The job table (see `docs/reference/jobs`)."""
+        import pandas as pd
+
+        columns: dict[str, Any] = self.job_columns()
+        for name, words in self.categories.items():
+            columns[name] = pd.Categorical.from_codes(columns[name], categories=pd.Index(words))
+        return pd.DataFrame(columns, copy=False)
+
+    def as_log(self) -> Jobs:
+        """The log with the simulated waits (s; -1 if it never ran) and times in service in it."""
+        log, accepted = self._prepared.jobs, self._prepared.accepted
+        wait, runtime = np.full(len(log), -1.0), log.runtime.copy()
+        ended = self._schedule.ended
+        ran = np.flatnonzero(accepted)[ended]
+        wait[ran] = (self.start - self._schedule.submit)[ended]
+        runtime[ran] = self._schedule.service[ended]
+        return log.replace(wait=wait, runtime=runtime)
+
+    @property
+    def instants(self) -> int:
+        """Rows of the trajectory."""
+        return len(self._run.rows("time"))
+
+    def trajectory_columns(
+        self, first: int = 0, last: int | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """Columns of the trajectory for the rows `first` to `last`, as `job_columns`."""
+        if not self.options.record:
+            raise OptionError("the trajectory was not recorded; simulate with record=True")
+        names = ("time", "rate", "present", "queued", "busy", "running", "workload")
+        columns = {name: self._run.rows(name)[first:last] for name in names}
+        if self.states_energy:
+            time, rate, busy = (columns[name] for name in ("time", "rate", "busy"))
+            columns["power"] = self._schedule.power(time, rate, busy)
+        if self.cluster.is_named and len(self._run.end):
+            columns |= self._schedule.resources.columns_at(columns["time"])
+        return columns
+
+    @cached_property
+    def trajectory(self) -> pd.DataFrame:
+        """The trajectory: the state after each scheduling instant, until the next."""
+        import pandas as pd
+
+        return pd.DataFrame(self.trajectory_columns(), copy=False)
+
+    @cached_property
+    def segments(self) -> pd.DataFrame:
+        """Stretches of service: job (number in the log), start, end."""
+        import pandas as pd
+
+        job, start, stop = self._schedule.stretches
+        numbers = self._prepared.jobs.job[self._prepared.accepted]
+        return pd.DataFrame({"job": numbers[job], "start": start, "end": stop})
+
+    @cached_property
+    def rates(self) -> pd.DataFrame:
+        """Epochs of the service rate: time and the rate from then on."""
+        import pandas as pd
+
+        time, rate = self._schedule.epochs
+        return pd.DataFrame({"time": time, "rate": rate})
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The measures of the run as plain numbers, ready for JSON."""
+        # Measures of users may be computed from ours: these are there first.
+        self.__dict__["summary"] = made = summarise(self._schedule)
+        try:
+            registry.add_computed(self, made)
+        except BaseException:
+            del self.__dict__["summary"]
+            raise
+        return made
+
+    def after_warmup(self, jobs: int) -> Result:
+        """Return the same run, whose measures over jobs leave out its first jobs."""
+        options = self.options.changed(warmup=jobs)
+        return Result(replace(self._prepared, options=options), self._run)
+
+    def by(self, what: str) -> pd.DataFrame:
+        """Measures per class of jobs.
+
+        One row per class, by its name: jobs, share of the processor time, mean, median and p95
+        wait (s), mean bounded slowdown, energy (J).
+
+        Parameters
+        ----------
+        what : ``user``, ``group``, ``account``, ``queue``, ``partition``, ``qos``, ``width`` (by
+            powers of two) or ``status``.
+        """
+        from .classes import measure_classes
+
+        return measure_classes(self.jobs, self._prepared.jobs, what)

@@ -1,0 +1,448 @@
+"""Validate, run the kernel, return the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cluster import Cluster
+from ..engine.drive import Laws, Orders, Rules, Run, backfill_code, load_kernel
+from ..engine.passes import CONSERVATIVE, EASY
+from ..engine.queues import CHANGING, QueueRules
+from ..engine.types import JobView, empty_jobs
+from ..errors import JobError, OptionError
+from ..jobs import Jobs
+from ..jobs import clean as clean_jobs
+from ..jobs.arrivals import arrivals_of, order_of_arrival
+from ..jobs.schema import MISSING
+from ..jobs.table import check_jobs
+from ..policy import Control, Policy, Score, parse_control, parse_placement, parse_policy
+from ..policy.checking import Scene, Watch
+from ..policy.orders import ORDERS
+from ..policy.slurm.policy import SlurmPolicy
+from .build.events import before_cleaning, load_events, take_events
+from .build.machine import REASONS, Machine, build_machine
+from .build.queues import (
+    check_queues,
+    forbidden_by_queues,
+    queue_rules,
+    queue_scores,
+    queues_of,
+    ranks_of,
+    take_turns,
+)
+from .options import Options, Prepared, with_keywords
+from .result import Result
+from .watching import finish, scene_of, try_out
+
+__all__ = ["Options", "machine_of", "preload", "prepare", "simulate"]
+
+Floats = NDArray[np.float64]
+
+_LONGEST = 1e15
+_ASKED = ("account", "qos", "nodes", "gpus")
+"""Columns that scores see besides those of the Standard Workload Format."""
+
+
+@with_keywords
+def simulate(
+    jobs: Jobs,
+    cluster: Cluster | int | None,
+    policy: str | Policy | Score = "easy",
+    *,
+    rate: Control | float | str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> Result:
+    """Schedule jobs on a cluster.
+
+    Parameters
+    ----------
+    jobs : the job stream.
+    cluster : the machine, or its number of processors; None for that of a policy which has one,
+        as `sojourn.slurm` has.
+    policy : a name, ``ORDER[+BACKFILL[:K][@ORDER]]``, ``slurm:FILE``, a `Policy` or a `Score`.
+    rate : service-rate control; default: always 1.
+    progress : called with (jobs arrived, jobs) from time to time.
+    **options : the keywords of `Options`.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> jobs = sojourn.lublin(100, 64, load=0.7, seed=1)
+    >>> result = sojourn.simulate(jobs, 64, "easy", estimates="exact")
+    >>> len(result.jobs)
+    100
+    """
+    run, prepared = prepare(jobs, cluster, policy, rate=rate, **options)
+    finish(run, prepared, progress)
+    return Result(prepared, run)
+
+
+@with_keywords
+def prepare(
+    jobs: Jobs,
+    cluster: Cluster | int | None,
+    policy: str | Policy | Score = "easy",
+    *,
+    rate: Control | float | str | None = None,
+    stop_at_decisions: bool = False,
+    **options: Any,
+) -> tuple[Run, Prepared]:
+    """Validate everything and set up a run at time zero.
+
+    Parameters
+    ----------
+    jobs, cluster, policy, rate : as for `simulate`.
+    stop_at_decisions : hand every decision to the caller.
+    **options : the keywords of `Options`.
+    """
+    check_jobs(jobs)
+    chosen = Options(**options)
+    scheduling = parse_policy(policy)
+    control = parse_control(rate)
+    if isinstance(scheduling, SlurmPolicy):
+        if stop_at_decisions:
+            raise OptionError("policy 'slurm' cannot be stepped: its loops decide; give another")
+        from .slurm import prepare_slurm
+
+        return prepare_slurm(jobs, cluster, scheduling, control, chosen)
+    machine = machine_of(cluster, [scheduling])
+    events = None
+    if chosen.events is not None:
+        events = load_events(chosen.events)
+        jobs = before_cleaning(jobs, events)
+    given = jobs
+    if chosen.clean:
+        jobs = clean_jobs(jobs, procs=machine.procs, rules=chosen.clean)
+    jobs = _validated(jobs)
+    order = order_of_arrival(jobs)
+    if chosen.constraints.are_by_job:
+        if not np.array_equal(jobs.job, given.job):
+            raise OptionError(
+                "constraints are given job by job, but cleaning drops jobs or puts them in order; "
+                "clean and sort the jobs first, and give those of the jobs that are left"
+            )
+        if order is not None:
+            raise OptionError(
+                "constraints are given job by job, but some jobs begin later than others that "
+                "were submitted after them; sort the jobs by submit or begin, whichever is later"
+            )
+    external = None
+    if events is not None:
+        external = take_events(events, jobs, machine)
+        if order is not None:
+            external = external.reordered(order)
+        jobs = external.jobs
+    elif order is not None:
+        jobs = jobs[order]
+    if machine.queues:
+        check_queues(machine, scheduling)
+    named = _named(jobs, machine, chosen)
+    reason = _reasons(jobs, machine, named, chosen)
+    accepted = reason == 0
+    taken = jobs if accepted.all() else jobs[accepted]
+    if chosen.warmup and chosen.warmup >= len(taken):
+        raise OptionError(
+            f"warmup {chosen.warmup}: there are {len(taken)} jobs, and none would be left; "
+            "give less",
+            key="workload.warmup",
+        )
+    view, killed = _view(taken, chosen)
+    scene = scene_of(view, jobs.job[accepted], machine)
+    if chosen.check_policy:
+        try_out(scene, scheduling, named)
+    rules = _rules(view, machine, scheduling, control, chosen, stop_at_decisions)
+    calendar = None
+    if external is not None:
+        calendar = external.calendar(accepted, preemptive=scheduling.preemptive)
+    nodes = None
+    if named is not None:
+        limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
+        facts = named.facts(accepted, chosen.seed, chosen.foresight == "log")
+        nodes = facts, named.needs(accepted, limit)
+    orders = _orders(view, scheduling, scene.numbers, checked=chosen.check_policy)
+    laws = _laws(
+        scheduling,
+        control,
+        chosen.placement if machine.is_named else None,
+        checked=chosen.check_policy,
+    )
+    queues = None
+    # Where Python decides whom to start, nobody has a turn.
+    if machine.queues and not stop_at_decisions:
+        orders, laws, queues = _with_queues(orders, laws, scene, taken, machine, scheduling, chosen)
+    run = Run(
+        view,
+        rules,
+        orders,
+        laws,
+        control.initial,
+        _coins(control, chosen.seed, len(view.submit)),
+        nodes,
+        calendar,
+        queues,
+    )
+    return run, Prepared(
+        jobs, reason, killed, machine, scheduling, control, chosen, named, external
+    )
+
+
+def _reasons(
+    jobs: Jobs, cluster: Cluster, named: Machine | None, options: Options
+) -> NDArray[np.int8]:
+    """Why each job can never run, as a place in `REASONS`; 0 if it can."""
+    if named is None:
+        too_wide = jobs.procs > cluster.procs
+        reason = np.where(too_wide, REASONS.index("processors"), 0).astype(np.int8)
+    else:
+        reason = named.reason.copy()
+    if cluster.queues:
+        # What a queue lets in is asked before what nodes have besides processors.
+        first = [REASONS.index(name) for name in ("processors", "partition")]
+        refused = forbidden_by_queues(jobs, cluster, options.factor) & ~np.isin(reason, first)
+        reason[refused] = REASONS.index("queue")
+    return reason
+
+
+def _named(jobs: Jobs, cluster: Cluster, options: Options) -> Machine | None:
+    """The named nodes of a run, or None where processors are only counted."""
+    placement = parse_placement(options.placement)
+    if cluster.is_named:
+        return build_machine(jobs, cluster, placement, options.constraints)
+    for what, given in (
+        (f"placement '{placement}'", placement.name != "first-fit"),
+        ("constraints", not options.constraints.are_none),
+    ):
+        if given:
+            raise OptionError(
+                f"{what}: the cluster has no named nodes; give it some with Cluster.of, "
+                "read_cluster or --cluster"
+            )
+    return None
+
+
+def machine_of(cluster: Cluster | int | None, policies: Sequence[Policy]) -> Cluster:
+    """Return the machine that is given, else that of the first policy which has one."""
+    if isinstance(cluster, Cluster):
+        return cluster
+    if cluster is not None:
+        return Cluster.homogeneous(cluster)
+    own = next((each.cluster for each in policies if isinstance(each, SlurmPolicy)), None)
+    if own is None:
+        raise OptionError("cluster: none is given; give one, or its number of processors")
+    return own
+
+
+def preload(
+    policy: str | Policy | Score = "easy",
+    rate: Control | float | str | None = None,
+    *,
+    named: bool = False,
+    decisions: bool = False,
+    events: bool = False,
+    queues: bool = False,
+) -> None:
+    """Load the compiled code of a policy and a control, so that a run with them starts at once.
+
+    Parameters
+    ----------
+    policy, rate : as for `simulate`.
+    named, decisions, events, queues : whether the cluster will have named nodes, decisions will be
+        kept, external events will happen, and queues will take turns.
+    """
+    scheduling, control = parse_policy(policy), parse_control(rate)
+    if isinstance(scheduling, SlurmPolicy):
+        from ..policy.slurm.controller import load_kernel as load_controller
+
+        return load_controller()
+    _laws(scheduling, control)
+    rules = _rules(empty_jobs(), Cluster(1), scheduling, control, Options(), False)
+    load_kernel(replace(rules, log=decisions), named=named, eventful=events, queued=queues)
+
+
+def _validated(jobs: Jobs) -> Jobs:
+    """Jobs that can be run, in submission order; else an error that names the first bad one."""
+    too_long = f"more than {_LONGEST:g} s, beyond which seconds are not told apart"
+    for field_name, bad, problem in (
+        ("procs", jobs.procs < 1, "at least 1 processor is needed"),
+        ("runtime", jobs.work < 0, "a runtime is not negative"),
+        ("submit", jobs.submit < 0, "a submit time is not negative"),
+        ("submit", ~(jobs.submit <= _LONGEST), too_long),
+        ("runtime", ~(jobs.work <= _LONGEST), too_long),
+        ("estimate", ~(jobs.estimate <= _LONGEST), too_long),
+        ("begin", ~(arrivals_of(jobs) <= _LONGEST), too_long),
+    ):
+        if bad.any():
+            job = int(jobs.job[np.argmax(bad)])
+            raise JobError(job, field_name, f"{problem}; correct the job or clean the log")
+    if np.any(jobs.submit[1:] < jobs.submit[:-1]):
+        return jobs.sorted()
+    return jobs
+
+
+def _view(jobs: Jobs, options: Options) -> tuple[JobView, NDArray[np.bool_]]:
+    """The columns the kernels see, and which jobs are killed at their limit."""
+    f = partial(np.require, requirements=["C", "W"])  # What the kernels' signatures ask for.
+    work = jobs.work * options.reference_rate
+    limit = np.where(jobs.estimate > 0, jobs.estimate, np.inf) * options.reference_rate
+    killed = work > limit if options.over_limit == "kill" else np.zeros(len(jobs), dtype=np.bool_)
+    work = np.where(killed, limit, work)
+    if options.factor is None:
+        plan = np.where(np.isfinite(limit), limit, work)
+    elif options.factor == 1.0:
+        plan = work
+    else:
+        plan = work * options.factor
+    plan = f(plan)
+    nothing = np.full(len(jobs), MISSING, dtype=np.int64)
+    view = JobView(
+        submit=f(arrivals_of(jobs)),
+        work=f(work),
+        plan=plan,
+        estimate=plan,
+        procs=f(jobs.procs),
+        user=f(jobs.user),
+        group=f(jobs.group),
+        queue=f(jobs.queue),
+        partition=f(jobs.partition),
+        memory=f(jobs.memory),
+        **{name: f(jobs[name]) if name in jobs.names else nothing for name in _ASKED},
+    )
+    return view, killed
+
+
+def _rules(
+    view: JobView,
+    cluster: Cluster,
+    policy: Policy,
+    control: Control,
+    options: Options,
+    stop_at_decisions: bool,
+) -> Rules:
+    own = policy.backfill_score
+    scores = queue_scores(cluster, policy) if cluster.queues else [policy.score]
+    changes = not stop_at_decisions and any(score.depends_on_time for score in scores)
+    reservations = policy.reservations
+    code = backfill_code(policy.backfill, reservations)
+    if code == CONSERVATIVE and options.foresight == "log" and cluster.is_named:
+        # Jobs outlast such promises, which cannot be kept: they are made anew in each pass.
+        code, reservations = backfill_code("easy", np.inf), np.inf
+    return Rules(
+        servers=int(cluster.procs),
+        backfill=code,
+        reservations=int(min(reservations, max(len(view.submit), 1))),
+        dynamic_order=changes,
+        dynamic_backfill=own is not None and own.depends_on_time,
+        own_backfill_order=own is not None,
+        longest_first=policy.score.name == "ljf",
+        per_event=options.passes == "event",
+        controlled=not control.is_constant,
+        timed_control=control.timed,
+        exact=bool(np.array_equal(view.work, view.plan)) and EASY <= code <= CONSERVATIVE,
+        may_overrun=bool(np.any(view.work > view.plan)) or options.passes == "event",
+        record=bool(options.record),
+        stop_at_decisions=stop_at_decisions,
+        log=options.decisions,
+        requeue=options.node_failure == "requeue",
+    )
+
+
+def _keys(score: Score | None, scene: Scene, checked: bool) -> Floats | None:
+    """Scores of all jobs, once, where they do not depend on the time."""
+    if score is None or score.depends_on_time:
+        return None
+    view = scene.jobs
+    if score is ORDERS["fcfs"]:
+        return np.arange(len(view.submit), dtype=np.float64)
+    theta = score.parameters
+    own = () if score.house else ((score, theta),)
+    scores = score.compiled(checked=checked)
+    number = len(view.submit)
+    keys = np.empty(number)
+    Watch(scene, own).around(
+        lambda _: scores(view, np.arange(number), 0, number, 0.0, theta, keys), None
+    )
+    return keys
+
+
+def _orders(
+    view: JobView,
+    policy: Policy,
+    numbers: NDArray[np.int64] | None = None,
+    *,
+    checked: bool = True,
+) -> Orders:
+    """Fixed scores; `numbers` are those of the jobs, for what is said of mistakes."""
+    scene = Scene(view, np.arange(len(view.submit)) if numbers is None else numbers)
+    own = policy.backfill_score
+    return Orders(_keys(policy.score, scene, checked), _keys(own, scene, checked))
+
+
+def _with_queues(
+    orders: Orders,
+    laws: Laws,
+    scene: Scene,
+    jobs: Jobs,
+    cluster: Cluster,
+    policy: Policy,
+    options: Options,
+) -> tuple[Orders, Laws, QueueRules | None]:
+    """Orders and laws where each queue has an order of its own; what the engine must know of them.
+
+    Where they make one fixed ranking of all jobs, it need not know of queues.
+    """
+    scores, places = queue_scores(cluster, policy), queues_of(jobs, cluster)
+    keys = [_keys(score, scene, options.check_policy) for score in scores]
+    if not take_turns(cluster, policy):
+        fixed = [key for key in keys if key is not None]
+        return Orders(ranks_of(places, fixed, cluster.queues), orders.backfill), laws, None
+    rules = queue_rules(cluster, policy, places, keys)
+    if CHANGING in rules.law:
+        from ..policy.changing import changing_order, codes_of
+
+        laws = replace(laws, changing=changing_order, changing_theta=codes_of(scores, places))
+    return Orders(None, orders.backfill), laws, rules
+
+
+def _laws(policy: Policy, control: Control, placement: Any = None, *, checked: bool = True) -> Laws:
+    order = policy.score
+    backfill = policy.backfill_score or order
+    unused = ORDERS["fcfs"]
+    first = order if order.depends_on_time else unused
+    second = backfill if backfill.depends_on_time else unused
+    law, wake = control.pointers
+    return Laws(
+        first.compiled(checked=checked),
+        first.parameters,
+        second.compiled(checked=checked),
+        second.parameters,
+        law,
+        wake,
+        control.parameters,
+        *_placement_law(placement, checked),
+    )
+
+
+def _placement_law(placement: Any, checked: bool) -> tuple[Any, Floats | None]:
+    """The compiled score of a placement; where it has none, one that is never asked."""
+    if placement is None:
+        return None, None
+    chosen = parse_placement(placement)
+    if chosen.rule == "scored" and chosen.score is not None:
+        return chosen.score.compiled(checked=checked), chosen.score.parameters
+    from ..engine.scores import no_node_score
+
+    return no_node_score, np.zeros(1)
+
+
+def _coins(control: Control, seed: int, jobs: int) -> Floats:
+    """One uniform draw per arrival and departure (errata 8)."""
+    if not control.draws:
+        return np.empty(0)
+    return np.random.default_rng(seed).random(2 * jobs)

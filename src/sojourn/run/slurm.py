@@ -1,0 +1,172 @@
+"""A run under Slurm's controller: from jobs and a `SlurmPolicy` to the engine's loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cluster import Cluster
+from ..errors import JobError, OptionError
+from ..jobs import Jobs
+from ..jobs import clean as clean_jobs
+from ..policy import Control, Placement, parse_placement
+from ..policy.slurm.controller import Controller
+from ..policy.slurm.model import make_run
+from ..policy.slurm.nodes import NodeTable, node_table
+from ..policy.slurm.objections import kind_of_objection
+from ..policy.slurm.policy import SlurmPolicy
+from ..policy.slurm.requests import Requests as SlurmRequests
+from ..policy.slurm.requests import requests_of
+from ..policy.slurm.site_cluster import conf_on
+from .build.machine import REASONS, Machine
+from .build.requests import Requests
+from .options import Options, Prepared
+
+__all__ = ["prepare_slurm"]
+
+TIGHTEST = Placement(
+    "tightest", "the tightest run of neighbours, or the tightest switch, that is enough", "ordered"
+)
+"""How Slurm chooses nodes."""
+
+_LONGEST = 1e15
+_KB_PER_MB = 1024
+
+
+def prepare_slurm(
+    jobs: Jobs,
+    cluster: Cluster | int | None,
+    policy: SlurmPolicy,
+    control: Control,
+    options: Options,
+) -> tuple[Controller, Prepared]:
+    """Validate everything and set up a run under Slurm at time zero.
+
+    Parameters
+    ----------
+    jobs : the job stream.
+    cluster : the machine, or its number of nodes with one job each; None for that of the
+        configuration.
+    policy : Slurm, as a site has it.
+    control : of the service rate, which must be 1.
+    options : of the run.
+    """
+    _check_options(control, options)
+    conf, machine = policy.conf, policy.cluster
+    if cluster is not None and cluster is not machine:
+        given = cluster if isinstance(cluster, Cluster) else Cluster.homogeneous(cluster)
+        conf = conf_on(given, conf)
+        machine = given if given.is_named else replace(policy, conf=conf).cluster
+    if options.over_limit == "run":
+        conf = conf.with_parameters({"OverTimeLimit": "UNLIMITED"})
+    if options.clean:
+        jobs = clean_jobs(jobs, procs=machine.procs, rules=options.clean)
+    jobs = _in_order(_with_estimates(jobs, options))
+    table = node_table(conf)
+    asked = requests_of(jobs, conf, table)
+    run = make_run(
+        conf,
+        table,
+        asked,
+        pace=policy.pace,
+        launch=policy.launch,
+        completion=policy.completion,
+        record=bool(options.record),
+    )
+    reason = np.array([REASONS.index(kind_of_objection(text)) for text in run.why], np.int8)
+    accepted = reason == 0
+    if options.warmup and options.warmup >= np.count_nonzero(accepted):
+        raise OptionError(
+            f"warmup {options.warmup}: there are {np.count_nonzero(accepted)} jobs, and none would "
+            "be left; give less"
+        )
+    place = {node.name: at for at, node in enumerate(machine.nodes)}
+    run.places = np.array([place[name] for name in table.names], np.int64)
+    named = Machine(machine, TIGHTEST, reason, _held_by(asked, table, machine))
+    remarks = [*conf.not_modelled, *asked.said]
+    if machine.has_speeds:
+        remarks.append("speeds of nodes: jobs run as long as recorded")
+    return run, Prepared(
+        jobs,
+        reason,
+        np.zeros(np.count_nonzero(accepted), np.bool_),
+        machine,
+        policy,
+        control,
+        options.changed(placement=TIGHTEST),
+        named,
+        remarks=tuple(remarks),
+    )
+
+
+def _check_options(control: Control, options: Options) -> None:
+    """Refuse what Slurm decides itself, or what its model has no place for."""
+    placement = parse_placement(options.placement)
+    refused = (
+        ("rate", not control.is_constant or control.initial != 1.0, "the service rate is 1"),
+        ("reference_rate", options.reference_rate != 1.0, "the service rate is 1"),
+        ("passes", options.passes != "instant", "its loops look when it is their turn"),
+        ("placement", placement.name != "first-fit", "it chooses nodes itself"),
+        ("constraints", not options.constraints.are_none, "jobs ask for what their table says"),
+        ("foresight", options.foresight != "nodes", "it plans by limits"),
+        ("events", options.events is not None, "its nodes are always up"),
+        (
+            "decisions",
+            options.decisions,
+            "the column started_by of the jobs says which loop started each",
+        ),
+    )
+    for name, given, why in refused:
+        if given:
+            raise OptionError(f"{name}: has no meaning with policy slurm: {why}; leave it out")
+
+
+def _with_estimates(jobs: Jobs, options: Options) -> Jobs:
+    """Return jobs with the limits that the options ask for."""
+    if options.factor is None:
+        return jobs
+    return jobs.replace(estimate=np.where(jobs.work >= 0, jobs.work * options.factor, -1.0))
+
+
+def _in_order(jobs: Jobs) -> Jobs:
+    """Return jobs by submit; an error names the first that comes before time or too late."""
+    bad = ~((jobs.submit >= 0) & (jobs.submit <= _LONGEST))
+    if bad.any():
+        job = int(jobs.job[np.argmax(bad)])
+        problem = f"a submit time is from 0 to {_LONGEST:g} s; correct the job or clean the log"
+        raise JobError(job, "submit", problem)
+    return jobs.sorted() if np.any(jobs.submit[1:] < jobs.submit[:-1]) else jobs
+
+
+def _held_by(asked: SlurmRequests, table: NodeTable, cluster: Cluster) -> Requests:
+    """What jobs hold of the cluster's resources, as measures of nodes want it."""
+    count = asked.submit.size
+    names = cluster.resource_names
+    need = np.zeros((len(names), count), np.int64)
+    need[0] = asked.cpus
+    if cluster.capacity[1].any():
+        need[1] = asked.memory * _KB_PER_MB
+    if table.gres in names:
+        need[names.index(table.gres)] = asked.gpus
+    none = np.zeros(count, np.bool_)
+    everywhere: NDArray[np.bool_] = np.ones((1, len(cluster.nodes)), np.bool_)
+    return Requests(
+        resources=names,
+        capacity=cluster.capacity,
+        pools=np.zeros(len(names), np.int64),
+        tasks=asked.nodes,
+        need=need,
+        per_node=np.zeros_like(need),
+        licence=np.zeros_like(need),
+        whole=asked.whole,
+        distinct=~none,
+        choice=np.zeros(count, np.int64),
+        choices=np.ones(count, np.int64),
+        eligible=everywhere,
+        budget=np.full(count, np.inf),
+        refused=none,
+        unlicensed=none,
+        in_partition=everywhere,
+    )
