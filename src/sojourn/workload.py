@@ -4,7 +4,7 @@ from typing import Any
 
 from . import jobs
 
-__all__ = jobs.__all__
+__all__ = dir(jobs)
 
 
 def __getattr__(name: str) -> Any:
