@@ -45,7 +45,7 @@ class NodeColumns(NamedTuple):
     memory: NDArray[np.int64]  # KB of the whole node; -1 if not known
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cluster:
     """A machine: equal servers that are only counted, or named nodes.
 
@@ -167,6 +167,10 @@ class Cluster:
             queues=tuple(queues),
             between=between,
         )
+
+    def __repr__(self) -> str:
+        nodes = f" on {len(self.nodes)} nodes" if self.nodes else f", {self.power}"
+        return f"<Cluster of {self.procs} processors{nodes}>"
 
     def _repr_html_(self) -> str:
         return cluster_html(self)
