@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 import sojourn
 from sojourn.errors import OptionError
+from sojourn.policy.slurm import plain_conf
 from sojourn.report.of_run import RunPlots
 
 EVIL = "<script>alert('x')</script>"
@@ -80,7 +81,9 @@ def test_result(result):
 
 
 def test_a_result_without_jobs(jobs):
-    assert "utilisation" in sojourn.simulate(jobs[:0], 8)._repr_html_()
+    words = shown(sojourn.simulate(jobs[:0], 8)).words
+    assert words[words.index("mean wait") + 1] == "–"
+    assert words[words.index("utilisation") + 1] == "–"
 
 
 def test_a_class_that_is_no_text(result):
@@ -132,6 +135,23 @@ def test_policies():
     words = shown(sojourn.Policy("sjf", "easy", 2, "largest")).words
     assert "policy sjf+easy:2@largest" in words
     assert words[words.index("reservations") + 1] == "2"
+
+
+def test_slurm_as_a_policy():
+    policy = sojourn.slurm(plain_conf(4), bf_interval=10)
+    assert repr(policy) == "<SlurmPolicy slurm[bf_interval=10]>"
+    words = shown(policy).words
+    assert "policy slurm[bf_interval=10]" in words
+    assert words[words.index("SchedulerParameters") + 1] == "bf_interval=10"
+    assert "fcfs" not in words
+
+
+def test_energy_on_assumed_watts_says_so(jobs):
+    priced = sojourn.compare(jobs, 16, ["fcfs", "easy"], price="0.2 EUR")
+    for thing in (priced, priced[0].result):
+        assert words_like(shown(thing).words, "energy: assumed 41/18 W")
+    words = shown(priced[0].result).words
+    assert words[words.index("cost of energy") + 1].endswith(" EUR")
 
 
 def test_studies():

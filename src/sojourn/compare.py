@@ -160,7 +160,9 @@ class Comparison(Sequence[Outcome]):
         heads = [each.titled(unit) for each, unit in zip(shown, units, strict=True)]
         tops = {(at, len(keys) + i) for i, each in enumerate(shown) for at in best(rows, each)}
         title = f"{len(run):,} jobs on {run.cluster.procs:,} processors"
-        return html_table(title, [*keys, *heads], cells, "the best in bold", bold=tops)
+        assumed = run.cluster.power_model if any(each.rests_on_watts for each in shown) else None
+        note = f"the best in bold; energy: {assumed}" if assumed else "the best in bold"
+        return html_table(title, [*keys, *heads], cells, note, bold=tops)
 
 
 @with_keywords

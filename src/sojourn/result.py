@@ -93,10 +93,12 @@ class Result:
             value = each.of(self.summary)
             known = value == value or not each.needs
             if known and (self.states_energy or not each.rests_on_watts):
-                rows.append((each.label, each.text(value)))
+                money = self.summary["energy"].get("currency", "") if each.name == "cost" else ""
+                rows.append((each.label, f"{each.text(value)} {money}".rstrip()))
         title = f"{self.policy} on {self.cluster.procs:,} processors"
         assumed = assumed_watts(self.summary) if self.states_energy else ""
-        return html_table(title, (), rows, assumed) + self._waits_over_time()
+        note = f"energy: {assumed}" if assumed else ""
+        return html_table(title, (), rows, note) + self._waits_over_time()
 
     def _waits_over_time(self) -> str:
         """A line of mean waits, by when jobs were submitted."""

@@ -117,7 +117,9 @@ class Measure:
         return large if large is not None and filled else self.units[0]
 
     def text(self, value: float) -> str:
-        """Return a number with the unit in which it reads best."""
+        """Return a number with the unit in which it reads best; a dash where there is none."""
+        if not math.isfinite(value):
+            return plain(value)
         unit = self.unit_for([value])
         return f"{plain(value / unit.size)} {unit.name}".rstrip()
 

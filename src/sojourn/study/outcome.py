@@ -174,7 +174,7 @@ class Study:
         if len(points) > len(rows):
             notes.append(f"and {len(points) - len(rows):,} more points")
         if stated and assumed:
-            notes.append(assumed)
+            notes.append(f"energy: {assumed}")
         return html_table(self._progress, [*keys, "n", *heads], rows, "; ".join(notes))
 
     @cached_property
