@@ -100,6 +100,16 @@ class Comparison(Sequence[Outcome]):
     Attributes
     ----------
     outcomes : one `Outcome` per policy, and on named nodes per placement.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> jobs = sojourn.lublin(100, 16, load=0.8, seed=3)
+    >>> found = sojourn.compare(jobs, 16, ["fcfs", "easy"])
+    >>> found[1].result
+    <Result of 100 jobs on 16 processors, easy>
+    >>> bool(found.table.loc["easy", "wait_mean"] < found.table.loc["fcfs", "wait_mean"])
+    True
     """
 
     def __init__(self, outcomes: Iterable[Outcome]) -> None:

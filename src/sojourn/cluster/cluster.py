@@ -65,6 +65,15 @@ class Cluster:
     between : how queues take turns: ``priority`` (the highest first), ``round-robin`` or
         ``weights``.
     switches : places of the nodes at each leaf switch of the network, if they are known.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> sojourn.Cluster.homogeneous(128)
+    <Cluster of 128 processors, assumed 41/18 W per processor>
+    >>> thin, gpu = sojourn.Server("thin", 32), sojourn.Server("gpu", 32, resources={"gpu": 4})
+    >>> sojourn.Cluster.of([thin] * 12 + [gpu] * 4)
+    <Cluster of 512 processors on 16 nodes>
     """
 
     procs: int

@@ -122,6 +122,21 @@ class Study:
     new : how many runs this call carried out.
     folder : where they are kept; None if nowhere.
     interrupted : whether the study was cut short.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> workload = {"model": "lublin", "jobs": 200, "load": 0.8}
+    >>> scenario = {"workload": workload, "cluster": {"procs": 64}}
+    >>> grid = {"policy.name": ["fcfs", "easy"]}
+    >>> study = sojourn.sweep(scenario, grid, replications=3, workers=1)
+    >>> study
+    <Study of policy.name: 2 points, 6 of 6 runs>
+    >>> [point.n for point in study.points(["wait_mean"])]
+    [3, 3]
+    >>> first, second = study.changes({"policy.name": "fcfs"}, ["wait_mean"])
+    >>> second.measures["wait_mean"].estimate < 0
+    True
     """
 
     plan: Plan
