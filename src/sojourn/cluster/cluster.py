@@ -45,7 +45,7 @@ class NodeColumns(NamedTuple):
     memory: NDArray[np.int64]  # KB of the whole node; -1 if not known
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cluster:
     """A machine: equal servers that are only counted, or named nodes.
 
@@ -65,6 +65,15 @@ class Cluster:
     between : how queues take turns: ``priority`` (the highest first), ``round-robin`` or
         ``weights``.
     switches : places of the nodes at each leaf switch of the network, if they are known.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> sojourn.Cluster.homogeneous(128)
+    <Cluster of 128 processors, assumed 41/18 W per processor>
+    >>> thin, gpu = sojourn.Server("thin", 32), sojourn.Server("gpu", 32, resources={"gpu": 4})
+    >>> sojourn.Cluster.of([thin] * 12 + [gpu] * 4)
+    <Cluster of 512 processors on 16 nodes>
     """
 
     procs: int
@@ -167,6 +176,10 @@ class Cluster:
             queues=tuple(queues),
             between=between,
         )
+
+    def __repr__(self) -> str:
+        nodes = f" on {len(self.nodes)} nodes" if self.nodes else f", {self.power}"
+        return f"<Cluster of {self.procs} processors{nodes}>"
 
     def _repr_html_(self) -> str:
         return cluster_html(self)

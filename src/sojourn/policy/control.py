@@ -184,13 +184,24 @@ def _pointer(law: Law, house: bool, wakes: bool) -> Any:
 
 
 def constant(rate: float = 1.0) -> Control:
-    """One rate for ever: a true system without control (errata 7)."""
+    """One rate for ever: a true system without control (errata 7).
+
+    Parameters
+    ----------
+    rate : work done per second, 1 being the speed of the log.
+    """
     rate = float(rate)
     return Control(_keep, rate, rates=(rate,), house=True, text=f"constant {rate:g}")
 
 
 def randomized(low: float, high: float, p_low: float, p_high: float) -> Control:
-    """Up with probability `p_high` at an arrival, down with `p_low` at a departure (eq. 5)."""
+    """Up with probability `p_high` at an arrival, down with `p_low` at a departure (eq. 5).
+
+    Parameters
+    ----------
+    low, high : the two rates.
+    p_low, p_high : probabilities.
+    """
     for name, p in (("p_low", p_low), ("p_high", p_high)):
         if not 0 <= p <= 1:
             raise OptionError(f"rate control: {name} = {p}; a probability lies in [0, 1]")
@@ -207,6 +218,11 @@ def count_hysteresis(
     """Rate by the number of customers: up above `high`, down at `low` and below (sec. III-A).
 
     With m + 1 rates there are m thresholds of each kind, one between each rate and the next.
+
+    Parameters
+    ----------
+    rates : from slow to fast.
+    low, high : numbers of jobs in the system, waiting or in service.
     """
     theta = _levels(rates, low, high)
     text = f"count hysteresis {_join(rates)} at {_join(low)} / {_join(high)}"
@@ -224,7 +240,21 @@ def workload_hysteresis(
 ) -> Control:
     """Rate by the unfinished work: up above `high`, down at `low` and below (sec. III-C).
 
-    With ``timer=False`` the workload is looked at only at arrivals and departures.
+    Parameters
+    ----------
+    rates : from slow to fast; with m + 1 of them there are m thresholds of each kind.
+    low, high : unfinished work of all jobs, waiting or in service (s at rate 1).
+    timer : whether the rate goes down as soon as the workload has fallen to `low`; else it is
+        looked at only at arrivals and departures.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> jobs = sojourn.lublin(100, 64, load=0.7, seed=1)
+    >>> slow = sojourn.workload_hysteresis([0.8, 1.0], low=0, high=14400)
+    >>> result = sojourn.simulate(jobs, 64, "easy", rate=slow)
+    >>> result.rates["rate"].unique().tolist()
+    [0.8, 1.0]
     """
     theta = _levels(rates, low, high)
     text = f"workload hysteresis {_join(rates)} at {_join(low)} / {_join(high)}"
@@ -240,7 +270,7 @@ def workload_hysteresis(
 
 
 def threshold(rates: Sequence[float], k: float | Sequence[float]) -> Control:
-    """Single threshold: workload hysteresis with both thresholds at `k`."""
+    """Single threshold: workload hysteresis with both thresholds at `k` (s of work)."""
     return workload_hysteresis(rates, k, k)
 
 

@@ -48,6 +48,11 @@ class Policy:
         made anew in each pass).
     backfill_order : for ``easy``: the order in which backfilling looks at the queue, if not
         `order` (SJBF is ``sjf``).
+
+    Examples
+    --------
+    >>> str(Policy("sjf", "easy", reservations=2))
+    'sjf+easy:2'
     """
 
     order: str | Score = "fcfs"

@@ -26,6 +26,7 @@ from ..policy import (
     parse_policy,
 )
 from .build.events import before_cleaning, load_events
+from .options import with_keywords
 from .result import Result
 from .simulate import machine_of, prepare
 from .watching import finish
@@ -99,6 +100,16 @@ class Comparison(Sequence[Outcome]):
     Attributes
     ----------
     outcomes : one `Outcome` per policy, and on named nodes per placement.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> jobs = sojourn.lublin(100, 16, load=0.8, seed=3)
+    >>> found = sojourn.compare(jobs, 16, ["fcfs", "easy"])
+    >>> found[1].result
+    <Result of 100 jobs on 16 processors, easy>
+    >>> bool(found.table.loc["easy", "wait_mean"] < found.table.loc["fcfs", "wait_mean"])
+    True
     """
 
     def __init__(self, outcomes: Iterable[Outcome]) -> None:
@@ -147,27 +158,46 @@ class Comparison(Sequence[Outcome]):
         rows = [outcome.row() for outcome in self]
         run = self[0].result
         shown = measures_of(run.cluster, vars(run.options))
+        units = [each.unit_of_column(rows) for each in shown]
         keys = [key for key in ("policy", "placement") if key in rows[0]]
         cells = [
-            [*(row[key] for key in keys), *(each.shown(row[each.name]) for each in shown)]
+            [
+                *(row[key] for key in keys),
+                *(row[each.name] / unit.size for each, unit in zip(shown, units, strict=True)),
+            ]
             for row in rows
         ]
+        heads = [each.titled(unit) for each, unit in zip(shown, units, strict=True)]
+        tops = {(at, len(keys) + i) for i, each in enumerate(shown) for at in best(rows, each)}
         title = f"{len(run):,} jobs on {run.cluster.procs:,} processors"
-        return html_table(title, [*keys, *(each.title for each in shown)], cells)
+        assumed = run.cluster.power_model if any(each.rests_on_watts for each in shown) else None
+        note = f"the best in bold; energy: {assumed}" if assumed else "the best in bold"
+        return html_table(title, [*keys, *heads], cells, note, bold=tops)
 
 
+@with_keywords
 def compare(
     jobs: Jobs,
     cluster: Cluster | int | None,
     policies: Sequence[str | Policy | Score],
+    *,
+    rate: Control | float | str | None = None,
+    placements: Sequence[str | Placement | NodeScore] = (),
+    progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Comparison:
     """Run the same jobs under several policies, and with several placements.
 
+    `outcomes_of` in `sojourn.compare` hands out the runs one by one instead of keeping them all.
+
     Parameters
     ----------
-    jobs, cluster, policies, **options : as for `outcomes_of`, which hands out the runs one by one
-        instead of keeping them all.
+    jobs : the job stream; cleaned once.
+    cluster : the machine, or its number of processors.
+    policies : as for `simulate`.
+    rate, progress : as for `simulate`.
+    placements : of named nodes, as for `simulate`; default: the one of the options.
+    **options : the keywords of `Options`.
 
     Examples
     --------
@@ -176,7 +206,8 @@ def compare(
     >>> sojourn.compare(jobs, 16, ["fcfs", "easy"]).table.index.tolist()
     ['fcfs', 'easy']
     """
-    return Comparison(outcomes_of(jobs, cluster, policies, **options))
+    given = {"rate": rate, "placements": placements, "progress": progress, **options}
+    return Comparison(outcomes_of(jobs, cluster, policies, **given))
 
 
 def outcomes_of(
@@ -193,11 +224,7 @@ def outcomes_of(
 
     Parameters
     ----------
-    jobs : the job stream; cleaned once.
-    cluster : the machine, or its number of processors.
-    policies : as for `simulate`.
-    placements : of named nodes, as for `simulate`; default: the one of the options.
-    rate, progress, **options : as for `simulate`.
+    jobs, cluster, policies, rate, placements, progress, **options : as for `compare`.
     """
     if not policies:
         raise OptionError("no policies to compare; give at least one")

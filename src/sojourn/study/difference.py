@@ -128,7 +128,7 @@ class ClassChange:
         return {"class": self.name, "jobs": self.jobs, **parts}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Difference:
     """What changes from one side to the other on a log.
 
@@ -159,6 +159,9 @@ class Difference:
     draws: int
     block: str
     not_modelled: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<Difference from {self.a} to {self.b}: {' '.join(self.in_words())}>"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._html import html_table, plain
+from ..cluster.wattage import assumed_watts_of_study, study_asks
 from ..errors import OptionError, did_you_mean
-from ..measures.entry import Measure
+from ..measures.entry import Unit
 from ..measures.registry import in_table
 from .execute import DONE, FAILED
 from .grid import Value
@@ -54,12 +54,12 @@ def replicated_change(
     return relative_change(values, baseline, level=level)
 
 
-def _with_half_width(measure: Measure, interval: Interval | None) -> str:
+def _with_half_width(interval: Interval | None, unit: Unit) -> str:
     """A mean as a notebook shows it."""
     if interval is None:
         return plain(math.nan)
-    half = measure.shown((interval.high - interval.low) / 2)
-    mean = plain(measure.shown(interval.estimate))
+    half = (interval.high - interval.low) / 2 / unit.size
+    mean = plain(interval.estimate / unit.size)
     return f"{mean} ± {plain(half)}" if math.isfinite(half) else mean
 
 
@@ -110,7 +110,7 @@ class Point:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study:
     """The runs of a sweep.
 
@@ -121,6 +121,21 @@ class Study:
     new : how many runs this call carried out.
     folder : where they are kept; None if nowhere.
     interrupted : whether the study was cut short.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> workload = {"model": "lublin", "jobs": 200, "load": 0.8}
+    >>> scenario = {"workload": workload, "cluster": {"procs": 64}}
+    >>> grid = {"policy.name": ["fcfs", "easy"]}
+    >>> study = sojourn.sweep(scenario, grid, replications=3, workers=1)
+    >>> study
+    <Study of policy.name: 2 points, 6 of 6 runs>
+    >>> [point.n for point in study.points(["wait_mean"])]
+    [3, 3]
+    >>> first, second = study.changes({"policy.name": "fcfs"}, ["wait_mean"])
+    >>> second.measures["wait_mean"].estimate < 0
+    True
     """
 
     plan: Plan
@@ -129,19 +144,52 @@ class Study:
     folder: Path | None = None
     interrupted: bool = False
 
+    def __repr__(self) -> str:
+        points = len(self._by_point) if self.rows.num_rows else 0
+        return f"<Study of {', '.join(self.plan.keys)}: {points} points, {self._progress}>"
+
+    @property
+    def _progress(self) -> str:
+        failed = f", {self.failed:,} failed" if self.failed else ""
+        return f"{self.done:,} of {len(self.plan):,} runs{failed}"
+
     def _repr_html_(self) -> str:
-        shown = [each for each in in_table("sweep") if each.name in self.measures]
+        scenario, keys = self.plan.scenario, self.plan.keys
+        settings = scenario.as_mapping()
+        assumed = assumed_watts_of_study(settings, keys)
+        if not assumed and scenario.nodes is not None:
+            assumed = scenario.nodes.power_model or ""
+        stated = not assumed or study_asks(settings, keys)
+        shown = [
+            each
+            for each in in_table("sweep")
+            if each.name in self.measures and (stated or not each.rests_on_watts)
+        ]
+        points = list(self.points([each.name for each in shown]))
+        means = [
+            {name: interval.estimate for name, interval in point.measures.items()}
+            for point in points
+            if len(point.measures) == len(shown)
+        ]
+        units = [each.unit_of_column(means) for each in shown]
         rows = [
             [
                 *point.values.values(),
                 point.n,
-                *(_with_half_width(each, point.measures.get(each.name)) for each in shown),
+                *(
+                    _with_half_width(point.measures.get(each.name), unit)
+                    for each, unit in zip(shown, units, strict=True)
+                ),
             ]
-            for point in islice(self.points([each.name for each in shown]), _POINTS_SHOWN)
+            for point in points[:_POINTS_SHOWN]
         ]
-        heads = [*self.plan.keys, "n", *(each.title for each in shown)]
-        title = f"{self.done:,} of {len(self.plan):,} runs"
-        return html_table(title, heads, rows, "means with half of their 95 % intervals")
+        heads = [each.titled(unit) for each, unit in zip(shown, units, strict=True)]
+        notes = ["means with half of their 95 % intervals"]
+        if len(points) > len(rows):
+            notes.append(f"and {len(points) - len(rows):,} more points")
+        if stated and assumed:
+            notes.append(f"energy: {assumed}")
+        return html_table(self._progress, [*keys, "n", *heads], rows, "; ".join(notes))
 
     @cached_property
     def table(self) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._html import html_table
 from ...errors import OptionError, did_you_mean
 from ..policy import Policy
 from .conf import plain_conf, read_slurm_conf
@@ -42,7 +43,7 @@ LINES = (
 _DIGITS, _LONGEST = 10, 1_000  # of a number, which has 32 bits in Slurm; of any value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SlurmPolicy(Policy):
     """Slurm's two loops over one queue, by the numbers of a ``slurm.conf``.
 
@@ -63,6 +64,21 @@ class SlurmPolicy(Policy):
     def __str__(self) -> str:
         changed = ",".join(f"{name}={value}" for name, value in self.changes)
         return f"slurm[{changed}]" if changed else "slurm"
+
+    def __repr__(self) -> str:
+        return f"<SlurmPolicy {self}{self._source}>"
+
+    @property
+    def _source(self) -> str:
+        return f" of {self.conf.path}" if self.conf.path else ""
+
+    def _repr_html_(self) -> str:
+        """Show the lines that the model reads; Slurm's defaults hold for all others."""
+        said = self.conf.lines
+        rows = [(n, said[n.lower()]) for n in (*CHOICES, *LINES) if n.lower() in said]
+        vain = len(self.not_modelled)
+        note = f"without effect here: {vain}, see not_modelled" if vain else ""
+        return html_table(f"policy {self}{self._source}", (), rows, note)
 
     @cached_property
     def cluster(self) -> Cluster:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -127,9 +128,20 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
     return wrapped
 
 
+class Picture(Figure):
+    """A figure that notebooks show also where nobody has imported pyplot."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """The picture, and its size on the screen (pixels): half, so that it is sharp."""
+        file = io.BytesIO()
+        self.savefig(file, format="png")
+        width, height = (int(side * self.dpi / 2) for side in self.get_size_inches())
+        return file.getvalue(), {"width": width, "height": height}
+
+
 def new_figure(width: float = 10.0, height: float = 4.0) -> Figure:
     """Make a figure that needs no display and leaves pyplot's state alone (inches)."""
-    figure = Figure(figsize=(width, height), dpi=_DPI, layout="constrained")
+    figure = Picture(figsize=(width, height), dpi=_DPI, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
