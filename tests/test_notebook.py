@@ -9,11 +9,11 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from sojourn.report.of_run import RunPlots
 
 import sojourn
 from sojourn.errors import OptionError
 from sojourn.policy.slurm import plain_conf
+from sojourn.report.figures.of_run import RunPlots
 
 EVIL = "<script>alert('x')</script>"
 

@@ -41,7 +41,7 @@ def generate(
 
     Examples
     --------
-    >>> from sojourn.workload.generate import Discrete, Exponential, generate
+    >>> from sojourn.jobs.models import Discrete, Exponential, generate
     >>> width = Discrete([1, 8], [0.5, 0.5])
     >>> jobs = generate(100, Exponential(60), Exponential(600), width, seed=1)
     >>> len(jobs), sorted(set(jobs.procs.tolist()))
