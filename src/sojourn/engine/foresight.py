@@ -155,6 +155,7 @@ def earliest(s, nodes, jobs, j, at_once, score, theta):
                 if turn > 0 or stays_free(s, nodes, j, step, end):
                     if begin > s.work or can_take(s, nodes, j, end):
                         return begin, end
+                    break
                 if s.pools == 1:
                     break
             elif turn == 0:

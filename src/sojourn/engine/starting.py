@@ -341,7 +341,7 @@ def _is_lasting(s, nodes, head):
     What is free at each time to come then only becomes less, and at the reservation not what the
     head holds; a placement that visits nodes in an order of its own finds the same nodes again.
     """
-    surely = s.rule <= SLOWEST and s.blind == 0 and s.lists == 0
+    surely = s.rule <= SLOWEST and s.lists == 0
     return surely and nodes.job[head].budget == np.inf
 
 
