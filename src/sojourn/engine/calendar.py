@@ -57,7 +57,7 @@ of it."""
 
 
 class Calendar(NamedTuple):
-    """Events in their order, reservations, and what becomes of the jobs.
+    """Events in their order, reservations by their beginnings, and what becomes of the jobs.
 
     `returned` are jobs that wait again, `withdrawn` such as wait no longer, since the last pass.
     """
@@ -76,9 +76,12 @@ def make_calendar(
     outcome = table(jobs, OUTCOME)
     outcome["left"] = outcome["worked"] = np.nan
     count = 0 if events is None else jobs
+    if reservations is None:
+        reservations = table(0, RESERVATION)
+    by_begin = reservations[np.argsort(reservations["begins"], kind="stable")]
     return Calendar(
         table(0, EVENT) if events is None else events.view(np.recarray),
-        table(0, RESERVATION) if reservations is None else reservations.view(np.recarray),
+        by_begin.view(np.recarray),
         outcome,
         np.empty(count, dtype=np.int64),
         np.empty(count, dtype=np.int64),

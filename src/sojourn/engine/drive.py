@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,6 +146,11 @@ class Run:
         queues: QueueRules | None = None,
     ) -> None:
         n = len(jobs.submit)
+        facts = None if machine is None else machine[0]
+        if facts is not None and facts.pinned and facts.blind and rules.backfill == EASY:
+            # Jobs end at other times than was expected when they started: what they leave to the
+            # head is in the plan.
+            rules = replace(rules, backfill=RESERVE)
         self.jobs, self.rules, self.laws = jobs, rules, laws
         # What the kernel sees of the jobs: their times may be in ticks.
         self._ticks = ticks_in(jobs, calendar) if self._is_plain(rate, machine) else 1

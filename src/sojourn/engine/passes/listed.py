@@ -30,7 +30,7 @@ from ..queues import Queues, count_running, is_passed_over, note_limit, note_tur
 from ..starting import note_reserved
 from ..verbs import earliest, find_shadow, fits, hold, note, plan_ahead, start, take, time_of
 from ..waiting import Waiting, admit, list_remove
-from . import EASY, FIRST_FIT, GO_ON, NONE, RESERVE, discipline
+from . import FIRST_FIT, GO_ON, NONE, RESERVE, discipline
 
 __all__ = ["Listed"]
 
@@ -99,7 +99,7 @@ def _start_or_reserve(d, s, jobs, recording, nodes, j, head, laws):
         if s.logs == 1:
             _explain(s, jobs, recording, j, False, True, False, head, s.free, s.extra)
         return _WAITS
-    if s.backfill == EASY:
+    if s.reservations == 1:
         # A moment is kept for a head of no length, too.
         ends = max(ends, np.nextafter(begins, np.inf))
     hold(s, jobs, d.profile, nodes, j, begins, ends)

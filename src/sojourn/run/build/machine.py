@@ -125,10 +125,14 @@ class Machine:
 
 
 def build_machine(
-    jobs: Jobs, cluster: Cluster, placement: Placement, constraints: Constraints
+    jobs: Jobs,
+    cluster: Cluster,
+    placement: Placement,
+    constraints: Constraints,
+    factor: float | None = None,
 ) -> Machine:
-    """Find out what each job asks, and which can never run."""
-    asked = requests_of(jobs, cluster, constraints)
+    """Find out what each job asks, and which can never run; `factor` as of `asked_time`."""
+    asked = requests_of(jobs, cluster, constraints, factor)
     if cluster.power_model is not None:
         _refuse_watts(placement, asked)
     reason = np.zeros(len(jobs), dtype=np.int8)
