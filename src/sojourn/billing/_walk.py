@@ -92,7 +92,7 @@ def _change(nodes: Any, k: int, more: int, above: Any) -> None:
     _add(above, 0, 0, -nodes.dynamic[before])
 
 
-@compiled()
+@compiled(slow="what jobs cost", seconds=1.6)
 def walk(
     jobs: Any, rows: Any, nodes: Any, rates: Any, steps: Any, last: float, sums: Any
 ) -> tuple[int, int]:
