@@ -6,8 +6,8 @@ import errno
 import hashlib
 import importlib.util
 import os
-import pkgutil
 import pickle
+import pkgutil
 import pwd
 import resource
 import shutil
