@@ -57,8 +57,8 @@ _SECONDS = {
     "Ordered": (3.0, 4.0),
     "Listed": (6.0, 10.0),
     "Conservative": (8.0, 10.0),
-    "Preempt": (5.0, 6.0),
-    "Ask": (5.0, 8.0),
+    "Preempt": (3.5, 7.0),
+    "Ask": (4.5, 8.0),
     "Slurm": (13.0, 13.0),
 }
 """What compiling takes on a core of its own, on counted processors and on named nodes."""
