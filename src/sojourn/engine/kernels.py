@@ -6,6 +6,7 @@ the same for all disciplines, and what is compiled once is not compiled into eac
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -52,8 +53,27 @@ _WORDS = {
     "Ask": "stepping",
     "Slurm": "the model of Slurm",
 }
-_SECONDS, _SECONDS_OF_PARTS = 8.0, 18.0
-"""What compiling takes on a core of its own: of a kernel, and of the parts that one needs."""
+_SECONDS = {
+    "Ordered": (3.0, 4.0),
+    "Listed": (6.0, 10.0),
+    "Conservative": (8.0, 10.0),
+    "Preempt": (3.5, 7.0),
+    "Ask": (4.5, 8.0),
+    "Slurm": (13.0, 13.0),
+}
+"""What compiling takes on a core of its own, on counted processors and on named nodes."""
+_SECONDS_OF_QUEUES = 2.0
+_SECONDS_OF_NODES = 2.5
+"""That queues take beside, and what any part on named nodes has in common."""
+_SECONDS_OF_PARTS = {
+    "try_to_start": 4.0,
+    "find_shadow": 1.8,
+    "earliest": 1.3,
+    "take_now": 0.5,
+    "promise": 2.4,
+    "take_promised": 1.3,
+    "find_naturally": 3.0,
+}
 
 
 @cache
@@ -75,21 +95,30 @@ def _signatures() -> dict[str, Any]:
     }
 
 
-@cache
-def _part(name: str) -> Any:
-    function = _PARTS[name]
-    if config.DISABLE_JIT:
-        return function
-    slow = "the engine's parts for named nodes"
-    return compiled(_signatures()[name], pointer=True, slow=slow, seconds=_SECONDS_OF_PARTS)(
-        function.py_func
-    )
+def _wait(d: Any, named: bool, parts: Sequence[str]) -> dict[str, Any]:
+    """What a user waits for, and about how long (s), with `parts` that are not compiled yet."""
+    kind = type(d).__name__
+    queued = getattr(d, "queues", None) is not None
+    rules = f"{'queues, ' if queued else ''}{_WORDS.get(kind, 'a discipline')}"
+    seconds = _SECONDS.get(kind, _SECONDS["Listed"])[named]
+    seconds += _SECONDS_OF_QUEUES * queued + _SECONDS_OF_NODES * named
+    seconds += sum(_SECONDS_OF_PARTS[name] for name in parts)
+    machine = "named nodes" if named else "counted processors"
+    return {"slow": f"the engine for {rules} on {machine}", "seconds": seconds}
+
+
+_parts: dict[str, Any] = {}
 
 
 def parts_for(d: Any, nodes: Any) -> Parts:
     """Return the parts that a discipline needs on named nodes."""
     needed = () if nodes is None else _NEEDED[type(d).__name__]
-    return Parts(*(_part(name) if name in needed else None for name in Parts._fields))
+    for k, name in enumerate(needed):
+        if name not in _parts and not config.DISABLE_JIT:
+            kernel = compiled(_signatures()[name], pointer=True, **_wait(d, True, needed[k:]))
+            _parts[name] = kernel(_PARTS[name].py_func)
+    found = _PARTS if config.DISABLE_JIT else _parts
+    return Parts(*(found[name] if name in needed else None for name in Parts._fields))
 
 
 _kernels: dict[tuple[Any, ...], Any] = {}
@@ -118,8 +147,5 @@ def kernel_for(d: Any, *tables: Any) -> Any:
             for name, part in parts_for(d, nodes)._asdict().items()
         )
         signature = types.int64(*given, *_FUNCTIONS, *parts, types.int64)
-        machine = "counted processors" if nodes is None else "named nodes"
-        rules = _WORDS.get(type(d).__name__, "a discipline")
-        slow = f"the engine for {'queues, ' if queued else ''}{rules} on {machine}"
-        _kernels[which] = compiled(signature, slow=slow, seconds=_SECONDS)(loop)
+        _kernels[which] = compiled(signature, **_wait(d, nodes is not None, ()))(loop)
     return _kernels[which]

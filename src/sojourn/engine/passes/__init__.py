@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 from numba.extending import overload
 
+from ...jit import PART
+
 __all__ = [
     "CONSERVATIVE",
     "DECIDE",
@@ -23,8 +25,6 @@ __all__ = [
     "discipline",
     "schedule",
 ]
-
-_PART = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 DECIDE, GO_ON = 3, 0
 """What a pass may say: that Python must decide, or nothing."""
@@ -53,6 +53,6 @@ def schedule(d, s, jobs, run, recording, nodes, calendar, laws):
     return PASSES[type(d)](d, s, jobs, run, recording, nodes, calendar, laws)
 
 
-@overload(schedule, jit_options={"forceinline": True, **_PART})
+@overload(schedule, jit_options={"forceinline": True, **PART})
 def _schedule(d, s, jobs, run, recording, nodes, calendar, laws):
     return PASSES[d.instance_class]

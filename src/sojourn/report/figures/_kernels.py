@@ -12,7 +12,7 @@ __all__ = ["ALL_PLACED", "NO_ROOM", "add_corners", "first_fit"]
 ALL_PLACED, NO_ROOM = -1, -2
 
 
-@compiled()
+@compiled(slow="the assignment of servers", seconds=0.5)
 def first_fit(
     start: Any,
     end: Any,
@@ -105,7 +105,7 @@ def first_fit(
     return made, ALL_PLACED
 
 
-@compiled()
+@compiled(slow="the drawing of boxes", seconds=0.5)
 def add_corners(left: Any, right: Any, bottom: Any, top: Any, color: Any, grid: Any) -> None:
     """Add boxes to a grid of which two running sums, upwards and along, make the covered shares.
 

@@ -51,7 +51,6 @@ def assign_servers(start: ArrayLike, end: ArrayLike, procs: ArrayLike, servers: 
     OptionError
         When the jobs need more servers at once than there are.
     """
-    from ...jit import notice_if_cold
     from ._kernels import NO_ROOM, first_fit
 
     begins = np.ascontiguousarray(start, dtype=np.float64)
@@ -64,7 +63,6 @@ def assign_servers(start: ArrayLike, end: ArrayLike, procs: ArrayLike, servers: 
     held = np.flatnonzero((ends > begins) & (width > 0))
     by_start = held[np.argsort(begins[held], kind="stable")]
     by_end = held[np.argsort(ends[held], kind="stable")]
-    notice_if_cold(first_fit, "the assignment of servers")
     orders = np.stack((by_start, by_end))
     spans = np.zeros((2, width.size), dtype=np.int64)
     # A gap lies between two pieces, and each server is in one: no more room than jobs can fill.
