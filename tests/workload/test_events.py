@@ -7,7 +7,6 @@ import pytest
 
 from sojourn.errors import OptionError
 from sojourn.workload import Jobs
-from sojourn.workload._sniff import format_of
 from sojourn.workload.events import (
     EXTERNAL,
     INTERNAL,
@@ -16,6 +15,7 @@ from sojourn.workload.events import (
     read_accounting,
     read_events,
 )
+from sojourn.workload.log import format_of
 
 HEAD = "JobID|Submit|Start|End|State|Timelimit|NNodes|NodeList\n"
 

@@ -14,9 +14,9 @@ from ..errors import OptionError
 from ..workload import Jobs, read_log
 from ..workload._accounting import Accounting
 from ..workload._runs import distinct
-from ..workload._sniff import format_of
 from ..workload.events import read_accounting
 from ..workload.intake import accounting_options
+from ..workload.log import format_of
 from ._tables import table_columns
 
 if TYPE_CHECKING:

@@ -149,8 +149,7 @@ def adequacy(
     """
     from ..adequacy import compare_streams, judge, read_stream, reference_value
     from ..output import as_json, check_folder
-    from ..workload._sniff import TOLD as ACCOUNTING
-    from ..workload._sniff import format_of
+    from ..workload.log import ACCOUNTING, format_of
 
     if out is not None:
         check_folder(out)

@@ -16,6 +16,7 @@ from ..jit import compiled
 from .foresight import earliest, promise, take_now, take_promised
 from .loop import loop
 from .nodes import NODE_SCORE_POINTER, example, make_nodes
+from .passes import DISCIPLINES
 from .starting import find_naturally, find_shadow_on_nodes, try_to_start
 from .state import make_running, make_scalars
 from .types import CONTROL_POINTER, SCORES_POINTER, Parts, empty_jobs
@@ -36,21 +37,6 @@ _PARTS = {
     "promise": promise,
     "take_promised": take_promised,
     "find_naturally": find_naturally,
-}
-_NEEDED = {
-    "Ordered": ("try_to_start", "find_shadow"),
-    "Listed": ("try_to_start", "find_shadow", "earliest", "take_now"),
-    "Conservative": ("promise", "take_promised"),
-    "Preempt": ("find_naturally",),
-    "Ask": ("try_to_start", "earliest", "take_now"),
-}
-_WORDS = {
-    "Ordered": "fixed orders",
-    "Listed": "changing orders, events and several reservations",
-    "Conservative": "conservative backfilling",
-    "Preempt": "preemption",
-    "Ask": "stepping",
-    "Slurm": "the model of Slurm",
 }
 _SECONDS, _SECONDS_OF_PARTS = 8.0, 18.0
 """What compiling takes on a core of its own: of a kernel, and of the parts that one needs."""
@@ -88,7 +74,7 @@ def _part(name: str) -> Any:
 
 def parts_for(d: Any, nodes: Any) -> Parts:
     """Return the parts that a discipline needs on named nodes."""
-    needed = () if nodes is None else _NEEDED[type(d).__name__]
+    needed = () if nodes is None else DISCIPLINES[type(d)].parts
     return Parts(*(_part(name) if name in needed else None for name in Parts._fields))
 
 
@@ -119,7 +105,7 @@ def kernel_for(d: Any, *tables: Any) -> Any:
         )
         signature = types.int64(*given, *_FUNCTIONS, *parts, types.int64)
         machine = "counted processors" if nodes is None else "named nodes"
-        rules = _WORDS.get(type(d).__name__, "a discipline")
-        slow = f"the engine for {'queues, ' if queued else ''}{rules} on {machine}"
+        says = DISCIPLINES[type(d)].says
+        slow = f"the engine for {'queues, ' if queued else ''}{says} on {machine}"
         _kernels[which] = compiled(signature, slow=slow, seconds=_SECONDS)(loop)
     return _kernels[which]

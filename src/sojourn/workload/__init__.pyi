@@ -1,4 +1,3 @@
-from ._sniff import format_of as format_of
 from .clean import RULES as RULES
 from .clean import STANDARD as STANDARD
 from .clean import CleaningReport as CleaningReport
@@ -15,6 +14,7 @@ from .header import Header as Header
 from .hpcwld import read_hpcwld as read_hpcwld
 from .jobcomp import read_jobcomp as read_jobcomp
 from .jobs import Jobs as Jobs
+from .log import format_of as format_of
 from .log import read_log as read_log
 from .log import write_log as write_log
 from .parquet import read_parquet as read_parquet

@@ -16,11 +16,12 @@ from ._lines import parse_lines
 from ._report import Finding
 from ._slurm_fields import kilobytes, limit
 from ._slurm_resources import gpus_in
-from ._sniff import SUBMIT_COMMAND
 from .jobs import Jobs
 from .submission import Submission, jobs_of
 
-__all__ = ["read_stream", "read_submit_commands", "read_submits"]
+__all__ = ["SUBMIT_COMMAND", "read_stream", "read_submit_commands", "read_submits"]
+
+SUBMIT_COMMAND = re.compile(r"-dt\s+(\d+(?:\.\d*)?)\s+-e\s+(\S+)\s*\|(.*)")
 
 _MOST = 1e9
 _WHOLE = ("id", "nodes", "cpus", "gpus")

@@ -11,7 +11,8 @@ from ..profile import Profile
 from ..starting import note_reserved
 from ..verbs import earliest, fits, note, plan_ahead, start, take
 from ..waiting import Waiting, admit, list_remove
-from . import DECIDE, GO_ON, discipline
+from . import DECIDE, GO_ON, Setting, discipline
+from .listed import list_and_profile
 
 __all__ = ["Ask"]
 
@@ -21,6 +22,10 @@ class Ask(NamedTuple):
 
     waiting: Waiting
     profile: Profile
+
+
+def _make(given: Setting) -> Ask:
+    return Ask(*list_and_profile(given))
 
 
 @inlined
@@ -39,7 +44,7 @@ def _may_start(d, s, jobs, run, nodes, calendar, j, laws):
     return True
 
 
-@discipline(Ask)
+@discipline(Ask, "stepping", _make, ("try_to_start", "earliest", "take_now"))
 def asking_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     """Ask whom to start while somebody waits, until nobody is named (`s.chosen`)."""
     if s.pending == 0:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from ...errors import LogError, OptionError
 from ...workload._names import known_names
-from ...workload._sniff import format_of
 from ...workload.intake import accounting_options
 from ...workload.jobs import Jobs
+from ...workload.log import format_of
 from ...workload.logged import submissions_in_accounting, submissions_in_swf
 from ...workload.submission import (
     CANCEL,
