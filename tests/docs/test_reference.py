@@ -15,12 +15,12 @@ import pytest
 from snippets import ROOT, blocks
 
 import sojourn
-from sojourn import jit
 from sojourn.classes import CLASSES
 from sojourn.cli import main
-from sojourn.policy import BACKFILLS, ORDERS, POLICIES
+from sojourn.engine.happenings import KINDS
+from sojourn.policy import BACKFILLS, CONTROLS, ORDERS, POLICIES
 from sojourn.result import WHO
-from sojourn.workload import RULES, log
+from sojourn.workload import RULES
 from sojourn.workload.log import FORMATS
 from sojourn.workload.schema import STORED, SWF_FIELDS
 
@@ -162,6 +162,22 @@ def test_formats():
     text = page("guides/logs.md").partition("## Cleaning")[0]
     for name, entry in FORMATS.items():
         assert f"| `{entry.suffix}` |" in text or f"--log-format {name}" in text, name
+
+
+def test_controls():
+    told = " ".join(first_cells(page("guides/rates.md")))
+    kinds = [name for name in CONTROLS if name != "constant"]  # Which is a number.
+    assert [name for name in kinds if f"{name}:" not in told] == []
+
+
+def test_kinds_of_events():
+    table = page("guides/events.md").partition("## The table")[2].partition("## The events")[0]
+    rows = [line.split("|") for line in table.splitlines() if line.startswith("| `")]
+    told = {name for row in rows for name in re.findall(r"`(\w+)`", row[1])}
+    assert told == set(KINDS)
+    for name, kind in KINDS.items():
+        takes = {cell for row in rows if f"`{name}`" in row[1] for cell in row[2].split("`")[1::2]}
+        assert takes >= {*kind.about, *kind.takes}, name
 
 
 def test_public_names():
@@ -313,17 +329,6 @@ def _add(name: str, folder: Path) -> dict[str, Any]:
     return namespace
 
 
-def test_walk_through_a_policy(monkeypatch, tmp_path):
-    monkeypatch.setattr(jit, "cache_folder", lambda _: tmp_path)
-    _add("policy/orders.py", tmp_path)
-    try:
-        jobs = sojourn.lublin(50, 16, load=0.9, seed=2)
-        ran = sojourn.simulate(jobs, 16, "thinnest+conservative")
-        assert str(ran.policy) == "thinnest+conservative"
-    finally:
-        del ORDERS["thinnest"]
-
-
 def test_walk_through_a_cleaning_rule(tmp_path):
     _add("workload/clean.py", tmp_path)
     try:
@@ -333,12 +338,6 @@ def test_walk_through_a_cleaning_rule(tmp_path):
         assert left.report.count("cancelled") == 2
     finally:
         del RULES["cancelled"]
-
-
-def test_walk_through_a_format(monkeypatch, tmp_path):
-    monkeypatch.setattr(log, "FORMATS", _add("workload/log.py", tmp_path)["FORMATS"])
-    (tmp_path / "jobs.tsv").write_text("submit\truntime\tprocs\n0\t10\t1\n")
-    assert len(sojourn.read_log(tmp_path / "jobs.tsv")) == 1
 
 
 def test_make_targets_of_contributing():

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
 from ..jit import called, inlined
 from .nodes import shift_node
@@ -67,6 +68,9 @@ KINDS: dict[str, Kind] = {
 }
 """Every kind by name; `happens` adds those with a handler."""
 
+OF_JOBS: set[int] = set()
+"""What happens to a job."""
+
 HANDLERS: dict[int, Any] = {}
 """What an event does: of (s, jobs, run, recording, nodes, calendar, about); what the control sees
 of it. One that has further steps sets `s.midway`, and puts `s.next` back to be asked again."""
@@ -88,6 +92,8 @@ def happens(
     def register(function: Any) -> Any:
         number = len(HANDLERS) if code < 0 else code
         HANDLERS[number] = function
+        if "job" in about:
+            OF_JOBS.add(number)
         for name in names:
             known = KINDS.get(name, Kind({}))
             takes, then = (known.takes, known.then) if until < 0 else (("until",), until)
@@ -261,28 +267,32 @@ def _look(s, jobs, run, recording, nodes, calendar, about):
     return UNSEEN
 
 
+def _nothing(what, s, jobs, run, recording, nodes, calendar, about):
+    return UNSEEN
+
+
 def _before(number: int, handler: Any, others: Any) -> Any:
-    """Return a handler of one number, and of all that `others` handle."""
+    """Return what handles one number, and all that `others` handle."""
 
     def handle(what, s, jobs, run, recording, nodes, calendar, about):
         if what == number:
             return handler(s, jobs, run, recording, nodes, calendar, about)
         return others(what, s, jobs, run, recording, nodes, calendar, about)
 
-    return inlined(handle)
+    return handle
 
 
-@inlined
 def _handle(what, s, jobs, run, recording, nodes, calendar, about):
-    """Nothing happens."""
-    return UNSEEN
+    """Do what an event does; this body serves where the JIT is disabled."""
+    return HANDLERS[what](s, jobs, run, recording, nodes, calendar, about)
 
 
-for _number, _handler in HANDLERS.items():
-    _handle = _before(_number, _handler, _handle)
-
-OF_JOBS = tuple({kind.does["job"] for kind in KINDS.values() if "job" in kind.does} - {EARLY})
-"""What happens to a job."""
+@overload(_handle, inline="always")
+def _handle_any(what, s, jobs, run, recording, nodes, calendar, about):
+    handle = _nothing
+    for number, handler in HANDLERS.items():
+        handle = _before(number, handler, inlined(handle))
+    return handle
 
 
 @called

@@ -76,7 +76,7 @@ class External:
 
         A discipline that may stop jobs looks up when a reservation begins.
         """
-        by_job = np.isin(self.kind, OF_JOBS)
+        by_job = np.isin(self.kind, list(OF_JOBS))
         mine = self._concern(accepted)
         about = self.about.copy()
         about[by_job & mine] = (np.cumsum(accepted) - 1)[about[by_job & mine]]
@@ -100,14 +100,14 @@ class External:
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
         about = self.about.copy()
-        by_job = np.isin(self.kind, OF_JOBS)
+        by_job = np.isin(self.kind, list(OF_JOBS))
         about[by_job] = place[about[by_job]]
         return replace(self, jobs=self.jobs[order], about=about)
 
     def _concern(self, accepted: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which events are not about a job that is not accepted."""
         concern = np.ones(len(self.kind), dtype=np.bool_)
-        by_job = np.isin(self.kind, OF_JOBS)
+        by_job = np.isin(self.kind, list(OF_JOBS))
         concern[by_job] = accepted[self.about[by_job]]
         return concern
 

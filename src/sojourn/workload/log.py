@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..errors import LogError, OptionError
@@ -44,27 +43,25 @@ class Format(NamedTuple):
     accounting: bool = False
 
 
-FORMATS: Mapping[str, Format] = MappingProxyType(
-    {
-        "swf": Format(read_swf, write_swf, ".swf"),
-        "csv": Format(read_csv, write_csv, ".csv"),
-        "parquet": Format(read_parquet, write_parquet, ".parquet", re.compile("PAR1")),
-        "hpcwld": Format(read_hpcwld),
-        "jobcomp": Format(read_jobcomp, begins=re.compile(r"JobId=\d"), accounting=True),
-        "slurm-events": Format(read_submit_commands, begins=SUBMIT_COMMAND),
-        "pbs": Format(
-            read_pbs,
-            begins=re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(\.\d+)?;[A-Za-z];"),
-            accounting=True,
-        ),
-        # Names of columns, or many fields between bars.
-        "sacct": Format(
-            read_sacct,
-            begins=re.compile(r"(?i)(?!;)(.*\|.*\|.*\||(.*[^a-z0-9])?jobid(raw)?([^a-z0-9=]|$))"),
-            accounting=True,
-        ),
-    }
-)
+FORMATS: dict[str, Format] = {
+    "swf": Format(read_swf, write_swf, ".swf"),
+    "csv": Format(read_csv, write_csv, ".csv"),
+    "parquet": Format(read_parquet, write_parquet, ".parquet", re.compile("PAR1")),
+    "hpcwld": Format(read_hpcwld),
+    "jobcomp": Format(read_jobcomp, begins=re.compile(r"JobId=\d"), accounting=True),
+    "slurm-events": Format(read_submit_commands, begins=SUBMIT_COMMAND),
+    "pbs": Format(
+        read_pbs,
+        begins=re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(\.\d+)?;[A-Za-z];"),
+        accounting=True,
+    ),
+    # Names of columns, or many fields between bars.
+    "sacct": Format(
+        read_sacct,
+        begins=re.compile(r"(?i)(?!;)(.*\|.*\|.*\||(.*[^a-z0-9])?jobid(raw)?([^a-z0-9=]|$))"),
+        accounting=True,
+    ),
+}
 """Every format by name; a new one is one entry here. Of those whose first line tells them, the
 first decides."""
 
