@@ -33,7 +33,7 @@ UNDEFINED: dict[Pair, tuple[type[Exception], str]] = {
     **{
         frozenset({("backfill", rule), ("order", order)}): (
             PolicyError,
-            "remaining goes by remaining estimate",
+            "remaining goes by an order of its own",
         )
         for rule in ("spf", "lpf")
         for order in ORDERS

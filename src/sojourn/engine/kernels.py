@@ -17,6 +17,7 @@ from ..jit import compiled
 from .foresight import earliest, promise, take_now, take_promised
 from .loop import loop
 from .nodes import NODE_SCORE_POINTER, example, make_nodes
+from .passes import DISCIPLINES
 from .starting import find_naturally, find_shadow_on_nodes, try_to_start
 from .state import make_running, make_scalars
 from .types import CONTROL_POINTER, SCORES_POINTER, Parts, empty_jobs
@@ -38,30 +39,6 @@ _PARTS = {
     "take_promised": take_promised,
     "find_naturally": find_naturally,
 }
-_NEEDED = {
-    "Ordered": ("try_to_start", "find_shadow"),
-    "Listed": ("try_to_start", "find_shadow", "earliest", "take_now"),
-    "Conservative": ("promise", "take_promised"),
-    "Preempt": ("find_naturally",),
-    "Ask": ("try_to_start", "earliest", "take_now"),
-}
-_WORDS = {
-    "Ordered": "fixed orders",
-    "Listed": "changing orders, events and several reservations",
-    "Conservative": "conservative backfilling",
-    "Preempt": "preemption",
-    "Ask": "stepping",
-    "Slurm": "the model of Slurm",
-}
-_SECONDS = {
-    "Ordered": (3.0, 4.0),
-    "Listed": (6.0, 10.0),
-    "Conservative": (8.0, 10.0),
-    "Preempt": (3.5, 7.0),
-    "Ask": (4.5, 8.0),
-    "Slurm": (13.0, 13.0),
-}
-"""What compiling takes on a core of its own, on counted processors and on named nodes."""
 _SECONDS_OF_QUEUES = 2.0
 _SECONDS_OF_NODES = 2.5
 """That queues take beside, and what any part on named nodes has in common."""
@@ -97,11 +74,10 @@ def _signatures() -> dict[str, Any]:
 
 def _wait(d: Any, named: bool, parts: Sequence[str]) -> dict[str, Any]:
     """What a user waits for, and about how long (s), with `parts` that are not compiled yet."""
-    kind = type(d).__name__
+    kind = DISCIPLINES[type(d)]
     queued = getattr(d, "queues", None) is not None
-    rules = f"{'queues, ' if queued else ''}{_WORDS.get(kind, 'a discipline')}"
-    seconds = _SECONDS.get(kind, _SECONDS["Listed"])[named]
-    seconds += _SECONDS_OF_QUEUES * queued + _SECONDS_OF_NODES * named
+    rules = f"{'queues, ' if queued else ''}{kind.says}"
+    seconds = kind.seconds[named] + _SECONDS_OF_QUEUES * queued + _SECONDS_OF_NODES * named
     seconds += sum(_SECONDS_OF_PARTS[name] for name in parts)
     machine = "named nodes" if named else "counted processors"
     return {"slow": f"the engine for {rules} on {machine}", "seconds": seconds}
@@ -112,13 +88,13 @@ _parts: dict[str, Any] = {}
 
 def parts_for(d: Any, nodes: Any) -> Parts:
     """Return the parts that a discipline needs on named nodes."""
-    needed = () if nodes is None else _NEEDED[type(d).__name__]
+    needed = () if nodes is None else DISCIPLINES[type(d)].parts
     for k, name in enumerate(needed):
         if name not in _parts and not config.DISABLE_JIT:
             kernel = compiled(_signatures()[name], pointer=True, **_wait(d, True, needed[k:]))
             _parts[name] = kernel(_PARTS[name].py_func)
-    found = _PARTS if config.DISABLE_JIT else _parts
-    return Parts(*(found[name] if name in needed else None for name in Parts._fields))
+    ready = _PARTS if config.DISABLE_JIT else _parts
+    return Parts(*(ready[name] if name in needed else None for name in Parts._fields))
 
 
 _kernels: dict[tuple[Any, ...], Any] = {}

@@ -16,23 +16,19 @@ from ..cluster import (
     ScaledPower,
     find_cluster,
 )
-from ..errors import OptionError, PolicyError
+from ..errors import PolicyError
 from ..policy import (
+    CONTROLS,
     Constraints,
     Control,
     NodeScore,
     Placement,
     Policy,
     Score,
-    constant,
-    count_hysteresis,
     load_node_score,
     load_score,
     parse_placement,
     parse_policy,
-    randomized,
-    threshold,
-    workload_hysteresis,
 )
 from ..policy.slurm import policy_from_slurm
 from .inputs import Stamp, machine_files, module_files, stamp_of
@@ -41,8 +37,6 @@ from .keys.describing import is_score_file
 from .keys.policy import SLURM
 
 __all__ = [
-    "ALLOWED",
-    "NEEDED",
     "make_constraints",
     "make_control",
     "make_nodes",
@@ -53,36 +47,11 @@ __all__ = [
 
 _Kind = TypeVar("_Kind", Score, NodeScore)
 
-NEEDED: dict[str, tuple[str, ...]] = {
-    "constant": (),
-    "threshold": ("rates", "k"),
-    "workload": ("rates", "low", "high"),
-    "count": ("rates", "low", "high"),
-    "random": ("rates", "p_low", "p_high"),
-}
-"""Keys that each kind of control needs."""
-
-ALLOWED = {"constant": ("rate",), "workload": ("timer",)}
-"""Keys that a kind of control may have besides; it has no others."""
-
 
 def make_control(keys: ControlKeys) -> Control:
     """Return the service-rate control."""
-    kind, rates = keys.kind, keys.rates or []
-    if kind == "constant":
-        return constant(keys.rate)
-    if kind == "random":
-        if len(rates) != 2:
-            raise OptionError(
-                f"rate control: {len(rates)} rates; a random control has 2", key="control.rates"
-            )
-        return randomized(rates[0], rates[1], keys.p_low or 0.0, keys.p_high or 0.0)
-    if kind == "threshold":
-        return threshold(rates, keys.k or 0.0)
-    low, high = keys.low or 0.0, keys.high or 0.0
-    if kind == "count":
-        return count_hysteresis(rates, low, high)
-    return workload_hysteresis(rates, low, high, timer=keys.timer)
+    kind = CONTROLS[keys.kind]
+    return kind.make(**{name: getattr(keys, name) for name in (*kind.keys, *kind.more)})
 
 
 def make_power(keys: PowerKeys) -> Power:

@@ -7,9 +7,10 @@ from typing import Any
 
 from ..errors import InputError
 from ..jobs.models.spec import parse_time
+from ..policy import CONTROLS
 from ..policy.slurm import SlurmPolicy
 from ._lines import Path
-from .building import ALLOWED, NEEDED, make_control, make_policy, make_power
+from .building import make_control, make_policy, make_power
 from .keys import OF_LOGS, OF_MODELS, Keys, ScenarioKeys
 from .keys.describing import is_score_file
 from .keys.policy import SLURM
@@ -134,7 +135,7 @@ def _policy(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
 
 def _control(keys: ScenarioKeys, told: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     control, kind = keys.control, keys.control.kind
-    needed, allowed = NEEDED[kind], (*NEEDED[kind], *ALLOWED.get(kind, ()))
+    needed, allowed = CONTROLS[kind].keys, (*CONTROLS[kind].keys, *CONTROLS[kind].more)
     for name in needed:
         if getattr(control, name) is None:
             yield ("control", name), f"a control of kind '{kind}' needs it; give it"
@@ -144,7 +145,7 @@ def _control(keys: ScenarioKeys, told: dict[str, Any]) -> Iterator[tuple[Path, s
             has = f"it has {', '.join(allowed)}"
             yield ("control", name), f"a control of kind '{kind}' has no such key; {has}"
             return
-    for name in needed if kind == "count" else ():
+    for name in needed if CONTROLS[kind].counts else ():
         value = told["control"][name]
         values = value if isinstance(value, list) else [value]
         if any(isinstance(each, str) for each in values):

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cluster import Cluster
-from ..engine.drive import Laws, Orders, Rules, Run, backfill_code, load_kernel
-from ..engine.passes import CONSERVATIVE, EASY
+from ..engine.drive import Laws, Orders, Rules, Run, load_kernel
 from ..engine.queues import CHANGING, QueueRules
 from ..engine.types import JobView, empty_jobs
 from ..errors import JobError, OptionError
@@ -328,14 +327,14 @@ def _rules(
     own = policy.backfill_score
     scores = queue_scores(cluster, policy) if cluster.queues else [policy.score]
     changes = not stop_at_decisions and any(score.depends_on_time for score in scores)
-    reservations = policy.reservations
-    code = backfill_code(policy.backfill, reservations)
-    if code == CONSERVATIVE and options.foresight == "log" and cluster.is_named:
+    rule, reservations = policy.rule, policy.reservations
+    if rule.keeps_promises and options.foresight == "log" and cluster.is_named:
         # Jobs outlast such promises, which cannot be kept: they are made anew in each pass.
-        code, reservations = backfill_code("easy", np.inf), np.inf
+        rule, reservations = Policy(backfill="easy", reservations=np.inf).rule, np.inf
+    exact = rule.plans and not rule.preempts and bool(np.array_equal(view.work, view.plan))
     return Rules(
         servers=int(cluster.procs),
-        backfill=code,
+        backfill=rule,
         reservations=int(min(reservations, max(len(view.submit), 1))),
         dynamic_order=changes,
         dynamic_backfill=own is not None and own.depends_on_time,
@@ -344,7 +343,7 @@ def _rules(
         per_event=options.passes == "event",
         controlled=not control.is_constant,
         timed_control=control.timed,
-        exact=bool(np.array_equal(view.work, view.plan)) and EASY <= code <= CONSERVATIVE,
+        exact=exact,
         may_overrun=bool(np.any(view.work > view.plan)) or options.passes == "event",
         record=bool(options.record),
         stop_at_decisions=stop_at_decisions,

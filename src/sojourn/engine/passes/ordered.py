@@ -8,9 +8,9 @@ import numpy as np
 
 from ...jit import inlined
 from ..nodes import SLOWEST
-from ..queue import QueueIndex, queue_find, queue_insert, queue_remove
+from ..queue import QueueIndex, make_queue_index, queue_find, queue_insert, queue_remove
 from ..verbs import find_shadow, fits, start
-from . import EASY, GO_ON, NONE, discipline
+from . import EASY, GO_ON, NONE, Setting, discipline
 
 __all__ = ["Ordered"]
 
@@ -20,6 +20,20 @@ class Ordered(NamedTuple):
 
     queue: QueueIndex
     backfill: QueueIndex
+
+
+def _index(key: np.ndarray | None, servers: int) -> QueueIndex:
+    if key is None:
+        return make_queue_index(np.empty(0, dtype=np.int64), 1)
+    in_place = bool(np.all(key[1:] >= key[:-1]))
+    order = np.arange(len(key)) if in_place else np.argsort(key, kind="stable")
+    return make_queue_index(order, servers)
+
+
+def _make(given: Setting) -> Ordered:
+    rules, orders = given.rules, given.orders
+    own = orders.backfill if rules.own_backfill_order else None
+    return Ordered(_index(orders.order, rules.servers), _index(own, rules.servers))
 
 
 @inlined
@@ -71,7 +85,7 @@ def _settle_arrival(d, s, jobs, run, nodes, calendar, laws, j):
         _enqueue(d, s, jobs, j)
 
 
-@discipline(Ordered)
+@discipline(Ordered, "fixed orders", _make, ("try_to_start", "find_shadow"), (3.0, 4.0))
 def ordered_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     """One pass: settle a lone arrival at once, else walk the queue: heads, then backfilling."""
     new = s.new

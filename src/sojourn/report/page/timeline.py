@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cluster.wattage import states_energy
+from ...engine.backfills import BACKFILLS, load_backfill
 from ...errors import OptionError
 from ...policy.policy import POLICIES
 from ..figures.binning import Bins, Path, counted
@@ -134,7 +135,8 @@ def _blocks_of(run: Run) -> Blocks | str:
 
 def _is_preemptive(policy: str) -> bool:
     """Whether a policy, by its name, stops running jobs."""
-    return POLICIES.get(policy, policy).rpartition("+")[2] in ("preempt", "remaining")
+    backfill = POLICIES.get(policy, policy).rpartition("+")[2]
+    return backfill in BACKFILLS and load_backfill(backfill).preempts
 
 
 def _describe_blocks(

@@ -53,8 +53,6 @@ _RULES = {
     "scored": SCORED,
 }
 
-_BY_WATTS = ("lowest-power", "lowest-energy")
-
 REASONS = (
     "",
     "processors",
@@ -164,7 +162,7 @@ def build_machine(
 
 def _refuse_watts(placement: Placement, asked: Requests) -> None:
     """Refuse what rests on watts of nodes, where some have none."""
-    if placement.name in _BY_WATTS:
+    if placement.by_watts:
         raise PolicyError(
             f"placement '{placement}': not all nodes have watts; give them, or another placement"
         )

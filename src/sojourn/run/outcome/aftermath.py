@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ...engine import types as t
 from ...engine.drive import Run
-from ...engine.passes import PREEMPT
 
 __all__ = [
     "CANCELLED",
@@ -112,7 +111,7 @@ def aftermath(run: Run) -> Aftermath:
         return _without_events(run)
     jobs, pieces = run.calendar.job, run.recording.segment[: run.s.segments]
     came_to_nothing, worked = pieces["lost"] == 1, jobs["worked"].copy()
-    if run.rules.backfill >= PREEMPT:
+    if run.rules.backfill.preempts:
         came_to_nothing = _lost_with_all_before(pieces["job"], came_to_nothing)
         worked = _worked(pieces[~came_to_nothing], len(jobs))
     lost = pieces[came_to_nothing]

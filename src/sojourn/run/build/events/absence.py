@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....cluster import Cluster
-from ....engine.calendar import DOWN, UP
+from ....engine.happenings import DOWN, UP
 from ....errors import OptionError
 from ....jobs import ExternalEvent, ExternalEvents
 

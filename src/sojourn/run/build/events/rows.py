@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....cluster import Cluster
-from ....engine.calendar import DOWN, RESUME, STOP, STRIKE, UP, WITHDRAW
+from ....engine.happenings import EARLY, KINDS, RESERVE
 from ....jobs import ExternalEvent, ExternalEvents, Jobs
 
 __all__ = ["BEGINS", "ENDS", "NO_JOB", "Gathered", "gather_rows"]
@@ -68,7 +68,7 @@ def gather_rows(
     for row, job in enumerate(jobs.job.tolist()):
         rows.setdefault(job, row)
     for event in told.rows:
-        about: list[int] = []
+        about: list[int] = [0]
         if event.job is not None:
             if event.job not in rows:
                 unused[NO_JOB] += 1
@@ -81,10 +81,14 @@ def gather_rows(
             about = [event.procs]
         elif event.nodes:
             about = _nodes(event, told, cluster)
-        if event.kind == "early":
+        kind = KINDS[event.kind]
+        what = kind.does[
+            next((name for name in kind.about if getattr(event, name) not in (None, ())), "")
+        ]
+        if what == EARLY:
             assert event.runtime is not None
             work[about[0]] = min(work[about[0]], event.runtime)
-        elif event.kind == "reserve":
+        elif what == RESERVE:
             assert event.until is not None
             announced = -np.inf if event.announced is None else event.announced
             for each in about:
@@ -93,19 +97,10 @@ def gather_rows(
                     raise told.error(event, "procs", problem)
                 into.reserved.append((announced, event.time, event.until, each, event))
         else:
-            kind = {
-                "cancel": WITHDRAW,
-                "kill": WITHDRAW,
-                "down": DOWN if event.job is None else STRIKE,
-                "up": UP,
-                "stop": STOP,
-                "resume": RESUME,
-            }[event.kind]
-            for each in about or [0]:
-                into.add(event.time, kind, each, event=event)
+            for each in about:
+                into.add(event.time, what, each, event=event)
                 if event.until is not None:
-                    back = UP if kind == DOWN else RESUME
-                    into.add(event.until, back, each, event=event, turn=ENDS)
+                    into.add(event.until, kind.then, each, event=event, turn=ENDS)
 
 
 def _nodes(event: ExternalEvent, told: ExternalEvents, cluster: Cluster) -> list[int]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....cluster import Cluster
-from ....engine.calendar import DOWN, RESUME, STOP, STRIKE, UP, WITHDRAW
+from ....engine.happenings import DOWN, RESUME, STOP, STRIKE, UP, WITHDRAW
 from ....jobs import EventStream, Jobs
 from ....jobs.events import KINDS
 from .rows import NO_JOB, Gathered
