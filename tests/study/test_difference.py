@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sojourn
+from sojourn.adequacy import replay
 from sojourn.cli import main
 from sojourn.errors import OptionError
 from sojourn.study.difference import Change, as_rows
@@ -98,12 +99,22 @@ def test_the_log_says_what_the_first_side_is_worth(site):
     assert found.trust.jobs == len(stream())
     assert found.trust.recorded == pytest.approx(real.wait.mean())
     assert 0 < found.trust.P < real.wait.max()
-    itself = sojourn.diff(
-        policy, policy, sojourn.simulate(stream(), None, policy).as_log(), draws=2
-    )
-    # Ends at limits and the controller's latency are all that is between them.
-    assert pytest.approx(0.0, abs=0.1) == itself.trust.P
-    assert itself.trust.near == 1.0
+    counted = sojourn.Cluster.homogeneous(16)
+    easy = sojourn.diff(counted, counted, sojourn.simulate(stream(), counted).as_log(), draws=2)
+    assert (easy.trust.P, easy.trust.near, easy.trust.members) == (0.0, 1.0, 1)
+
+
+def test_slurm_is_held_against_the_log_as_a_replay_does(site):
+    policy = sojourn.slurm(site / "a.conf", bf_interval=600)
+    log = sojourn.simulate(stream(), None, policy).as_log()
+    log = log.replace(wait=log.wait.round(), runtime=log.runtime.round())
+    sojourn.write_swf(log, site / "real.swf")
+    found = sojourn.diff(site / "a.conf", site / "b.conf", site / "real.swf", draws=2).trust
+    expected = replay(site / "real.swf", site / "a.conf")
+    assert found.members == expected.members == 16
+    assert pytest.approx(expected.adequacy.P, rel=0.01) == found.P
+    assert found.itself == pytest.approx(expected.itself, rel=0.01)
+    assert found.near == pytest.approx(expected.near, abs=0.01)
 
 
 def test_clusters_and_scenarios_are_sides_too(tmp_path):

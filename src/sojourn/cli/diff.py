@@ -91,6 +91,8 @@ def diff(
     from ..workload.classes import listed_classes
     from ._progress import progress
 
+    if chosen.options.get("log") is None:
+        raise OptionError("--log: is missing; give the log whose jobs run on both")
     scenario = chosen.scenario
     if out is not None:
         check_folder(out)
@@ -138,17 +140,18 @@ def _show(found: Difference) -> None:
         console.print("\nThe log recorded no starts: how near A comes to them is not known.")
     else:
         console.print(f"\nHow near A comes to the log ({trust.jobs:,} jobs with recorded starts)")
-        console.print(
-            facts_table(
-                [
-                    ("mean wait", f"{as_seconds(trust.wait)}, recorded "
-                     f"{as_seconds(trust.recorded)}"),
-                    ("P", f"{as_seconds(trust.P)}, root mean square difference of times in the "
-                     f"system; {trust.relative:.1%} of their mean"),
-                    ("within 60 s", f"{trust.near:.1%} of the jobs"),
-                ]
-            )
-        )  # fmt: skip
+        facts = [
+            ("mean wait", f"{as_seconds(trust.wait)}, recorded {as_seconds(trust.recorded)}"),
+            ("P, log", f"{as_seconds(trust.P)}, root mean square difference of times in the "
+             f"system; {100 * trust.relative:.1f} % of their mean"),
+            ("within 60 s", f"{100 * trust.near:.1f} % of the jobs"),
+        ]  # fmt: skip
+        if trust.members > 1:
+            facts.append(
+                ("P, model", f"{as_seconds(trust.itself)} between runs of A that begin at other "
+                 f"moments of its loops ({trust.members} runs, median)")
+            )  # fmt: skip
+        console.print(facts_table(facts))
     console.print("\nLines that differ" if found.lines else "\nNo line differs.")
     for line in found.lines:
         console.print(f"  {line.name}", style="bold")
@@ -162,6 +165,9 @@ def _show(found: Difference) -> None:
     for by, rows in found.classes.items():
         if rows:
             _show_classes(console, by, rows)
+        if found.left[by]:
+            few = "in fewer than half of the draws: not judged"
+            console.print(f"{len(found.left[by])} more of {by}, {few}", style="dim")
     console.print()
     for sentence in found.in_words():
         console.print(sentence, soft_wrap=True)
@@ -194,7 +200,7 @@ def _cells(change: Change) -> tuple[str, str, str, str]:
     from ._tables import as_number
 
     found = change.difference
-    share = f"{change.share:+.1%}" if change.share == change.share else "-"
+    share = f"{100 * change.share:+.1f} %" if change.share == change.share else "-"
     reach = f"{as_number(found.low)} to {as_number(found.high)}"
     return as_number(found.estimate), reach, share, change.verdict
 

@@ -27,7 +27,7 @@ from .words import between, listed, measure, percent, plural, value_text
 if TYPE_CHECKING:
     from ..study.intervals import Interval
 
-__all__ = ["page_of"]
+__all__ = ["distribution_charts", "distributions", "over_time", "page_of"]
 
 
 def page_of(subject: Run | Comparison | Study, packer: Packer) -> Page:
@@ -42,8 +42,8 @@ def page_of(subject: Run | Comparison | Study, packer: Packer) -> Page:
 def _page_of_run(run: Run, packer: Packer) -> Page:
     intervals = intervals_of_run(run)
     charts = {"timeline": describe_timeline([run], packer)}
-    charts |= _distribution_charts([run])
-    sections = [_over_time([run]), _distributions([run], [table_of_run(run)])]
+    charts |= distribution_charts([run])
+    sections = [over_time([run]), distributions([run], [table_of_run(run)])]
     classes = section_of_run(run, charts)
     sections.append(classes)
     methods = methods_of(run, interval=bool(intervals), fairness="users" in charts)
@@ -63,7 +63,7 @@ def _page_of_comparison(comparison: Comparison, packer: Packer) -> Page:
     charts = {
         "tradeoff": describe_points(points, packer, curves=False),
         "timeline": describe_timeline(runs, packer),
-        **_distribution_charts(runs),
+        **distribution_charts(runs),
     }
     methods = methods_of(comparison, interval=bool(points.alone), fairness=False)
     caption = f"All runs, 95 % intervals where one run tells them, and changes from {runs[0].name}"
@@ -72,8 +72,8 @@ def _page_of_comparison(comparison: Comparison, packer: Packer) -> Page:
         [],
         [
             _trade_off((), table_of_points(points, range(len(points)), caption)),
-            _over_time(runs),
-            _distributions(runs, []),
+            over_time(runs),
+            distributions(runs, []),
             section_of_runs(runs),
         ],
         charts,
@@ -202,7 +202,8 @@ def _best_tiles(points: Points) -> list[tuple[str, str, list[str]]]:
     return tiles
 
 
-def _over_time(runs: Sequence[Run]) -> Section:
+def over_time(runs: Sequence[Run]) -> Section:
+    """Return the place of the chart of what the machine would do."""
     hint = (
         "Drag to zoom, double-click to see everything again. Zoomed out, neighbouring jobs are "
         "averaged; zoomed in, single jobs appear."
@@ -223,12 +224,14 @@ def _over_time(runs: Sequence[Run]) -> Section:
     return Section("time", "What the machine would do", (), (figure,), tables, hint)
 
 
-def _distribution_charts(runs: Sequence[Run]) -> dict[str, Any]:
+def distribution_charts(runs: Sequence[Run]) -> dict[str, Any]:
+    """Return the charts of waits and slowdowns, by their places."""
     names = {"waits": "wait", "slowdowns": "bounded_slowdown"}
     return {place: describe_distribution(runs, name) for place, name in names.items()}
 
 
-def _distributions(runs: Sequence[Run], tables: Sequence[Table]) -> Section:
+def distributions(runs: Sequence[Run], tables: Sequence[Table]) -> Section:
+    """Return the places of these charts, over some tables."""
     notes = []
     for run in runs:
         wait = np.asarray(run.jobs["wait"], np.float64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..adequacy import distance
+from ..adequacy.replaying import agreed, typical
 from ..errors import OptionError
 from ..policy import Policy
 from ..result import Result
@@ -45,6 +46,7 @@ UNITS = {
 
 _LARGER_IS_BETTER = ("utilisation",)
 _NEAR = 60.0
+_SAME = 1.0  # s: accounting of managers knows whole seconds
 _LEAST = 2
 _JOULES_PER_KWH = 3.6e6
 
@@ -60,6 +62,9 @@ class Trust:
     relative : the same over the mean recorded time in the system.
     near : share of the jobs within a minute.
     wait, recorded : mean waits (s), simulated and recorded.
+    members : runs of the first side, of which the most typical is held against the log: with
+        Slurm's loops begun at other moments, as `replay` does; 1 under other policies.
+    itself : s, the median P between two of these runs; nan of one.
     """
 
     jobs: int
@@ -68,6 +73,8 @@ class Trust:
     near: float
     wait: float
     recorded: float
+    members: int = 1
+    itself: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -94,10 +101,13 @@ class Change:
 
     @property
     def verdict(self) -> str:
-        """``better``, ``worse``, or ``no sure difference``."""
+        """``better``, ``worse``, ``no sure difference``, or ``same``: of waits, to the second."""
         found = self.difference
+        near = _SAME if self.unit == "s" else 0.0
+        if max(abs(found.low), abs(found.high)) <= near:
+            return "same"
         if not (found.low > 0 or found.high < 0):
-            return "same" if found.low == found.high == 0 else "no sure difference"
+            return "no sure difference"
         more_is_better = self.measure in _LARGER_IS_BETTER
         return "better" if (found.estimate > 0) == more_is_better else "worse"
 
@@ -143,6 +153,8 @@ class Difference:
     classes : by what jobs are told apart by.
     draws, block : how many logs were drawn, and of which blocks.
     not_modelled : what the sides have no notion of, in words.
+    left : classes that are in too few of the draws to be judged, by what jobs are told apart by.
+    runs : of both sides on the log itself.
     """
 
     a: str
@@ -158,6 +170,8 @@ class Difference:
     draws: int
     block: str
     not_modelled: tuple[str, ...]
+    left: dict[str, tuple[str, ...]]
+    runs: tuple[Result, Result] = field(repr=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -168,6 +182,7 @@ class Difference:
             "lines": [asdict(each) for each in self.lines],
             "measures": [each.as_dict() for each in self.measures],
             "classes": {by: [each.as_dict() for each in rows] for by, rows in self.classes.items()},
+            "left": {by: list(names) for by, names in self.left.items()},
             "not_modelled": list(self.not_modelled),
         }
 
@@ -175,13 +190,13 @@ class Difference:
         """Return the answer in a few sentences."""
         said = []
         for each in self.measures[:1]:
-            size = f"{abs(each.share):.1%} " if np.isfinite(each.share) else ""
+            size = f"{100 * abs(each.share):.1f} % " if np.isfinite(each.share) else ""
             more = "longer" if each.difference.estimate > 0 else "shorter"
             found = each.difference
             reach = f"{found.low:+,.0f} to {found.high:+,.0f} s"
             said.append(
                 {
-                    "same": "Every mean wait is the same.",
+                    "same": "The mean wait is the same, to the second.",
                     "no sure difference": f"No sure difference in the mean wait ({reach}).",
                 }.get(each.verdict, f"Mean waits are {size}{more} with {self.b} ({reach}).")
             )
@@ -194,8 +209,8 @@ class Difference:
                 )
         if self.trust is not None:
             said.append(
-                f"{self.a} is {self.trust.relative:.1%} of the mean time in the system away from "
-                "the log, job by job: smaller differences of single jobs mean little."
+                f"{self.a} is {100 * self.trust.relative:.1f} % of the mean time in the system "
+                "away from the log, job by job: smaller differences of single jobs mean little."
             )
         return said
 
@@ -267,7 +282,7 @@ def diff(
             progress(done, 2 * (draws + 1))
 
     report(0)
-    first = [side.run(jobs) for side in sides]
+    first = sides[0].run(jobs, record=True), sides[1].run(jobs, record=True)
     report(2)
     real = _both(jobs, first, wanted)
     drawn = []
@@ -276,6 +291,7 @@ def diff(
         drawn.append(_both(other, [side.run(other) for side in sides], wanted))
         report(2 * (k + 2))
     names = _names(sides)
+    classes = {name: tuple(_class_changes(name, real, drawn, level)) for name in wanted}
     return Difference(
         a=names[0],
         b=names[1],
@@ -283,15 +299,20 @@ def diff(
         jobs=real.jobs,
         only_a=real.only[0],
         only_b=real.only[1],
-        trust=_trust(jobs, first[0]),
+        trust=_trust(jobs, sides[0], first[0]),
         lines=lines_that_differ(*sides),
         measures=tuple(_changes(real, drawn, level)),
-        classes={name: tuple(_class_changes(name, real, drawn, level)) for name in wanted},
+        classes=classes,
         draws=draws,
         block=chosen,
         not_modelled=tuple(
             dict.fromkeys(what for each in first for what in each.summary["not_modelled"])
         ),
+        left={
+            name: tuple(sorted(real.classes[name].keys() - {row.name for row in rows}))
+            for name, rows in classes.items()
+        },
+        runs=first,
     )
 
 
@@ -419,26 +440,28 @@ def _class_changes(
         )
 
 
-def _trust(jobs: Jobs, run: Result) -> Trust | None:
-    """How near a run comes to the starts that the log recorded."""
+def _trust(jobs: Jobs, side: Side, run: Result) -> Trust | None:
+    """How near a side comes to the starts that the log recorded."""
     if "wait" not in jobs.names:
         return None
-    table = _in_order(jobs, run)
-    real = jobs.wait
-    known = (real >= 0) & np.isfinite(table["wait"]) & (jobs.runtime >= 0)
-    if not known.any():
+    here = (jobs.wait >= 0) & np.isfinite(_in_order(jobs, run)["wait"]) & (jobs.runtime >= 0)
+    if not here.any():
         return None
-    wait, real = table["wait"][known], real[known]
-    residence = real + jobs.runtime[known]
-    model = wait + jobs.runtime[known]
-    P = distance(residence, model)
+    runs = [run, *side.begun_otherwise(jobs)]
+    waits = [_in_order(jobs, each)["wait"][here] for each in runs]
+    chosen, itself = typical(waits)
+    wait, real = agreed(waits, chosen), jobs.wait[here]
+    residence = real + jobs.runtime[here]
+    P = distance(residence, wait + jobs.runtime[here])
     return Trust(
-        jobs=int(known.sum()),
+        jobs=int(here.sum()),
         P=P,
         relative=P / float(residence.mean()) if residence.mean() > 0 else float("nan"),
         near=float(np.mean(np.abs(wait - real) <= _NEAR)),
         wait=float(wait.mean()),
         recorded=float(real.mean()),
+        members=len(runs),
+        itself=itself,
     )
 
 
