@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 
 @takes(
-    *("log", READING, CLEANING),
+    *("log", "watts_busy", "watts_idle", READING, CLEANING),
     log=typer.Option("--log", metavar="LOG", help="The log whose jobs run on both."),
 )
 def diff(
@@ -86,6 +86,7 @@ def diff(
     Example: sojourn diff slurm.conf new/slurm.conf --log sacct.txt --report diff.html
     """
     from ..output import as_json, check_folder, staged, write_rows
+    from ..run.building import make_power
     from ..study.difference import as_rows
     from ..study.difference import diff as compare
     from ..workload.classes import listed_classes
@@ -94,6 +95,7 @@ def diff(
     if chosen.options.get("log") is None:
         raise OptionError("--log: is missing; give the log whose jobs run on both")
     scenario = chosen.scenario
+    power = scenario.keys.power
     if out is not None:
         check_folder(out)
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
@@ -104,6 +106,7 @@ def diff(
             b,
             scenario.raw_log(),
             policy=policy,
+            power=make_power(power) if power.busy is not None or power.idle is not None else None,
             by=None if by is None else listed_classes(by),
             draws=draws,
             block=block,
@@ -200,9 +203,8 @@ def _cells(change: Change) -> tuple[str, str, str, str]:
     from ._tables import as_number
 
     found = change.difference
-    share = f"{100 * change.share:+.1f} %" if change.share == change.share else "-"
     reach = f"{as_number(found.low)} to {as_number(found.high)}"
-    return as_number(found.estimate), reach, share, change.verdict
+    return as_number(found.estimate), reach, change.in_percent, change.verdict
 
 
 def _line(value: str | None) -> str:

@@ -262,7 +262,6 @@ def _with_unit(change: Change) -> str:
 
 def _cells(change: Change) -> list[Any]:
     found = change.difference
-    share = f"{100 * change.share:+.1f} %" if change.share == change.share else "-"
     reach = f"{number(found.low)} to {number(found.high)}"
     between = (number(found.estimate), reach)
-    return [number(change.a), number(change.b), between, share, change.verdict]
+    return [number(change.a), number(change.b), between, change.in_percent, change.verdict]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..adequacy import distance
 from ..adequacy.replaying import agreed, typical
+from ..cluster import Power
 from ..errors import OptionError
 from ..policy import Policy
 from ..result import Result
@@ -48,6 +49,7 @@ _LARGER_IS_BETTER = ("utilisation",)
 _NEAR = 60.0
 _SAME = 1.0  # s: accounting of managers knows whole seconds
 _LEAST = 2
+_FAR = 9.0
 _JOULES_PER_KWH = 3.6e6
 
 
@@ -98,6 +100,15 @@ class Change:
     def share(self) -> float:
         """The difference over the value of the first side; -0.31 is 31 % less."""
         return self.difference.estimate / self.a if self.a else float("nan")
+
+    @property
+    def in_percent(self) -> str:
+        """The share in words: a percentage, or how many times as much where that is far more."""
+        if not np.isfinite(self.share):
+            return "-"
+        if self.share > _FAR:
+            return f"x {1 + self.share:,.0f}"
+        return f"{round(100 * self.share, 1) + 0.0:+.1f} %"
 
     @property
     def verdict(self) -> str:
@@ -221,6 +232,7 @@ def diff(
     log: str | os.PathLike[str] | Jobs,
     *,
     policy: str | Policy = "easy",
+    power: Power | None = None,
     by: Sequence[str] | None = None,
     draws: int = 20,
     block: str | None = None,
@@ -239,6 +251,7 @@ def diff(
         `Cluster` or a `Scenario`.
     log : the log, or its jobs.
     policy : of clusters, which have none of their own.
+    power : watts of a processor, where those of the nodes are not known; scenarios say their own.
     by : classes of jobs: ``partition``, ``account``, ``user``, ``width`` and so on; default: those
         of `BY` that the log knows.
     draws : logs drawn from blocks of this one, on which both sides run for the intervals.
@@ -266,7 +279,7 @@ def diff(
     """
     if draws < _LEAST:
         raise OptionError(f"draws {draws}: give {_LEAST} or more, to know how sure a difference is")
-    sides = side_of(a, policy, **options), side_of(b, policy, **options)
+    sides = side_of(a, policy, power, **options), side_of(b, policy, power, **options)
     jobs = log if isinstance(log, Jobs) else read_jobs(log, **(reading or {}))
     source = jobs.source if isinstance(log, Jobs) else os.fspath(log)
     size = max(side.machine(jobs).procs for side in sides)

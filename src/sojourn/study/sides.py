@@ -10,7 +10,7 @@ from typing import Any
 
 from ..adequacy import CALIBRATED
 from ..adequacy.replaying import beginning, usual_members
-from ..cluster import Cluster, read_cluster
+from ..cluster import Cluster, Power, read_cluster
 from ..cluster.slurm import SlurmNode, SlurmPartition
 from ..errors import OptionError
 from ..policy import Policy, parse_policy
@@ -58,7 +58,7 @@ class Side:
     ----------
     name : of its file, or what it is.
     lines : what it says, by name.
-    cluster, policy : what runs where; None for that of the policy.
+    cluster, policy : what runs where.
     scenario : in place of both.
     options : of `simulate`.
     path : its file, if it is one.
@@ -76,8 +76,6 @@ class Side:
         """Return what its jobs run on."""
         if self.scenario is not None:
             return self.scenario.cluster_for(jobs)
-        if self.cluster is None and isinstance(self.policy, SlurmPolicy):
-            return self.policy.cluster
         assert self.cluster is not None
         return self.cluster
 
@@ -104,7 +102,9 @@ class Side:
                 yield simulate(jobs, machine, other, rate=self.scenario.control, **options)
 
 
-def side_of(given: Any, policy: str | Policy = "easy", **options: Any) -> Side:
+def side_of(
+    given: Any, policy: str | Policy = "easy", power: Power | None = None, **options: Any
+) -> Side:
     """Return one side of a comparison.
 
     Parameters
@@ -112,6 +112,7 @@ def side_of(given: Any, policy: str | Policy = "easy", **options: Any) -> Side:
     given : a ``slurm.conf``, the file of a cluster or of a scenario; or a `SlurmPolicy`, a
         `Cluster` or a `Scenario`.
     policy : of a cluster.
+    power : watts of a processor where the nodes' own are not known; not of a scenario.
     options : of `simulate`, where it is no scenario.
 
     Raises
@@ -120,11 +121,12 @@ def side_of(given: Any, policy: str | Policy = "easy", **options: Any) -> Side:
         When it is none of these.
     """
     if isinstance(given, SlurmPolicy):
-        return Side(str(given), _of_slurm(given.conf), policy=given, options=options)
+        machine = _with(power, given.cluster)
+        return Side(str(given), _of_slurm(given.conf), machine, given, options=options)
     if isinstance(given, Cluster):
-        chosen = parse_policy(policy)
+        machine, chosen = _with(power, given), parse_policy(policy)
         name = f"{given.procs:,} processors"
-        return Side(name, _of_cluster(given, chosen), given, chosen, options=options)
+        return Side(name, _of_cluster(given, chosen), machine, chosen, options=options)
     if isinstance(given, Scenario):
         return Side("scenario", _flat(given.as_mapping()), scenario=given)
     if not isinstance(given, str | os.PathLike):
@@ -132,20 +134,15 @@ def side_of(given: Any, policy: str | Policy = "easy", **options: Any) -> Side:
             f"{given!r} cannot be compared; give a slurm.conf, a cluster or a scenario"
         )
     path = Path(given)
-    side = _of_file(path, policy, options)
-    return replace(side, path=str(path))
-
-
-def _of_file(path: Path, policy: str | Policy, options: Mapping[str, Any]) -> Side:
-    name = path.name
     if path.suffix.lower() == ".toml" and _is_scenario(path):
-        scenario = read_scenario(path)
-        return Side(name, _flat(scenario.as_mapping()), scenario=scenario)
-    if _is_slurm_conf(path):
-        site = policy_from_slurm(path)
-        return Side(name, _of_slurm(site.conf), policy=site, options=options)
-    cluster, chosen = read_cluster(path), parse_policy(policy)
-    return Side(name, _of_cluster(cluster, chosen), cluster, chosen, options=options)
+        what: Any = read_scenario(path)
+    else:
+        what = policy_from_slurm(path) if _is_slurm_conf(path) else read_cluster(path)
+    return replace(side_of(what, policy, power, **options), name=path.name, path=str(path))
+
+
+def _with(power: Power | None, cluster: Cluster) -> Cluster:
+    return cluster if power is None else replace(cluster, power=power)
 
 
 def _is_scenario(path: Path) -> bool:
