@@ -108,7 +108,7 @@ def plan(
         )
     told = {
         **found.as_dict(),
-        "not_modelled": not_acted_on(jobs, policy),
+        "not_modelled": not_acted_on(jobs, policy, None, scenario.nodes if of_site else None),
         "cleaning": jobs.report.as_dict(),
     }
     if out is not None and found.sizes:

@@ -22,7 +22,7 @@ from .answers import Answer
 from .folder import read_run
 from .pack import Packer
 from .parts import Cell, Figure, Page, Section, Table
-from .sections import distribution_charts, distributions, over_time
+from .sections import distribution_charts, distributions, not_modelled, over_time
 from .subjects import Run
 from .timeline import describe_timeline
 from .writing import rendered
@@ -77,11 +77,7 @@ def _page(found: Difference, packer: Packer) -> Page:
     runs = _runs(found)
     charts |= distribution_charts(runs) | {"timeline": describe_timeline(runs, packer)}
     sections += [distributions(runs, ()), over_time(runs)]
-    if found.not_modelled:
-        rows: list[list[Cell]] = [[what] for what in found.not_modelled]
-        sections.append(
-            Section("not-modelled", "Not modelled", (), (), [Table(["what, and why"], rows)])
-        )
+    sections += not_modelled(found.not_modelled)
     return Page(
         answer,
         [],

@@ -10,7 +10,7 @@ import numpy as np
 from ..measures.registry import in_table
 from ..report.style import number
 from ..wattage import assumed_watts, states_energy
-from .answers import answer_comparison, answer_run, answer_study
+from .answers import answer_comparison, answer_run, answer_study, ignored_by
 from .charts import describe_distribution, describe_points
 from .collect import intervals_of_run, points_of_runs, points_of_study
 from .fairness import section_of_run, section_of_runs
@@ -27,7 +27,7 @@ from .words import between, listed, measure, percent, plural, value_text
 if TYPE_CHECKING:
     from ..study.intervals import Interval
 
-__all__ = ["distribution_charts", "distributions", "over_time", "page_of"]
+__all__ = ["distribution_charts", "distributions", "not_modelled", "over_time", "page_of"]
 
 
 def page_of(subject: Run | Comparison | Study, packer: Packer) -> Page:
@@ -45,7 +45,7 @@ def _page_of_run(run: Run, packer: Packer) -> Page:
     charts |= distribution_charts([run])
     sections = [over_time([run]), distributions([run], [table_of_run(run)])]
     classes = section_of_run(run, charts)
-    sections.append(classes)
+    sections += [classes, *not_modelled(ignored_by([run]))]
     methods = methods_of(run, interval=bool(intervals), fairness="users" in charts)
     return Page(
         answer_run(run, intervals),
@@ -75,6 +75,7 @@ def _page_of_comparison(comparison: Comparison, packer: Packer) -> Page:
             over_time(runs),
             distributions(runs, []),
             section_of_runs(runs),
+            *not_modelled(ignored_by(runs)),
         ],
         charts,
         methods,
@@ -200,6 +201,14 @@ def _best_tiles(points: Points) -> list[tuple[str, str, list[str]]]:
                 notes.append(f"at {points.names[best]}{more}")
             tiles.append((label, value_text(what, found.estimate), notes))
     return tiles
+
+
+def not_modelled(what: Sequence[str]) -> list[Section]:
+    """Return the section of what runs take no notice of; none where there is nothing."""
+    if not what:
+        return []
+    table = Table(["what, and why"], [[each] for each in what])
+    return [Section("not-modelled", "Not modelled", (), (), [table])]
 
 
 def over_time(runs: Sequence[Run]) -> Section:

@@ -19,6 +19,7 @@ from ..adequacy import distance
 from ..adequacy.replaying import agreed, typical
 from ..cluster import Power
 from ..errors import OptionError
+from ..measures.formulas import quantiles
 from ..policy import Policy
 from ..result import Result
 from ..workload import STANDARD, Jobs
@@ -360,8 +361,8 @@ def _both(jobs: Jobs, runs: Sequence[Result], by: Sequence[str]) -> _Both:
     slowdowns = [table["bounded_slowdown"][common] for table in tables]
     measures = {
         "mean wait": _pair(waits, np.mean),
-        "median wait": _pair(waits, np.median),
-        "95 % wait": _pair(waits, lambda x: np.quantile(x, 0.95)),
+        "median wait": _pair(waits, lambda x: quantiles(x, [0.5])[0]),
+        "95 % wait": _pair(waits, lambda x: quantiles(x, [0.95])[0]),
         "mean bounded slowdown": _pair(slowdowns, np.mean),
         "utilisation": _pair(runs, lambda run: run.summary["utilisation"]),
     }
