@@ -204,6 +204,29 @@ def test_what_is_no_side(site):
         sojourn.diff(3, site / "a.conf", stream())
 
 
+def test_every_part_of_a_configuration_that_the_model_reads_is_a_line(site):
+    text = (site / "a.conf").read_text()
+    changed = text.replace("CPUs=1", "CPUs=1 Sockets=1 CoreSpecCount=0 Feature=fast")
+    changed = changed.replace("Default=YES", "Default=YES DefMemPerCPU=100 MaxNodes=8 MinNodes=2")
+    (site / "c.conf").write_text(changed)
+    lines = {
+        line.name: line.b
+        for line in lines_that_differ(*map(side_of, (site / "a.conf", site / "c.conf")))
+    }
+    assert "nodes of CPUs=1 RealMemory=1 Feature=fast" in lines
+    for words in ("DefMemPerCPU=100", "MaxNodes=8", "MinNodes=2"):
+        assert words in lines["partition main"]
+
+
+def test_shares_in_words():
+    def said(a, b):
+        return Change("mean wait", "s", a, b, Interval(b - a, 0, 0, 0.95, 9, "")).in_percent
+
+    assert [said(*pair) for pair in ((100, 86), (1e5, 1e5 - 1), (0.5, 7200), (0, 5))] == [
+        *("-14.0 %", "+0.0 %", "x 14,400", "-")
+    ]
+
+
 def test_rows(site):
     found = sojourn.diff(site / "a.conf", site / "a.conf", stream(), draws=2, by=["user"])
     rows = as_rows(found)

@@ -214,7 +214,8 @@ def _of_cluster(cluster: Cluster, policy: Policy) -> dict[str, str]:
     kinds: dict[str, list[str]] = {}
     for node in cluster.nodes:
         server = node.server
-        words = [f"{server.cores} cores", f"{server.memory:g} GB"]
+        words = [f"{server.cores} cores"]
+        words += [f"{server.memory:g} GB"] if server.memory == server.memory else []
         words += [f"{count} {kind}" for kind, count in server.resources.items()]
         words += [f"{server.watts[0]:g} to {server.watts[-1]:g} W"] if server.watts else []
         kinds.setdefault(f"{server.model}: {', '.join(words)}", []).append(node.name)
