@@ -218,6 +218,23 @@ def test_every_part_of_a_configuration_that_the_model_reads_is_a_line(site):
         assert words in lines["partition main"]
 
 
+def test_who_is_not_judged_is_named(site):
+    jobs = stream()
+    user = jobs.user.copy()
+    user[0] = 99  # one job, of which a draw of stretches has none or a few
+    jobs = jobs.replace(user=user)
+    found = [
+        sojourn.diff(site / "a.conf", site / "b.conf", jobs, draws=2, by=["user"], seed=seed)
+        for seed in range(4)
+    ]
+    for each in found:
+        judged = {row.name for row in each.classes["user"]}
+        assert judged.isdisjoint(each.left["user"])
+        assert judged | set(each.left["user"]) == set(map(str, np.unique(user)))
+        assert ("99" in each.left_in_words("user")) == ("99" not in judged)
+    assert any(each.left["user"] == ("99",) for each in found)
+
+
 def test_shares_in_words():
     def said(a, b):
         return Change("mean wait", "s", a, b, Interval(b - a, 0, 0, 0.95, 9, "")).in_percent

@@ -168,9 +168,8 @@ def _show(found: Difference) -> None:
     for by, rows in found.classes.items():
         if rows:
             _show_classes(console, by, rows)
-        if found.left[by]:
-            few = "in fewer than half of the draws: not judged"
-            console.print(f"{len(found.left[by])} more of {by}, {few}", style="dim")
+        if words := found.left_in_words(by):
+            console.print(words, style="dim", soft_wrap=True)
     console.print()
     for sentence in found.in_words():
         console.print(sentence, soft_wrap=True)

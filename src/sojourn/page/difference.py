@@ -139,10 +139,7 @@ def _classes(by: str, rows: Sequence[ClassChange], found: Difference) -> Section
         notes.append(
             f"The {len(rows)} of {every} whose waits change most in all, jobs times change."
         )
-    if found.left[by]:
-        notes.append(
-            f"{len(found.left[by])} more are in fewer than half of the draws, and are not judged."
-        )
+    notes.append(found.left_in_words(by))
     table = Table([*heads, "bounded slowdown, difference"], cells, note=" ".join(notes))
     figure = Figure(
         f"changes-{by}",

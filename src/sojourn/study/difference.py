@@ -51,6 +51,7 @@ _NEAR = 60.0
 _SAME = 1.0  # s: accounting of managers knows whole seconds
 _LEAST = 2
 _FAR = 9.0
+_NAMED = 5
 _JOULES_PER_KWH = 3.6e6
 
 
@@ -165,7 +166,8 @@ class Difference:
     classes : by what jobs are told apart by.
     draws, block : how many logs were drawn, and of which blocks.
     not_modelled : what the sides have no notion of, in words.
-    left : classes that are in too few of the draws to be judged, by what jobs are told apart by.
+    left : classes that are in too few of the draws to be judged, by what jobs are told apart by;
+        those with most jobs first.
     runs : of both sides on the log itself.
     """
 
@@ -197,6 +199,14 @@ class Difference:
             "left": {by: list(names) for by, names in self.left.items()},
             "not_modelled": list(self.not_modelled),
         }
+
+    def left_in_words(self, by: str) -> str:
+        """Return which classes are not judged, in a sentence; empty where all are."""
+        left = self.left[by]
+        if not left:
+            return ""
+        more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+        return f"In fewer than half of the draws, and not judged: {', '.join(left[:_NAMED])}{more}."
 
     def in_words(self) -> list[str]:
         """Return the answer in a few sentences."""
@@ -322,10 +332,7 @@ def diff(
         not_modelled=tuple(
             dict.fromkeys(what for each in first for what in each.summary["not_modelled"])
         ),
-        left={
-            name: tuple(sorted(real.classes[name].keys() - {row.name for row in rows}))
-            for name, rows in classes.items()
-        },
+        left={name: _left(real.classes[name], rows) for name, rows in classes.items()},
         runs=first,
     )
 
@@ -452,6 +459,12 @@ def _class_changes(
             _change("mean wait", wait, [each[1] for each in others], level),
             _change("mean bounded slowdown", slowdown, [each[2] for each in others], level),
         )
+
+
+def _left(every: dict[str, Any], rows: Sequence[ClassChange]) -> tuple[str, ...]:
+    """Names of the classes that are not among the rows."""
+    others = every.keys() - {row.name for row in rows}
+    return tuple(sorted(others, key=lambda name: (-every[name][0], name)))
 
 
 def _trust(jobs: Jobs, side: Side, run: Result) -> Trust | None:
