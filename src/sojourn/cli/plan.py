@@ -29,7 +29,8 @@ def register(app: typer.Typer) -> None:
     *(READING, CLEANING),
     procs=typer.Option(
         metavar="P",
-        help="Processors today; default: MaxProcs of the log.",
+        help="Processors today; default: MaxProcs of the log. With --slurm-conf the default is "
+        "its machine, which gets more or fewer nodes of each kind.",
         rich_help_panel="Machine",
     ),
 )
@@ -69,6 +70,7 @@ def plan(
     """
     from ..capacity.targets import parse_targets
     from ..jobs.intake import machine_size, size_in_words
+    from ..policy.slurm import SlurmPolicy
     from ..run.carry_out import check_parts
     from ..run.folder import as_json, check_folder
     from ..run.outcome.unmodelled import not_acted_on
@@ -78,11 +80,15 @@ def plan(
     check_parts(scenario)
     if out is not None:
         check_folder(out)
-    procs = scenario.keys.cluster.procs
+    procs, policy = scenario.keys.cluster.procs, scenario.policy
     jobs = scenario.raw_log()
-    size = machine_size(jobs, procs, "--procs")
-    if words := size_in_words(jobs, procs):
-        say(words)
+    of_site = procs is None and isinstance(policy, SlurmPolicy)
+    if procs is None and isinstance(policy, SlurmPolicy):
+        size = policy.cluster.procs
+    else:
+        size = machine_size(jobs, procs, "--procs")
+        if words := size_in_words(jobs, procs):
+            say(words)
     jobs = scenario.cleaned(jobs, size)
 
     from ..capacity import plan as find
@@ -93,8 +99,8 @@ def plan(
             jobs,
             growth=growth,
             target=targets,
-            policy=scenario.policy,
-            procs=size,
+            policy=policy,
+            procs=None if of_site else size,
             step=step,
             progress=report,
             estimates=scenario.keys.policy.estimates,
@@ -102,7 +108,7 @@ def plan(
         )
     told = {
         **found.as_dict(),
-        "not_modelled": not_acted_on(jobs, scenario.policy),
+        "not_modelled": not_acted_on(jobs, policy, None, scenario.nodes if of_site else None),
         "cleaning": jobs.report.as_dict(),
     }
     if out is not None and found.sizes:
@@ -122,13 +128,15 @@ def _write(found: Plan, told: dict[str, Any], out: Path) -> None:
     from ..report import save, size_curves
     from ..run.folder import as_json, staged
 
+    # A size that some job never fits on has no waits.
+    sizes = [size for size in found.sizes if math.isfinite(size.mean_wait)]
     figure = size_curves(
-        [size.procs for size in found.sizes],
+        [size.procs for size in sizes],
         {
-            target.name: ([size.values[k] for size in found.sizes], target.limit)
+            target.name: ([size.values[k] for size in sizes], target.limit)
             for k, target in enumerate(found.targets)
         },
-        [size.utilisation for size in found.sizes],
+        [size.utilisation for size in sizes],
         theory={
             target.name: (found.theory.procs, found.theory.values[k])
             for k, target in enumerate(found.targets)
@@ -164,13 +172,18 @@ def _show(found: Plan, told: dict[str, Any], step: int) -> None:
     show_not_acted_on(console, told["not_modelled"])
     console.print()
     demand = found.demand
+    simulated = (
+        ""
+        if found.least_simulated is None
+        else f", {found.least_simulated:,} by simulating {found.policy} with a long queue"
+    )
     dense = "" if found.growth == 1 else f"{found.growth:g} times as dense "
     rows = [
         ("jobs", f"{demand.jobs:,}, arrivals {dense}as in the log"),
         ("busy", f"{as_number(demand.busy)} processors on average; the widest job has "
          f"{demand.widest:,}"),
         ("keeps up", f"{found.least_exponential:,} processors by theory (fcfs, exponential "
-         f"runtimes), {found.least_simulated:,} by simulating {found.policy} with a long queue"),
+         f"runtimes){simulated}"),
         ("first guess", f"{found.first_guess:,} processors by the theory of waits"),
     ]  # fmt: skip
     if found.step > step:

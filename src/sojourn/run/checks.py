@@ -78,6 +78,10 @@ def _workload(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
 
 def _cluster(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
     if keys.cluster.nodes is None and keys.slurm.conf is not None and keys.cluster.procs is None:
+        for name in (name for names in _POWERS[:-1] for name in names):
+            if _is_given(keys.power, name):
+                words = "with {slurm.conf} give {power.busy} and {power.idle}, of a processor"
+                yield ("power", name), words
         return
     if keys.cluster.nodes is None:
         for section, name in _OF_NODES:

@@ -3,25 +3,51 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ..cluster import Cluster, read_cluster
+from ..adequacy import CALIBRATED
+from ..adequacy.replaying import beginning, usual_members
+from ..cluster import Cluster, Power, read_cluster
+from ..cluster.slurm import SlurmNode, SlurmPartition
 from ..errors import OptionError
 from ..jobs import Jobs
 from ..jobs.formats.slurm_fields import fold_nodes
 from ..policy import Policy, parse_policy
 from ..policy.slurm import SlurmConf, SlurmPolicy, policy_from_slurm
+from ..policy.slurm.requests import origin_of
 from ..run.result import Result
 from ..run.scenario import Scenario, read_scenario
 from ..run.simulate import simulate
 
 __all__ = ["LineChange", "Side", "lines_that_differ", "side_of"]
 
-_SCENARIO = ("workload", "cluster", "policy", "control", "power", "run", "events", "study")
+_SCENARIO = ("workload", "cluster", "policy", "slurm", "control", "power", "run")
 """Tables of which a scenario has at least one; a description of nodes has none but ``cluster``."""
+
+_OF_NODES = {
+    "gres": "Gres",
+    "types": "GresTypes",
+    "held": "NoConsume",
+    "features": "Feature",
+    "sockets": "Sockets",
+    "threads_per_core": "ThreadsPerCore",
+    "reserved_cpus": "CoreSpecCount",
+    "reserved_memory": "MemSpecLimit",
+    "state": "State",
+}
+_OF_PARTITIONS = {
+    "is_up": "Up",
+    "whole": "Exclusive",
+    "default_minutes": "DefaultTime",
+    "least_nodes": "MinNodes",
+    "most_nodes": "MaxNodes",
+    "memory_per_cpu": "DefMemPerCPU",
+    "memory_per_node": "DefMemPerNode",
+    "most_cpus": "MaxCPUsPerNode",
+}
 
 
 @dataclass(frozen=True)
@@ -32,7 +58,7 @@ class Side:
     ----------
     name : of its file, or what it is.
     lines : what it says, by name.
-    cluster, policy : what runs where; None for that of the policy.
+    cluster, policy : what runs where.
     scenario : in place of both.
     options : of `simulate`.
     path : its file, if it is one.
@@ -50,20 +76,35 @@ class Side:
         """Return what its jobs run on."""
         if self.scenario is not None:
             return self.scenario.cluster_for(jobs)
-        if self.cluster is None and isinstance(self.policy, SlurmPolicy):
-            return self.policy.cluster
         assert self.cluster is not None
         return self.cluster
 
-    def run(self, jobs: Jobs) -> Result:
-        """Simulate jobs that are clean."""
+    def run(self, jobs: Jobs, *, record: bool = False) -> Result:
+        """Simulate jobs that are clean; `record` keeps what the machine did over time."""
         if self.scenario is not None:
-            return self.scenario.run(jobs)
+            return self.scenario.run(jobs, record=record)
         assert self.policy is not None
-        return simulate(jobs, self.cluster, self.policy, **{**self.options, "clean": ()})
+        return simulate(
+            jobs, self.cluster, self.policy, **{**self.options, "clean": (), "record": record}
+        )
+
+    def begun_otherwise(self, jobs: Jobs) -> Iterator[Result]:
+        """Yield runs in which Slurm's loops begin at other moments; of other policies, none."""
+        policy = self.policy if self.scenario is None else self.scenario.policy
+        if not isinstance(policy, SlurmPolicy):
+            return
+        for k in range(1, usual_members(len(jobs))):
+            other = policy.with_pace(beginning(CALIBRATED, policy.conf, origin_of(jobs), k))
+            if self.scenario is None:
+                yield replace(self, policy=other).run(jobs)
+            else:
+                machine, options = self.scenario.cluster_for(jobs), self.scenario.options(jobs)
+                yield simulate(jobs, machine, other, rate=self.scenario.control, **options)
 
 
-def side_of(given: Any, policy: str | Policy = "easy", **options: Any) -> Side:
+def side_of(
+    given: Any, policy: str | Policy = "easy", power: Power | None = None, **options: Any
+) -> Side:
     """Return one side of a comparison.
 
     Parameters
@@ -71,6 +112,7 @@ def side_of(given: Any, policy: str | Policy = "easy", **options: Any) -> Side:
     given : a ``slurm.conf``, the file of a cluster or of a scenario; or a `SlurmPolicy`, a
         `Cluster` or a `Scenario`.
     policy : of a cluster.
+    power : watts of a processor where the nodes' own are not known; not of a scenario.
     options : of `simulate`, where it is no scenario.
 
     Raises
@@ -79,11 +121,12 @@ def side_of(given: Any, policy: str | Policy = "easy", **options: Any) -> Side:
         When it is none of these.
     """
     if isinstance(given, SlurmPolicy):
-        return Side(str(given), _of_slurm(given.conf), policy=given, options=options)
+        machine = _with(power, given.cluster)
+        return Side(str(given), _of_slurm(given.conf), machine, given, options=options)
     if isinstance(given, Cluster):
-        chosen = parse_policy(policy)
+        machine, chosen = _with(power, given), parse_policy(policy)
         name = f"{given.procs:,} processors"
-        return Side(name, _of_cluster(given, chosen), given, chosen, options=options)
+        return Side(name, _of_cluster(given, chosen), machine, chosen, options=options)
     if isinstance(given, Scenario):
         return Side("scenario", _flat(given.as_mapping()), scenario=given)
     if not isinstance(given, str | os.PathLike):
@@ -91,20 +134,15 @@ def side_of(given: Any, policy: str | Policy = "easy", **options: Any) -> Side:
             f"{given!r} cannot be compared; give a slurm.conf, a cluster or a scenario"
         )
     path = Path(given)
-    side = _of_file(path, policy, options)
-    return replace(side, path=str(path))
-
-
-def _of_file(path: Path, policy: str | Policy, options: Mapping[str, Any]) -> Side:
-    name = path.name
     if path.suffix.lower() == ".toml" and _is_scenario(path):
-        scenario = read_scenario(path)
-        return Side(name, _flat(scenario.as_mapping()), scenario=scenario)
-    if _is_slurm_conf(path):
-        site = policy_from_slurm(path)
-        return Side(name, _of_slurm(site.conf), policy=site, options=options)
-    cluster, chosen = read_cluster(path), parse_policy(policy)
-    return Side(name, _of_cluster(cluster, chosen), cluster, chosen, options=options)
+        what: Any = read_scenario(path)
+    else:
+        what = policy_from_slurm(path) if _is_slurm_conf(path) else read_cluster(path)
+    return replace(side_of(what, policy, power, **options), name=path.name, path=str(path))
+
+
+def _with(power: Power | None, cluster: Cluster) -> Cluster:
+    return cluster if power is None else replace(cluster, power=power)
 
 
 def _is_scenario(path: Path) -> bool:
@@ -134,19 +172,37 @@ def _of_slurm(conf: SlurmConf) -> dict[str, str]:
     said |= conf.scheduling.parameters
     kinds: dict[str, list[str]] = {}
     for node in conf.nodes:
-        gres = ",".join(f"{kind}:{count}" for kind, count in node.gres)
-        words = [f"CPUs={node.cpus}", f"RealMemory={node.memory}"]
-        words += [f"Gres={gres}"] if gres else []
-        words += [f"Feature={','.join(node.features)}"] if node.features else []
+        words = [f"CPUs={node.cpus}", f"RealMemory={node.memory}", *_given(node, _OF_NODES)]
         kinds.setdefault(" ".join(words), []).append(node.name)
     said |= {f"nodes of {kind}": _some(names) for kind, names in kinds.items()}
     for part in conf.partitions:
-        words = [_some(list(part.nodes))]
-        words += ["Default=YES"] if part.is_default else []
+        words = [_some(list(part.nodes)), *(["Default=YES"] if part.is_default else [])]
         words += [f"MaxTime={part.most_minutes:g}", f"PriorityTier={part.tier}"]
-        words += [f"PriorityJobFactor={part.factor}"]
+        words += [f"PriorityJobFactor={part.factor}", *_given(part, _OF_PARTITIONS)]
         said[f"partition {part.name}"] = " ".join(words)
+    for number, leaf in enumerate(conf.switches, 1):
+        said[f"leaf switch {number}"] = _some(list(leaf))
     return said
+
+
+def _given(what: SlurmNode | SlurmPartition, names: Mapping[str, str]) -> list[str]:
+    """What else a line says, in Slurm's words; without what is as usual."""
+    usual = {field.name: field.default for field in fields(what)}
+    found = {name: getattr(what, name) for name in names}
+    return [
+        f"{names[name]}={_text(value)}"
+        for name, value in found.items()
+        if value != usual[name] and value == value  # not a number: not given
+    ]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "YES" if value else "NO"
+    if isinstance(value, tuple):
+        pairs = (each if isinstance(each, str) else f"{each[0]}:{each[1]}" for each in value)
+        return ",".join(pairs)
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _some(names: list[str]) -> str:
@@ -158,7 +214,8 @@ def _of_cluster(cluster: Cluster, policy: Policy) -> dict[str, str]:
     kinds: dict[str, list[str]] = {}
     for node in cluster.nodes:
         server = node.server
-        words = [f"{server.cores} cores", f"{server.memory:g} GB"]
+        words = [f"{server.cores} cores"]
+        words += [f"{server.memory:g} GB"] if server.memory == server.memory else []
         words += [f"{count} {kind}" for kind, count in server.resources.items()]
         words += [f"{server.watts[0]:g} to {server.watts[-1]:g} W"] if server.watts else []
         kinds.setdefault(f"{server.model}: {', '.join(words)}", []).append(node.name)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._html import html_table
-from ...errors import OptionError, did_you_mean
+from ...errors import ClusterError, OptionError, did_you_mean
 from ..policy import Policy
 from .conf import plain_conf, read_slurm_conf
 from .nodes import node_table
@@ -40,6 +40,11 @@ LINES = (
 )
 """Lines of a configuration that the model reads, besides those with few values."""
 
+_TIMES = ("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod")
+_NUMBERS = (
+    *("MinJobAge", "FairShareDampeningFactor", "PriorityWeightAge", "PriorityWeightFairshare"),
+    *("PriorityWeightJobSize", "PriorityWeightPartition", "OverTimeLimit"),
+)
 _DIGITS, _LONGEST = 10, 1_000  # of a number, which has 32 bits in Slurm; of any value
 
 
@@ -170,5 +175,14 @@ def _check(name: str, value: str) -> None:
         raise OptionError(f"{name}={value[:40]}: give a whole number below 1e{_DIGITS - 1}")
     if len(value) > _LONGEST:
         raise OptionError(f"{name}={value[:40]}...: give a shorter value")
+    alone = SlurmConf("", {name.lower(): value}, (), ())
+    try:
+        if name in _NUMBERS and (name, value.upper()) != ("OverTimeLimit", "UNLIMITED"):
+            alone.number(name, 0.0)
+        if name in _TIMES:
+            alone.seconds(name, 0.0)
+    except ClusterError:
+        wanted = "a number of at least 0" if name in _NUMBERS else "minutes, or days-hours:minutes"
+        raise OptionError(f"{name}={value[:40]}: give {wanted}") from None
     if value.lower() not in CHOICES.get(name, (value.lower(),)):
         raise OptionError(f"{name}={value}: choose {' or '.join(CHOICES[name])}")

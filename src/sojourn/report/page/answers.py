@@ -20,8 +20,10 @@ from .words import between, confidence, listed, measure, plural, signed, value_t
 if TYPE_CHECKING:
     from ...study.intervals import Interval
 
-__all__ = ["Answer", "answer_comparison", "answer_run", "answer_study"]
+__all__ = ["Answer", "answer_comparison", "answer_run", "answer_study", "ignored_by"]
 
+_FEW = 3
+"""Points that runs do not act on, which a sentence may list."""
 _NAMED = 3
 """Points that are called by their names in a sentence."""
 
@@ -117,8 +119,16 @@ def _recorded(runs: Sequence[Run]) -> list[str]:
 
 def _left_out(runs: Sequence[Run]) -> list[str]:
     """Say what the log has about jobs and the runs do not act on."""
-    ignored = dict.fromkeys(what for run in runs for what in run.summary.get("not_modelled", ()))
-    return [f"not acted on: {', '.join(ignored)}.".capitalize()] if ignored else []
+    ignored = ignored_by(runs)
+    if len(ignored) > _FEW:
+        return [f"Not acted on: {len(ignored)} points, which stand under Not modelled."]
+    return [f"Not acted on: {', '.join(ignored)}."] if ignored else []
+
+
+def ignored_by(runs: Sequence[Run]) -> list[str]:
+    """Return what runs took no notice of, in words."""
+    every = (what for run in runs for what in run.summary.get("not_modelled", ()))
+    return list(dict.fromkeys(every))
 
 
 def _once(intervals: Mapping[str, Interval]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from ...cluster.wattage import assumed_watts, states_energy
 from ...measures.registry import in_table
 from ..figures.style import number
-from .answers import answer_comparison, answer_run, answer_study
+from .answers import answer_comparison, answer_run, answer_study, ignored_by
 from .charts import describe_distribution, describe_points
 from .collect import intervals_of_run, points_of_runs, points_of_study
 from .fairness import section_of_run, section_of_runs
@@ -27,7 +27,7 @@ from .words import between, listed, measure, percent, plural, value_text
 if TYPE_CHECKING:
     from ...study.intervals import Interval
 
-__all__ = ["page_of"]
+__all__ = ["distribution_charts", "distributions", "not_modelled", "over_time", "page_of"]
 
 
 def page_of(subject: Run | Comparison | Study, packer: Packer) -> Page:
@@ -42,10 +42,10 @@ def page_of(subject: Run | Comparison | Study, packer: Packer) -> Page:
 def _page_of_run(run: Run, packer: Packer) -> Page:
     intervals = intervals_of_run(run)
     charts = {"timeline": describe_timeline([run], packer)}
-    charts |= _distribution_charts([run])
-    sections = [_over_time([run]), _distributions([run], [table_of_run(run)])]
+    charts |= distribution_charts([run])
+    sections = [over_time([run]), distributions([run], [table_of_run(run)])]
     classes = section_of_run(run, charts)
-    sections.append(classes)
+    sections += [classes, *not_modelled(ignored_by([run]))]
     methods = methods_of(run, interval=bool(intervals), fairness="users" in charts)
     return Page(
         answer_run(run, intervals),
@@ -63,7 +63,7 @@ def _page_of_comparison(comparison: Comparison, packer: Packer) -> Page:
     charts = {
         "tradeoff": describe_points(points, packer, curves=False),
         "timeline": describe_timeline(runs, packer),
-        **_distribution_charts(runs),
+        **distribution_charts(runs),
     }
     methods = methods_of(comparison, interval=bool(points.alone), fairness=False)
     caption = f"All runs, 95 % intervals where one run tells them, and changes from {runs[0].name}"
@@ -72,9 +72,10 @@ def _page_of_comparison(comparison: Comparison, packer: Packer) -> Page:
         [],
         [
             _trade_off((), table_of_points(points, range(len(points)), caption)),
-            _over_time(runs),
-            _distributions(runs, []),
+            over_time(runs),
+            distributions(runs, []),
             section_of_runs(runs),
+            *not_modelled(ignored_by(runs)),
         ],
         charts,
         methods,
@@ -202,7 +203,16 @@ def _best_tiles(points: Points) -> list[tuple[str, str, list[str]]]:
     return tiles
 
 
-def _over_time(runs: Sequence[Run]) -> Section:
+def not_modelled(what: Sequence[str]) -> list[Section]:
+    """Return the section of what runs take no notice of; none where there is nothing."""
+    if not what:
+        return []
+    table = Table(["what, and why"], [[each] for each in what])
+    return [Section("not-modelled", "Not modelled", (), (), [table])]
+
+
+def over_time(runs: Sequence[Run]) -> Section:
+    """Return the place of the chart of what the machine would do."""
     hint = (
         "Drag to zoom, double-click to see everything again. Zoomed out, neighbouring jobs are "
         "averaged; zoomed in, single jobs appear."
@@ -223,12 +233,14 @@ def _over_time(runs: Sequence[Run]) -> Section:
     return Section("time", "What the machine would do", (), (figure,), tables, hint)
 
 
-def _distribution_charts(runs: Sequence[Run]) -> dict[str, Any]:
+def distribution_charts(runs: Sequence[Run]) -> dict[str, Any]:
+    """Return the charts of waits and slowdowns, by their places."""
     names = {"waits": "wait", "slowdowns": "bounded_slowdown"}
     return {place: describe_distribution(runs, name) for place, name in names.items()}
 
 
-def _distributions(runs: Sequence[Run], tables: Sequence[Table]) -> Section:
+def distributions(runs: Sequence[Run], tables: Sequence[Table]) -> Section:
+    """Return the places of these charts, over some tables."""
     notes = []
     for run in runs:
         wait = np.asarray(run.jobs["wait"], np.float64)
