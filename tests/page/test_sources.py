@@ -88,7 +88,7 @@ def test_why_users_are_not_known(tmp_path):
     for name, workload, told in (
         ("model", 'model = "lublin"\njobs = 60\n', "those of a model, which has none."),
         ("draw", 'log = "nobody.swf"\nresample = "jobs"\n', "the jobs was drawn from anew."),
-        ("nobody", 'log = "nobody.swf"\n', "does not tell whose they are."),
+        ("nobody", 'log = "nobody.swf"\n', "does not record whose they are."),
     ):
         (tmp_path / f"{name}.toml").write_text(f"[workload]\n{workload}[cluster]\nprocs = 16\n")
         run_scenario(read_scenario(tmp_path / f"{name}.toml"), tmp_path / name)

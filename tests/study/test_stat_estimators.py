@@ -362,7 +362,7 @@ class TestPairs:
         base = RNG(13).exponential(size=20)
         (found,) = compare_pairs({"a": base, "b": base + RNG(14).normal(0, 0.1, 20)}, "a")
         assert not found.is_significant
-        assert found.in_words("wait").startswith("b and a: no difference in wait told from chance")
+        assert found.in_words("wait").startswith("b and a: no significant difference in wait")
         (same,) = compare_pairs({"a": base, "b": base}, "a")
         assert (same.p, same.difference.estimate) == (1, 0)
         (shifted,) = compare_pairs({"a": [1.0, 2.0], "b": [2.0, 3.0]}, "a")

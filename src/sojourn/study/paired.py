@@ -44,7 +44,7 @@ class Comparison:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the difference is told from chance, all comparisons together."""
+        """Whether there is a difference beyond chance, all comparisons together."""
         return self.adjusted < 1 - self.difference.level
 
     def in_words(self, measure: str = "") -> str:
@@ -60,8 +60,8 @@ class Comparison:
         what = f" {measure}" if measure else ""
         if not self.is_significant:
             ends = f"{found.low:+{form}} to {found.high:+{form}}"
-            told = f" in{what}" if measure else ""
-            return f"{self.name} and {self.baseline}: no difference{told} told from chance ({ends})"
+            where = f" in{what}" if measure else ""
+            return f"{self.name} and {self.baseline}: no significant difference{where} ({ends})"
         least, most = sorted(abs(end) for end in (found.low, found.high))
         reach = f"({least:{form}} to {most:{form}})"
         if found.is_even:

@@ -115,7 +115,7 @@ def _rest(classes: pd.DataFrame, column: str) -> str:
 
 
 def _table_of_runs(runs: Sequence[Run], column: str, found: Sequence[pd.DataFrame | None]) -> Table:
-    """Return one row per class, with its mean wait under each run; the best is set off."""
+    """Return one row per class, with its mean wait under each run; the best is highlighted."""
     what, classes = measure("wait_mean"), found[0]
     assert classes is not None
     shown = classes if column == "width" else classes.head(_SHOWN)
@@ -137,7 +137,7 @@ def _table_of_runs(runs: Sequence[Run], column: str, found: Sequence[pd.DataFram
         texts = [value_text(what, float(wait)) if np.isfinite(wait) else "–" for wait in mine]
         rows.append([str(label), f"{int(jobs):,}", *texts])
     first = "processors" if column == "width" else column
-    caption = f"Mean wait by {column}{'; the best of a row is set off' if best else ''}"
+    caption = f"Mean wait by {column}{'; the best of a row is highlighted' if best else ''}"
     heads = [first, "jobs", *(run.name for run in runs)]
     return Table(heads, rows, caption, _rest(classes, column), frozenset(best))
 
@@ -150,5 +150,5 @@ def _no_users(run: Run) -> str:
     if run.is_redrawn:
         why = "was drawn from anew"
     elif run.log is not None:
-        why = "does not tell whose they are"
+        why = "does not record whose they are"
     return f"Users are not known: the job table does not name them, and the log of the jobs {why}."

@@ -40,7 +40,7 @@ class Table:
     ----------
     columns, rows : headings and cells.
     caption, note : what stands above it and under it.
-    best : row and column of cells to set off.
+    best : row and column of cells to highlight.
     keys : how many columns from the left are words or names, and set to the left.
     """
 

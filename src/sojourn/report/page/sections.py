@@ -66,7 +66,7 @@ def _page_of_comparison(comparison: Comparison, packer: Packer) -> Page:
         **_distribution_charts(runs),
     }
     methods = methods_of(comparison, interval=bool(points.alone), fairness=False)
-    caption = f"All runs, 95 % intervals where one run tells them, and changes from {runs[0].name}"
+    caption = f"All runs, 95 % intervals where one run allows them, and changes from {runs[0].name}"
     return Page(
         answer_comparison(comparison, points),
         [],

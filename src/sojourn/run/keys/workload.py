@@ -96,7 +96,7 @@ class WorkloadKeys(Keys):
         Literal["swf", "csv", "parquet", "hpcwld", "sacct", "jobcomp", "pbs", "slurm-events"]
         | None,
         Key(
-            "Format of {workload.log} when the file does not tell: swf, csv, parquet, hpcwld, "
+            "Format of {workload.log} when the file does not show it: swf, csv, parquet, hpcwld, "
             "sacct, jobcomp, pbs or slurm-events.",
             "swf, csv, parquet, hpcwld, sacct, jobcomp, pbs or slurm-events",
             Option(_JOBS, "NAME", "--log-format", complete="log_formats"),
@@ -140,7 +140,7 @@ class WorkloadKeys(Keys):
     partition_column: Annotated[
         str | None,
         Key(
-            "Column of the log that tells the partition of jobs, such as queue; default: its own.",
+            "Column of the log that holds the partition of jobs, such as queue; default: its own.",
             "a name such as queue",
             Option(_JOBS, "NAME"),
         ),
