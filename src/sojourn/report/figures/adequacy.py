@@ -13,8 +13,7 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
-from .boxes import Boxes, draw_boxes
-from .servers import assign_servers
+from .boxes import Boxes, assign_servers, draw_boxes
 from .style import (
     INK,
     MUTED,
@@ -25,6 +24,8 @@ from .style import (
     duration,
     duration_axis,
     new_figure,
+    note,
+    percent_tick,
     polish,
     root,
     styled,
@@ -82,16 +83,10 @@ def stream_pair(
     axes = fig.subplots(2, 1, sharex=True)
     for ax, (name, table) in zip(axes, streams.items(), strict=True):
         polish(ax, grid=False)
-        start, end, width = (column(table, each)[rows] for each in ("start", "end", "procs"))
+        start, end, width = (column(table, key)[rows] for key in ("start", "end", "procs"))
         servers = max(procs, _most(start, end, width))
         pieces = assign_servers(start, end, width, servers)
-        boxes = Boxes(
-            start[pieces.job],
-            end[pieces.job],
-            pieces.first.astype(np.float64),
-            (pieces.first + pieces.procs).astype(np.float64),
-            rgb[pieces.job],
-        )
+        boxes = Boxes.of(pieces, start, end, rgb)
         caption = draw_boxes(ax, boxes, clock, (first, last, 0.0, float(servers)), "servers")
         ax.yaxis.set_major_locator(ticker.MaxNLocator(6, integer=True))
         ax.set_ylabel("servers")
@@ -125,17 +120,10 @@ def _most(start: Floats, end: Floats, width: Floats) -> int:
 
 def _mark(ax: Axes, place: float) -> None:
     ax.axvline(place, color=INK, linewidth=1.0, linestyle=(0, (4, 2)))
-    ax.annotate(
-        "first other decision",
-        (place, 1.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(3, -3),
-        textcoords="offset points",
-        va="top",
-        fontsize=8,
-        color=INK,
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
-    )
+    behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
+    frame = ("data", "axes fraction")
+    words = "first other decision"
+    note(ax, words, (place, 1.0), (3, -3), frame=frame, va="top", color=INK, bbox=behind)
 
 
 @styled
@@ -176,7 +164,7 @@ def _draw_over_time(ax: Axes, when: Floats, gap: Floats, unix_start: float | Non
     shown = np.arange(gap.size)
     caption = ""
     if gap.size > _DOTS:
-        # The largest, and of the others as many as can be told apart.
+        # The largest, and of the others as many as can be distinguished.
         large = np.argsort(-np.abs(gap), kind="stable")[: _DOTS // 2]
         even = np.linspace(0, gap.size - 1, _DOTS // 2).astype(np.int64)
         shown = np.unique(np.concatenate((large, even)))
@@ -196,16 +184,8 @@ def _draw_prefixes(ax: Axes, gap: Floats, limit: float | None) -> None:
     ax.plot(count[::step], measure[::step], color=INK, linewidth=1.4)
     if limit is not None and np.isfinite(limit):
         ax.axhline(limit, color=_LATER, linewidth=1.0, linestyle=(0, (4, 2)))
-        ax.annotate(
-            f"$P_{{max}}$ = {duration(limit)}",
-            (0.99, limit),
-            xycoords=("axes fraction", "data"),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="right",
-            color=_LATER,
-            fontsize=8,
-        )
+        words, frame = f"$P_{{max}}$ = {duration(limit)}", ("axes fraction", "data")
+        note(ax, words, (0.99, limit), (0, 3), frame=frame, ha="right", color=_LATER)
     ax.set_ylim(bottom=0.0)
     ax.set_xlim(1, max(gap.size, 2))
     ax.set_xlabel("number of jobs")
@@ -218,7 +198,7 @@ def _draw_distribution(ax: Axes, size: Floats) -> None:
     share = np.arange(1, size.size + 1) / size.size
     positive = ordered > _HARDLY
     ax.set_ylim(0, 1.02)
-    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
+    ax.yaxis.set_major_formatter(percent_tick)
     ax.set_ylabel("jobs")
     zero = 1 - positive.mean()
     title(ax, "Absolute differences", f"equal: {100 * zero:.0f} % of jobs")

@@ -1,4 +1,4 @@
-"""How large a machine must be: what it can take, and how long jobs wait, by its size."""
+"""How large a machine must be, by what it can take and how long jobs wait; who finishes in time."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike, NDArray
@@ -19,14 +20,16 @@ from .style import (
     duration_axis,
     new_axes,
     new_figure,
+    note,
     number,
+    percent_tick,
     polish,
     root,
     styled,
     title,
 )
 
-__all__ = ["size_curves", "stability_curves"]
+__all__ = ["limit_curves", "size_curves", "stability_curves"]
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +45,8 @@ _BOXED: dict[str, Any] = {
 _BEHIND: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.6}
 """What stands behind words that a curve may cross."""
 _MARKERS = ("o", "s", "^", "D", "v")
+_DASHES = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
+_MEASURED = "as measured"
 _LOW = 0.1
 """Share of an axis that a line of text takes."""
 _SHORTEST = 1.0
@@ -87,14 +92,8 @@ def stability_curves(
     if busy is not None:
         size = np.array([0.0, last])
         ideal = arrival_rate * _HOUR / busy * size
-        ax.plot(
-            size,
-            ideal,
-            color=MUTED,
-            linewidth=1.0,
-            linestyle=":",
-            label="own jobs, no processor idle",
-        )
+        label = "own jobs, no processor idle"
+        ax.plot(size, ideal, color=MUTED, linewidth=1.0, linestyle=":", label=label)
     ax.axhline(arrival_rate * _HOUR, color=_LOG, linewidth=1.2, linestyle=(0, (5, 2)))
     ax.axvline(procs, color=MUTED, linewidth=1.0, linestyle=(0, (2, 1.5)))
     first = min(float(np.min(np.asarray(sizes))) for sizes, _ in curves.values())
@@ -102,16 +101,15 @@ def stability_curves(
     ax.set_ylim(0, None)
     # Under its line, unless that is too close to the axis.
     low = arrival_rate * _HOUR < _LOW * ax.get_ylim()[1]
-    ax.annotate(
+    note(
+        ax,
         f"the log: {number(arrival_rate * _HOUR)} jobs/h",
         (1.0, arrival_rate * _HOUR),
-        xycoords=("axes fraction", "data"),
-        xytext=(-4, 4 if low else -4),
-        textcoords="offset points",
+        (-4, 4 if low else -4),
+        frame=("axes fraction", "data"),
         ha="right",
         va="bottom" if low else "top",
         color=_LOG,
-        fontsize=8.5,
     )
     _name_today(ax, procs, _LOW if low else 0.02)
     ax.xaxis.set_major_formatter("{x:,.6g}")
@@ -183,15 +181,8 @@ def size_curves(
     if chosen is not None:
         for ax in (top, bottom):
             ax.axvline(chosen, color=PALETTE[2], linewidth=1.4)
-        bottom.annotate(
-            f"{chosen:,} meet the target{' (today)' if chosen == today else ''}",
-            (chosen, 16),
-            xytext=(5, 0),
-            textcoords="offset points",
-            color=PALETTE[2],
-            fontsize=8.5,
-            bbox=_BEHIND,
-        )
+        words = f"{chosen:,} meet the target{' (today)' if chosen == today else ''}"
+        note(bottom, words, (chosen, 16), (5, 0), color=PALETTE[2], bbox=_BEHIND)
     # Waits fall from the upper left to the lower right, unless nobody waits anyway.
     flat = max(float(wait[0]) for wait in drawn[::2]) <= _SHORTEST
     top.legend(loc="center left" if flat else "lower left", **_BOXED)
@@ -208,17 +199,8 @@ def _waits(
     ax.plot(size, shown, color=color, marker=mark, markersize=4, linewidth=1.4, label=label)
     line = max(target, _SHORTEST)
     ax.axhline(line, color=color, linewidth=0.9, linestyle=":")
-    ax.annotate(
-        f"{name} within {duration(target)}",
-        (1.0, line),
-        xycoords=("axes fraction", "data"),
-        xytext=(-4, 3),
-        textcoords="offset points",
-        ha="right",
-        color=color,
-        fontsize=8.5,
-        bbox=_BEHIND,
-    )
+    words, frame = f"{name} within {duration(target)}", ("axes fraction", "data")
+    note(ax, words, (1.0, line), (-4, 3), frame=frame, ha="right", color=color, bbox=_BEHIND)
 
 
 def _expected(ax: Axes, name: str, sizes: ArrayLike, values: ArrayLike, color: str) -> None:
@@ -230,12 +212,68 @@ def _expected(ax: Axes, name: str, sizes: ArrayLike, values: ArrayLike, color: s
 
 
 def _name_today(ax: Axes, procs: int, height: float = 0.02) -> None:
-    ax.annotate(
-        f"today: {procs:,}",
-        (procs, height),
-        xycoords=("data", "axes fraction"),
-        xytext=(4, 0),
-        textcoords="offset points",
-        color=MUTED,
-        fontsize=8.5,
-    )
+    note(ax, f"today: {procs:,}", (procs, height), (4, 0), frame=("data", "axes fraction"))
+
+
+@styled
+def limit_curves(
+    limits: ArrayLike,
+    panels: Mapping[str, Mapping[str, ArrayLike]],
+    *,
+    target: float | None = None,
+    fig: Figure | SubFigure | None = None,
+) -> Figure:
+    """Draw the probability of completion against the time limit [mminf2023, figs. 3 and 4].
+
+    Parameters
+    ----------
+    limits : limits (s), above 0 and rising.
+    panels : by its title, the curves of a panel: probabilities by name. One whose name begins
+        with ``as measured`` is drawn in black.
+    target : probability to mark, with the limit at which each curve first reaches it.
+    fig : figure to draw in; a new one when None.
+    """
+    z = np.asarray(limits, dtype=np.float64)
+    if z.ndim != 1 or z.size < 2 or not (z > 0).all() or not (np.diff(z) > 0).all():
+        raise OptionError("limits: give at least two, above 0 and rising")
+    if not panels:
+        raise OptionError("no curves to draw; give at least one panel")
+    fig = fig if fig is not None else new_figure(5.2 * len(panels), 5.0)
+    axes = fig.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for ax, (name, curves) in zip(axes, panels.items(), strict=True):
+        _draw_limits(polish(ax), z, curves, target)
+        title(ax, name)
+    axes[0].set_ylabel("probability of completion")
+    return root(fig)
+
+
+def _draw_limits(
+    ax: Axes, z: np.ndarray, curves: Mapping[str, ArrayLike], target: float | None
+) -> None:
+    if target is not None:
+        ax.axhline(target, color=MUTED, linewidth=0.8, linestyle=(0, (1, 2)))
+        note(ax, percent_tick(target), (0.01, target), (0, 2), frame=("axes fraction", "data"))
+    colours = iter(PALETTE[:-1] * (1 + len(curves) // (len(PALETTE) - 1)))
+    for index, (name, values) in enumerate(curves.items()):
+        curve = np.asarray(values, dtype=np.float64)
+        if curve.shape != z.shape:
+            raise OptionError(f"curve '{name}': {curve.size} values for {z.size} limits")
+        colour = INK if name.startswith(_MEASURED) else next(colours)
+        dash = "-" if colour == INK else _DASHES[index % len(_DASHES)]
+        label = name
+        reached = np.flatnonzero(curve >= target) if target is not None else np.empty(0, int)
+        if target is not None and reached.size and reached[0] > 0:
+            last = reached[0]
+            at = float(np.interp(target, curve[last - 1 : last + 1], z[last - 1 : last + 1]))
+            label = f"{name}: {duration(at)}"
+            ax.plot([at], [target], "o", color=colour, markersize=4.5, zorder=3)
+        ax.plot(z, curve, color=colour, linestyle=dash, linewidth=1.7, label=label)
+    ax.set_xscale("log")
+    ax.set_xlim(float(z[0]), float(z[-1]))
+    ax.set_ylim(0, 1.02)
+    ax.yaxis.set_major_locator(ticker.MultipleLocator(0.25))
+    ax.yaxis.set_major_formatter(percent_tick)
+    duration_axis(ax.xaxis, float(z[0]), float(z[-1]))
+    ax.set_xlabel("limit (logarithmic)")
+    heading = None if target is None else f"{100 * target:g} % finish at"
+    ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.16), title=heading, alignment="left")

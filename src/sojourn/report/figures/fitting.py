@@ -21,6 +21,7 @@ from .style import (
     log_axis,
     new_figure,
     number,
+    percent_tick,
     polish,
     root,
     styled,
@@ -107,10 +108,10 @@ def _widths(ax: Axes, fit: Fit) -> None:
     ax.set_xscale("log", base=2)
     ax.set_xlim(0.8, max(float(k[-1]), 2.0) * 1.25)
     ax.xaxis.set_major_locator(ticker.LogLocator(2, numticks=8))
-    ax.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.xaxis.set_minor_locator(ticker.NullLocator())
     ax.set_ylim(bottom=0)
-    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{100 * value:g} %"))
+    ax.yaxis.set_major_formatter(percent_tick)
     ax.set_xlabel("processors (logarithmic)")
     ax.set_ylabel("share of jobs")
     title(ax, "Widths", f"mean {number(fit.widths.mean)}")
@@ -141,7 +142,7 @@ def _survival(ax: Axes, time: Floats, share: Floats, model: Any, label: str) -> 
     ax.set_yscale("log")
     ax.set_ylim(max(float(left.min()), _DEEP) / 2, 1.3)
     ax.yaxis.set_major_locator(ticker.LogLocator(10, numticks=6))
-    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{100 * value:g} %"))
+    ax.yaxis.set_major_formatter(percent_tick)
     ax.yaxis.set_minor_locator(ticker.NullLocator())
     clock.mark(ax, 0.0, last)
     ax.set_xlabel(f"{label} ({clock.unit})")

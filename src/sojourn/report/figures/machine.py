@@ -16,7 +16,20 @@ from numpy.typing import NDArray
 
 from ...cluster import LEVELS, Cluster, Server
 from ...errors import OptionError
-from .style import INK, MUTED, PALETTE, log_axis, new_figure, number, polish, root, styled, title
+from .style import (
+    INK,
+    MUTED,
+    PALETTE,
+    log_axis,
+    new_figure,
+    note,
+    number,
+    number_tick,
+    polish,
+    root,
+    styled,
+    title,
+)
 
 __all__ = ["cluster"]
 
@@ -61,7 +74,7 @@ def cluster(machine: Cluster, *, fig: Figure | SubFigure | None = None) -> Figur
         bar.set_label("operations/s per W at full load")
         least, most = scale.get_clim()
         bar.set_ticks([least, (least * most) ** 0.5, most])
-        bar.ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
+        bar.ax.yaxis.set_major_formatter(number_tick)
         bar.ax.yaxis.set_minor_locator(ticker.NullLocator())
     else:
         handles = [
@@ -85,10 +98,10 @@ def _kinds(machine: Cluster) -> Counter[Server]:
 
 def _label(server: Server, count: int) -> str:
     cores = "1 core" if server.cores == 1 else f"{server.cores:,} cores"
-    told = f"{f'{count:,} × ' if count > 1 else ''}{server.model}, {cores}"
+    words = f"{f'{count:,} × ' if count > 1 else ''}{server.model}, {cores}"
     if server.watts[-1] <= 0:
-        return told
-    return f"{told}, {number(server.ops / server.watts[-1])} operations/s per W"
+        return words
+    return f"{words}, {number(server.ops / server.watts[-1])} operations/s per W"
 
 
 def _colors(servers: list[Server]) -> tuple[list[Rgba], ScalarMappable | None]:
@@ -130,21 +143,13 @@ def _draw_speeds(ax: Axes, machine: Cluster, servers: list[Server], colors: list
         ax.set_ylim(0, 1.25 * max(watts.max(), 1e-9))
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(ticker.MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-            axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
+            axis.set_major_formatter(number_tick)
     ax.grid(False)
     _draw_equal_energy(ax, ops, watts)
     slow = machine.average_ops if machine.reference_ops is None else machine.reference_ops
     ax.axvline(slow, color=MUTED, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0.5)
-    said = "average" if machine.reference_ops is None else "reference"
-    ax.annotate(
-        said,
-        (slow, 0.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(3, 4),
-        textcoords="offset points",
-        color=MUTED,
-        fontsize=8,
-    )
+    words = "average" if machine.reference_ops is None else "reference"
+    note(ax, words, (slow, 0.0), (3, 4), frame=("data", "axes fraction"))
     ax.set_xlabel(f"operations/s of a {machine.processor}")
     ax.set_ylabel(f"W of a {machine.processor} at full load")
     nodes = len(machine.nodes)
@@ -188,7 +193,7 @@ def _draw_curves(ax: Axes, servers: list[Server], colors: list[Rgba]) -> None:
     ax.set_ylim(0, 1.05 * max(float(watts.max()), 1e-9))
     ax.xaxis.set_major_locator(ticker.MultipleLocator(20))
     ax.yaxis.set_major_locator(ticker.MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
+    ax.yaxis.set_major_formatter(number_tick)
     ax.set_xlabel("load (%)")
     ax.set_ylabel("W of a node")
     guessed = sum(not server.idle_known for server in servers)

@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 
 from ...measures import quantiles
 from ...measures.registry import get as measure
-from .binning import Path, counted
 from .curves import draw_distribution
 from .nodes import node_gantt
 from .schedule import gantt
@@ -15,7 +14,6 @@ from .style import (
     MUTED,
     Clock,
     Table,
-    arrivals,
     column,
     duration,
     energy,
@@ -24,7 +22,7 @@ from .style import (
     polish,
     styled,
 )
-from .timeline import busy_path, draw_busy, draw_queue
+from .timeline import busy_path, draw_busy, draw_queue, queue_path
 
 __all__ = ["overview"]
 
@@ -64,12 +62,8 @@ def overview(
         node_gantt(jobs, *on_nodes, ax=chart, unix_start=unix_start)
     else:
         gantt(jobs, procs, segments=segments, ax=chart, unix_start=unix_start)
-    busy = busy_path(jobs if trajectory is None else trajectory)
-    if trajectory is None:
-        came, start = arrivals(jobs), column(jobs, "start")
-        queue = counted(came[np.isfinite(start)], start[np.isfinite(start)])
-    else:
-        queue = Path.of(busy.time, column(trajectory, "queued"))
+    table = jobs if trajectory is None else trajectory
+    busy, queue = busy_path(table), queue_path(table)
     first = min(busy.time[0], queue.time[0])
     last = max(busy.time[-1], queue.time[-1])
     clock = Clock.spanning(first, last, unix_start)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,8 +15,7 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from ...errors import OptionError
-from .boxes import EXACT, Boxes, draw_boxes
-from .servers import assign_servers
+from .boxes import EXACT, Boxes, assign_servers, draw_boxes
 from .style import (
     INK,
     MUTED,
@@ -171,13 +169,7 @@ def gantt(
     width = column(jobs, "procs")[rows]
     colors = colors_of(jobs, rows, (end - start) * width, color)
     pieces = assign_servers(start, end, width, procs)
-    boxes = Boxes(
-        start[pieces.job],
-        end[pieces.job],
-        pieces.first.astype(np.float64),
-        (pieces.first + pieces.procs).astype(np.float64),
-        colors.rgb[pieces.job],
-    )
+    boxes = Boxes.of(pieces, start, end, colors.rgb)
     served = rows.size if segments is None else np.unique(rows).size
     ax = new_axes(ax, 10.0, 4.4)
     ax.grid(False)
@@ -274,15 +266,9 @@ def occupation(
     pieces = assign_servers(start, end, column(jobs, "procs")[rows], procs)
     # Steps of the golden ratio: customers that follow each other get grays far apart.
     gray = 0.12 + 0.68 * ((np.arange(rows.size) * 0.6180339887498949) % 1.0)
-    held = Boxes(
-        start[pieces.job],
-        end[pieces.job],
-        pieces.first.astype(np.float64),
-        (pieces.first + pieces.procs).astype(np.float64),
-        np.repeat(gray[pieces.job, None], 3, axis=1),
-    )
+    held = Boxes.of(pieces, start, end, np.repeat(gray[:, None], 3, axis=1))
     fig = fig if fig is not None else new_figure(10.0, 6.0)
-    upper, lower = (polish(ax, grid=False) for ax in _pair(fig))
+    upper, lower = (polish(ax, grid=False) for ax in fig.subplots(2, 1, sharex=True))
     first, last = float(submit.min()), float(end.max())
     clock = Clock.spanning(first, last, unix_start)
     caption = draw_boxes(upper, held, clock, (first, last, 0.0, float(procs)), "servers")
@@ -336,8 +322,3 @@ def _draw_states(
     ax.set_ylim(*window[2:])
     clock.mark(ax, *window[:2])
     return ""
-
-
-def _pair(fig: Figure | SubFigure) -> Sequence[Axes]:
-    axes: Sequence[Axes] = fig.subplots(2, 1, sharex=True)
-    return axes

@@ -31,13 +31,16 @@ from .style import (
     new_axes,
     new_figure,
     number,
+    number_tick,
     polish,
     root,
     styled,
     title,
+    twin,
 )
 
-__all__ = ["busy_path", "draw_busy", "draw_path", "draw_queue", "power", "utilisation", "workload"]
+__all__ = ["busy_path", "draw_busy", "draw_path", "draw_queue", "power", "queue_path"]
+__all__ += ["utilisation", "workload"]
 
 _EXACT = 4000
 """Instants up to which every one of them is drawn."""
@@ -90,7 +93,7 @@ def draw_path(
 def _from_zero(ax: Axes, top: float | None = None) -> None:
     ax.set_ylim(0, top if top is not None else max(ax.get_ylim()[1], 1.0))
     ax.yaxis.set_major_locator(ticker.MaxNLocator(5, integer=True))
-    ax.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
+    ax.yaxis.set_major_formatter("{x:,.0f}")
 
 
 def _levels(thresholds: Mapping[str, float] | Sequence[float]) -> dict[str, float]:
@@ -159,12 +162,8 @@ def workload(
     time, rate, running = (column(trajectory, name) for name in ("time", "rate", "running"))
     path = Path.of(time, column(trajectory, "workload"), -rate * running)
     clock = Clock.spanning(time[0], time[-1], unix_start)
-    count = ax.twinx()
-    polish(count, grid=False)
+    count = twin(ax)
     tints = _tint_rates(count, time, rate, clock)
-    count.spines["right"].set_visible(True)
-    count.spines["right"].set_color(MUTED)
-    count.spines["left"].set_visible(False)
     draw_path(count, Path.of(time, running), clock, color=_SERVED, band=False, width=0.9)
     count.set_ylabel("customers in service", color=MUTED)
     # Twice the range keeps the gray curve in the lower half, out of the black one's way.
@@ -208,12 +207,26 @@ def busy_path(table: Table) -> Path:
     return counted(start[ran], end[ran], procs[ran])
 
 
+def queue_path(table: Table) -> Path:
+    """Return the jobs waiting over time, of a trajectory or of jobs."""
+    if "time" in table:
+        return Path.of(column(table, "time"), column(table, "queued"))
+    came, start = arrivals(table), column(table, "start")
+    ran = np.isfinite(start)
+    return counted(came[ran], start[ran])
+
+
+def _mean(path: Path) -> float:
+    """Return the mean of a path over its time; 0 if that is none."""
+    ends = path.time[[0, -1]]
+    return float(bin_path(path, ends).mean[0]) if ends[1] > ends[0] else 0.0
+
+
 def draw_busy(ax: Axes, path: Path, procs: int, clock: Clock) -> float:
     """Draw busy processors under the cluster's size; return the utilisation (0 to 1)."""
     caption = draw_path(ax, path, clock, color=PALETTE[0], fill=True, width=1.1)
     ax.axhline(procs, color=MUTED, linewidth=0.9, linestyle=(0, (4, 3)))
-    whole = bin_path(path, path.time[[0, -1]]) if path.time[-1] > path.time[0] else None
-    share = float(whole.mean[0]) / procs if whole is not None else 0.0
+    share = _mean(path) / procs
     _from_zero(ax, 1.06 * max(procs, float(path.value.max())))
     ax.set_ylabel("busy processors")
     title(ax, f"Busy processors: {100 * share:.1f} % of {procs:,}", caption)
@@ -225,8 +238,7 @@ def draw_queue(ax: Axes, path: Path, clock: Clock) -> None:
     caption = draw_path(ax, path, clock, color=PALETTE[1], fill=True, width=1.1)
     _from_zero(ax)
     ax.set_ylabel("jobs waiting")
-    mean = bin_path(path, path.time[[0, -1]]).mean[0] if path.time[-1] > path.time[0] else 0.0
-    title(ax, f"Queue: {number(float(mean))} jobs on average", caption)
+    title(ax, f"Queue: {number(_mean(path))} jobs on average", caption)
 
 
 @styled
@@ -250,17 +262,12 @@ def utilisation(
     fig : figure to draw in; a new one when None.
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.
     """
-    busy = busy_path(table)
-    work = None
-    if "time" in table:
-        queue = Path.of(busy.time, column(table, "queued"))
-    else:
-        came = arrivals(table)
+    busy, queue, work = busy_path(table), queue_path(table), None
+    if "time" not in table:
         start, end, width = (column(table, name) for name in ("start", "end", "procs"))
         ran = np.isfinite(start) & np.isfinite(end)
-        queue = counted(came[ran], start[ran])
         area = (width * (end - start) / 3600.0)[ran]
-        work = counted(came[ran], start[ran], area)
+        work = counted(arrivals(table)[ran], start[ran], area)
     first = min(busy.time[0], queue.time[0])
     last = max(busy.time[-1], queue.time[-1])
     clock = Clock.spanning(first, last, unix_start)
@@ -272,7 +279,7 @@ def utilisation(
     if work is not None:
         caption = draw_path(axes[2], work, clock, color=PALETTE[2], fill=True, width=1.1)
         axes[2].set_ylim(bottom=0)
-        axes[2].yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
+        axes[2].yaxis.set_major_formatter(number_tick)
         axes[2].set_ylabel("processor-hours")
         title(axes[2], "Work waiting", caption)
     for ax in axes:
@@ -328,11 +335,11 @@ def power(
     size, unit = next((w for w in _WATTS if np.nanmax(drawn) >= w[0]), _WATTS[-1])
     path = Path.of(time, drawn / size)
     caption = draw_path(ax, path, clock, color=PALETTE[2], fill=True, width=1.1)
-    mean = float(bin_path(path, time[[0, -1]]).mean[0]) if time[-1] > time[0] else 0.0
+    mean = _mean(path)
     joules = mean * size * (time[-1] - time[0])
     ax.axhline(mean, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
     ax.set_ylim(bottom=0)
-    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
+    ax.yaxis.set_major_formatter(number_tick)
     ax.set_ylabel(f"power ({unit})")
     clock.mark(ax, time[0], time[-1])
     title(ax, f"Power: {number(mean)} {unit} on average, {energy(joules)} in all", caption)

@@ -17,10 +17,8 @@ from ..figures.boxes import Boxes, paint
 __all__ = [
     "Blocks",
     "Cells",
-    "Curve",
     "aggregate_blocks",
     "aggregate_path",
-    "distribution_curve",
     "jain_index",
 ]
 
@@ -30,7 +28,6 @@ Integers = NDArray[np.int64]
 _MOST_COLUMNS, _LEAST_COLUMNS = 4096, 256
 _MOST_ROWS = 64
 _MOST_BINS, _LEAST_BINS = 16384, 512
-_POINTS = 400
 
 
 class Blocks(NamedTuple):
@@ -152,37 +149,6 @@ def aggregate_path(path: Path, span: tuple[float, float], *, charts: int = 1) ->
 def _cells_for(wanted: float, least: int, most: int) -> int:
     """The power of two from `wanted` on, within bounds."""
     return max(least, min(1 << int(np.ceil(np.log2(max(wanted, 1.0)))), most))
-
-
-class Curve(NamedTuple):
-    """A distribution function, at no more points than a picture shows.
-
-    Attributes
-    ----------
-    value, share : places, rising, and the share of the sample at or below each.
-    floor : share of the sample at or below the smallest place.
-    """
-
-    value: Floats
-    share: Floats
-    floor: float
-
-
-def distribution_curve(values: Floats, low: float) -> Curve:
-    """Return the distribution function of a sample from `low` on.
-
-    Of a large sample there are evenly spaced quantiles and the hundred largest values: each point
-    is one of the sample, with its exact share.
-    """
-    value, count = np.unique(values[np.isfinite(values)], return_counts=True)
-    share = np.cumsum(count) / max(count.sum(), 1)
-    at_low = float(share[value <= low][-1]) if (value <= low).any() else 0.0
-    value, share = value[value > low], share[value > low]
-    if value.size > _POINTS:
-        even = np.searchsorted(share, np.linspace(at_low, 1.0, _POINTS - 100, endpoint=False))
-        chosen = np.unique(np.concatenate((even, np.arange(value.size - 100, value.size))))
-        value, share = value[chosen], share[chosen]
-    return Curve(np.append(low, value), np.append(at_low, share), at_low)
 
 
 def jain_index(values: Floats) -> float:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...measures.catalogue import DISTRIBUTIONS
+from ..figures.binning import distribution_curve
 from ..figures.style import duration, number
-from .aggregate import distribution_curve
 from .pack import Packer
 from .points import LEVEL, RUN, Points, in_words, is_numeric
 from .subjects import Run

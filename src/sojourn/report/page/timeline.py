@@ -16,9 +16,9 @@ from ...cluster.wattage import states_energy
 from ...errors import OptionError
 from ...policy.policy import POLICIES
 from ..figures.binning import Bins, Path, counted
-from ..figures.nodes import _inside_nodes, _places
+from ..figures.boxes import assign_servers
+from ..figures.nodes import pieces_on_nodes
 from ..figures.schedule import stretches_of
-from ..figures.servers import assign_servers
 from ..figures.style import arrivals, column, duration
 from ..figures.timeline import busy_path
 from .aggregate import Blocks, aggregate_blocks, aggregate_path
@@ -111,21 +111,16 @@ def _blocks_of(run: Run) -> Blocks | str:
     rows, start, end = stretches_of(run.jobs, run.schedule)
     try:
         if run.schedule is not None and run.nodes is not None:
-            size = np.asarray(run.nodes["procs"], dtype=np.int64)
-            where = _places(run.schedule, run.nodes)
-            taken = np.asarray(run.schedule["procs"], dtype=np.int64)
-            pieces = _inside_nodes(start, end, taken, where, run.nodes)
-            first = (np.cumsum(size) - size)[where[pieces.job]] + pieces.first
+            pieces = pieces_on_nodes(run.schedule, run.nodes)
         else:
             pieces = assign_servers(start, end, run.jobs["procs"][rows], run.procs)
-            first = pieces.first
     except OptionError as error:
         return str(error)
     at = rows[pieces.job]
     return Blocks(
         start[pieces.job],
         end[pieces.job],
-        first,
+        pieces.first,
         pieces.procs,
         np.asarray(run.jobs["job"])[at],
         np.asarray(run.jobs["wait"], dtype=np.float64)[at],
