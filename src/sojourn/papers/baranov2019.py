@@ -35,12 +35,7 @@ _MOST_OVERESTIMATED = 3.0
 
 
 def stream(jobs: int) -> list[Job]:
-    """Draw a stream; the paper's, made from the statistics of MVS-10P OP, is not published.
-
-    Parameters
-    ----------
-    jobs : how many; the same seed gives the same stream.
-    """
+    """Draw a stream; the paper's, made from the statistics of MVS-10P OP, is not published."""
     from ..adequacy.virtual import Job
 
     rng = np.random.default_rng(_SEED)

@@ -63,13 +63,7 @@ class Request:
     progress: Callable[[int, int], None] | None = None
 
     def file(self, path: str, origin: str) -> Path:
-        """Find a file of the data folder, there or where `path` says below it.
-
-        Parameters
-        ----------
-        path : where the file lies below the data folder.
-        origin : what it is and where it comes from, for the error when it is missing.
-        """
+        """Find a file of the data folder, there or where `path` says; `origin` is for the error."""
         for place in (self.data / path, self.data / Path(path).name):
             if place.is_file():
                 return place

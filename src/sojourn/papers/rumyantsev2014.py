@@ -47,9 +47,7 @@ _COLUMNS = ("C", "arrival_rate", "mean_service", "rho", "time_per_job", "low", "
 class Hyperexponential:
     """Mean 1; short times and long ones carry half of the work each (balanced means).
 
-    Parameters
-    ----------
-    variation : squared coefficient of variation, at least 1.
+    `variation` is the squared coefficient of variation, at least 1.
     """
 
     variation: float

@@ -55,15 +55,9 @@ def check_files(scenario: Scenario, grid: Grid, *, apart: bool = False) -> None:
 
 
 def check_measures(names: Sequence[str], columns: Iterable[str], keys: Sequence[str]) -> None:
-    """Raise OptionError for a name that no measure of a study has, once its measures are known.
+    """Raise OptionError for a name that no measure of a study has, by the columns of its runs.
 
     Where other points may have other measures, their names are left to the end.
-
-    Parameters
-    ----------
-    names : measures that are asked for.
-    columns : of the runs that are there.
-    keys : what is varied.
     """
     known = [name for name in columns if name not in {*ABOUT, *keys}]
     if not known or any(key.startswith(_MAY_ADD_MEASURES) for key in keys):
@@ -75,13 +69,7 @@ def check_measures(names: Sequence[str], columns: Iterable[str], keys: Sequence[
 
 
 def check_measurable(names: Sequence[str], keys: Sequence[str]) -> None:
-    """Raise OptionError for a name that no measure of any run has, before there is one.
-
-    Parameters
-    ----------
-    names : measures that are asked for.
-    keys : what is varied, whose values may be asked for like measures.
-    """
+    """Raise OptionError for a name that is neither a measure of any run nor a varied key."""
     known = [measure.name for measure in all_measures()]
     for name in names:
         if name not in {*known, *keys} and not name.startswith("rate_share_"):

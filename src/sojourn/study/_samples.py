@@ -14,14 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def sample(values: ArrayLike, name: str = "values", least: int = 1) -> Floats:
-    """Return a column of finite numbers.
-
-    Parameters
-    ----------
-    values : the numbers.
-    name : what they are called in a message.
-    least : how many there must be.
-    """
+    """Return a column of at least so many finite numbers; `name` is for messages."""
     array = checks.numbers(values, name)
     if array.ndim != 1 or array.size < least:
         raise OptionError(

@@ -54,13 +54,7 @@ def _worker_for(bundle: Bundle) -> Worker:
 
 
 class DaskRunner:
-    """Carries out runs on the workers of a Dask cluster.
-
-    Parameters
-    ----------
-    client : connected to the cluster; it stays open.
-    bundle : what the runs have in common.
-    """
+    """Carries out runs on the workers of a Dask cluster, whose client stays open."""
 
     def __init__(self, client: Client, bundle: Bundle) -> None:
         if not isinstance(client, Client):

@@ -28,13 +28,7 @@ Values = tuple[Value, ...]
 
 
 class Objective(NamedTuple):
-    """A measure that is to be small, or large.
-
-    Parameters
-    ----------
-    measure : its name.
-    sign : 1 where small is good, -1 where large is.
-    """
+    """A measure that is to be small (sign 1), or large (-1)."""
 
     measure: str
     sign: float = 1.0
@@ -63,14 +57,7 @@ def _names(measures: Sequence[str] | str) -> list[str]:
 class Evaluations:
     """Evaluates points by their runs.
 
-    Parameters
-    ----------
-    scenario : what is the same in all runs.
-    keys : what is varied.
-    objectives : what counts.
-    seed : of the study.
-    store, runner : where runs are kept and carried out.
-    report : called with a tally, of all runs asked for so far, when some have been finished.
+    `report` is called with a tally, of all runs requested so far, when some have been finished.
     """
 
     def __init__(

@@ -110,10 +110,7 @@ class _Point:
 class Worker:
     """Carries out runs one after the other, and keeps the jobs for those that share them.
 
-    Parameters
-    ----------
-    bundle : what the runs have in common.
-    shared : whether other processes carry out runs beside this one.
+    `shared` says that other processes carry out runs beside this one.
     """
 
     def __init__(self, bundle: Bundle, *, shared: bool = False) -> None:

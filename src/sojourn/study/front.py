@@ -104,12 +104,9 @@ class Front:
 def comparable(samples: Sequence[Floats]) -> tuple[list[int], NDArray[np.intp]]:
     """Return which points can be compared, and by which replications: those that all of them have.
 
-    A replication that failed at one of them is left out at all. Where that leaves none, so are
-    points, the one with the fewest first.
-
-    Parameters
-    ----------
-    samples : of each point, by replication and objective; a row with nan is of one that failed.
+    Samples are by replication and objective; a row with nan is of a run that failed. Such a
+    replication is left out at all points. Where that leaves none, so are points, the one with the
+    fewest first.
     """
     count = min((len(each) for each in samples), default=0)
     good = [np.isfinite(each[:count]).all(axis=1) for each in samples]

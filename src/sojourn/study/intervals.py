@@ -81,15 +81,9 @@ class Interval:
 def around(
     estimate: float, error: float, n: int, level: float, method: str, *, freedom: int | None = None
 ) -> Interval:
-    """Return the interval of Student's t around an estimate.
+    """Return the interval of Student's t around an estimate with a standard error.
 
-    Parameters
-    ----------
-    estimate, error : the estimate and its standard error.
-    n : independent values behind both.
-    level : of confidence.
-    method : told with the interval.
-    freedom : degrees of freedom of the error; n - 1 if not given.
+    The error has n - 1 degrees of freedom, unless others are given.
     """
     left = n - 1 if freedom is None else freedom
     half = student(level, left) * error if left > 0 else math.nan

@@ -27,16 +27,7 @@ _UNUSABLE = 1e30
 
 
 class Generations:
-    """The population of a search.
-
-    Parameters
-    ----------
-    ranges : of the keys that are varied.
-    objectives : how many there are.
-    population : points of a generation.
-    generations : how many there are.
-    seed : of everything random.
-    """
+    """The population of a search over ranges, for so many objectives and generations."""
 
     def __init__(
         self, ranges: Sequence[Range], objectives: int, population: int, generations: int, seed: int

@@ -190,11 +190,7 @@ class _Effort:
 class _Hunt:
     """The course of a search.
 
-    Parameters
-    ----------
-    search : the population.
-    effort : how much is run.
-    corner : reference of the hypervolume, signed; None: the worst of the first generation.
+    `corner` is the reference of the hypervolume, signed; None: the worst of the first generation.
     """
 
     def __init__(self, search: Generations, effort: _Effort, corner: Floats | None) -> None:

@@ -65,14 +65,9 @@ def _with_half_width(measure: Measure, interval: Interval | None) -> str:
 
 @dataclass(frozen=True)
 class Tally:
-    """How far a study is.
+    """How far a study is: runs that are done, those of earlier calls too; `new` just now.
 
-    Parameters
-    ----------
-    done, total : runs, those of earlier calls among them.
-    failed : how many of the runs that are done failed.
-    new : how many were finished just now.
-    best : what is best so far, in a few words; empty before there is anything.
+    `best` is what is best so far, in a few words; empty before there is anything.
     """
 
     done: int

@@ -81,12 +81,8 @@ def _volume(front: Floats, corner: Floats) -> float:
 def redrawn(samples: Floats, draws: int = 1000, seed: int = 0) -> Iterator[Floats]:
     """Yield the means of points over replications that are drawn anew, with replacement.
 
-    Parameters
-    ----------
-    samples : by point, replication and objective. Replication r has the same random numbers at
-        all points, so that whole replications are drawn.
-    draws : how many times.
-    seed : of the draws.
+    Samples are by point, replication and objective. Replication r has the same random numbers at
+    all points, so that whole replications are drawn.
     """
     rng = np.random.default_rng(seed)
     count = samples.shape[1]

@@ -46,12 +46,7 @@ _BOOTSTRAP = (
 
 
 class _Worker:
-    """A process, the driver's end of what connects the two, and what it has been sent.
-
-    Parameters
-    ----------
-    bundle : handle of the memory with what runs have in common.
-    """
+    """A process, the driver's end of what connects the two, and what it has been sent."""
 
     def __init__(self, bundle: int) -> None:
         self.is_ready = False
@@ -97,13 +92,7 @@ class _Worker:
 
 
 class Processes:
-    """Carries out runs in processes of this machine; a context that ends them.
-
-    Parameters
-    ----------
-    bundle : what the runs have in common.
-    workers : how many processes.
-    """
+    """Carries out runs in so many processes of this machine; a context that ends them."""
 
     def __init__(self, bundle: Bundle, workers: int) -> None:
         self._count = workers

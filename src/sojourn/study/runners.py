@@ -42,13 +42,7 @@ class Runner(Protocol):
 
 
 class Serial:
-    """Carries out runs one after the other in this process.
-
-    Parameters
-    ----------
-    bundle : what the runs have in common.
-    shared : whether other processes may carry out runs beside this one.
-    """
+    """Carries out runs one after the other in this process; `shared`: with others beside it."""
 
     def __init__(self, bundle: Bundle, *, shared: bool = False) -> None:
         self._worker = Worker(bundle, shared=shared)
@@ -75,14 +69,8 @@ class Serial:
 class Growing:
     """Begins in this process, and goes on in several where that is worth their start.
 
-    While these are started runs go on here.
-
-    Parameters
-    ----------
-    bundle : what the runs have in common.
-    workers : processes to go on in.
-    stack : closes them in the end.
-    required : whether it is an error if they cannot be started; else runs go on here.
+    While these are started runs go on here. If they cannot be started that is an error where they
+    are `required`; else runs go on here. `stack` closes them in the end.
     """
 
     def __init__(

@@ -64,19 +64,10 @@ class Side:
 
 
 def side_of(given: Any, policy: str | Policy = "easy", **options: Any) -> Side:
-    """Return one side of a comparison.
+    """Return one side of a comparison; options are those of `simulate`, where it is no scenario.
 
-    Parameters
-    ----------
-    given : a ``slurm.conf``, the file of a cluster or of a scenario; or a `SlurmPolicy`, a
-        `Cluster` or a `Scenario`.
-    policy : of a cluster.
-    options : of `simulate`, where it is no scenario.
-
-    Raises
-    ------
-    OptionError
-        When it is none of these.
+    It is a ``slurm.conf``, the file of a cluster or of a scenario; or a `SlurmPolicy`, a `Cluster`
+    (which runs under `policy`) or a `Scenario`. OptionError for anything else.
     """
     if isinstance(given, SlurmPolicy):
         return Side(str(given), _of_slurm(given.conf), policy=given, options=options)

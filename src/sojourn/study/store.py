@@ -43,9 +43,7 @@ _WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 class Store:
     """Keeps the runs of a study, in a folder that no other process writes to meanwhile.
 
-    Parameters
-    ----------
-    folder : made by `begin` if it is not there; None keeps the rows in memory alone.
+    Without a folder rows are kept in memory alone; one that is not there is made by `begin`.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:

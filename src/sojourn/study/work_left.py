@@ -22,12 +22,7 @@ _HANDLING = 0.03
 
 
 class Left:
-    """Runs that are yet to be sent.
-
-    Parameters
-    ----------
-    runs : in the order in which they are best carried out.
-    """
+    """Runs that are yet to be sent, in the order in which they are best carried out."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self._runs = deque(runs)
@@ -54,13 +49,7 @@ class Left:
         return [self._suspects.popleft()]
 
     def take(self, seconds: float, threads: int) -> Batch:
-        """Return the next batch.
-
-        Parameters
-        ----------
-        seconds : that a run takes; nan if that is not known yet.
-        threads : among which the runs are divided.
-        """
+        """Return the next batch for so many threads; a run takes so long (s), nan if not known."""
         worth = max(_BATCH, _HANDLING * threads)
         by_time = 1 if math.isnan(seconds) else int(worth / max(seconds, 1e-6))
         # Towards the end batches become smaller, so that all threads end together.

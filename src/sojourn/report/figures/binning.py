@@ -68,12 +68,9 @@ class Bins(NamedTuple):
 
 
 def bin_path(path: Path, edges: ArrayLike) -> Bins:
-    """Average a path over bins, exactly.
+    """Average a path over bins with rising edges (s), exactly.
 
-    Parameters
-    ----------
-    path : the path; it is 0 before its first instant and keeps its last value.
-    edges : rising edges of the bins (s).
+    The path is 0 before its first instant and keeps its last value.
     """
     edge = np.asarray(edges, dtype=np.float64)
     inside = path.time[(path.time > edge[0]) & (path.time < edge[-1])]
@@ -95,13 +92,7 @@ def bin_path(path: Path, edges: ArrayLike) -> Bins:
 
 
 def counted(enter: Floats, leave: Floats, weight: ArrayLike = 1.0) -> Path:
-    """Return how much is present over time: `weight` enters and later leaves.
-
-    Parameters
-    ----------
-    enter, leave : instants (s) of each item.
-    weight : what an item counts: 1, its processors, its work.
-    """
+    """Return how much is present over time: `weight` of an item enters and later leaves (s)."""
     amount = np.broadcast_to(np.asarray(weight, dtype=np.float64), enter.shape)
     time = np.concatenate((enter, leave))
     order = np.argsort(time, kind="stable")

@@ -120,17 +120,9 @@ class Boxes(NamedTuple):
 
 
 def paint(boxes: Boxes, columns: Floats, rows: Floats) -> Floats:
-    """Average boxes over the cells of a grid: the exact picture at a coarser grain.
+    """Average boxes that do not overlap over evenly spaced cells: the picture at a coarser grain.
 
-    Parameters
-    ----------
-    boxes : rectangles that do not overlap.
-    columns, rows : evenly spaced edges of the cells, along time and upwards.
-
-    Returns
-    -------
-    array of shape (rows, columns, 4)
-        The sum of colour times covered share (three values), and the covered share (0 to 1).
+    Returns, by row and column, the sum of colour times covered share, and the covered share.
     """
     from ._kernels import add_corners
 
@@ -162,18 +154,13 @@ def draw_boxes(
     *,
     solid: bool = False,
 ) -> str:
-    """Draw boxes one by one if they are few, else averaged into cells.
+    """Draw boxes one by one if they are few, else averaged into cells; say how, if averaged.
 
     Parameters
     ----------
     window : first and last time (s), lowest and highest row of the picture.
     rows : what the rows are, in the plural.
     solid : colour cells by what covers them, however little, instead of fading them to white.
-
-    Returns
-    -------
-    str
-        How they were drawn when averaged, for the caption; else nothing.
     """
     first, last, low, high = window
     last = last if last > first else first + 1.0

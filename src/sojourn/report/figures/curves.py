@@ -56,14 +56,10 @@ def _line(index: int) -> dict[str, Any]:
 
 
 def draw_distribution(ax: Axes, runs: Mapping[str, Floats], name: str, *, marks: bool) -> None:
-    """Draw distribution functions on a logarithmic axis.
+    """Draw distribution functions of ``wait`` (s), ``slowdown`` or ``bounded_slowdown`` by run.
 
-    Parameters
-    ----------
-    runs : values by the name of the run; values that are not finite are left out and counted.
-    name : the measure: wait (s; zeros are stated in words, having no place on the axis),
-        slowdown or bounded_slowdown.
-    marks : whether to mark the median, the 90th and the 99th percentile of each run.
+    Values that are not finite are left out and counted; zeros, which have no place on a logarithmic
+    axis, are stated in words. `marks` adds the median, the 90th and the 99th percentile.
     """
     seconds = name == "wait"
     text = duration if seconds else number

@@ -80,12 +80,7 @@ def node_gantt(
 
 
 def pieces_on_nodes(allocations: Table, nodes: Table) -> Pieces:
-    """Return the processors that each part of a schedule has, those of all nodes numbered in order.
-
-    Parameters
-    ----------
-    allocations, nodes : as for `node_gantt`.
-    """
+    """Return the processors of each part of a schedule, those of all nodes numbered in order."""
     import pandas as pd
 
     names = np.asarray(nodes["node"], dtype=object)

@@ -102,13 +102,7 @@ class Table(Protocol):
 
 
 def column(table: Table, name: str) -> NDArray[np.float64]:
-    """Return a numeric column of a table as floats.
-
-    Raises
-    ------
-    OptionError
-        When the table has no such column.
-    """
+    """Return a numeric column of a table as floats; an error when it has no such column."""
     if name not in table:
         raise OptionError(f"the table has no column '{name}'; this picture needs it")
     return np.asarray(table[name], dtype=np.float64)
@@ -198,13 +192,7 @@ def note(
     frame: str | tuple[str, str] = "data",
     **look: Any,
 ) -> None:
-    """Write a few words in small type at a place of the axes, moved by so many points.
-
-    Parameters
-    ----------
-    frame : what the coordinates of the place count in: ``data`` or ``axes fraction``, or one each.
-    look : of the text, such as its color.
-    """
+    """Write small text at a place in the coordinates of `frame`, moved by some points."""
     look = {"fontsize": _SIZE - 1.5, "color": MUTED, **look}
     ax.annotate(text, place, xycoords=frame, xytext=shift, textcoords="offset points", **look)
 

@@ -63,15 +63,9 @@ def draw_path(
 ) -> str:
     """Draw a path, exactly if it is short, else as means of bins with a band of extremes.
 
-    Parameters
-    ----------
-    fill : shade the area under a path that is drawn exactly.
-    band : shade from the smallest to the largest value of a bin.
-
-    Returns
-    -------
-    str
-        How it was drawn when not exactly, for the caption; else nothing.
+    `fill` shades the area under a path that is drawn exactly, `band` from the smallest to the
+    largest value of a bin. Returns how it was drawn when not exactly, for the caption; else
+    nothing.
     """
     if path.time.size <= _EXACT:
         time, value = path.corners()

@@ -31,15 +31,7 @@ _MOST_BINS, _LEAST_BINS = 16384, 512
 
 
 class Blocks(NamedTuple):
-    """Neighbouring servers that a job held for a while.
-
-    Attributes
-    ----------
-    start, end : when (s).
-    first, procs : lowest server, counted from 0, and how many.
-    job : number of the job.
-    wait : of the job (s).
-    """
+    """Neighbouring servers, from `first` on (counted from 0), that a job held for a while (s)."""
 
     start: Floats
     end: Floats
@@ -61,14 +53,11 @@ class Blocks(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """A chart of blocks, averaged over a grid of servers and time.
+    """Blocks averaged over a grid of servers and time, whose edges are `rows` and `columns` (s).
 
-    Attributes
-    ----------
-    columns, rows : edges of the cells: time (s) and servers.
-    share : busy part of each cell (0 to 1), one row of the array per row of the grid.
-    wait : mean wait (s) of the jobs in it, weighted by what they cover; 0 where nothing lies.
-    rest_share, rest_wait : the same for the blocks that are not kept one by one.
+    `share` is the busy part of a cell (0 to 1), `wait` the mean wait (s) of the jobs in it,
+    weighted by what they cover; `rest_share` and `rest_wait` those of blocks that are not kept one
+    by one.
     """
 
     columns: Floats
@@ -82,14 +71,13 @@ class Cells(NamedTuple):
 def aggregate_blocks(
     blocks: Blocks, span: tuple[float, float], servers: int, most: int, *, charts: int = 1
 ) -> tuple[Cells, Blocks, float]:
-    """Average blocks over cells, and keep the largest to be shown one by one.
+    """Average blocks over cells, and keep those of most server time to be shown one by one.
 
     Parameters
     ----------
     blocks : what jobs held; no two overlap.
     span : first and last time of the chart (s).
-    servers : of the machine.
-    most : how many blocks to keep: those of most server time.
+    most : how many blocks to keep.
     charts : how many of them share a page; each is then coarser.
 
     Returns
@@ -134,14 +122,7 @@ def _mean(total: Floats, share: Floats) -> Floats:
 
 
 def aggregate_path(path: Path, span: tuple[float, float], *, charts: int = 1) -> Bins:
-    """Average a path over as many equal bins as its number of instants is worth.
-
-    Parameters
-    ----------
-    path : the path.
-    span : first and last time (s).
-    charts : how many share a page; each is then coarser.
-    """
+    """Average a path over as many equal bins of a span (s) as its instants are worth."""
     bins = _cells_for(path.time.size / 4, _LEAST_BINS, _MOST_BINS // charts)
     return bin_path(path, np.linspace(*span, bins + 1))
 

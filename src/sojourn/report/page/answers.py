@@ -29,14 +29,7 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Answer:
-    """What a reader in a hurry takes away.
-
-    Parameters
-    ----------
-    title : of the page.
-    question : what was asked.
-    sentences : the answer; the first of them stands alone.
-    """
+    """What a reader in a hurry takes away; the first sentence stands alone."""
 
     title: str
     question: str

@@ -32,13 +32,7 @@ _MEASURES = 16
 
 
 def points_of_study(study: Study) -> Points:
-    """Group the finished runs of a study by what was varied.
-
-    Raises
-    ------
-    OptionError
-        When no run was finished.
-    """
+    """Group the finished runs of a study by what was varied; an error when none was finished."""
     done = study.runs[study.runs["status"] == "done"]
     if done.empty:
         raise OptionError(f"{study.folder}: no run of the study is done; run it first")

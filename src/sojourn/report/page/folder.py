@@ -42,13 +42,7 @@ _PARTS = "part-*.parquet"
 
 
 def read_folder(folder: str | os.PathLike[str]) -> Run | Comparison | Study:
-    """Read what a folder holds: a study, a run, or several runs in folders of their own.
-
-    Raises
-    ------
-    OptionError
-        When it holds none of them, or files that cannot be read.
-    """
+    """Read what a folder holds: a study, a run, or several runs in folders of their own."""
     path = Path(folder)
     if not path.is_dir():
         raise OptionError(f"{folder}: no such folder; give one that sweep, run or compare wrote")

@@ -126,14 +126,10 @@ def cited(paragraphs: Iterable[str]) -> list[tuple[str, str]]:
 def methods_of(
     subject: Run | Comparison | Study, *, interval: bool, fairness: bool, confirmed: bool = False
 ) -> list[str]:
-    """Return the paragraphs on methods.
+    """Return the paragraphs on methods, of what the page shows.
 
-    Parameters
-    ----------
-    subject : what the page is about.
-    interval : whether the page tells intervals.
-    fairness : whether the page tells how users were served.
-    confirmed : whether a search's front is measured by replications of its own.
+    `interval` says that it has intervals, `fairness` that it shows how users were served,
+    `confirmed` that the front of a search is measured by replications of its own.
     """
     if isinstance(subject, Study):
         version = str(subject.facts.get("version", ""))

@@ -23,13 +23,7 @@ _WINDOWS = 512
 
 
 def mean_of_run(values: Floats, estimate: float | None = None) -> Interval | None:
-    """Return the interval of a mean over the jobs of one run; None where they are too few.
-
-    Parameters
-    ----------
-    values : one of each job, in the order of submission.
-    estimate : the mean of all jobs, where it is known.
-    """
+    """Return the interval of a mean over jobs in order of submission; None of too few."""
     from ...study.batches import batch_means
 
     return _batched(values, batch_means, estimate)
@@ -43,13 +37,7 @@ def quantile_of_run(values: Floats, q: float, estimate: float | None = None) -> 
 
 
 def mean_over_time(path: Path | None, estimate: float) -> Interval | None:
-    """Return the interval of a mean over time, from windows of equal length.
-
-    Parameters
-    ----------
-    path : over the whole run; None if it is not known.
-    estimate : its mean, in any unit.
-    """
+    """Return the interval of the mean of a path, in any unit, from windows of equal length."""
     from ...study.batches import batch_means
 
     if path is None:

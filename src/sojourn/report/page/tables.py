@@ -69,12 +69,7 @@ def table_of_classes(
 ) -> Table:
     """Return one row per class of jobs: how many, their share, and how they were served.
 
-    Parameters
-    ----------
-    run : whose jobs they are.
-    classes : measures of each class, as `by_who` or `by_width` returns them.
-    members : which jobs are those of a class.
-    caption, note : of the table.
+    `members` says which jobs of a run are those of a class.
     """
     served = run.served
     wait, slowdown = (run.in_order(name) for name in ("wait", "bounded_slowdown"))

@@ -40,13 +40,7 @@ _POWERS = ((1e6, "MW"), (1e3, "kW"), (1.0, "W"))
 
 
 def describe_timeline(runs: Sequence[Run], packer: Packer) -> dict[str, Any]:
-    """Return the chart of some runs of the same jobs, with its arrays packed.
-
-    Parameters
-    ----------
-    runs : at least one; what a page may hold is shared among them.
-    packer : takes the arrays.
-    """
+    """Return the chart of runs of the same jobs; what a page may hold is shared among them."""
     charts = [_blocks_of(run) for run in runs]
     paths = [paths_of(run) for run in runs]
     every = [path for found in paths for path in found.values()]

@@ -23,9 +23,7 @@ Rows = Sequence[Mapping[str, Any]]
 def show_classes(console: Console, tables: Mapping[str, Rows]) -> None:
     """Print one table of a run for each way to class its jobs, the largest classes first.
 
-    Parameters
-    ----------
-    tables : rows as in the ``classes`` of a summary, by what jobs are classed by.
+    `tables` has rows as in the ``classes`` of a summary, by what jobs are classed by.
     """
     for by, every in tables.items():
         energy = any("energy" in row for row in every)
@@ -50,9 +48,7 @@ def show_classes(console: Console, tables: Mapping[str, Rows]) -> None:
 def show_compared_classes(console: Console, tables: Mapping[str, Rows]) -> None:
     """Print the mean waits of each class under each run of a comparison, the best marked.
 
-    Parameters
-    ----------
-    tables : rows of `show_classes`, each with its ``run``, by what jobs are classed by.
+    `tables` has rows as of `show_classes`, each with its ``run``.
     """
     for by, every in tables.items():
         runs = list(dict.fromkeys(str(row["run"]) for row in every))
@@ -78,12 +74,7 @@ def show_compared_classes(console: Console, tables: Mapping[str, Rows]) -> None:
 
 
 def show_log_classes(console: Console, tables: Mapping[str, Rows]) -> None:
-    """Print what the jobs of each class of a log are like, the largest classes first.
-
-    Parameters
-    ----------
-    tables : rows as in the ``classes`` of ``sojourn inspect --json``, by what jobs are classed by.
-    """
+    """Print what the jobs of each class of a log are like, the largest classes first."""
     for by, every in tables.items():
         table = new_table(
             f"{_heading(by)}\n", "\njobs", "processor-\nhours", "of all\nhours", "mean\nwidth",

@@ -15,13 +15,7 @@ _KINDS = 12
 
 
 def show_cluster(facts: dict[str, Any], where: str | None) -> None:
-    """Print a cluster from its facts: what was read, totals, and a table of each of its parts.
-
-    Parameters
-    ----------
-    facts : of `cluster_facts`.
-    where : the query that took some of the nodes; None for all.
-    """
+    """Print a cluster from its `cluster_facts`; `where` is the query that took some nodes."""
     console = new_console()
     _show_report(console, facts["report"])
     rows = [("where", where)] if where else []

@@ -21,10 +21,7 @@ _LONGEST_LINE = 240
 def show_recorded(console: Console, sections: Mapping[str, Mapping[str, Any]]) -> None:
     """Print recorded beside simulated waits of the same jobs, and what a large gap means.
 
-    Parameters
-    ----------
-    console : to print on.
-    sections : by what a run is called, its section ``recorded``; none: nothing is printed.
+    `sections` has the section ``recorded`` of each run by its name; none: nothing is printed.
     """
     if not sections:
         return

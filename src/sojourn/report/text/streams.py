@@ -41,12 +41,7 @@ def _with_colours(text: str) -> str:
 
 
 class Shown:
-    """A text stream on which control characters become visible; on a terminal colours stay.
-
-    Parameters
-    ----------
-    stream : what it writes to.
-    """
+    """A text stream on which control characters become visible; on a terminal colours stay."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -120,10 +115,8 @@ def _named_errors() -> Iterator[None]:
 def own_streams(*, is_process: bool) -> Iterator[None]:
     """Have streams that can be written to while a command runs.
 
-    Parameters
-    ----------
-    is_process : whether the process lives for the command alone; then closed descriptors are
-        opened too, or the first file that is opened would be what others take for a stream.
+    Of a process that lives for the command alone, closed descriptors are opened too, or the first
+    file that is opened would be what others take for a stream.
     """
     if is_process:
         for number in range(3):
