@@ -44,7 +44,7 @@ _COLUMNS = ("C", "arrival_rate", "mean_service", "rho", "time_per_job", "low", "
 
 
 @dataclass(frozen=True)
-class Hyperexponential:
+class BalancedHyperexponential:
     """Mean 1; short times and long ones carry half of the work each (balanced means).
 
     `variation` is the squared coefficient of variation, at least 1.
@@ -120,7 +120,9 @@ def _saturated() -> Iterator[Row]:
 
     p = SMALL[GENERAL]
     services = {"exponential": stats.expon(), "deterministic": [1.0]}
-    services |= {f"hyperexponential (c² = {each:g})": Hyperexponential(each) for each in VARIATION}
+    services |= {
+        f"hyperexponential (c² = {each:g})": BalancedHyperexponential(each) for each in VARIATION
+    }
     for name, service in services.items():
         found = saturated_throughput(
             service, p, jobs=_JOBS, replications=_REPLICATIONS, seed=_SEED, confidence=0.99

@@ -20,7 +20,7 @@ from distributed import Client, Future, KilledWorker
 
 from ..errors import OptionError, RunError
 from .execute import Bundle, Row, Worker, failed_row
-from .plan import Run
+from .plan import PlannedRun
 from .work_left import AHEAD, Batch, Left
 
 __all__ = ["DaskRunner", "connected"]
@@ -71,7 +71,7 @@ class DaskRunner:
         self._seconds = math.nan
         self._available, self._counted = 0, -math.inf
 
-    def run(self, runs: Sequence[Run], seconds: float = math.nan) -> Iterator[list[Row]]:
+    def run(self, runs: Sequence[PlannedRun], seconds: float = math.nan) -> Iterator[list[Row]]:
         """Yield the rows of runs, as they are finished; each takes so long, if that is known."""
         left, self._seconds = Left(runs), seconds
         try:

@@ -16,7 +16,7 @@ from ._asked import check_measures
 from .execute import DONE, FAILED
 from .grid import Grid, Value
 from .outcome import Tally
-from .plan import Plan, at_point, plan_runs, spelt
+from .plan import StudyPlan, at_point, plan_runs, spelt
 from .runners import Runner
 from .store import Store
 from .sweeping import carried_out
@@ -148,7 +148,7 @@ class Evaluations:
         signed = np.column_stack(columns) * [objective.sign for objective in self._objectives]
         self._known = {name: row for name, row, good in zip(ids, signed, done, strict=True) if good}
 
-    def _take(self, plan: Plan) -> None:
+    def _take(self, plan: StudyPlan) -> None:
         """Put together the replications of each point; a failed one is a row of nan."""
         rows: dict[str, list[Floats | None]] = {}
         for run in plan.runs:

@@ -18,7 +18,7 @@ from ..errors import RunError, SojournError
 from ..measures.entry import Measure
 from ..measures.registry import own_measures, replace_own
 from ..run.inputs import Stamp, digest_of, stamp_of
-from .plan import Run, at_point, run_name, spelt
+from .plan import PlannedRun, at_point, run_name, spelt
 
 if TYPE_CHECKING:
     from ..jobs import Jobs
@@ -82,7 +82,7 @@ class _Point:
         self._stamps: tuple[Stamp, ...] | None = None if scenario.files else ()
         self.is_known = False
 
-    def check(self, run: Run) -> None:
+    def check(self, run: PlannedRun) -> None:
         """Raise RunError where files are not those that a run has its name from.
 
         They are hashed once; as long as they stay as they are a run costs no more than a look.
@@ -132,7 +132,7 @@ class Worker:
         with _one_at_a_time():
             self._scenario.preload()
 
-    def run(self, run: Run) -> Row:
+    def run(self, run: PlannedRun) -> Row:
         """Carry out a run; what goes wrong is in the row."""
         try:
             point = self._at(run.values)
@@ -171,7 +171,7 @@ def _pickled(measures: Sequence[Measure]) -> bytes:
     return bytes(cloudpickle.dumps(tuple(measures)))
 
 
-def failed_row(run: Run, error: BaseException | str) -> Row:
+def failed_row(run: PlannedRun, error: BaseException | str) -> Row:
     """Return the row of a run that failed, with the error in one line."""
     told = str(error)
     if not isinstance(error, SojournError | str):

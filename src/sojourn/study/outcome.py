@@ -21,7 +21,7 @@ from .execute import DONE, FAILED
 from .grid import Value
 from .intervals import Interval, mean_interval
 from .paired import relative_change
-from .plan import Plan, as_cell, spelt
+from .plan import StudyPlan, as_cell, spelt
 from .resample import resampled_change, resampled_interval
 from .rows import ABOUT
 
@@ -118,7 +118,7 @@ class Study:
     interrupted : whether the study was cut short.
     """
 
-    plan: Plan
+    plan: StudyPlan
     rows: pa.Table
     new: int
     folder: Path | None = None

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from ..run.scenario import Scenario
 
 __all__ = [
-    "Plan",
-    "Run",
+    "PlannedRun",
+    "StudyPlan",
     "as_cell",
     "at_point",
     "check_keys",
@@ -57,7 +57,7 @@ _PILOTS = 10
 """Replications whose warm-up is looked at: of fewer the cut falls where they happen to be calm."""
 
 
-class Run(NamedTuple):
+class PlannedRun(NamedTuple):
     """One run of a study.
 
     Parameters
@@ -77,7 +77,7 @@ class Run(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """The runs of a study, in the order of their points, each with all its replications.
 
     Parameters
@@ -90,14 +90,14 @@ class Plan:
 
     scenario: Scenario
     keys: tuple[str, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[PlannedRun, ...]
     merged: int = 0
 
     def __len__(self) -> int:
         return len(self.runs)
 
     @cached_property
-    def by_name(self) -> dict[str, Run]:
+    def by_name(self) -> dict[str, PlannedRun]:
         """The runs by their names."""
         return {run.run_id: run for run in self.runs}
 
@@ -114,7 +114,7 @@ class Plan:
         """Whether replications are draws of one log: their spread is the error of its numbers."""
         return draws_log(self.scenario, self.keys)
 
-    def ordered(self, skip: Collection[str] = ()) -> list[Run]:
+    def ordered(self, skip: Collection[str] = ()) -> list[PlannedRun]:
         """Return the runs as they are best carried out, without those whose names are to skip.
 
         All points get their first replication before any gets its second, and runs of the same
@@ -134,7 +134,7 @@ def plan_runs(
     seed: int = 0,
     *,
     alike: bool = False,
-) -> Plan:
+) -> StudyPlan:
     """Return the runs of a study.
 
     Parameters
@@ -159,7 +159,7 @@ def plan_runs(
     check_keys(scenario, grid)
     seed = check_seed(seed)
     seeds = [replication_seed(seed, replication) for replication in range(max(counts))]
-    runs: dict[str, Run] = {}
+    runs: dict[str, PlannedRun] = {}
     met: set[str] = set()
     wrong: InputError | None = None
     usable = random = False
@@ -176,7 +176,9 @@ def plan_runs(
         for replication in range(count):
             drawn_from = seeds[replication]
             name = run_name(digest, drawn_from)
-            run = Run(name, tuple(values), replication, drawn_from, run_name(drawn, drawn_from))
+            run = PlannedRun(
+                name, tuple(values), replication, drawn_from, run_name(drawn, drawn_from)
+            )
             runs.setdefault(name, run)
     if wrong is not None and not usable:
         raise wrong
@@ -185,7 +187,7 @@ def plan_runs(
             "nothing in the scenario is random, and all its replications would be alike; give it "
             "workload.resample or a workload.model, or ask for 1 replication"
         )
-    return Plan(scenario, grid.keys, tuple(runs.values()), len(grid) - len(met))
+    return StudyPlan(scenario, grid.keys, tuple(runs.values()), len(grid) - len(met))
 
 
 def _whole(replications: Any) -> int:

@@ -26,7 +26,7 @@ from types import TracebackType
 
 from ..errors import RunError
 from .execute import Bundle, Row, failed_row
-from .plan import Run
+from .plan import PlannedRun
 from .work_left import AHEAD, Batch, Left
 
 __all__ = ["Processes"]
@@ -139,7 +139,7 @@ class Processes:
         self._receive(None, 0.0)
         return any(worker.is_ready for worker in self._workers)
 
-    def run(self, runs: Sequence[Run], seconds: float = math.nan) -> Iterator[list[Row]]:
+    def run(self, runs: Sequence[PlannedRun], seconds: float = math.nan) -> Iterator[list[Row]]:
         """Yield the rows of runs, as they are finished; each takes so long, if that is known."""
         left, self._seconds = Left(runs), seconds
         try:

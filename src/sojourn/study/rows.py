@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .execute import DONE, Row
-from .plan import Plan, as_cell
+from .plan import StudyPlan, as_cell
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +23,7 @@ Kinds = dict[str, Any]
 _TAIL = ("status", "error")
 
 
-def as_table(plan: Plan, rows: Sequence[Row]) -> pa.Table:
+def as_table(plan: StudyPlan, rows: Sequence[Row]) -> pa.Table:
     """Rows as columns: name, keys, replication, seed, measures, status, error."""
     import pyarrow as pa
 

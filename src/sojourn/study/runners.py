@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import OptionError, RunError
 from .execute import Bundle, Row, Worker
-from .plan import Run
+from .plan import PlannedRun
 from .processes import Processes
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _PIECE = 0.1
 class Runner(Protocol):
     """Carries out runs and hands over their rows as they are finished, in any order."""
 
-    def run(self, runs: Sequence[Run]) -> Iterator[list[Row]]:
+    def run(self, runs: Sequence[PlannedRun]) -> Iterator[list[Row]]:
         """Yield the rows of runs, some at a time."""
         ...
 
@@ -47,7 +47,7 @@ class Serial:
     def __init__(self, bundle: Bundle, *, shared: bool = False) -> None:
         self._worker = Worker(bundle, shared=shared)
 
-    def run(self, runs: Sequence[Run], together: float | None = None) -> Iterator[list[Row]]:
+    def run(self, runs: Sequence[PlannedRun], together: float | None = None) -> Iterator[list[Row]]:
         """Yield the rows of runs, in order, each time those of so many seconds."""
         most = _TOGETHER if together is None else together
         rows: list[Row] = []
@@ -82,7 +82,7 @@ class Growing:
         self._processes: Processes | None = None
         self._can_start = True
 
-    def run(self, runs: Sequence[Run]) -> Iterator[list[Row]]:
+    def run(self, runs: Sequence[PlannedRun]) -> Iterator[list[Row]]:
         """Yield the rows of runs, some at a time."""
         done, begun, each = 0, time.perf_counter(), math.nan
         if not self._is_ready():

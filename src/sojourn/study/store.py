@@ -22,7 +22,7 @@ from ..errors import OptionError, RunError
 from ..files.staging import clear
 from ..run.folder import as_json, check_folder, staged
 from .execute import DONE, Row
-from .plan import Plan
+from .plan import StudyPlan
 from .rows import Kinds, as_table, fitted, joint, merged
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Store:
             found.update(n for n, s in zip(names, states, strict=True) if failed or s == DONE)
         return found
 
-    def add(self, plan: Plan, rows: Sequence[Row]) -> None:
+    def add(self, plan: StudyPlan, rows: Sequence[Row]) -> None:
         """Keep the rows of some runs of a plan: on disk when this returns."""
         if self._folder is not None and self._lock is None:
             self._take_hold()

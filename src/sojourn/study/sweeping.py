@@ -17,7 +17,16 @@ from ._asked import added_to, check_files, check_measurable, check_measures
 from .execute import DONE, FAILED, Bundle, Row
 from .grid import Grid, Value
 from .outcome import Point, Study, Tally
-from .plan import Plan, Run, check_seed, check_size, plan_runs, replicable, settled, spelt
+from .plan import (
+    PlannedRun,
+    StudyPlan,
+    check_seed,
+    check_size,
+    plan_runs,
+    replicable,
+    settled,
+    spelt,
+)
 from .runners import Runner, open_runner
 from .sequential import further_replications, is_precise
 from .store import Store
@@ -176,7 +185,9 @@ def sweep(
     return Study(plan, rows, new, folder, interrupted)
 
 
-def _wanted(plan: Plan, store: Store, grid: Grid, precision: Precision | None) -> list[int] | None:
+def _wanted(
+    plan: StudyPlan, store: Store, grid: Grid, precision: Precision | None
+) -> list[int] | None:
     """Replications that each point needs to be known so well; None if it has them."""
     if precision is None:
         return None
@@ -229,7 +240,7 @@ def _assumed_watts(scenario: Scenario) -> dict[str, str]:
 
 
 def carried_out(
-    plan: Plan, missing: Sequence[Run], store: Store, runner: Runner | None, watch: str
+    plan: StudyPlan, missing: Sequence[PlannedRun], store: Store, runner: Runner | None, watch: str
 ) -> Iterator[Tally]:
     """Carry out what is missing of a plan, and yield how far it is."""
     if not missing or runner is None:
@@ -246,7 +257,7 @@ def carried_out(
         yield Tally(done, len(plan), failed, len(rows), best.so_far)
 
 
-def _known(plan: Plan, missing: Sequence[Run], store: Store, watch: str) -> list[Row]:
+def _known(plan: StudyPlan, missing: Sequence[PlannedRun], store: Store, watch: str) -> list[Row]:
     """Rows of a plan that are there already, with the one measure that is watched."""
     table = store.table(None)
     wanted = plan.by_name.keys() - {run.run_id for run in missing}
@@ -265,7 +276,7 @@ def _known(plan: Plan, missing: Sequence[Run], store: Store, watch: str) -> list
 class _Best:
     """Which point has the best mean so far: the smallest, unless more of the measure is better."""
 
-    def __init__(self, plan: Plan, measure: str) -> None:
+    def __init__(self, plan: StudyPlan, measure: str) -> None:
         self._keys, self._measure = plan.keys, measure
         self._sign = -1.0 if get(measure).better == "higher" else 1.0
         self._runs = plan.by_name

@@ -7,11 +7,11 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import islice
 
-from .plan import Run
+from .plan import PlannedRun
 
 __all__ = ["AHEAD", "Batch", "Left"]
 
-Batch = Sequence[Run]
+Batch = Sequence[PlannedRun]
 
 AHEAD = 2
 """Batches on their way for each thread of a worker, so that none waits for the driver."""
@@ -24,9 +24,9 @@ _HANDLING = 0.03
 class Left:
     """Runs that are yet to be sent, in the order in which they are best carried out."""
 
-    def __init__(self, runs: Sequence[Run]) -> None:
+    def __init__(self, runs: Sequence[PlannedRun]) -> None:
         self._runs = deque(runs)
-        self._suspects: deque[Run] = deque()
+        self._suspects: deque[PlannedRun] = deque()
 
     def __bool__(self) -> bool:
         return bool(self._runs or self._suspects)

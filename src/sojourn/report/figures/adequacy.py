@@ -18,8 +18,8 @@ from .style import (
     INK,
     MUTED,
     PALETTE,
-    Clock,
-    Table,
+    TableLike,
+    TimeAxis,
     column,
     duration,
     duration_axis,
@@ -43,7 +43,7 @@ _DOTS = 4000
 
 @styled
 def stream_pair(
-    streams: Mapping[str, Table],
+    streams: Mapping[str, TableLike],
     procs: int,
     *,
     within: float = 0.0,
@@ -78,7 +78,7 @@ def stream_pair(
     rgb[later], rgb[sooner] = to_rgb(_LATER), to_rgb(_SOONER)
     first = min(float(column(table, "start")[rows].min()) for table in tables)
     last = max(float(column(table, "end")[rows].max()) for table in tables)
-    clock = Clock.spanning(first, last, unix_start)
+    clock = TimeAxis.spanning(first, last, unix_start)
     fig = fig if fig is not None else new_figure(10.0, 6.4)
     axes = fig.subplots(2, 1, sharex=True)
     for ax, (name, table) in zip(axes, streams.items(), strict=True):
@@ -160,7 +160,7 @@ def stream_differences(
 
 
 def _draw_over_time(ax: Axes, when: Floats, gap: Floats, unix_start: float | None) -> None:
-    clock = Clock.spanning(float(when[0]), float(when[-1]), unix_start)
+    clock = TimeAxis.spanning(float(when[0]), float(when[-1]), unix_start)
     shown = np.arange(gap.size)
     caption = ""
     if gap.size > _DOTS:

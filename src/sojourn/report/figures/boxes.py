@@ -10,7 +10,7 @@ from matplotlib.collections import PolyCollection
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
-from .style import Clock, duration, number
+from .style import TimeAxis, duration, number
 
 __all__ = ["EXACT", "Boxes", "Pieces", "assign_servers", "draw_boxes", "paint"]
 
@@ -148,7 +148,7 @@ def paint(boxes: Boxes, columns: Floats, rows: Floats) -> Floats:
 def draw_boxes(
     ax: Axes,
     boxes: Boxes,
-    clock: Clock,
+    clock: TimeAxis,
     window: tuple[float, float, float, float],
     rows: str,
     *,

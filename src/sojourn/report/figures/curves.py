@@ -20,7 +20,7 @@ from .style import (
     INK,
     MUTED,
     PALETTE,
-    Table,
+    TableLike,
     column,
     duration,
     duration_axis,
@@ -129,7 +129,7 @@ def _state_floor(ax: Axes, ordered: Mapping[str, Floats], floor: float, seconds:
 
 
 @styled
-def distributions(jobs: Table, *, fig: Figure | SubFigure | None = None) -> Figure:
+def distributions(jobs: TableLike, *, fig: Figure | SubFigure | None = None) -> Figure:
     """Draw the distributions of wait, slowdown and bounded slowdown.
 
     Parameters
@@ -141,7 +141,7 @@ def distributions(jobs: Table, *, fig: Figure | SubFigure | None = None) -> Figu
 
 
 @styled
-def compare(runs: Mapping[str, Table], *, fig: Figure | SubFigure | None = None) -> Figure:
+def compare(runs: Mapping[str, TableLike], *, fig: Figure | SubFigure | None = None) -> Figure:
     """Draw the distributions of several runs over each other.
 
     Parameters
@@ -154,7 +154,7 @@ def compare(runs: Mapping[str, Table], *, fig: Figure | SubFigure | None = None)
     return _three(runs, fig)
 
 
-def _three(runs: Mapping[str, Table], fig: Figure | SubFigure | None) -> Figure:
+def _three(runs: Mapping[str, TableLike], fig: Figure | SubFigure | None) -> Figure:
     named = list(runs) != [""]
     fig = fig if fig is not None else new_figure(10.0, 3.9 if named else 3.5)
     axes = fig.subplots(1, 3, sharey=True)

@@ -16,7 +16,7 @@ from .style import (
     FAINT,
     INK,
     PALETTE,
-    Clock,
+    TimeAxis,
     duration_axis,
     log_axis,
     new_figure,
@@ -134,7 +134,7 @@ def _survival(ax: Axes, time: Floats, share: Floats, model: Any, label: str) -> 
     if not t.size:
         t, left = time[-1:], np.array([_DEEP])
     last = float(t[-1])
-    clock = Clock.spanning(0.0, last)
+    clock = TimeAxis.spanning(0.0, last)
     steps = clock(np.append(0, t))
     ax.step(steps, np.append(1, left), where="post", color=_DATA, label="measured")
     grid = np.linspace(0, last, 400)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...errors import OptionError
 from .boxes import Boxes, Pieces, assign_servers, draw_boxes
 from .schedule import LABELS, Color, colors_of, explain_colors, label_boxes, stretches_of
-from .style import MUTED, Clock, Table, column, new_axes, root, styled, title
+from .style import MUTED, TableLike, TimeAxis, column, new_axes, root, styled, title
 
 __all__ = ["node_gantt", "pieces_on_nodes"]
 
@@ -27,9 +27,9 @@ _INCH_OF_LABEL = 0.15
 
 @styled
 def node_gantt(
-    jobs: Table,
-    allocations: Table,
-    nodes: Table,
+    jobs: TableLike,
+    allocations: TableLike,
+    nodes: TableLike,
     *,
     color: Color = "wait",
     ax: Axes | None = None,
@@ -67,7 +67,7 @@ def node_gantt(
     ax = new_axes(ax, 10.0, float(np.clip(1.8 + 0.24 * size.size, 3.2, 6.4)))
     ax.grid(False)
     first, last = float(start.min()), float(end.max())
-    clock = Clock.spanning(first, last, unix_start)
+    clock = TimeAxis.spanning(first, last, unix_start)
     caption = draw_boxes(ax, boxes, clock, (first, last, 0.0, float(total)), "processors")
     if boxes.left.size <= LABELS:
         label_boxes(ax, boxes, np.asarray(jobs["job"])[rows[pieces.job]], clock)
@@ -79,7 +79,7 @@ def node_gantt(
     return root(ax)
 
 
-def pieces_on_nodes(allocations: Table, nodes: Table) -> Pieces:
+def pieces_on_nodes(allocations: TableLike, nodes: TableLike) -> Pieces:
     """Return the processors of each part of a schedule, those of all nodes numbered in order."""
     import pandas as pd
 
@@ -105,7 +105,7 @@ def pieces_on_nodes(allocations: Table, nodes: Table) -> Pieces:
     return Pieces(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _name_nodes(ax: Axes, nodes: Table, size: Integers) -> None:
+def _name_nodes(ax: Axes, nodes: TableLike, size: Integers) -> None:
     """Name the nodes, or runs of one model where they are too many, and draw lines between them."""
     names = [str(name) for name in np.asarray(nodes["node"], dtype=object)]
     groups = [(name, 1) for name in names]

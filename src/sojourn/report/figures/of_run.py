@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .style import Clock, column, new_axes, root, styled
+from .style import TimeAxis, column, new_axes, root, styled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +91,7 @@ class RunPlots:
             last = max(float(np.nanmax(column(table, "end"))), float(path.time[-1]))
             path = Path.of(np.append(path.time, last), np.append(path.value, 0.0))
         axes = new_axes(ax, 10.0, 3.2)
-        clock = Clock.spanning(path.time[0], path.time[-1], unix_start)
+        clock = TimeAxis.spanning(path.time[0], path.time[-1], unix_start)
         draw_queue(axes, path, clock)
         clock.mark(axes, path.time[0], path.time[-1])
         return root(axes)

@@ -12,8 +12,8 @@ from .nodes import node_gantt
 from .schedule import gantt
 from .style import (
     MUTED,
-    Clock,
-    Table,
+    TableLike,
+    TimeAxis,
     column,
     duration,
     energy,
@@ -29,13 +29,13 @@ __all__ = ["overview"]
 
 @styled
 def overview(
-    jobs: Table,
-    trajectory: Table | None,
+    jobs: TableLike,
+    trajectory: TableLike | None,
     procs: int,
     title: str = "",
     *,
-    segments: Table | None = None,
-    on_nodes: tuple[Table, Table] | None = None,
+    segments: TableLike | None = None,
+    on_nodes: tuple[TableLike, TableLike] | None = None,
     unix_start: float | None = None,
 ) -> Figure:
     """Draw a run on one page: Gantt chart, busy processors, queue, distribution of waits.
@@ -66,7 +66,7 @@ def overview(
     busy, queue = busy_path(table), queue_path(table)
     first = min(busy.time[0], queue.time[0])
     last = max(busy.time[-1], queue.time[-1])
-    clock = Clock.spanning(first, last, unix_start)
+    clock = TimeAxis.spanning(first, last, unix_start)
     share = draw_busy(busy_ax, busy, procs, clock)
     draw_queue(queue_ax, queue, clock)
     for ax in (chart, busy_ax, queue_ax):
@@ -86,7 +86,7 @@ def overview(
 
 
 def _facts(
-    jobs: Table, trajectory: Table | None, share: float, span: float
+    jobs: TableLike, trajectory: TableLike | None, share: float, span: float
 ) -> list[tuple[str, str]]:
     start, wait = column(jobs, "start"), column(jobs, "wait")
     ran = np.isfinite(start)

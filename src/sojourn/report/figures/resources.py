@@ -19,7 +19,7 @@ from .style import (
     FAINT,
     MUTED,
     PALETTE,
-    Clock,
+    TimeAxis,
     column,
     duration,
     new_figure,
@@ -78,7 +78,7 @@ def fragmentation(
     axes: list[Axes] = [
         polish(ax) for ax in np.atleast_1d(fig.subplots(len(names), 1, sharex=True))
     ]
-    clock = Clock.spanning(time[0], time[-1], unix_start)
+    clock = TimeAxis.spanning(time[0], time[-1], unix_start)
     drawn: dict[str, bool] = {}
     for ax, name in zip(axes, names, strict=True):
         levels = {state: column(table, f"{name}_{state}") for state in STATES}
@@ -108,7 +108,7 @@ def _shares(time: Floats, levels: dict[str, Floats]) -> dict[str, float]:
     return {state: area / whole if whole > 0 else 0.0 for state, area in areas.items()}
 
 
-def _draw(ax: Axes, name: str, time: Floats, levels: dict[str, Floats], clock: Clock) -> str:
+def _draw(ax: Axes, name: str, time: Floats, levels: dict[str, Floats], clock: TimeAxis) -> str:
     """Stack the states; return how they were drawn when not exactly."""
     capacity = sum(float(level[0]) for level in levels.values())
     size = max(capacity, 1.0)

@@ -20,8 +20,8 @@ from .style import (
     INK,
     MUTED,
     PALETTE,
-    Clock,
-    Table,
+    TableLike,
+    TimeAxis,
     column,
     duration_axis,
     log_axis,
@@ -78,7 +78,7 @@ def _by_value(value: Floats, seconds: bool) -> _Colors:
     return _Colors(rgb, scale, [], "wait (gray: started at once)")
 
 
-def _names(jobs: Table, by: str) -> NDArray[Any]:
+def _names(jobs: TableLike, by: str) -> NDArray[Any]:
     """Return users and so on as names, or as numbers where the table has numbers."""
     if by not in jobs:
         raise OptionError(f"the table has no column '{by}'; this picture needs it")
@@ -104,7 +104,7 @@ def _by_name(name: NDArray[Any], by: str, area: Floats) -> _Colors:
     return _Colors(rgb[who], None, patches, "")
 
 
-def colors_of(jobs: Table, rows: NDArray[np.int64], area: Floats, color: Color) -> _Colors:
+def colors_of(jobs: TableLike, rows: NDArray[np.int64], area: Floats, color: Color) -> _Colors:
     """Colour stretches of service, given the rows of their jobs and what each occupied."""
     if color == "wait":
         return _by_value((column(jobs, "start") - column(jobs, "submit"))[rows], True)
@@ -120,7 +120,9 @@ def colors_of(jobs: Table, rows: NDArray[np.int64], area: Floats, color: Color) 
     raise OptionError(f"color '{color}' is not known; use wait, width, user or job, or {others}")
 
 
-def stretches_of(jobs: Table, segments: Table | None) -> tuple[NDArray[np.int64], Floats, Floats]:
+def stretches_of(
+    jobs: TableLike, segments: TableLike | None
+) -> tuple[NDArray[np.int64], Floats, Floats]:
     """Return rows of jobs with when they held their servers, preempted jobs several times."""
     if segments is None:
         start, end = column(jobs, "start"), column(jobs, "end")
@@ -139,11 +141,11 @@ def stretches_of(jobs: Table, segments: Table | None) -> tuple[NDArray[np.int64]
 
 @styled
 def gantt(
-    jobs: Table,
+    jobs: TableLike,
     procs: int,
     *,
     color: Color = "wait",
-    segments: Table | None = None,
+    segments: TableLike | None = None,
     ax: Axes | None = None,
     unix_start: float | None = None,
 ) -> Figure:
@@ -174,7 +176,7 @@ def gantt(
     ax = new_axes(ax, 10.0, 4.4)
     ax.grid(False)
     first, last = float(start.min()), float(end.max())
-    clock = Clock.spanning(first, last, unix_start)
+    clock = TimeAxis.spanning(first, last, unix_start)
     caption = draw_boxes(ax, boxes, clock, (first, last, 0.0, float(procs)), "servers")
     if boxes.left.size <= LABELS:
         label_boxes(ax, boxes, np.asarray(jobs["job"])[rows[pieces.job]], clock)
@@ -216,7 +218,7 @@ def _whole_numbers(ax: Axes) -> None:
     ax.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
 
 
-def label_boxes(ax: Axes, boxes: Boxes, names: NDArray[np.int64], clock: Clock) -> None:
+def label_boxes(ax: Axes, boxes: Boxes, names: NDArray[np.int64], clock: TimeAxis) -> None:
     """Write the number of its job into each box that has room for it."""
     middle = clock((boxes.left + boxes.right) / 2)
     dark = boxes.color @ np.array([0.299, 0.587, 0.114]) < 0.55
@@ -242,7 +244,7 @@ def label_boxes(ax: Axes, boxes: Boxes, names: NDArray[np.int64], clock: Clock) 
 
 @styled
 def occupation(
-    jobs: Table,
+    jobs: TableLike,
     procs: int,
     *,
     fig: Figure | SubFigure | None = None,
@@ -270,7 +272,7 @@ def occupation(
     fig = fig if fig is not None else new_figure(10.0, 6.0)
     upper, lower = (polish(ax, grid=False) for ax in fig.subplots(2, 1, sharex=True))
     first, last = float(submit.min()), float(end.max())
-    clock = Clock.spanning(first, last, unix_start)
+    clock = TimeAxis.spanning(first, last, unix_start)
     caption = draw_boxes(upper, held, clock, (first, last, 0.0, float(procs)), "servers")
     upper.set_ylabel("servers")
     title(upper, "Servers by customer", caption)
@@ -293,7 +295,7 @@ def occupation(
 
 
 def _draw_states(
-    ax: Axes, instants: tuple[Floats, Floats, Floats], place: Floats, clock: Clock
+    ax: Axes, instants: tuple[Floats, Floats, Floats], place: Floats, clock: TimeAxis
 ) -> str:
     """Draw a line per customer, gray from submit to start and black from start to end."""
     submit, start, end = instants

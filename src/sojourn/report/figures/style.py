@@ -28,8 +28,8 @@ __all__ = [
     "INK",
     "MUTED",
     "PALETTE",
-    "Clock",
-    "Table",
+    "TableLike",
+    "TimeAxis",
     "arrivals",
     "column",
     "duration",
@@ -93,7 +93,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Table(Protocol):
+class TableLike(Protocol):
     """Named columns of equal length: a pandas DataFrame, or a plain mapping of arrays."""
 
     def __getitem__(self, name: Any, /) -> Any: ...
@@ -101,14 +101,14 @@ class Table(Protocol):
     def __contains__(self, name: Any, /) -> bool: ...
 
 
-def column(table: Table, name: str) -> NDArray[np.float64]:
+def column(table: TableLike, name: str) -> NDArray[np.float64]:
     """Return a numeric column of a table as floats; an error when it has no such column."""
     if name not in table:
         raise OptionError(f"the table has no column '{name}'; this picture needs it")
     return np.asarray(table[name], dtype=np.float64)
 
 
-def arrivals(table: Table) -> NDArray[np.float64]:
+def arrivals(table: TableLike) -> NDArray[np.float64]:
     """Return when each job of a table came to the scheduler (s): its submit, or a later begin."""
     submit = column(table, "submit")
     return np.fmax(submit, column(table, "begin")) if "begin" in table else submit
@@ -290,7 +290,7 @@ def log_axis(axis: Axis, form: str = "{}") -> None:
 
 
 @dataclass(frozen=True)
-class Clock:
+class TimeAxis:
     """How the seconds of a run are written along a time axis.
 
     Parameters
@@ -305,7 +305,7 @@ class Clock:
     origin: float = 0.0
 
     @classmethod
-    def spanning(cls, first: float, last: float, unix_start: float | None = None) -> Clock:
+    def spanning(cls, first: float, last: float, unix_start: float | None = None) -> TimeAxis:
         """Choose the unit in which the time from `first` to `last` (s) reads best."""
         if unix_start is not None:
             return cls("UTC", 86400.0, float(unix_start))

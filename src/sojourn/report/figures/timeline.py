@@ -22,8 +22,8 @@ from .style import (
     INK,
     MUTED,
     PALETTE,
-    Clock,
-    Table,
+    TableLike,
+    TimeAxis,
     arrivals,
     column,
     duration,
@@ -54,7 +54,7 @@ _RATES = LinearSegmentedColormap.from_list("rates", ["#FFFFFF", "#F9E0C7"])
 def draw_path(
     ax: Axes,
     path: Path,
-    clock: Clock,
+    clock: TimeAxis,
     *,
     color: str,
     fill: bool = False,
@@ -102,7 +102,7 @@ def _levels(thresholds: Mapping[str, float] | Sequence[float]) -> dict[str, floa
 
 
 def _tint_rates(
-    ax: Axes, time: NDArray[np.float64], rate: NDArray[np.float64], clock: Clock
+    ax: Axes, time: NDArray[np.float64], rate: NDArray[np.float64], clock: TimeAxis
 ) -> list[Patch]:
     """Tint the times of higher rates; return the legend's patches, none for a constant rate."""
     known = np.unique(rate[:-1] if rate.size > 1 else rate)
@@ -135,7 +135,7 @@ def _tint_rates(
 
 @styled
 def workload(
-    trajectory: Table,
+    trajectory: TableLike,
     thresholds: Mapping[str, float] | Sequence[float] | None = None,
     *,
     ax: Axes | None = None,
@@ -155,7 +155,7 @@ def workload(
     ax = new_axes(ax, 10.0, 4.4)
     time, rate, running = (column(trajectory, name) for name in ("time", "rate", "running"))
     path = Path.of(time, column(trajectory, "workload"), -rate * running)
-    clock = Clock.spanning(time[0], time[-1], unix_start)
+    clock = TimeAxis.spanning(time[0], time[-1], unix_start)
     count = twin(ax)
     tints = _tint_rates(count, time, rate, clock)
     draw_path(count, Path.of(time, running), clock, color=_SERVED, band=False, width=0.9)
@@ -192,7 +192,7 @@ def workload(
     return root(ax)
 
 
-def busy_path(table: Table) -> Path:
+def busy_path(table: TableLike) -> Path:
     """Return the busy processors over time, of a trajectory or of jobs."""
     if "time" in table:
         return Path.of(column(table, "time"), column(table, "busy"))
@@ -201,7 +201,7 @@ def busy_path(table: Table) -> Path:
     return counted(start[ran], end[ran], procs[ran])
 
 
-def queue_path(table: Table) -> Path:
+def queue_path(table: TableLike) -> Path:
     """Return the jobs waiting over time, of a trajectory or of jobs."""
     if "time" in table:
         return Path.of(column(table, "time"), column(table, "queued"))
@@ -216,7 +216,7 @@ def _mean(path: Path) -> float:
     return float(bin_path(path, ends).mean[0]) if ends[1] > ends[0] else 0.0
 
 
-def draw_busy(ax: Axes, path: Path, procs: int, clock: Clock) -> float:
+def draw_busy(ax: Axes, path: Path, procs: int, clock: TimeAxis) -> float:
     """Draw busy processors under the cluster's size; return the utilisation (0 to 1)."""
     caption = draw_path(ax, path, clock, color=PALETTE[0], fill=True, width=1.1)
     ax.axhline(procs, color=MUTED, linewidth=0.9, linestyle=(0, (4, 3)))
@@ -227,7 +227,7 @@ def draw_busy(ax: Axes, path: Path, procs: int, clock: Clock) -> float:
     return share
 
 
-def draw_queue(ax: Axes, path: Path, clock: Clock) -> None:
+def draw_queue(ax: Axes, path: Path, clock: TimeAxis) -> None:
     """Draw the number of jobs waiting."""
     caption = draw_path(ax, path, clock, color=PALETTE[1], fill=True, width=1.1)
     _from_zero(ax)
@@ -237,7 +237,7 @@ def draw_queue(ax: Axes, path: Path, clock: Clock) -> None:
 
 @styled
 def utilisation(
-    table: Table,
+    table: TableLike,
     procs: int,
     *,
     fig: Figure | SubFigure | None = None,
@@ -264,7 +264,7 @@ def utilisation(
         work = counted(arrivals(table)[ran], start[ran], area)
     first = min(busy.time[0], queue.time[0])
     last = max(busy.time[-1], queue.time[-1])
-    clock = Clock.spanning(first, last, unix_start)
+    clock = TimeAxis.spanning(first, last, unix_start)
     panels = 2 if work is None else 3
     fig = fig if fig is not None else new_figure(10.0, 1.0 + 1.75 * panels)
     axes = [polish(ax) for ax in fig.subplots(panels, 1, sharex=True)]
@@ -287,7 +287,7 @@ _WATTS = ((1e6, "MW"), (1e3, "kW"), (1.0, "W"))
 
 @styled
 def power(
-    trajectory: Table | tuple[ArrayLike, ArrayLike],
+    trajectory: TableLike | tuple[ArrayLike, ArrayLike],
     procs: int | None = None,
     watts: Mapping[float, tuple[float, float]] | None = None,
     *,
@@ -325,7 +325,7 @@ def power(
     else:
         raise OptionError("the trajectory has no column 'power'; give procs and watts")
     ax = new_axes(ax, 10.0, 3.2)
-    clock = Clock.spanning(time[0], time[-1], unix_start)
+    clock = TimeAxis.spanning(time[0], time[-1], unix_start)
     size, unit = next((w for w in _WATTS if np.nanmax(drawn) >= w[0]), _WATTS[-1])
     path = Path.of(time, drawn / size)
     caption = draw_path(ax, path, clock, color=PALETTE[2], fill=True, width=1.1)

@@ -15,7 +15,7 @@ from ...measures.registry import rests_on_watts
 from ...run.outcome.unmodelled import in_a_line
 from ..figures.style import number
 from .points import LEVEL, RUN, Points
-from .subjects import Comparison, Run, Study
+from .subjects import ComparisonFolder, RunFolder, StudyFolder
 from .words import between, confidence, listed, measure, plural, signed, value_text, with_interval
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ class Answer:
     sentences: tuple[str, ...]
 
 
-def _machine(run: Run) -> str:
+def _machine(run: RunFolder) -> str:
     nodes = run.summary.get("nodes")
     procs = plural(run.procs, "processor")
     return procs if nodes is None else f"{plural(int(nodes), 'node')} ({procs})"
 
 
-def _jobs_of(run: Run) -> str:
+def _jobs_of(run: RunFolder) -> str:
     """What the jobs are, by the name of their file."""
     origin = run.summary.get("provenance", {})
     path = origin.get("input", {}).get("path") or origin.get("options", {}).get("log")
@@ -50,7 +50,7 @@ def _jobs_of(run: Run) -> str:
     return f"the {count} of {Path(str(path)).name}" if path else f"{count}"
 
 
-def answer_run(run: Run, intervals: Mapping[str, Interval]) -> Answer:
+def answer_run(run: RunFolder, intervals: Mapping[str, Interval]) -> Answer:
     """Answer how a run went; `intervals` are those that it tells, by measure."""
     summary = run.summary
     more = []
@@ -86,7 +86,7 @@ def answer_run(run: Run, intervals: Mapping[str, Interval]) -> Answer:
     )
 
 
-def _recorded(runs: Sequence[Run]) -> list[str]:
+def _recorded(runs: Sequence[RunFolder]) -> list[str]:
     """Say what jobs really waited, as the log has it, and what a large gap means."""
     known = [run for run in runs if run.summary.get("recorded")]
     if not known:
@@ -109,7 +109,7 @@ def _recorded(runs: Sequence[Run]) -> list[str]:
     return [f"{sentence} {gap}".rstrip()]
 
 
-def _left_out(runs: Sequence[Run]) -> list[str]:
+def _left_out(runs: Sequence[RunFolder]) -> list[str]:
     """Say what the log has about jobs and the runs do not act on."""
     ignored = dict.fromkeys(what for run in runs for what in run.summary.get("not_modelled", ()))
     return [f"{in_a_line(list(ignored)).capitalize()}."] if ignored else []
@@ -279,7 +279,7 @@ def _rivals(points: Points, name: str, ties: Sequence[int], named: int | None) -
     return f" {who} cannot be distinguished from {it}{either}." if left else ""
 
 
-def answer_comparison(comparison: Comparison, points: Points) -> Answer:
+def answer_comparison(comparison: ComparisonFolder, points: Points) -> Answer:
     """Answer which run of a comparison is best."""
     first = comparison.runs[0]
     sentences = _best_sentences(points)
@@ -297,7 +297,7 @@ def answer_comparison(comparison: Comparison, points: Points) -> Answer:
     )
 
 
-def _watts(runs: Sequence[Run], points: Points) -> list[str]:
+def _watts(runs: Sequence[RunFolder], points: Points) -> list[str]:
     """Say which watts energies assume where none were given."""
     words = dict.fromkeys(filter(None, (assumed_watts(run.summary) for run in runs)))
     if not words or not any(map(rests_on_watts, points.samples)):
@@ -305,7 +305,7 @@ def _watts(runs: Sequence[Run], points: Points) -> list[str]:
     return [f"No watts were given for energies: {listed(words)}."]
 
 
-def _several(comparison: Comparison) -> str:
+def _several(comparison: ComparisonFolder) -> str:
     """How many there are of what is compared."""
     count = len(comparison.runs)
     if len({run.summary["policy"] for run in comparison.runs}) < count:
@@ -313,7 +313,7 @@ def _several(comparison: Comparison) -> str:
     return plural(count, "policy", "policies")
 
 
-def answer_study(study: Study, points: Points) -> Answer:
+def answer_study(study: StudyFolder, points: Points) -> Answer:
     """Answer the question of a study."""
     aims = listed(measure(name).label for name in points.objectives)
     varied = listed(points.varying) or "the draw of the jobs"
@@ -333,7 +333,7 @@ def _plain_sentences(points: Points) -> list[str]:
     ]
 
 
-def _extent(study: Study, points: Points) -> list[str]:
+def _extent(study: StudyFolder, points: Points) -> list[str]:
     """Say how many runs this is from, and what is missing."""
     states = study.runs["status"]
     done, failed = int((states == "done").sum()), int((states == "failed").sum())

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from ...cluster.wattage import states_energy
-from .subjects import Comparison, Run, Study
+from .subjects import ComparisonFolder, RunFolder, StudyFolder
 
 __all__ = ["REFERENCES", "cited", "methods_of"]
 
@@ -124,14 +124,18 @@ def cited(paragraphs: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def methods_of(
-    subject: Run | Comparison | Study, *, interval: bool, fairness: bool, confirmed: bool = False
+    subject: RunFolder | ComparisonFolder | StudyFolder,
+    *,
+    interval: bool,
+    fairness: bool,
+    confirmed: bool = False,
 ) -> list[str]:
     """Return the paragraphs on methods, of what the page shows.
 
     `interval` says that it has intervals, `fairness` that it shows how users were served,
     `confirmed` that the front of a search is measured by replications of its own.
     """
-    if isinstance(subject, Study):
+    if isinstance(subject, StudyFolder):
         version = str(subject.facts.get("version", ""))
         policies = _policies(re.findall(r"[\w+:.-]+", subject.scenario) + _values(subject))
         more = [_DRAWS if subject.is_resampled else _STUDY] if interval else [_ONCE]
@@ -145,7 +149,7 @@ def methods_of(
         known = f"{_MEASURES} {_ENERGY}" if subject.states_energy else _MEASURES
         paragraphs = [_MODEL + policies, known, " ".join(more)]
     else:
-        runs = [subject] if isinstance(subject, Run) else subject.runs
+        runs = [subject] if isinstance(subject, RunFolder) else subject.runs
         version = str(runs[0].summary.get("version", ""))
         policies = _policies([str(run.summary["policy"]) for run in runs])
         known = _MEASURES
@@ -155,12 +159,12 @@ def methods_of(
             known = f"{known} {_NODES}"
         paragraphs = [_MODEL + policies, known]
         paragraphs += [_BATCHES] if interval else []
-        paragraphs += [_RIVALS] if interval and isinstance(subject, Comparison) else []
+        paragraphs += [_RIVALS] if interval and isinstance(subject, ComparisonFolder) else []
         paragraphs += [_FAIR] if fairness else []
     return [text.format(version=version) if "{version}" in text else text for text in paragraphs]
 
 
-def _values(study: Study) -> list[str]:
+def _values(study: StudyFolder) -> list[str]:
     """Words among the values of what was varied."""
     return [str(value) for key in study.keys for value in study.runs[key].unique()]
 

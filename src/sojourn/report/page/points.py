@@ -1,8 +1,8 @@
-"""The points of a study: what was varied, and every measure there with its interval."""
+"""The points of a study, every measure with its interval; and the intervals of a single run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,20 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import OptionError
+from ..figures.binning import Path, bin_path
 from ..figures.style import number
-from .spread import moved
 from .words import bounded, bounded_change, measure
 
 if TYPE_CHECKING:
     from ...study.intervals import Interval
 
 __all__ = ["LEVEL", "RUN", "Points", "in_words", "is_numeric"]
+__all__ += ["mean_of_run", "mean_over_time", "quantile_of_run"]
 
 Floats = NDArray[np.float64]
 
 RUN = "run"
 """What is varied in a comparison."""
 LEVEL = 0.95
+_WINDOWS = 512
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ class Points:
             return None
         if "correlated" in found.method:
             return None
-        return moved(found, float(above[0] - below[0]))
+        return _moved(found, float(above[0] - below[0]))
 
     def change(self, name: str, point: int, base: int, *, level: float = LEVEL) -> Interval | None:
         """Return the relative change of a measure from one point to another, as `difference` does.
@@ -203,7 +205,7 @@ class Points:
                 batches = batch_means(these - those)
                 if "correlated" not in batches.method:
                     parts = (split(each, batches.n).mean(1) for each in (these, those))
-                    found = moved(relative_change(*parts, level=level), found.estimate)
+                    found = _moved(relative_change(*parts, level=level), found.estimate)
         except OptionError:
             return None
         return bounded_change(measure(name), found)
@@ -266,3 +268,51 @@ def in_words(value: Any) -> str:
 def is_numeric(values: Sequence[Any]) -> bool:
     """Whether all values are numbers."""
     return all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in values)
+
+
+def mean_of_run(values: Floats, estimate: float | None = None) -> Interval | None:
+    """Return the interval of a mean over jobs in order of submission; None of too few."""
+    from ...study.batches import batch_means
+
+    return _batched(values, batch_means, estimate)
+
+
+def quantile_of_run(values: Floats, q: float, estimate: float | None = None) -> Interval | None:
+    """Return the interval of a quantile over the jobs of one run, as `mean_of_run` does."""
+    from ...study.batches import batch_quantile
+
+    return _batched(values, lambda known: batch_quantile(known, q), estimate)
+
+
+def mean_over_time(path: Path | None, estimate: float) -> Interval | None:
+    """Return the interval of the mean of a path, in any unit, from windows of equal length."""
+    from ...study.batches import batch_means
+
+    if path is None:
+        return None
+    edges = np.linspace(float(path.time[0]), float(path.time[-1]), _WINDOWS + 1)
+    if not edges[-1] > edges[0]:
+        return None
+    windows = bin_path(path, edges).mean
+    mean = float(windows.mean())
+    if not mean > 0:
+        return None
+    return _batched(windows * (estimate / mean), batch_means, estimate)
+
+
+def _batched(
+    values: Floats, batches: Callable[[Floats], Interval], estimate: float | None
+) -> Interval | None:
+    if values.size == 0 or not np.isfinite(values).all() or np.ptp(values) == 0:
+        return None
+    try:
+        interval = batches(values)
+    except OptionError:
+        return None
+    return _moved(interval, interval.estimate if estimate is None else estimate)
+
+
+def _moved(interval: Interval, estimate: float) -> Interval:
+    """An interval around the mean of all jobs, of which batches of equal length leave some out."""
+    by = estimate - interval.estimate
+    return replace(interval, estimate=estimate, low=interval.low + by, high=interval.high + by)

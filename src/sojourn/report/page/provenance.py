@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .subjects import Comparison, Run, Study
+from .subjects import ComparisonFolder, RunFolder, StudyFolder
 from .words import plural
 
 __all__ = ["provenance_of"]
@@ -13,11 +13,11 @@ __all__ = ["provenance_of"]
 Facts = list[tuple[str, str]]
 
 
-def provenance_of(subject: Run | Comparison | Study) -> Facts:
+def provenance_of(subject: RunFolder | ComparisonFolder | StudyFolder) -> Facts:
     """Return name and value of each fact that is needed to make the numbers again."""
-    if isinstance(subject, Study):
+    if isinstance(subject, StudyFolder):
         return _of_study(subject)
-    if isinstance(subject, Run):
+    if isinstance(subject, RunFolder):
         return _of_run(subject)
     facts = _of_run(subject.runs[0], options=False)
     shared = dict(facts)
@@ -28,12 +28,12 @@ def provenance_of(subject: Run | Comparison | Study) -> Facts:
     return facts + _options(_origin(subject.runs[0]).get("options", {}), skip=("policy",))
 
 
-def _origin(run: Run) -> Mapping[str, Any]:
+def _origin(run: RunFolder) -> Mapping[str, Any]:
     origin: Mapping[str, Any] = run.summary.get("provenance", {})
     return origin
 
 
-def _of_run(run: Run, *, options: bool = True) -> Facts:
+def _of_run(run: RunFolder, *, options: bool = True) -> Facts:
     origin = _origin(run)
     facts = _made(origin)
     for name, told in origin.items():
@@ -103,7 +103,7 @@ def _spelt(value: Any) -> str:
     return ", ".join(map(_spelt, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _of_study(study: Study) -> Facts:
+def _of_study(study: StudyFolder) -> Facts:
     facts = _made(study.facts)
     if study.facts.get("scenario"):
         facts.append(("scenario", f"SHA-256 {study.facts['scenario']}"))

@@ -19,7 +19,7 @@ from .pack import Packer
 from .parts import Figure, Page, Section, Table
 from .points import Points
 from .provenance import provenance_of
-from .subjects import Comparison, Run, Study
+from .subjects import ComparisonFolder, RunFolder, StudyFolder
 from .tables import table_of_failures, table_of_points, table_of_resources, table_of_run
 from .timeline import describe_timeline
 from .words import between, listed, measure, percent, plural, value_text
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 __all__ = ["page_of"]
 
 
-def page_of(subject: Run | Comparison | Study, packer: Packer) -> Page:
+def page_of(subject: RunFolder | ComparisonFolder | StudyFolder, packer: Packer) -> Page:
     """Return the page of what a folder holds; its arrays go to the packer."""
-    if isinstance(subject, Study):
+    if isinstance(subject, StudyFolder):
         return _page_of_study(subject, packer)
-    if isinstance(subject, Comparison):
+    if isinstance(subject, ComparisonFolder):
         return _page_of_comparison(subject, packer)
     return _page_of_run(subject, packer)
 
 
-def _page_of_run(run: Run, packer: Packer) -> Page:
+def _page_of_run(run: RunFolder, packer: Packer) -> Page:
     intervals = intervals_of_run(run)
     charts = {"timeline": describe_timeline([run], packer)}
     charts |= _distribution_charts([run])
@@ -58,7 +58,7 @@ def _page_of_run(run: Run, packer: Packer) -> Page:
     )
 
 
-def _page_of_comparison(comparison: Comparison, packer: Packer) -> Page:
+def _page_of_comparison(comparison: ComparisonFolder, packer: Packer) -> Page:
     points, runs = points_of_runs(comparison), comparison.runs
     charts = {
         "tradeoff": describe_points(points, packer, curves=False),
@@ -83,7 +83,7 @@ def _page_of_comparison(comparison: Comparison, packer: Packer) -> Page:
     )
 
 
-def _page_of_study(study: Study, packer: Packer) -> Page:
+def _page_of_study(study: StudyFolder, packer: Packer) -> Page:
     points = points_of_study(study)
     charts: dict[str, Any] = {"tradeoff": describe_points(points, packer, curves=False)}
     sections = [_trade_off(_search(study, points))]
@@ -137,7 +137,7 @@ def _numbers(points: Points) -> list[Table]:
     return tables
 
 
-def _search(study: Study, points: Points) -> list[str]:
+def _search(study: StudyFolder, points: Points) -> list[str]:
     """What a search found, in a sentence."""
     found = study.front.get("hypervolume_interval")
     if not points.front or not found:
@@ -156,7 +156,7 @@ def _search(study: Study, points: Points) -> list[str]:
     ]
 
 
-def _tiles(run: Run, intervals: Mapping[str, Interval]) -> list[tuple[str, str, list[str]]]:
+def _tiles(run: RunFolder, intervals: Mapping[str, Interval]) -> list[tuple[str, str, list[str]]]:
     summary = run.summary
     served = int(summary.get("completed", 0)) + int(summary.get("killed", 0))
     tiles = [("jobs served", f"{served:,}", [f"on {run.procs:,} processors"])]
@@ -202,7 +202,7 @@ def _best_tiles(points: Points) -> list[tuple[str, str, list[str]]]:
     return tiles
 
 
-def _over_time(runs: Sequence[Run]) -> Section:
+def _over_time(runs: Sequence[RunFolder]) -> Section:
     hint = (
         "Drag to zoom, double-click to see everything again. Zoomed out, neighbouring jobs are "
         "averaged; zoomed in, single jobs appear."
@@ -223,12 +223,12 @@ def _over_time(runs: Sequence[Run]) -> Section:
     return Section("time", "What the machine would do", (), (figure,), tables, hint)
 
 
-def _distribution_charts(runs: Sequence[Run]) -> dict[str, Any]:
+def _distribution_charts(runs: Sequence[RunFolder]) -> dict[str, Any]:
     names = {"waits": "wait", "slowdowns": "bounded_slowdown"}
     return {place: describe_distribution(runs, name) for place, name in names.items()}
 
 
-def _distributions(runs: Sequence[Run], tables: Sequence[Table]) -> Section:
+def _distributions(runs: Sequence[RunFolder], tables: Sequence[Table]) -> Section:
     notes = []
     for run in runs:
         wait = np.asarray(run.jobs["wait"], np.float64)

@@ -254,7 +254,7 @@ def _wrong(path: Path, name: str, words: str, found: Any) -> OptionError:
     return OptionError(f"{path}, field '{name}': must be {words}, is {shown}; run it again")
 
 
-class _Table(NamedTuple):
+class _CheckedTable(NamedTuple):
     """A table that is being checked."""
 
     path: Path
@@ -304,7 +304,7 @@ _FURTHER = ("service", "sojourn", "slowdown", "energy")
 
 def check_jobs(path: Path, columns: Columns, summary: Mapping[str, Any]) -> None:
     """Raise OptionError where a job table cannot be that of the run of a summary."""
-    table = _Table(path, columns)
+    table = _CheckedTable(path, columns)
     table.need([*_NEEDED, *(name for name in _FURTHER if name in columns)])
     size, expected = len(columns["job"]), summary.get("jobs")
     if expected is not None and size != expected:
@@ -344,7 +344,7 @@ def check_runs(path: Path, table: pa.Table) -> None:
 
 def check_trajectory(path: Path, columns: Columns) -> None:
     """Raise OptionError where a trajectory is none."""
-    table = _Table(path, columns)
+    table = _CheckedTable(path, columns)
     stranded = (name for name in columns if name.endswith("_stranded"))
     names = ("time", "queued", "busy", *(("power",) if "power" in columns else ()), *stranded)
     table.need(names)
@@ -357,7 +357,7 @@ def check_trajectory(path: Path, columns: Columns) -> None:
 
 def check_nodes(path: Path, columns: Columns, procs: int) -> None:
     """Raise OptionError where nodes are not those of a machine of so many processors."""
-    table = _Table(path, columns)
+    table = _CheckedTable(path, columns)
     if "node" not in columns:
         raise table.problem("node", "is missing")
     table.need(["procs"])
@@ -373,7 +373,7 @@ def check_nodes(path: Path, columns: Columns, procs: int) -> None:
 
 def check_schedule(path: Path, columns: Columns, jobs: Columns, nodes: Columns | None) -> None:
     """Raise OptionError where a schedule is not that of some jobs and nodes."""
-    table = _Table(path, columns)
+    table = _CheckedTable(path, columns)
     names = ("job", "procs", "start", "end")
     table.need(names)
     table.finite(names)

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     from ...jobs import Jobs
 
-__all__ = ["Columns", "Comparison", "Run", "Study"]
+__all__ = ["Columns", "ComparisonFolder", "RunFolder", "StudyFolder"]
 
 Columns = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Run:
+class RunFolder:
     """One run, as ``sojourn simulate --out`` writes it.
 
     Parameters
@@ -190,7 +190,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparisonFolder:
     """Several runs of the same jobs; changes are told against the first.
 
     Parameters
@@ -201,7 +201,7 @@ class Comparison:
     """
 
     folder: Path
-    runs: tuple[Run, ...]
+    runs: tuple[RunFolder, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -211,7 +211,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Study:
+class StudyFolder:
     """Many runs, one row each.
 
     Parameters

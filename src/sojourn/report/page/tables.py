@@ -14,9 +14,8 @@ from ...measures.fragmentation import STATES
 from ...measures.registry import is_own
 from ..figures.style import number
 from .parts import Cell, Table
-from .points import RUN, Points, in_words
-from .spread import mean_of_run, quantile_of_run
-from .subjects import Run, Study
+from .points import RUN, Points, in_words, mean_of_run, quantile_of_run
+from .subjects import RunFolder, StudyFolder
 from .words import between, bounded, measure, percent, plural, signed, value_text
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ _PLACES: Mapping[str, float] = MappingProxyType(
 _INTERVALS = "95 % intervals from batches of jobs, where there are enough of them"
 
 
-def table_of_run(run: Run) -> Table:
+def table_of_run(run: RunFolder) -> Table:
     """Return means and quantiles over the jobs of a run."""
     rows: list[list[Cell]] = []
     for name, distribution in DISTRIBUTIONS.items():
@@ -61,9 +60,9 @@ def table_of_run(run: Run) -> Table:
 
 
 def table_of_classes(
-    run: Run,
+    run: RunFolder,
     classes: pd.DataFrame,
-    members: Callable[[Run, Any], NDArray[np.bool_]],
+    members: Callable[[RunFolder, Any], NDArray[np.bool_]],
     caption: str,
     note: str = "",
 ) -> Table:
@@ -96,7 +95,7 @@ def table_of_classes(
     return Table(heads, rows, f"{caption}, with {_INTERVALS}", note)
 
 
-def table_of_resources(runs: Sequence[Run]) -> Table | None:
+def table_of_resources(runs: Sequence[RunFolder]) -> Table | None:
     """Return what was used, stranded, free and down of the resources that jobs ask for.
 
     None where jobs ask for no more than one, or nodes have no names.
@@ -191,7 +190,7 @@ def _cell(points: Points, name: str, point: int) -> tuple[str, str]:
     return value_text(what, found.estimate), "; ".join(filter(None, notes))
 
 
-def table_of_failures(study: Study, keys: Sequence[str]) -> Table:
+def table_of_failures(study: StudyFolder, keys: Sequence[str]) -> Table:
     """Return where runs failed and why, each message of a point once."""
     failed = study.runs[study.runs["status"] == "failed"]
     grouped = failed.groupby([*keys, "error"], sort=False, dropna=False)

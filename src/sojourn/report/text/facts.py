@@ -1,4 +1,4 @@
-"""What a log holds."""
+"""What a log holds, and what reading and cleaning it did."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from rich.text import Text
 
 from ...run.outcome.recorded_nodes import excess_in_words
 from .classes import show_log_classes
-from .cleaning import show_report
 from .layout import HOUR, as_number, facts_table, new_console, new_table
 
-__all__ = ["show_facts"]
+__all__ = ["show_facts", "show_report"]
 
 _BAR = 40
 
@@ -152,3 +151,20 @@ def _show_day(console: Console, day: dict[str, Any]) -> None:
     for hour, count in enumerate(counts):
         bar = "#" * round(_BAR * count / most)
         console.print(Text(f"{hour:02d} {bar:<{_BAR}} {count:,}"))
+
+
+def show_report(report: dict[str, Any]) -> None:
+    """Print what reading and cleaning did; nothing if they changed nothing."""
+    if not report["findings"]:
+        return
+    console = new_console()
+    console.print(Text(f"{report['read']:,} jobs read, {report['kept']:,} kept"))
+    for finding in report["findings"]:
+        count, unit = finding["count"], finding["unit"]
+        plural = "" if count == 1 else "s"
+        more = ", ..." if count > len(finding["first"]) else ""
+        listed = ", ".join(map(str, finding["first"]))
+        first = f" (first: {unit} {listed}{more})" if listed else ""
+        line = f"  {finding['action']} {finding['rule']}: {count:,} {unit}{plural}, "
+        console.print(Text(line + finding["what"] + first), style="yellow")
+    console.print()

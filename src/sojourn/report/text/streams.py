@@ -15,14 +15,14 @@ from typing import Any
 
 from ...errors import RunError
 
-__all__ = ["Shown", "StreamError", "drop", "own_streams", "visible"]
+__all__ = ["OutputError", "Shown", "drop", "own_streams", "visible"]
 
 # C0 without tab and line feed, DEL, C1, and marks that turn the direction of writing.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _COLOUR_OR_CONTROL = re.compile(rf"(\x1b\[[0-9;]*m)|{_CONTROL.pattern}")
 
 
-class StreamError(RunError):
+class OutputError(RunError):
     """What a command has to say cannot be written to standard output."""
 
 
@@ -52,7 +52,7 @@ class Shown:
 
         Raises
         ------
-        StreamError
+        OutputError
             When there is no space for it.
         BrokenPipeError
             When nobody reads it any more.
@@ -105,7 +105,7 @@ def _named_errors() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise StreamError(
+        raise OutputError(
             f"standard output: cannot be written ({error.strerror or error}); make room or send "
             "it elsewhere"
         ) from None

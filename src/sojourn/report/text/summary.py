@@ -16,8 +16,7 @@ from ...measures.catalogue import DISTRIBUTIONS, STATISTICS
 from ...measures.entry import Measure
 from ...measures.registry import in_table
 from .classes import show_classes
-from .cleaning import show_report
-from .events import event_rows
+from .facts import show_report
 from .layout import HOUR, as_number, as_seconds, facts_table, new_console, new_table
 from .recorded import show_not_acted_on, show_recorded
 
@@ -174,7 +173,35 @@ def _jobs(summary: dict[str, Any]) -> list[tuple[str, str]]:
             reasons = summary["unaccepted_reasons"].items()
             why = "never fit, for want of: " + ", ".join(f"{word} {n:,}" for word, n in reasons)
         rows.append(("unaccepted", f"{summary['unaccepted']:,} {why} (job {listed}{more})"))
-    return rows + _begin(summary) + event_rows(summary)
+    return rows + _begin(summary) + _event_rows(summary)
+
+
+def _event_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """What external events did; nothing if there were none."""
+    if "events" not in summary:
+        return []
+    events = summary["events"]
+    parts = [
+        f"{events[name]:,} {word}"
+        for name, word in (
+            ("cancelled", "cancelled"),
+            ("killed", "killed"),
+            ("restarts", "restarted"),
+            ("waiting", "left waiting for ever"),
+        )
+        if events[name]
+    ]
+    rows = [("events", f"{events['given']:,}: " + (", ".join(parts) or "no job was struck"))]
+    hours = [
+        f"{events[name] / HOUR:,.1f} processor-hours {word}"
+        for name, word in (("down_processor_seconds", "down"), ("lost_processor_seconds", "lost"))
+        if events[name]
+    ]
+    if hours:
+        rows.append(("", ", ".join(hours)))
+    for reason, count in events["unused"].items():
+        rows.append(("", f"{count:,} without meaning here: {reason}"))
+    return rows
 
 
 def _begin(summary: dict[str, Any]) -> list[tuple[str, str]]:
