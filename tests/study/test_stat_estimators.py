@@ -27,8 +27,7 @@ from sojourn.study.intervals import (
     sectioned_quantile,
 )
 from sojourn.study.paired import compare_pairs, holm, paired_difference, relative_change
-from sojourn.study.ratios import ratio_interval
-from sojourn.study.regeneration import regeneration_points, regenerative_interval
+from sojourn.study.ratios import ratio_interval, regeneration_points, regenerative_interval
 from sojourn.study.sequential import (
     further_replications,
     is_precise,

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
+from .front import unknown
 from .grid import Range, Value
-from .pareto import unknown
 
 __all__ = ["Generations"]
 

@@ -21,12 +21,11 @@ from ..run.scenario import Scenario, scenario_of
 from ._asked import added_to, check_files, check_measurable, is_random_somewhere, typical_points
 from .evaluation import Evaluations, Objective, parse_objectives
 from .execute import Bundle
-from .front import Best, Front, comparable, estimated_front
+from .front import Best, Front, comparable, estimated_front, hypervolume, nondominated, unknown
 from .grid import Range, Value, parse_ranges
 from .intervals import Interval
 from .nsga import Generations
 from .outcome import Tally
-from .pareto import hypervolume, nondominated, unknown
 from .plan import check_keys, check_seed, check_size, draws_log, replicable, settled
 from .runners import open_runner
 from .store import Store

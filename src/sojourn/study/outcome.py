@@ -19,10 +19,9 @@ from ..measures.entry import Measure
 from ..measures.registry import in_table
 from .execute import DONE, FAILED
 from .grid import Value
-from .intervals import Interval, mean_interval
-from .paired import relative_change
+from .intervals import Interval, mean_interval, resampled_interval
+from .paired import relative_change, resampled_change
 from .plan import StudyPlan, as_cell, spelt
-from .resample import resampled_change, resampled_interval
 from .rows import ABOUT
 
 if TYPE_CHECKING:

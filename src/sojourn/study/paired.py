@@ -1,7 +1,7 @@
 """Comparisons under common random numbers: what a policy changes, replication by replication.
 
 Two policies that meet the same jobs have good and bad luck together. The difference of a pair has
-none of it left, so pairs tell policies apart that their intervals do not.
+none of it left, so pairs distinguish policies that their intervals do not.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import OptionError, did_you_mean
-from ._samples import Floats, level_of, pairs, sample
-from .intervals import Interval, mean_interval
+from .intervals import Floats, Interval, around, level_of, mean_interval, pairs, sample
 from .ratios import ratio_interval
 
 __all__ = ["Comparison", "compare_pairs", "holm", "paired_difference", "relative_change"]
+__all__ += ["resampled_change"]
 
 
 @dataclass(frozen=True)
@@ -113,23 +113,40 @@ def relative_change(
         high=found.high - 1,
         method=f"paired ratio, {found.method}",
     )
-    return possible_change(change, these, those)
+    return _possible_change(change, these, those)
 
 
-def possible_change(change: Interval, values: ArrayLike, baseline: ArrayLike) -> Interval:
+def _possible_change(change: Interval, values: Floats, baseline: Floats) -> Interval:
     """Return the interval of a change without what it can never be: less than nothing left.
 
     A mean of values that are never below 0 is at least 0, and so is the ratio of two of them: what
     is cut off below -1 never held the true change.
-
-    Parameters
-    ----------
-    change : relative, -1 for nothing left.
-    values, baseline : that it was made of; where one is below 0 nothing is cut off.
     """
     if min(np.min(values), np.min(baseline)) < 0:
         return change
     return replace(change, low=max(change.low, -1.0))
+
+
+def resampled_change(values: ArrayLike, baseline: ArrayLike, *, level: float = 0.95) -> Interval:
+    """Estimate how far the relative change of two policies on one log is from the true one.
+
+    The change is that of the means over the draws, its error the spread of what is left of each
+    draw, by the delta method.
+
+    Parameters
+    ----------
+    values, baseline : one number of each log drawn by `resample_blocks`, in the same order.
+    level : of confidence.
+    """
+    confidence = level_of(level)
+    these, those = pairs(values, baseline, ("values", "baseline"), 2)
+    middle = float(those.mean())
+    if middle == 0:
+        raise OptionError("baseline: its mean is 0, so there is no change relative to it")
+    ratio = float(these.mean()) / middle
+    spread = float(np.std(these - ratio * those, ddof=1)) / abs(middle)
+    change = around(ratio - 1, spread, these.size, confidence, "resampled ratio")
+    return _possible_change(change, these, those)
 
 
 def holm(p: ArrayLike) -> Floats:

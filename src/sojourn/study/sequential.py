@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from .. import checks
 from ..errors import OptionError
-from ._samples import level_of, sample, student
-from .intervals import Interval, around, mean_interval
+from .intervals import Interval, around, level_of, mean_interval, sample, student
 
 __all__ = ["further_replications", "is_precise", "replicate", "replications_needed"]
 
@@ -26,7 +25,7 @@ def replications_needed(
     absolute: float | None = None,
     level: float = 0.95,
 ) -> int:
-    """Tell how many replications the mean needs to be known so precisely.
+    """Return how many replications the mean needs to be known so precisely.
 
     Parameters
     ----------
@@ -53,7 +52,7 @@ def replications_needed(
 def further_replications(
     interval: Interval, *, relative: float | None = None, absolute: float | None = None
 ) -> int:
-    """Tell how many replications would make an interval narrow enough, if their spread stays.
+    """Return how many replications would make an interval narrow enough, if their spread stays.
 
     Parameters
     ----------

@@ -243,8 +243,8 @@ def _difference_of_draws(above: Floats, below: Floats, level: float) -> Interval
 
     Months that are busier than others spread differences, which says nothing of who is better.
     """
+    from ...study.intervals import resampled_interval
     from ...study.outcome import replicated_change
-    from ...study.resample import resampled_interval
 
     middle = float(below.mean())
     if middle == 0:
