@@ -27,7 +27,7 @@ class Outcome:
 
     Parameters
     ----------
-    rows : the numbers behind the table or figure, with words that tell them apart.
+    rows : the numbers behind the table or figure, with words that distinguish them.
     says : what they show, in a line or two.
     draw : draws the figure; None for a table.
     table : the rows as people read them; empty where one line per row is good enough.

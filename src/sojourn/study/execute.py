@@ -92,9 +92,9 @@ class _Point:
         if stamps == self._stamps:
             return
         if run_name(self.scenario.digest, run.seed) != run.run_id:
-            told = " or ".join(self._suspects(stamps))
+            files = " or ".join(self._suspects(stamps))
             raise RunError(
-                f"{told}: not as it was when the study began; run it again, with the same files "
+                f"{files}: not as it was when the study began; run it again, with the same files "
                 "everywhere"
             )
         self._stamps = stamps
@@ -137,7 +137,7 @@ class Worker:
         try:
             point = self._at(run.values)
             scenario = point.scenario
-            if point.is_known:  # Else what is wrong with it is told first.
+            if point.is_known:  # Else what is wrong with it is reported first.
                 point.check(run)
             if self._jobs is None or self._draw != run.draw:
                 self._jobs = None  # The memory of the last jobs can go first.
@@ -173,10 +173,10 @@ def _pickled(measures: Sequence[Measure]) -> bytes:
 
 def failed_row(run: PlannedRun, error: BaseException | str) -> Row:
     """Return the row of a run that failed, with the error in one line."""
-    told = str(error)
+    text = str(error)
     if not isinstance(error, SojournError | str):
-        told = f"{type(error).__name__}: {error}"
-    one_line = " ".join(told.split())
+        text = f"{type(error).__name__}: {error}"
+    one_line = " ".join(text.split())
     return {"run_id": run.run_id, "status": FAILED, "error": one_line, "measures": {}}
 
 

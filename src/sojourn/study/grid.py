@@ -251,12 +251,12 @@ def parse_axis(text: str) -> tuple[str, list[Value]]:
     Steps are counted in decimal: ``0:1:0.1`` has 0.3 in it. Each item of a list is read as TOML
     reads a value, and as text where that cannot be; commas in quotes or brackets do not part.
     """
-    key, told = _halves(text)
-    ends = _numbers(told, 3)
+    key, listed = _halves(text)
+    ends = _numbers(listed, 3)
     if ends is None:
-        if _numbers(told, 2) is not None:
-            raise OptionError(f"--set {text}: has no step; write {key}={told}:STEP")
-        return key, _checked([parse_value(item) for item in _items(told, text)], text, "--set")
+        if _numbers(listed, 2) is not None:
+            raise OptionError(f"--set {text}: has no step; write {key}={listed}:STEP")
+        return key, _checked([parse_value(item) for item in _items(listed, text)], text, "--set")
     first, last, step = ends
     try:
         if step == 0 or (last - first) / step < 0:
@@ -266,7 +266,7 @@ def parse_axis(text: str) -> tuple[str, list[Value]]:
         count = int((last - first) / step) + 1
     except DecimalException:
         raise OptionError(f"--set {text}: too large or too small; give other numbers") from None
-    whole = all(set(part.strip()) <= set("+-0123456789") for part in told.split(":"))
+    whole = all(set(part.strip()) <= set("+-0123456789") for part in listed.split(":"))
     kind = int if whole else float
     if not all(math.isfinite(float(end)) for end in (first, last)):
         raise OptionError(f"--set {text}: too large; give finite numbers")
@@ -278,16 +278,16 @@ def parse_range(text: str, option: str = "--vary") -> Range:
 
     Two ends without a decimal point or an exponent are whole numbers.
     """
-    key, told = _halves(text, option)
-    head, _, last = told.rpartition(":")
+    key, listed = _halves(text, option)
+    head, _, last = listed.rpartition(":")
     logarithmic = last.strip() == "log"
-    ends = _numbers(head if logarithmic else told, 2)
+    ends = _numbers(head if logarithmic else listed, 2)
     if ends is None:
-        items = [parse_value(item) for item in _items(told, text, option)]
+        items = [parse_value(item) for item in _items(listed, text, option)]
         if logarithmic or len(items) < 2:
             raise OptionError(f"{option} {text}: write {key}=LOW:HIGH, or {key}=a,b,c")
         return Range(key, choices=tuple(_checked(items, text, option)))
-    whole = not logarithmic and set(told) <= set("+-0123456789: ")
+    whole = not logarithmic and set(listed) <= set("+-0123456789: ")
     try:
         return Range(key, float(ends[0]), float(ends[1]), whole, logarithmic)
     except OptionError as error:
@@ -324,10 +324,10 @@ def parse_value(text: str) -> Value:
 
 
 def _halves(text: str, option: str = "--set") -> tuple[str, str]:
-    key, equals, told = text.partition("=")
-    if not (key.strip() and equals and told.strip()):
+    key, equals, listed = text.partition("=")
+    if not (key.strip() and equals and listed.strip()):
         raise OptionError(f"{option} {text}: write {option} KEY=VALUES")
-    return key.strip(), told.strip()
+    return key.strip(), listed.strip()
 
 
 def _numbers(text: str, count: int) -> list[Decimal] | None:

@@ -58,13 +58,13 @@ class Generations:
         """Return the points of the next generation; None at the end."""
         if not self._algorithm.has_next():
             return None
-        self._asked = self._algorithm.ask()
-        return None if self._asked is None else self._decoded(self._asked)
+        self._offspring = self._algorithm.ask()
+        return None if self._offspring is None else self._decoded(self._offspring)
 
     def tell(self, objectives: Floats) -> None:
         """Let a generation compete; a row of nan is of a point that cannot be run."""
-        self._set(self._asked, objectives)
-        self._algorithm.tell(infills=self._asked)
+        self._set(self._offspring, objectives)
+        self._algorithm.tell(infills=self._offspring)
 
     def front(self) -> list[Values]:
         """Return the points of the population that no other of them beats."""

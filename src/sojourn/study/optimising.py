@@ -2,7 +2,7 @@
 
 Every point is run with the same random numbers, so that the search compares means over the same
 replications. A point that wins may have been lucky in them: the points found are run again with
-others, and only these are told.
+others, and only these are reported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError, RunError
 from ..run.scenario import Scenario, scenario_of
-from ._asked import added_to, check_files, check_measurable, is_random_somewhere, typical_points
 from .evaluation import Evaluations, Objective, parse_objectives
 from .execute import Bundle
 from .front import Best, Front, comparable, estimated_front, hypervolume, nondominated, unknown
@@ -27,6 +26,7 @@ from .intervals import Interval
 from .nsga import Generations
 from .outcome import Tally
 from .plan import check_keys, check_seed, check_size, draws_log, replicable, settled
+from .precheck import added_to, check_files, check_measurable, is_random_somewhere, typical_points
 from .runners import open_runner
 from .store import Store
 from .sweeping import described
@@ -73,7 +73,7 @@ def optimise(
         has, and one with more generations from where it ended.
     population, generations : of the search.
     replications : of each point; default: 5, or 1 where nothing in the scenario is random.
-    confirm : replications of each point that was found, with other random numbers: what is told
+    confirm : replications of each point that was found, with other random numbers: what is reported
         of the front is from these alone, without those that fail at one of the points. Default:
         as many as `replications`; 0 for none.
     noisy : begin with a quarter of the replications, and add to points as long as they are on the
@@ -101,7 +101,7 @@ def optimise(
     chosen = settled(chosen, points, effort.replications, start)
     search = Generations(ranges, len(objectives), population, generations, start)
     folder = None if out is None else Path(out)
-    told = {
+    description = {
         **described(chosen, keys, start, origin),
         **added_to(given, chosen),
         "replications": effort.replications,
@@ -110,9 +110,9 @@ def optimise(
     }
     bundle = Bundle.of(chosen, keys)
     with Store(folder) as store:
-        store.check(told)
+        store.check(description)
         with open_runner(bundle, workers=workers, client=client) as runner:
-            store.begin(told, chosen.as_toml(folder))
+            store.begin(description, chosen.as_toml(folder))
             hunt = _Hunt(search, effort, corner)
 
             def report(tally: Tally) -> None:
@@ -205,11 +205,11 @@ class _Hunt:
     def through(self, evaluations: Evaluations) -> None:
         """Go through all generations, and confirm what they found."""
         effort = self._effort
-        while (asked := self._search.ask()) is not None:
-            evaluations.add(asked, effort.first)
-            means = np.array([evaluations.mean(values) for values in asked])
+        while (points := self._search.ask()) is not None:
+            evaluations.add(points, effort.first)
+            means = np.array([evaluations.mean(values) for values in points])
             if not self.history:
-                self._begin(asked, means, evaluations)
+                self._begin(points, means, evaluations)
             self._search.tell(means)
             if effort.noisy:
                 self._add_to(self._search.front(), evaluations)
@@ -221,17 +221,17 @@ class _Hunt:
             self._look(evaluations)
         evaluations.add(self._found + self._worst, effort.replications + effort.confirm)
 
-    def _begin(self, asked: list[Values], means: Floats, evaluations: Evaluations) -> None:
+    def _begin(self, points: list[Values], means: Floats, evaluations: Evaluations) -> None:
         """See that some of the first generation is of use; its worst makes the reference."""
         usable = ~unknown(means)
         if not usable.any():
-            told = "no point of the first generation could be run"
+            problem = "no point of the first generation could be run"
             if evaluations.first_error:
-                raise RunError(f"{told}; the first error: {evaluations.first_error}")
-            raise evaluations.problem or OptionError(f"{told}; check what is varied")
+                raise RunError(f"{problem}; the first error: {evaluations.first_error}")
+            raise evaluations.problem or OptionError(f"{problem}; check what is varied")
         if self._corner is None:
             worst = np.where(usable[:, None], means, -np.inf).argmax(axis=0)
-            self._worst = [asked[place] for place in sorted(set(worst.tolist()))]
+            self._worst = [points[place] for place in sorted(set(worst.tolist()))]
 
     def _add_to(self, points: Sequence[Values], evaluations: Evaluations) -> None:
         """Give points some more replications."""
@@ -243,7 +243,7 @@ class _Hunt:
         """See which of all points looked at are on the front, by the search's replications."""
         points = list(evaluations.points.values())
         means = self._means(points, evaluations)
-        # Points that do the same are told once, by the first of them.
+        # Points that do the same are listed once, by the first of them.
         _, first = np.unique(means, axis=0, return_index=True)
         unlike = np.isin(np.arange(len(points)), first)
         on_front = nondominated(means) & unlike

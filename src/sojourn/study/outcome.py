@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,7 @@ from .grid import Value
 from .intervals import Interval, mean_interval, resampled_interval
 from .paired import relative_change, resampled_change
 from .plan import StudyPlan, as_cell, spelt
-from .rows import ABOUT
+from .rows import ABOUT, check_known
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,13 +95,7 @@ class Point:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
-        measures = {name: interval.as_dict() for name, interval in self.measures.items()}
-        return {
-            "values": dict(self.values),
-            "n": self.n,
-            "failed": self.failed,
-            "measures": measures,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -124,16 +118,12 @@ class Study:
     interrupted: bool = False
 
     def _repr_html_(self) -> str:
-        shown = [each for each in in_table("sweep") if each.name in self.measures]
-        rows = [
-            [
-                *point.values.values(),
-                point.n,
-                *(_with_half_width(each, point.measures.get(each.name)) for each in shown),
-            ]
-            for point in islice(self.points([each.name for each in shown]), _POINTS_SHOWN)
-        ]
-        heads = [*self.plan.keys, "n", *(each.title for each in shown)]
+        shown = {what.name: what for what in in_table("sweep") if what.name in self.measures}
+        rows = []
+        for point in islice(self.points(list(shown)), _POINTS_SHOWN):
+            means = (_with_half_width(shown[name], point.measures.get(name)) for name in shown)
+            rows.append([*point.values.values(), point.n, *means])
+        heads = [*self.plan.keys, "n", *(what.title for what in shown.values())]
         title = f"{self.done:,} of {len(self.plan):,} runs"
         return html_table(title, heads, rows, "means with half of their 95 % intervals")
 
@@ -180,8 +170,8 @@ class Study:
         """What went wrong in runs that failed, each message once."""
         if not self.failed:
             return []
-        told = self.table.iloc[: self._planned]
-        return list(dict.fromkeys(told.loc[told["status"] == FAILED, "error"]))
+        runs = self.table.iloc[: self._planned]
+        return list(dict.fromkeys(runs.loc[runs["status"] == FAILED, "error"]))
 
     def points(
         self, measures: Sequence[str] | None = None, *, level: float = 0.95
@@ -196,13 +186,13 @@ class Study:
         """
         names = self._chosen(measures)
         for values, failed, good in self._by_point:
-            told = dict(zip(self.plan.keys, values, strict=True))
-            found = {
+            intervals = {
                 name: replicated_interval(numbers, self.is_resampled, level=level)
                 for name in names
                 if len(good) and np.isfinite(numbers := good[name].to_numpy()).all()
             }
-            yield Point(told, len(good), failed, found)
+            at = dict(zip(self.plan.keys, values, strict=True))
+            yield Point(at, len(good), failed, intervals)
 
     def changes(
         self,
@@ -230,27 +220,27 @@ class Study:
                 near = did_you_mean(key, keys) or f"; varied are {', '.join(keys)}"
                 raise OptionError(f"baseline: '{key}' is not varied{near}")
         for values, failed, good in self._by_point:
-            told = dict(zip(keys, values, strict=True))
-            base = tuple(as_cell(value) for value in {**told, **baseline}.values())
+            at = dict(zip(keys, values, strict=True))
+            base = tuple(as_cell(value) for value in {**at, **baseline}.values())
             if base not in known:
                 other = ", ".join(f"{key}={value}" for key, value in baseline.items())
                 raise OptionError(f"baseline: no point has {other}; give values that were run")
             pairs = good.index.intersection(known[base].index)
-            found = {}
+            intervals = {}
             for name in names if len(pairs) > 1 else ():
                 these, those = (rows.loc[pairs, name].to_numpy() for rows in (good, known[base]))
                 if np.isfinite(these).all() and np.isfinite(those).all() and those.mean() != 0:
-                    found[name] = replicated_change(these, those, self.is_resampled, level=level)
-            yield Point(told, len(pairs), failed, found)
+                    intervals[name] = replicated_change(
+                        these, those, self.is_resampled, level=level
+                    )
+            yield Point(at, len(pairs), failed, intervals)
 
     def _chosen(self, measures: Sequence[str] | None) -> Sequence[str]:
         """Measures asked for, each of them one that there is."""
         if measures is None or not self.measures:
             return self.measures
         for name in measures:
-            if name not in self.measures:
-                near = did_you_mean(name, self.measures) or f"; one is '{self.measures[0]}'"
-                raise OptionError(f"no measure is called '{name}'{near}")
+            check_known(name, self.measures)
         return measures
 
     @cached_property
@@ -258,23 +248,23 @@ class Study:
         """Of each point its values, how many runs failed, and those that did not."""
         table = self.table.iloc[: self._planned]
         runs = self.plan.by_name
-        found = []
+        points = []
         for _, rows in table.groupby(
             [spelt(runs[name].values) for name in table["run_id"]], sort=False
         ):
             good = rows[rows["status"] == DONE].set_index("replication", drop=False)
             good.index.name = None
-            found.append((runs[rows["run_id"].iloc[0]].values, len(rows) - len(good), good))
-        return found
+            points.append((runs[rows["run_id"].iloc[0]].values, len(rows) - len(good), good))
+        return points
 
     def as_dict(
         self, measures: Sequence[str] | None = None, baseline: Mapping[str, Value] | None = None
     ) -> dict[str, Any]:
         """Return plain values, ready for JSON; with a baseline the changes against it too."""
-        told = [point.as_dict() for point in self.points(measures)]
+        points = [point.as_dict() for point in self.points(measures)]
         if baseline:
-            for each, change in zip(told, self.changes(baseline, measures), strict=True):
-                each["changes"] = change.as_dict()["measures"]
+            for point, change in zip(points, self.changes(baseline, measures), strict=True):
+                point["changes"] = change.as_dict()["measures"]
         return {
             "folder": None if self.folder is None else str(self.folder),
             "keys": list(self.plan.keys),
@@ -284,5 +274,5 @@ class Study:
             "new": self.new,
             "interrupted": self.interrupted,
             "errors": self.errors,
-            "points": told,
+            "points": points,
         }

@@ -160,7 +160,7 @@ def plan_runs(
     seed = check_seed(seed)
     seeds = [replication_seed(seed, replication) for replication in range(max(counts))]
     runs: dict[str, PlannedRun] = {}
-    met: set[str] = set()
+    digests: set[str] = set()
     wrong: InputError | None = None
     usable = random = False
     for values, count in zip(grid.points, counts, strict=True):
@@ -170,16 +170,15 @@ def plan_runs(
             usable, random = True, random or count == 1 or point.is_random
         except InputError as error:
             wrong = wrong or error
-            told = spelt(dict(zip(grid.keys, values, strict=True)))  # In whatever order.
-            digest, drawn = f"{scenario.digest} {told}", ""
-        met.add(digest)
+            point_of = spelt(dict(zip(grid.keys, values, strict=True)))  # In whatever order.
+            digest, drawn = f"{scenario.digest} {point_of}", ""
+        digests.add(digest)
         for replication in range(count):
-            drawn_from = seeds[replication]
-            name = run_name(digest, drawn_from)
-            run = PlannedRun(
-                name, tuple(values), replication, drawn_from, run_name(drawn, drawn_from)
+            own = seeds[replication]
+            name = run_name(digest, own)
+            runs[name] = runs.get(name) or PlannedRun(
+                name, tuple(values), replication, own, run_name(drawn, own)
             )
-            runs.setdefault(name, run)
     if wrong is not None and not usable:
         raise wrong
     if not random and not alike:
@@ -187,7 +186,7 @@ def plan_runs(
             "nothing in the scenario is random, and all its replications would be alike; give it "
             "workload.resample or a workload.model, or ask for 1 replication"
         )
-    return StudyPlan(scenario, grid.keys, tuple(runs.values()), len(grid) - len(met))
+    return StudyPlan(scenario, grid.keys, tuple(runs.values()), len(grid) - len(digests))
 
 
 def _whole(replications: Any) -> int:
@@ -217,14 +216,14 @@ def check_seed(seed: Any) -> int:
 
 def check_keys(scenario: Scenario, grid: Grid) -> None:
     """Raise OptionError for a key that is not known, or on which no measure depends."""
-    told, source = dict(scenario.told), Source(scenario.source.name)
+    settings, source = dict(scenario.told), Source(scenario.source.name)
     for key, value in zip(grid.keys, grid.points[0], strict=True):
         if key.partition(".")[0] in ASIDE:
             raise OptionError(
                 f"'{key}' changes no measure; for other random numbers give replications, or "
                 "another seed"
             )
-        told = with_setting(told, key, value, source)
+        settings = with_setting(settings, key, value, source)
 
 
 def replicable(scenario: Scenario, grid: Grid, replications: int) -> Scenario:

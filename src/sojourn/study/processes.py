@@ -27,7 +27,7 @@ from types import TracebackType
 from ..errors import RunError
 from .execute import Bundle, Row, failed_row
 from .plan import PlannedRun
-from .work_left import AHEAD, Batch, Left
+from .work_left import AHEAD, DIED, Batch, Left
 
 __all__ = ["Processes"]
 
@@ -224,8 +224,7 @@ class Processes:
         if self._deaths[name] < _ATTEMPTS:
             left.doubt(suspected)
             return []
-        told = "its worker died each time; it may need more memory than there is"
-        return [failed_row(suspected[0], told)]
+        return [failed_row(suspected[0], DIED)]
 
     def _drop(self) -> None:
         """End the processes that are still at something: nobody waits for it any more."""

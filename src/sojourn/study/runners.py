@@ -84,11 +84,11 @@ class Growing:
 
     def run(self, runs: Sequence[PlannedRun]) -> Iterator[list[Row]]:
         """Yield the rows of runs, some at a time."""
-        done, begun, each = 0, time.perf_counter(), math.nan
+        done, begun, seconds = 0, time.perf_counter(), math.nan
         if not self._is_ready():
             if len(runs) >= _MANY and self._required:
                 self._start()
-            # The first one loads the compiled code, the second tells how long the others take.
+            # The first one loads the compiled code, the second shows how long the others take.
             parts = (self._serial.run(part, _PIECE) for part in (runs[:1], runs[1:2], runs[2:]))
             for rows in chain.from_iterable(parts):
                 done += len(rows)
@@ -96,14 +96,14 @@ class Growing:
                 if done == 1:
                     begun = time.perf_counter()
                     continue
-                each = (time.perf_counter() - begun) / (done - 1)
-                if each * (len(runs) - done) > _WORTH_IT:
+                seconds = (time.perf_counter() - begun) / (done - 1)
+                if seconds * (len(runs) - done) > _WORTH_IT:
                     self._start()
                 if self._is_ready():
                     break
         if done < len(runs):
             assert self._processes is not None
-            yield from self._processes.run(runs[done:], each)
+            yield from self._processes.run(runs[done:], seconds)
 
     def _start(self) -> None:
         """Start the processes beside what goes on here."""

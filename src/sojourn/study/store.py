@@ -106,12 +106,12 @@ class Store:
         assert self._folder is not None
         return self._folder / RUNS
 
-    def check(self, told: Mapping[str, Any]) -> None:
+    def check(self, description: Mapping[str, Any]) -> None:
         """Raise OptionError if the folder holds another study."""
         if self._folder is not None and (self._folder / STUDY).exists():
-            _check_same(self._folder / STUDY, told, empty=not self._tables)
+            _check_same(self._folder / STUDY, description, empty=not self._tables)
 
-    def begin(self, told: Mapping[str, Any], scenario: str) -> None:
+    def begin(self, description: Mapping[str, Any], scenario: str) -> None:
         """Make the folder and write what the study is; an error if it holds another one."""
         if self._folder is None:
             return
@@ -127,18 +127,18 @@ class Store:
         self._made = [path for path in (*above, self._folder, *parts) if not path.exists()]
         if self._lock is None:
             self._take_hold()
-        self.check(told)
+        self.check(description)
         with staged(self._folder) as place:
             # Of a study that is continued from its own copy it is an input.
             if not _holds(self._folder / SCENARIO, text):
                 place(SCENARIO).write_bytes(text)
-            place(STUDY).write_text(as_json(told) + "\n", encoding="utf-8")
+            place(STUDY).write_text(as_json(description) + "\n", encoding="utf-8")
 
-    def write_json(self, name: str, told: Mapping[str, Any]) -> None:
+    def write_json(self, name: str, description: Mapping[str, Any]) -> None:
         """Write a file beside the runs."""
         if self._folder is not None:
             with staged(self._folder) as place:
-                place(name).write_text(as_json(told) + "\n", encoding="utf-8")
+                place(name).write_text(as_json(description) + "\n", encoding="utf-8")
 
     def remove(self, name: str) -> None:
         """Remove a file beside the runs, if it is there."""
@@ -327,36 +327,36 @@ def _holder(path: Path) -> str:
     return "".join(filter(str.isprintable, " ".join(words))) or "another process"
 
 
-def _check_same(path: Path, told: Mapping[str, Any], *, empty: bool) -> None:
+def _check_same(path: Path, description: Mapping[str, Any], *, empty: bool) -> None:
     """Raise OptionError where a folder is not of sojourn, or has runs of another study."""
     try:
         former = json.loads(path.read_text(encoding="utf-8"))
         differing = [
-            name for name in _BELONGS if _unordered(former[name]) != _unordered(told[name])
+            name for name in _BELONGS if _unordered(former[name]) != _unordered(description[name])
         ]
     except (OSError, ValueError, LookupError, TypeError):
         raise OptionError(f"{path}: not written by sojourn; name another folder") from None
     if differing and not empty:
         name = differing[0]
-        if name == "scenario" and _as_given(former) == _as_given(told):
+        if name == "scenario" and _as_given(former) == _as_given(description):
             raise OptionError(
                 f"{path.parent}: holds runs of this scenario {_additions(former)}; now it is run "
-                f"{_additions(told)}, as other replications need; name another folder"
+                f"{_additions(description)}, as other replications need; name another folder"
             )
         what = "another scenario" if name == "scenario" else f"{name} {_words(former[name])}"
         raise OptionError(
-            f"{path.parent}: holds a study with {what}, not {_words(told[name])}; "
+            f"{path.parent}: holds a study with {what}, not {_words(description[name])}; "
             "name another folder"
         )
 
 
-def _as_given(told: Mapping[str, Any]) -> Any:
+def _as_given(description: Mapping[str, Any]) -> Any:
     """The digest of a scenario before anything was added to it."""
-    return told.get("given", told["scenario"])
+    return description.get("given", description["scenario"])
 
 
-def _additions(told: Mapping[str, Any]) -> str:
-    added = [f"{key} = {json.dumps(value)}" for key, value in told.get("added", {}).items()]
+def _additions(description: Mapping[str, Any]) -> str:
+    added = [f"{key} = {json.dumps(value)}" for key, value in description.get("added", {}).items()]
     return f"with {', '.join(added)} added to it" if added else "as it is"
 
 

@@ -13,7 +13,6 @@ from ..errors import InputError, OptionError
 from ..measures.registry import described_own, get
 from ..run.folder import provenance
 from ..run.scenario import Scenario, scenario_of
-from ._asked import added_to, check_files, check_measurable, check_measures
 from .execute import DONE, FAILED, Bundle, Row
 from .grid import Grid, Value
 from .outcome import Point, Study, Tally
@@ -27,6 +26,7 @@ from .plan import (
     settled,
     spelt,
 )
+from .precheck import added_to, check_files, check_measurable, check_measures
 from .runners import Runner, open_runner
 from .sequential import further_replications, is_precise
 from .store import Store
@@ -58,11 +58,11 @@ class Precision:
 
     def replications(self, point: Point) -> int:
         """Return how many good replications a point needs, those that it has included."""
-        found = point.measures.get(self.measure)
-        if point.n < 2 or found is None or is_precise(found, relative=self.relative):
+        mean = point.measures.get(self.measure)
+        if point.n < 2 or mean is None or is_precise(mean, relative=self.relative):
             return point.n
         # Few replications know little of their spread: at most twice as many at a time.
-        wanted = min(further_replications(found, relative=self.relative), 2 * point.n)
+        wanted = min(further_replications(mean, relative=self.relative), 2 * point.n)
         return max(point.n, min(wanted, self.most))
 
 
@@ -137,7 +137,7 @@ def sweep(
             "precision: all draws are of one log, and more of them do not make its numbers more "
             "certain; give replications alone"
         )
-    told = {
+    description = {
         **described(chosen, plan.keys, start, origin),
         **added_to(given, chosen),
         "replications": replications,
@@ -147,7 +147,7 @@ def sweep(
     folder = None if out is None else Path(out)
     new, begun, interrupted = 0, False, False
     with Store(folder) as store:
-        store.check(told)
+        store.check(description)
         try:
             with contextlib.ExitStack() as stack:
                 runner: Runner | None = None
@@ -161,7 +161,7 @@ def sweep(
                 # found before there is a folder.
                 if missing:
                     runner = opened()
-                store.begin(told, chosen.as_toml(folder))
+                store.begin(description, chosen.as_toml(folder))
                 begun = True
                 check_measures(names, store.columns, plan.keys)
                 while True:
@@ -192,12 +192,12 @@ def _wanted(
     if precision is None:
         return None
     study = Study(plan, store.table(run.run_id for run in plan.runs), 0)
-    found = {
+    known = {
         spelt(list(point.values.values())): point for point in study.points([precision.measure])
     }
     counts, former = [], []
     for values in grid.points:
-        point = found.get(spelt(list(values)))
+        point = known.get(spelt(list(values)))
         if point is None:  # The same values were given before, spelt in another way.
             former.append(1)
             counts.append(1)

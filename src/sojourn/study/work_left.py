@@ -9,12 +9,14 @@ from itertools import islice
 
 from .plan import PlannedRun
 
-__all__ = ["AHEAD", "Batch", "Left"]
+__all__ = ["AHEAD", "DIED", "Batch", "Left"]
 
 Batch = Sequence[PlannedRun]
 
 AHEAD = 2
 """Batches on their way for each thread of a worker, so that none waits for the driver."""
+DIED = "its worker died each time; it may need more memory than there is"
+"""Why a run has failed that no worker survives."""
 _BATCH = 1.0
 """Seconds of work in a batch."""
 _HANDLING = 0.03

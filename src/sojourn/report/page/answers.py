@@ -51,7 +51,7 @@ def _jobs_of(run: RunFolder) -> str:
 
 
 def answer_run(run: RunFolder, intervals: Mapping[str, Interval]) -> Answer:
-    """Answer how a run went; `intervals` are those that it tells, by measure."""
+    """Answer how a run went; `intervals` are those that it has, by measure."""
     summary = run.summary
     more = []
     if "utilisation" in summary:
@@ -103,7 +103,7 @@ def _recorded(runs: Sequence[RunFolder]) -> list[str]:
         f"In the log {who} waited {mean} on average (median {median}, 95th percentile {p95}); "
         f"simulated, the same jobs would wait {would}."
     )
-    gaps = [abs(each["wait"]["mean"] - each["simulated"]["wait"]["mean"]) for each in sections]
+    gaps = [abs(log["wait"]["mean"] - log["simulated"]["wait"]["mean"]) for log in sections]
     nearest = int(np.argmin(gaps))
     gap = gap_in_words(sections[nearest], known[nearest].name if len(runs) > 1 else "")
     return [f"{sentence} {gap}".rstrip()]
@@ -337,11 +337,11 @@ def _extent(study: StudyFolder, points: Points) -> list[str]:
     """Say how many runs this is from, and what is missing."""
     states = study.runs["status"]
     done, failed = int((states == "done").sum()), int((states == "failed").sum())
-    counts = [each.size for each in points.replications]
-    each = plural(counts[0], "replication")
+    counts = [numbers.size for numbers in points.replications]
+    times = plural(counts[0], "replication")
     if min(counts) < max(counts):
-        each = f"{min(counts):,} to {max(counts):,} replications"
-    sentences = [f"{plural(done, 'run')} at {plural(len(points), 'point')}, {each} each."]
+        times = f"{min(counts):,} to {max(counts):,} replications"
+    sentences = [f"{plural(done, 'run')} at {plural(len(points), 'point')}, {times} each."]
     if points.front:
         sentences = [
             f"The front has {len(points.front):,} of the {plural(len(points), 'point')} that were "

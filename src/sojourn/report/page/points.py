@@ -46,7 +46,7 @@ class Points:
     maximised : measures of which more is better, whatever is usual.
     jobs : by measure, its values job by job in the order of submission, for points that are one
         run each of the same jobs.
-    alone : of points that are one run each, the intervals that the run itself tells, by measure.
+    alone : of points that are one run each, the intervals that the run itself has, by measure.
     """
 
     keys: Mapping[str, Sequence[Any]]
@@ -84,7 +84,7 @@ class Points:
 
     @property
     def by_name(self) -> bool:
-        """Whether words alone tell points apart, which need not be said to be values of a key."""
+        """Whether words alone distinguish points, which need not be said to be values of a key."""
         columns = list(self.varying.values())
         return len(columns) == 1 and all(isinstance(value, str) for value in columns[0])
 
@@ -108,7 +108,7 @@ class Points:
     def interval(self, name: str, point: int) -> Interval:
         """Return the mean of a measure at a point, with its interval.
 
-        Over replications if there are several, else as the one run tells it.
+        Over replications if there are several, else as the one run has it.
         """
         from ...study.intervals import Interval
         from ...study.outcome import replicated_interval
@@ -165,7 +165,7 @@ class Points:
         """Return by how much a measure of one point exceeds that of another.
 
         Replications with the same number had the same jobs: they are compared in pairs. Of single
-        runs batches of the same jobs are. None where neither tells a spread.
+        runs batches of the same jobs are. None where neither has a spread.
         """
         from ...study.batches import batch_means
         from ...study.paired import paired_difference

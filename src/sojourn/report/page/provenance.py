@@ -1,4 +1,4 @@
-"""Where the numbers of a page come from, as its folder tells."""
+"""Where the numbers of a page come from, as its folder records it."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def _origin(run: RunFolder) -> Mapping[str, Any]:
 def _of_run(run: RunFolder, *, options: bool = True) -> Facts:
     origin = _origin(run)
     facts = _made(origin)
-    for name, told in origin.items():
-        # Whatever has a digest is a file; a model's jobs are told in the place of a log.
-        if isinstance(told, Mapping) and (name == "input" or "sha256" in told):
-            facts.append(("log" if name == "input" else name, _file(told)))
+    for name, file in origin.items():
+        # Whatever has a digest is a file; a model's jobs stand in the place of a log.
+        if isinstance(file, Mapping) and (name == "input" or "sha256" in file):
+            facts.append(("log" if name == "input" else name, _file(file)))
     cleaning = run.summary.get("cleaning")
     if cleaning:
         facts.append(("cleaning", _cleaning(cleaning)))
@@ -70,13 +70,11 @@ def _file(facts: Mapping[str, Any]) -> str:
 
 
 def _cleaning(report: Mapping[str, Any]) -> str:
-    found = [
-        f"{each['action']} {each['rule']}: {plural(int(each['count']), str(each['unit']))}, "
-        f"{each['what']}"
-        for each in report.get("findings", [])
-    ]
-    kept = f"{report.get('read', 0):,} jobs read, {report.get('kept', 0):,} kept"
-    return "; ".join([kept, *found])
+    words = [f"{report.get('read', 0):,} jobs read, {report.get('kept', 0):,} kept"]
+    for row in report.get("findings", []):
+        count = plural(int(row["count"]), str(row["unit"]))
+        words.append(f"{row['action']} {row['rule']}: {count}, {row['what']}")
+    return "; ".join(words)
 
 
 def _options(options: Mapping[str, Any], skip: Sequence[str] = ()) -> Facts:

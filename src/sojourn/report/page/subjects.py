@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,8 +65,8 @@ class RunFolder:
     @property
     def resources(self) -> Mapping[str, Mapping[str, Any]]:
         """Of the resources of the nodes those that jobs ask for, as the summary has them."""
-        told = self.summary.get("resources") or {}
-        return {str(name): row for name, row in told.items() if row["jobs"]}
+        every = self.summary.get("resources") or {}
+        return {str(name): row for name, row in every.items() if row["jobs"]}
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
@@ -95,8 +95,8 @@ class RunFolder:
     @property
     def _input(self) -> Mapping[str, Any]:
         """What the provenance says of the jobs."""
-        found: Mapping[str, Any] = self.summary.get("provenance", {}).get("input", {})
-        return found
+        origin: Mapping[str, Any] = self.summary.get("provenance", {}).get("input", {})
+        return origin
 
     def _option(self, section: str, key: str, flag: str | None = None) -> Any:
         """What was asked for: by a key of a scenario, or else by an option of a command."""
@@ -169,29 +169,29 @@ class RunFolder:
 
     @cached_property
     def unix_start(self) -> float | None:
-        """Unix time (s) of second 0 of the log's clock: as it was given, or as its header tells."""
+        """Unix time (s) of second 0 of the log's clock: as it was given, or as its header says."""
         given = self._option("power", "starts")
         if given is not None:
             return start_of(str(given)).timestamp()
-        told = self.log.header.get("UnixStartTime") if self.log is not None else None
+        recorded = self.log.header.get("UnixStartTime") if self.log is not None else None
         try:
-            found = float(told) if told is not None else 0.0
+            seconds = float(recorded or 0.0)
         except ValueError:
             return None
-        return found if found > 0 else None
+        return seconds if seconds > 0 else None
 
     @property
     def clock_name(self) -> str:
-        """Whose clock `unix_start` goes by: UTC, unless the log does not tell its zone."""
+        """Whose clock `unix_start` goes by: UTC, unless the log does not name its zone."""
         zones = ("TimeZoneString", "TimeZone")
-        told = self.log is not None and any(self.log.header.get(zone) for zone in zones)
+        named = self.log is not None and any(self.log.header.get(zone) for zone in zones)
         given = self._option("power", "starts") is not None
-        return "UTC" if told or given else "clock of the log"
+        return "UTC" if named or given else "clock of the log"
 
 
 @dataclass(frozen=True)
 class ComparisonFolder:
-    """Several runs of the same jobs; changes are told against the first.
+    """Several runs of the same jobs; changes are relative to the first.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class ComparisonFolder:
     @property
     def described(self) -> Mapping[str, Mapping[str, Any]]:
         """What the files say of measures that are not ours, by name."""
-        return {name: each for run in self.runs for name, each in run.described.items()}
+        return {name: what for run in self.runs for name, what in run.described.items()}
 
 
 @dataclass(frozen=True)
@@ -249,8 +249,9 @@ class StudyFolder:
     @property
     def assumed_watts(self) -> str:
         """What watts its energies rest on if nobody gave any; else nothing."""
-        told = str(self.facts.get("power_model") or "")
-        return assumed_watts_of_study(self.settings, self.keys) or told if self.scenario else ""
+        recorded = str(self.facts.get("power_model") or "")
+        assumed = assumed_watts_of_study(self.settings, self.keys)
+        return assumed or recorded if self.scenario else ""
 
     @property
     def states_energy(self) -> bool:
@@ -290,8 +291,7 @@ def _as_names(values: NDArray[Any]) -> NDArray[Any]:
 def _columns(given: Any) -> Mapping[str, str] | list[str] | None:
     """Columns of a log as a scenario has them, or as the text of an option."""
     if not isinstance(given, str):
-        found: Mapping[str, str] | list[str] | None = given
-        return found
+        return cast("Mapping[str, str] | list[str] | None", given)
     parts = [[side.strip() for side in part.split("=", 1)] for part in given.split(",")]
     if all(len(sides) == 2 for sides in parts):
         return dict(parts)

@@ -7,13 +7,13 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError, OptionError, did_you_mean
+from ..errors import InputError, OptionError
 from ..measures.registry import all_measures
 from ..run.inputs import key_of
 from ..run.problems import dotted
 from .grid import Grid, Range
 from .plan import at_point
-from .rows import ABOUT
+from .rows import ABOUT, check_known
 
 if TYPE_CHECKING:
     from ..run.scenario import Scenario
@@ -47,7 +47,7 @@ def check_files(scenario: Scenario, grid: Grid, *, apart: bool = False) -> None:
         if not lost[-1]:
             return
     for name, path in lost[0].items() if lost else ():
-        if not apart or all(name in each for each in lost):
+        if not apart or all(name in missing for missing in lost):
             problem, key = f"{path}: no such file; check the path", key_of(name)
             if dotted(key) in grid.keys:
                 raise OptionError(f"{dotted(key)}: {problem}")
@@ -63,18 +63,16 @@ def check_measures(names: Sequence[str], columns: Iterable[str], keys: Sequence[
     if not known or any(key.startswith(_MAY_ADD_MEASURES) for key in keys):
         return
     for name in names:
-        if name not in known and not name.startswith("rate_share_"):
-            near = did_you_mean(name, known) or f"; one is '{known[0]}'"
-            raise OptionError(f"no measure is called '{name}'{near}")
+        if not name.startswith("rate_share_"):
+            check_known(name, known)
 
 
 def check_measurable(names: Sequence[str], keys: Sequence[str]) -> None:
     """Raise OptionError for a name that is neither a measure of any run nor a varied key."""
     known = [measure.name for measure in all_measures()]
     for name in names:
-        if name not in {*known, *keys} and not name.startswith("rate_share_"):
-            near = did_you_mean(name, known) or f"; one is '{known[0]}'"
-            raise OptionError(f"no measure is called '{name}'{near}")
+        if name not in keys and not name.startswith("rate_share_"):
+            check_known(name, known)
 
 
 def added_to(given: Scenario, chosen: Scenario) -> dict[str, Any]:
@@ -82,11 +80,11 @@ def added_to(given: Scenario, chosen: Scenario) -> dict[str, Any]:
     if given.digest == chosen.digest:
         return {}
     before, after = given.keys.workload, chosen.keys.workload
-    added = {}
-    for name in _ADDED:
-        value = getattr(after, name)
-        if value != getattr(before, name):
-            added[f"workload.{name}"] = value
+    added = {
+        f"workload.{name}": getattr(after, name)
+        for name in _ADDED
+        if getattr(after, name) != getattr(before, name)
+    }
     return {"given": given.digest, "added": added}
 
 
@@ -110,8 +108,8 @@ def is_random_somewhere(scenario: Scenario, grid: Grid) -> bool:
 
     Where none of them can be run, others may: then it is seen without their values.
     """
-    found = []
+    usable = []
     for values in grid.points:
         with contextlib.suppress(InputError):
-            found.append(at_point(scenario, grid.keys, values).is_random)
-    return any(found) if found else scenario.is_random
+            usable.append(at_point(scenario, grid.keys, values).is_random)
+    return any(usable) if usable else scenario.is_random
