@@ -49,12 +49,12 @@ def fig4(request: Request) -> Outcome:
     """P_serv of (48), and beside it one limit that all sub-requests share (errata 4)."""
     from ..theory import completion_curve, critical_limit
 
-    each, shared = (
+    own, shared = (
         {k: completion_curve(MEAN_LIMITS, MEAN_SERVICE, k, limits=limits) for k in WIDTHS}
         for limits in ("each", "shared")
     )
     columns = {"mean_limit": MEAN_LIMITS}
-    columns |= {f"k_{k}": each[k] for k in WIDTHS}
+    columns |= {f"k_{k}": own[k] for k in WIDTHS}
     columns |= {f"k_{k}_shared": shared[k] for k in WIDTHS if k > 1}
     rows = [
         dict(zip(columns, map(float, row), strict=True))
@@ -67,7 +67,7 @@ def fig4(request: Request) -> Outcome:
         f"sub-requests, z = {critical_limit(TARGET, MEAN_SERVICE, WIDTHS[-1], limits='shared'):.3g}"
         f" for k = {WIDTHS[-1]}"
     )
-    solid = {f"k = {k}": curve for k, curve in each.items()}
+    solid = {f"k = {k}": curve for k, curve in own.items()}
     dashed = {f"k = {k}, one limit for all": shared[k] for k in WIDTHS if k > 1}
     return Outcome(rows, says, partial(_draw, solid, dashed))
 

@@ -121,10 +121,11 @@ def _saturated() -> Iterator[Row]:
     p = SMALL[GENERAL]
     services = {"exponential": stats.expon(), "deterministic": [1.0]}
     services |= {
-        f"hyperexponential (c² = {each:g})": BalancedHyperexponential(each) for each in VARIATION
+        f"hyperexponential (c² = {variation:g})": BalancedHyperexponential(variation)
+        for variation in VARIATION
     }
     for name, service in services.items():
-        found = saturated_throughput(
+        throughput = saturated_throughput(
             service, p, jobs=_JOBS, replications=_REPLICATIONS, seed=_SEED, confidence=0.99
         )
         yield _row(
@@ -132,9 +133,9 @@ def _saturated() -> Iterator[Row]:
             len(p),
             C=stability_constant(p),
             mean_service=1.0,
-            time_per_job=1 / found.value,
-            low=1 / found.high,
-            high=1 / found.low,
+            time_per_job=1 / throughput.value,
+            low=1 / throughput.high,
+            high=1 / throughput.low,
         )
 
 

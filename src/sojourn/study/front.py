@@ -87,8 +87,8 @@ class Front:
         """Return plain values, ready for JSON."""
         volume = self.hypervolume
         return {
-            "objectives": [each.measure for each in self.objectives],
-            "maximised": [each.measure for each in self.objectives if each.sign < 0],
+            "objectives": [objective.measure for objective in self.objectives],
+            "maximised": [objective.measure for objective in self.objectives if objective.sign < 0],
             "keys": list(self.keys),
             "hypervolume": None if volume is None else volume.estimate,
             "hypervolume_interval": None if volume is None else volume.as_dict(),
@@ -110,8 +110,8 @@ def comparable(samples: Sequence[Floats]) -> tuple[list[int], NDArray[np.intp]]:
     replication is left out at all points. Where that leaves none, so are points, the one with the
     fewest first.
     """
-    count = min((len(each) for each in samples), default=0)
-    good = [np.isfinite(each[:count]).all(axis=1) for each in samples]
+    count = min((len(rows) for rows in samples), default=0)
+    good = [np.isfinite(rows[:count]).all(axis=1) for rows in samples]
     left = [place for place, rows in enumerate(good) if rows.any()]
     while left and not np.logical_and.reduce([good[place] for place in left]).any():
         left.remove(min(left, key=lambda place: good[place].sum()))
@@ -120,7 +120,7 @@ def comparable(samples: Sequence[Floats]) -> tuple[list[int], NDArray[np.intp]]:
 
 
 def estimated_front(
-    found: Sequence[Values],
+    points: Sequence[Values],
     samples: Floats,
     corner: Floats | None,
     keys: Sequence[str],
@@ -134,7 +134,7 @@ def estimated_front(
     reference, where it is not given. Replications that are draws of one log (`resampled`) are each
     what could have been; of others means are drawn anew.
     """
-    count = len(found)
+    count = len(points)
 
     def reference(means: Floats) -> Floats:
         return means[count:].max(axis=0) if corner is None else corner
@@ -149,12 +149,12 @@ def estimated_front(
     volumes = [hypervolume(drawn[:count][on_front], reference(drawn)) for drawn in draws]
     best = [
         Best(
-            dict(zip(keys, found[place], strict=True)),
+            dict(zip(keys, points[place], strict=True)),
             {
-                each.measure: replicated_interval(
-                    each.sign * samples[place, :, i], resampled, level=_LEVEL
+                objective.measure: replicated_interval(
+                    objective.sign * samples[place, :, i], resampled, level=_LEVEL
                 )
-                for i, each in enumerate(objectives)
+                for i, objective in enumerate(objectives)
             },
             float(shares[place]),
         )
@@ -167,7 +167,7 @@ def estimated_front(
     else:
         low, high = _percentiles(volumes, samples.shape[1]) if several else (np.nan, np.nan)
         volume = Interval(size, float(low), float(high), _LEVEL, samples.shape[1], "bootstrap")
-    signs = np.array([each.sign for each in objectives])
+    signs = np.array([objective.sign for objective in objectives])
     return tuple(best), volume, tuple((signs * reference(means)).tolist())
 
 

@@ -157,7 +157,7 @@ def _plain(value: Any) -> Value:
     """A value as TOML has it."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 @dataclass(frozen=True)
@@ -237,12 +237,12 @@ def sobol(ranges: Sequence[Range], count: int, seed: int = 0) -> Grid:
 
 def _sampled(ranges: Sequence[Range], draws: Any) -> Grid:
     points = tuple(
-        tuple(each.at(share) for each, share in zip(ranges, row, strict=True))
+        tuple(item.at(share) for item, share in zip(ranges, row, strict=True))
         for row in draws.tolist()
     )
     # Whole numbers and choices can be drawn twice, which would say nothing new.
     once = {repr(point): point for point in points}  # A list has no other way to be looked up.
-    return Grid(tuple(each.key for each in ranges), tuple(once.values()))
+    return Grid(tuple(item.key for item in ranges), tuple(once.values()))
 
 
 def parse_axis(text: str) -> tuple[str, list[Value]]:
@@ -305,13 +305,13 @@ def _checked(values: list[Value], text: str, option: str) -> list[Value]:
 def parse_ranges(vary: Sequence[Range | str] | Mapping[str, str]) -> list[Range]:
     """Return ranges of different keys, each as of `parse_range`, or by key."""
     given = [f"{k}={v}" for k, v in vary.items()] if isinstance(vary, Mapping) else list(vary)
-    found = [each if isinstance(each, Range) else parse_range(each) for each in given]
-    if not found:
+    ranges = [item if isinstance(item, Range) else parse_range(item) for item in given]
+    if not ranges:
         raise OptionError("nothing is varied; give keys and their ranges, such as control.k=0:3e6")
-    keys = [each.key for each in found]
+    keys = [item.key for item in ranges]
     if len(set(keys)) < len(keys):
         raise OptionError(f"{', '.join(keys)}: a key is varied twice; give each one range")
-    return found
+    return ranges
 
 
 def parse_value(text: str) -> Value:
@@ -336,10 +336,10 @@ def _numbers(text: str, count: int) -> list[Decimal] | None:
     if len(parts) != count:
         return None
     try:
-        found = [Decimal(part.strip()) for part in parts]
+        numbers = [Decimal(part.strip()) for part in parts]
     except InvalidOperation:
         return None
-    return found if all(number.is_finite() for number in found) else None
+    return numbers if all(number.is_finite() for number in numbers) else None
 
 
 def _items(text: str, whole: str, option: str = "--set") -> list[str]:

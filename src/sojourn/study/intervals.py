@@ -205,12 +205,12 @@ def sectioned_quantile(
     if len(sections) < 2:
         raise OptionError(f"sections: there is {len(sections)}; give at least two")
     parts = [sample(part, f"sections[{k}]") for k, part in enumerate(sections)]
-    whole, *each = (
+    whole, *quantiles = (
         float(np.quantile(part, share, method="inverted_cdf"))
         for part in (np.concatenate(parts), *parts)
     )
     n = len(parts)
-    error = math.sqrt(float(np.sum((np.array(each) - whole) ** 2)) / (n - 1) / n)
+    error = math.sqrt(float(np.sum((np.array(quantiles) - whole) ** 2)) / (n - 1) / n)
     return around(whole, error, n, confidence, "sectioning")
 
 

@@ -73,7 +73,9 @@ class Generations:
     def revise(self, objectives: Callable[[Values], Floats]) -> None:
         """Let the population compete again, with what is known of its points by now."""
         population = self._algorithm.pop
-        self._set(population, np.array([objectives(each) for each in self._decoded(population)]))
+        self._set(
+            population, np.array([objectives(values) for values in self._decoded(population)])
+        )
         self._algorithm.pop = self._algorithm.survival.do(
             self._problem,
             population,
@@ -97,14 +99,14 @@ class Generations:
     def _decoded(self, population: Any) -> list[Values]:
         rows = population.get("X").tolist()
         return [
-            tuple(each.at(share) for each, share in zip(self._ranges, row, strict=True))
+            tuple(values.at(share) for values, share in zip(self._ranges, row, strict=True))
             for row in rows
         ]
 
     def _places(self, population: Any) -> Floats:
         """Shares of the way, with those of one value made equal."""
         shares = np.array(population.get("X"), dtype=np.float64)
-        for column, each in enumerate(self._ranges):
-            if each.count:
-                shares[:, column] = np.floor(shares[:, column] * each.count) / each.count
+        for column, values in enumerate(self._ranges):
+            if values.count:
+                shares[:, column] = np.floor(shares[:, column] * values.count) / values.count
         return shares

@@ -85,9 +85,9 @@ def optimise(
     """
     given = chosen = scenario_of(scenario)
     ranges = parse_ranges(vary)
-    keys = tuple(each.key for each in ranges)
+    keys = tuple(item.key for item in ranges)
     objectives = parse_objectives(minimise, maximise)
-    check_measurable([each.measure for each in objectives], keys)
+    check_measurable([objective.measure for objective in objectives], keys)
     points = typical_points(ranges)
     check_keys(chosen, points)
     check_files(chosen, points, apart=True)
@@ -105,8 +105,8 @@ def optimise(
         **described(chosen, keys, start, origin),
         **added_to(given, chosen),
         "replications": effort.replications,
-        "objectives": [each.measure for each in objectives],
-        "maximised": [each.measure for each in objectives if each.sign < 0],
+        "objectives": [objective.measure for objective in objectives],
+        "maximised": [objective.measure for objective in objectives if objective.sign < 0],
     }
     bundle = Bundle.of(chosen, keys)
     with Store(folder) as store:
@@ -216,7 +216,7 @@ class _Hunt:
                 self._search.revise(evaluations.mean)
             self._look(evaluations)
         # What is on the front by few replications has to stay there by all of them.
-        while any(len(evaluations.sample(each)) < effort.replications for each in self._found):
+        while any(len(evaluations.sample(values)) < effort.replications for values in self._found):
             evaluations.add(self._found + self._worst, effort.replications)
             self._look(evaluations)
         evaluations.add(self._found + self._worst, effort.replications + effort.confirm)
@@ -247,7 +247,7 @@ class _Hunt:
         _, first = np.unique(means, axis=0, return_index=True)
         unlike = np.isin(np.arange(len(points)), first)
         on_front = nondominated(means) & unlike
-        self._found = [values for values, found in zip(points, on_front, strict=True) if found]
+        self._found = [values for values, best in zip(points, on_front, strict=True) if best]
         corner = self._corner
         if corner is None:
             corner = self._by_search(evaluations)
@@ -261,7 +261,7 @@ class _Hunt:
         """The reference by the search's replications, of which the first were good."""
         last = self._effort.replications
         samples = (evaluations.sample(values)[:last] for values in self._worst)
-        means: Floats = np.array([each[~unknown(each)].mean(axis=0) for each in samples])
+        means: Floats = np.array([rows[~unknown(rows)].mean(axis=0) for rows in samples])
         worst: Floats = means.max(axis=0)
         return worst
 
@@ -277,20 +277,20 @@ class _Hunt:
         last = self._effort.replications
         samples = [evaluations.sample(values) for values in self._found + self._worst]
         # Without enough of them, as when interrupted, those of the search have to do.
-        fresh = all(len(each) > last for each in samples)
-        samples = [each[last:] if fresh else each[:last] for each in samples]
+        fresh = all(len(rows) > last for rows in samples)
+        samples = [rows[last:] if fresh else rows[:last] for rows in samples]
         left, common = comparable(samples)
-        found = [self._found[place] for place in left if place < len(self._found)]
+        points_left = [self._found[place] for place in left if place < len(self._found)]
         limit = self._corner
-        if limit is None and len(left) == len(found) and self._worst:
+        if limit is None and len(left) == len(points_left) and self._worst:
             # No point of the reference was confirmed: by the search there is one.
             limit = self._by_search(evaluations)
         points: tuple[Best, ...] = ()
         volume: Interval | None = None
         corner: tuple[float, ...] = ()
-        if found:
+        if points_left:
             stacked = np.stack([samples[place][common] for place in left])
-            known = found, stacked, limit
+            known = points_left, stacked, limit
             points, volume, corner = estimated_front(*known, keys, objectives, seed, resampled)
         return Front(
             keys=keys,
@@ -317,4 +317,4 @@ def _corner(reference: Sequence[float] | None, objectives: Sequence[Objective]) 
     if not np.isfinite(values).all():
         given = ", ".join(f"{value:g}" for value in values)
         raise OptionError(f"reference {given}: give finite numbers")
-    return np.array([each.sign for each in objectives]) * values
+    return np.array([objective.sign for objective in objectives]) * values

@@ -54,20 +54,20 @@ class Comparison:
         ----------
         measure : what is compared, such as ``mean wait``.
         """
-        found, form = self.change, ".1%"
-        if not math.isfinite(found.half_width):
-            found, form = self.difference, ".4g"
+        interval, form = self.change, ".1%"
+        if not math.isfinite(interval.half_width):
+            interval, form = self.difference, ".4g"
         what = f" {measure}" if measure else ""
         if not self.is_significant:
-            ends = f"{found.low:+{form}} to {found.high:+{form}}"
+            ends = f"{interval.low:+{form}} to {interval.high:+{form}}"
             where = f" in{what}" if measure else ""
             return f"{self.name} and {self.baseline}: no significant difference{where} ({ends})"
-        least, most = sorted(abs(end) for end in (found.low, found.high))
+        least, most = sorted(abs(end) for end in (interval.low, interval.high))
         reach = f"({least:{form}} to {most:{form}})"
-        if found.is_even:
-            reach = f"± {found.half_width:{form}}"
-        size = f"{abs(found.estimate):{form}} {reach}"
-        more = "more" if found.estimate > 0 else "less"
+        if interval.is_even:
+            reach = f"± {interval.half_width:{form}}"
+        size = f"{abs(interval.estimate):{form}} {reach}"
+        more = "more" if interval.estimate > 0 else "less"
         return f"{self.name}: {size} {more}{what} than {self.baseline}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -105,13 +105,13 @@ def relative_change(
     '-30.3% ± 1.6%'
     """
     these, those = pairs(values, baseline, ("values", "baseline"))
-    found = ratio_interval(these, those, level=level, method=method)
+    ratio = ratio_interval(these, those, level=level, method=method)
     change = replace(
-        found,
-        estimate=found.estimate - 1,
-        low=found.low - 1,
-        high=found.high - 1,
-        method=f"paired ratio, {found.method}",
+        ratio,
+        estimate=ratio.estimate - 1,
+        low=ratio.low - 1,
+        high=ratio.high - 1,
+        method=f"paired ratio, {ratio.method}",
     )
     return _possible_change(change, these, those)
 

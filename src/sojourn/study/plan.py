@@ -278,7 +278,7 @@ def settled(scenario: Scenario, grid: Grid, replications: int, seed: int) -> Sce
         try:
             point = at_point(whole, grid.keys, values)
             drawn = (replication_seed(seed, replication) for replication in seeds)
-            cut = common_cut(point.run(point.workload(each), each) for each in drawn)
+            cut = common_cut(point.run(point.workload(own), own) for own in drawn)
         except InputError as error:
             wrong = wrong or error
             continue
@@ -319,6 +319,6 @@ def run_name(digest: str, seed: int) -> str:
 
     Measures that users registered are part of it: a run without them has not their columns.
     """
-    own = [[each.name, each.digest] for each in own_measures()]
+    own = [[measure.name, measure.digest] for measure in own_measures()]
     text = spelt([digest, seed, __version__, *([own] if own else [])])
     return hashlib.sha256(text.encode()).hexdigest()[:_NAME]

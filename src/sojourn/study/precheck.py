@@ -90,17 +90,17 @@ def added_to(given: Scenario, chosen: Scenario) -> dict[str, Any]:
 
 def typical_points(ranges: Sequence[Range]) -> Grid:
     """Return points that have each value of a list at least once; the first is of low ends."""
-    count = max(2, *(len(each.choices) for each in ranges))
+    count = max(2, *(len(item.choices) for item in ranges))
     points = tuple(
         tuple(
-            each.choices[place % len(each.choices)]
-            if each.choices
-            else each.at(place / (count - 1))
-            for each in ranges
+            item.choices[place % len(item.choices)]
+            if item.choices
+            else item.at(place / (count - 1))
+            for item in ranges
         )
         for place in range(count)
     )
-    return Grid(tuple(each.key for each in ranges), points)
+    return Grid(tuple(item.key for item in ranges), points)
 
 
 def is_random_somewhere(scenario: Scenario, grid: Grid) -> bool:

@@ -121,7 +121,7 @@ def replicate(
         values += [float(run(k)) for k in range(first, min(wanted, last))]
         n = len(values)
         # The spread of the first stage alone is independent of when to stop [stein1945].
-        found = around(
+        interval = around(
             float(np.mean(sample(values))),
             spread / math.sqrt(n),
             n,
@@ -129,13 +129,13 @@ def replicate(
             method,
             freedom=first - 1,
         )
-        return found if wanted <= last else replace(found, method=f"{method}, not reached")
+        return interval if wanted <= last else replace(interval, method=f"{method}, not reached")
     while True:
-        found = replace(mean_interval(values, level=confidence), method=method)
-        if is_precise(found, relative=relative, absolute=absolute):
-            return found
+        interval = replace(mean_interval(values, level=confidence), method=method)
+        if is_precise(interval, relative=relative, absolute=absolute):
+            return interval
         if len(values) == last:
-            return replace(found, method=f"{method}, not reached")
+            return replace(interval, method=f"{method}, not reached")
         values.append(float(run(len(values))))
 
 

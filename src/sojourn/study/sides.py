@@ -102,11 +102,10 @@ def _is_scenario(path: Path) -> bool:
     import tomllib
 
     try:
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return True  # Its reader says what is wrong, and in which line.
-    tables = [key for key, value in said.items() if isinstance(value, dict)]
-    return any(key in _SCENARIO for key in tables)
+    return any(isinstance(tables.get(name), dict) for name in _SCENARIO)
 
 
 def _is_slurm_conf(path: Path) -> bool:
@@ -121,8 +120,8 @@ def _is_slurm_conf(path: Path) -> bool:
 
 def _of_slurm(conf: SlurmConf) -> dict[str, str]:
     """What a configuration says, line by line: each scheduler parameter, and nodes by kind."""
-    said = {name: value for name, value in conf.lines.items() if name != "schedulerparameters"}
-    said |= conf.scheduling.parameters
+    lines = {name: value for name, value in conf.lines.items() if name != "schedulerparameters"}
+    lines |= conf.scheduling.parameters
     kinds: dict[str, list[str]] = {}
     for node in conf.nodes:
         gres = ",".join(f"{kind}:{count}" for kind, count in node.gres)
@@ -130,14 +129,14 @@ def _of_slurm(conf: SlurmConf) -> dict[str, str]:
         words += [f"Gres={gres}"] if gres else []
         words += [f"Feature={','.join(node.features)}"] if node.features else []
         kinds.setdefault(" ".join(words), []).append(node.name)
-    said |= {f"nodes of {kind}": _some(names) for kind, names in kinds.items()}
+    lines |= {f"nodes of {kind}": _some(names) for kind, names in kinds.items()}
     for part in conf.partitions:
         words = [_some(list(part.nodes))]
         words += ["Default=YES"] if part.is_default else []
         words += [f"MaxTime={part.most_minutes:g}", f"PriorityTier={part.tier}"]
         words += [f"PriorityJobFactor={part.factor}"]
-        said[f"partition {part.name}"] = " ".join(words)
-    return said
+        lines[f"partition {part.name}"] = " ".join(words)
+    return lines
 
 
 def _some(names: list[str]) -> str:
@@ -145,7 +144,7 @@ def _some(names: list[str]) -> str:
 
 
 def _of_cluster(cluster: Cluster, policy: Policy) -> dict[str, str]:
-    said = {"policy": str(policy), "processors": f"{cluster.procs:,}"}
+    lines = {"policy": str(policy), "processors": f"{cluster.procs:,}"}
     kinds: dict[str, list[str]] = {}
     for node in cluster.nodes:
         server = node.server
@@ -153,16 +152,16 @@ def _of_cluster(cluster: Cluster, policy: Policy) -> dict[str, str]:
         words += [f"{count} {kind}" for kind, count in server.resources.items()]
         words += [f"{server.watts[0]:g} to {server.watts[-1]:g} W"] if server.watts else []
         kinds.setdefault(f"{server.model}: {', '.join(words)}", []).append(node.name)
-    said |= {f"nodes of {kind}": _some(names) for kind, names in kinds.items()}
+    lines |= {f"nodes of {kind}": _some(names) for kind, names in kinds.items()}
     for part in cluster.partitions:
         names = [cluster.nodes[at].name for at in part.nodes]
-        said[f"partition {part.name}"] = f"{_some(names)} max_time={part.max_time:g} s"
-    return said
+        lines[f"partition {part.name}"] = f"{_some(names)} max_time={part.max_time:g} s"
+    return lines
 
 
-def _flat(said: Mapping[str, Any], above: str = "") -> dict[str, str]:
+def _flat(lines: Mapping[str, Any], above: str = "") -> dict[str, str]:
     made: dict[str, str] = {}
-    for key, value in said.items():
+    for key, value in lines.items():
         name = f"{above}.{key}" if above else str(key)
         if isinstance(value, Mapping):
             made |= _flat(value, name)

@@ -75,11 +75,11 @@ class Store:
                 f"{self._folder}: cannot be written ({error.strerror}); name another folder"
             ) from None
         try:
-            found = _read_all(self._runs)
+            tables = _read_all(self._runs)
         except BaseException:
             self.close()
             raise
-        self._parts, self._tables = list(found), list(found.values())
+        self._parts, self._tables = list(tables), list(tables.values())
         for table in self._tables:
             self._kinds = joint(self._kinds, table)
         self._uneven = any(joint({}, table) != self._kinds for table in self._tables)
@@ -152,12 +152,12 @@ class Store:
 
     def finished(self, *, failed: bool = True) -> set[str]:
         """Return the names of the runs that are there; `failed` ones among them or not."""
-        found: set[str] = set()
+        finished: set[str] = set()
         for table in self._tables:
             names = table.column("run_id").to_pylist()
             states = table.column("status").to_pylist()
-            found.update(n for n, s in zip(names, states, strict=True) if failed or s == DONE)
-        return found
+            finished.update(n for n, s in zip(names, states, strict=True) if failed or s == DONE)
+        return finished
 
     def add(self, plan: StudyPlan, rows: Sequence[Row]) -> None:
         """Keep the rows of some runs of a plan: on disk when this returns."""
@@ -221,18 +221,18 @@ def _read_all(runs: Path) -> dict[Path, pa.Table]:
 
     So the list is looked at until it has nothing that is new.
     """
-    found: dict[Path, pa.Table] = {}
+    tables: dict[Path, pa.Table] = {}
     for _ in range(_ATTEMPTS):
-        new = [part for part in _parts(runs) if part not in found]
+        new = [part for part in _parts(runs) if part not in tables]
         if not new:
-            return found
+            return tables
         for part in new:
             with contextlib.suppress(FileNotFoundError):
-                found[part] = _read(part)
-    gone = [part for part in new if part not in found]
+                tables[part] = _read(part)
+    gone = [part for part in new if part not in tables]
     if gone:
         raise OptionError(f"{gone[0]}: cannot be read (no such file); remove it from the folder")
-    return found
+    return tables
 
 
 def _parts(runs: Path) -> list[Path]:

@@ -66,13 +66,13 @@ def _front(
     keys: Mapping[str, Sequence[Any]], count: int, points: Sequence[Mapping[str, Any]]
 ) -> dict[int, float]:
     """Places of the points that a search found, and how often each is on the front."""
-    found = {}
+    shares = {}
     for i in range(count):
         mine = {key: values[i] for key, values in keys.items()}
         for point in points:
             if _same_point(mine, point.get("values", {})):
-                found[i] = float(point.get("share", np.nan))
-    return found
+                shares[i] = float(point.get("share", np.nan))
+    return shares
 
 
 def _fresh(
@@ -84,7 +84,7 @@ def _fresh(
     before it could confirm all of the front, those have to do, for all points.
     """
     late = [part["replication"] >= searched for part in groups]
-    fresh = frozenset(i for i, each in enumerate(late) if each.any())
+    fresh = frozenset(i for i, rows in enumerate(late) if rows.any())
     if not fresh.issuperset(front):
         fresh = frozenset()
     chosen = [
@@ -158,9 +158,9 @@ def points_of_runs(comparison: ComparisonFolder) -> Points:
     """Return the runs of a comparison as points, one replication each."""
     stated = any(states_energy(run.summary) for run in comparison.runs)
     columns = {
-        each.name: np.array([each.of(run.summary) for run in comparison.runs])
-        for each in _compared()
-        if stated or not each.rests_on_watts
+        what.name: np.array([what.of(run.summary) for run in comparison.runs])
+        for what in _compared()
+        if stated or not what.rests_on_watts
     }
     kept = {name: values for name, values in columns.items() if np.nansum(np.abs(values)) > 0}
     if not kept:

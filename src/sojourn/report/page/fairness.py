@@ -71,10 +71,10 @@ def section_of_runs(runs: Sequence[RunFolder]) -> Section:
 
 def _others(run: RunFolder) -> dict[str, pd.DataFrame]:
     """Accounts, partitions and so on, where there are at least two of a kind."""
-    found = {column: _by_who(run, column) for column in _SEVERAL if column != "user"}
+    known = {column: _by_who(run, column) for column in _SEVERAL if column != "user"}
     several = {
         column: classes
-        for column, classes in found.items()
+        for column, classes in known.items()
         if classes is not None and len(classes) > 1
     }
     # Accounting of Slurm has its partition in both columns.
@@ -117,17 +117,17 @@ def _rest(classes: pd.DataFrame, column: str) -> str:
 
 
 def _table_of_runs(
-    runs: Sequence[RunFolder], column: str, found: Sequence[pd.DataFrame | None]
+    runs: Sequence[RunFolder], column: str, tables: Sequence[pd.DataFrame | None]
 ) -> Table:
     """Return one row per class, with its mean wait under each run; the best is highlighted."""
-    what, classes = measure("wait_mean"), found[0]
+    what, classes = measure("wait_mean"), tables[0]
     assert classes is not None
     shown = classes if column == "width" else classes.head(_SHOWN)
     nobody = np.full(len(shown), np.nan)
     waits = np.stack(
         [
             nobody if table is None else table["mean_wait"].reindex(shown.index).to_numpy(float)
-            for table in found
+            for table in tables
         ],
         axis=1,
     )

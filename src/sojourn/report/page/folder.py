@@ -130,18 +130,18 @@ def read_run(folder: Path, name: str | None = None) -> RunFolder:
         raise OptionError(f"{folder}: no job table (jobs.parquet, .csv or .swf); run it again")
     jobs = _read_log(path) if path.suffix == ".swf" else _read_table(path)
     check_jobs(path, jobs, summary)
-    found = {"jobs": jobs}
+    tables = {"jobs": jobs}
     for table in ("trajectory", "nodes", "schedule"):
         path = _table_path(folder, table)
         if path is not None:
-            found[table] = columns = _read_table(path)
+            tables[table] = columns = _read_table(path)
             if table == "trajectory":
                 check_trajectory(path, columns)
             elif table == "nodes":
                 check_nodes(path, columns, int(summary["procs"]))
             else:
-                check_schedule(path, columns, jobs, found.get("nodes"))
-    return RunFolder(name if name is not None else summary["policy"], folder, summary, **found)
+                check_schedule(path, columns, jobs, tables.get("nodes"))
+    return RunFolder(name if name is not None else summary["policy"], folder, summary, **tables)
 
 
 def _read_log(log: Path) -> Columns:
@@ -248,11 +248,11 @@ def _read_json(path: Path, shape: Shape) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        found = json.loads(path.read_bytes())
+        document = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OptionError(f"{path}: cannot be read as JSON ({reason}); run it again") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise OptionError(f"{path}: is not an object of JSON; run it again")
-    check_document(path, found, shape)
-    return found
+    check_document(path, document, shape)
+    return document

@@ -172,10 +172,10 @@ def _values(study: StudyFolder) -> list[str]:
 def _policies(words: Sequence[str]) -> str:
     """Return a sentence on the policies that some words name; nothing for none of them."""
     left = [word.lower() for word in words]
-    found = []
+    texts = []
     for pattern, text in _POLICIES:
         hits = [word for word in left if re.search(pattern, word)]
         if hits:
-            found.append(text)
+            texts.append(text)
             left = [word for word in left if word not in hits]
-    return f" Policies include {'; '.join(found)}." if found else ""
+    return f" Policies include {'; '.join(texts)}." if texts else ""

@@ -96,7 +96,7 @@ class Points:
     @property
     def several(self) -> bool:
         """Whether points were replicated."""
-        return any(each.size > 1 for each in self.replications)
+        return any(numbers.size > 1 for numbers in self.replications)
 
     def lower(self, name: str) -> bool | None:
         """Whether less of a measure is better; None where neither end is."""
@@ -117,10 +117,10 @@ class Points:
         known = values[np.isfinite(values)]
         if known.size == 0:
             return Interval(np.nan, np.nan, np.nan, LEVEL, 0, "no value")
-        found = replicated_interval(known, self.resampled, level=LEVEL)
+        interval = replicated_interval(known, self.resampled, level=LEVEL)
         if known.size == 1 and self.alone:
-            return self.alone[point].get(name, found)
-        return bounded(measure(name), found)
+            return self.alone[point].get(name, interval)
+        return bounded(measure(name), interval)
 
     @cached_property
     def intervals(self) -> dict[str, list[Interval]]:
@@ -144,8 +144,8 @@ class Points:
 
     def tied(self, name: str, best: int) -> list[int]:
         """Return the points whose mean of a measure is that of the best, itself among them."""
-        found = self.intervals[name]
-        return [i for i in self.judged if found[i].estimate == found[best].estimate]
+        intervals = self.intervals[name]
+        return [i for i in self.judged if intervals[i].estimate == intervals[best].estimate]
 
     @property
     def together(self) -> float:
@@ -178,12 +178,12 @@ class Points:
         if above.size == 0 or name not in self.jobs:
             return None
         try:
-            found = batch_means(self.jobs[name][point] - self.jobs[name][base], level=level)
+            interval = batch_means(self.jobs[name][point] - self.jobs[name][base], level=level)
         except OptionError:
             return None
-        if "correlated" in found.method:
+        if "correlated" in interval.method:
             return None
-        return _moved(found, float(above[0] - below[0]))
+        return _moved(interval, float(above[0] - below[0]))
 
     def change(self, name: str, point: int, base: int, *, level: float = LEVEL) -> Interval | None:
         """Return the relative change of a measure from one point to another, as `difference` does.
@@ -199,16 +199,16 @@ class Points:
         if above.size == 0:
             return None
         try:
-            found = replicated_change(above, below, self.resampled, level=level)
+            change = replicated_change(above, below, self.resampled, level=level)
             if above.size == 1 and name in self.jobs:
                 these, those = self.jobs[name][point], self.jobs[name][base]
                 batches = batch_means(these - those)
                 if "correlated" not in batches.method:
-                    parts = (split(each, batches.n).mean(1) for each in (these, those))
-                    found = _moved(relative_change(*parts, level=level), found.estimate)
+                    parts = (split(values, batches.n).mean(1) for values in (these, those))
+                    change = _moved(relative_change(*parts, level=level), change.estimate)
         except OptionError:
             return None
-        return bounded_change(measure(name), found)
+        return bounded_change(measure(name), change)
 
     def rivals(self, name: str, best: int) -> tuple[list[int], bool]:
         """Return the points that may be as good as the best, and whether all could be compared.
@@ -217,7 +217,7 @@ class Points:
         comparisons together.
         """
         others = [i for i in self.judged if i != best]
-        lower, found, known = self.lower(name), [], 0
+        lower, rivals, known = self.lower(name), [], 0
         for point in others:
             above, below = self._pairs(name, best, point)
             gap = self.difference(name, best, point, level=self.together)
@@ -225,8 +225,8 @@ class Points:
                 continue
             known += 1
             if gap is None or not (gap.high < 0 if lower else gap.low > 0):
-                found.append(point)
-        return found, known == len(others)
+                rivals.append(point)
+        return rivals, known == len(others)
 
     def _pairs(self, name: str, point: int, base: int) -> tuple[Floats, Floats]:
         """Values of both points in replications that they share."""
@@ -249,9 +249,9 @@ def _difference_of_draws(above: Floats, below: Floats, level: float) -> Interval
     middle = float(below.mean())
     if middle == 0:
         return resampled_interval(above - below, level=level)
-    found = replicated_change(above, below, True, level=level)
-    low, high = sorted((middle * found.low, middle * found.high))
-    return replace(found, estimate=middle * found.estimate, low=low, high=high)
+    change = replicated_change(above, below, True, level=level)
+    low, high = sorted((middle * change.low, middle * change.high))
+    return replace(change, estimate=middle * change.estimate, low=low, high=high)
 
 
 def in_words(value: Any) -> str:

@@ -139,19 +139,19 @@ def _numbers(points: Points) -> list[Table]:
 
 def _search(study: StudyFolder, points: Points) -> list[str]:
     """What a search found, in a sentence."""
-    found = study.front.get("hypervolume_interval")
-    if not points.front or not found:
+    volume = study.front.get("hypervolume_interval")
+    if not points.front or not volume:
         return []
     worst = listed(
         value_text(measure(name), float(value))
         for name, value in zip(points.objectives, study.front.get("reference", ()), strict=False)
     )
     ends = ""
-    if found.get("low") is not None and found.get("high") is not None:
-        ends = f" ({100 * found['level']:.3g} % interval {number(found['low'])} to "
-        ends += f"{number(found['high'])})"
+    if volume.get("low") is not None and volume.get("high") is not None:
+        ends = f" ({100 * volume['level']:.3g} % interval {number(volume['low'])} to "
+        ends += f"{number(volume['high'])})"
     return [
-        f"The hypervolume of the front up to {worst} is {number(found['estimate'])}{ends}, in the "
+        f"The hypervolume of the front up to {worst} is {number(volume['estimate'])}{ends}, in the "
         "product of the units in which measures are kept."
     ]
 
@@ -187,9 +187,9 @@ def _best_tiles(points: Points) -> list[tuple[str, str, list[str]]]:
     for name in points.objectives:
         best = points.best(name)
         if best is not None:
-            what, found = measure(name), points.intervals[name][best]
+            what, interval = measure(name), points.intervals[name][best]
             end = "lowest" if points.lower(name) else "highest"
-            ends = between(what, found)
+            ends = between(what, interval)
             notes = [f"95 % interval {ends}"] if ends else ["one replication, no interval"]
             ties, label = points.tied(name, best), what.label
             if len(points) > 1 and points.best(name, worst=True) in ties:
@@ -198,7 +198,7 @@ def _best_tiles(points: Points) -> list[tuple[str, str, list[str]]]:
                 label = f"{end} {label}"
                 more = f" and {len(ties) - 1:,} more" if len(ties) > 1 else ""
                 notes.append(f"at {points.names[best]}{more}")
-            tiles.append((label, value_text(what, found.estimate), notes))
+            tiles.append((label, value_text(what, interval.estimate), notes))
     return tiles
 
 

@@ -138,9 +138,9 @@ _WAITS: Shape = MappingProxyType(
     }
 )
 _NUMBERS_OF_RUNS = [
-    (each.path, _COUNT if each.kind == "count" else _NUMBER)
-    for each in CATALOGUE
-    if each.name != "procs" and (each.tables or each.kind == "count")
+    (what.path, _COUNT if what.kind == "count" else _NUMBER)
+    for what in CATALOGUE
+    if what.name != "procs" and (what.tables or what.kind == "count")
 ]
 _DESCRIBED = Kind(
     "an object of measures with label, unit, better end and bounds",
@@ -232,25 +232,25 @@ def check_own(path: Path, summary: Mapping[str, Any]) -> None:
 def check_document(path: Path, value: Mapping[str, Any], shape: Shape, within: str = "") -> None:
     """Raise OptionError with file and field where a document is not of a shape."""
     for key, kind in shape.items():
-        name, found = f"{within}{key}", value.get(key)
+        name, given = f"{within}{key}", value.get(key)
         if isinstance(kind, Needed):
-            if found is None:
+            if given is None:
                 raise OptionError(f"{path}, field '{name}': is missing; run it again")
             kind = kind.kind
         or_null = isinstance(kind, Kind) and kind.or_null
-        if found is None and (or_null or key not in value):
+        if given is None and (or_null or key not in value):
             continue
         if isinstance(kind, Mapping):
-            if not isinstance(found, dict):
-                raise _wrong(path, name, "an object", found)
-            check_document(path, found, kind, f"{name}.")
-        elif not kind.accepts(found):
-            raise _wrong(path, name, kind.words, found)
+            if not isinstance(given, dict):
+                raise _wrong(path, name, "an object", given)
+            check_document(path, given, kind, f"{name}.")
+        elif not kind.accepts(given):
+            raise _wrong(path, name, kind.words, given)
 
 
-def _wrong(path: Path, name: str, words: str, found: Any) -> OptionError:
-    kind = type(found).__name__
-    shown = json.dumps(found)[:40] if isinstance(found, _SHOWN) else f"of type {kind}"
+def _wrong(path: Path, name: str, words: str, given: Any) -> OptionError:
+    kind = type(given).__name__
+    shown = json.dumps(given)[:40] if isinstance(given, _SHOWN) else f"of type {kind}"
     return OptionError(f"{path}, field '{name}': must be {words}, is {shown}; run it again")
 
 

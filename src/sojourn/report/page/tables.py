@@ -102,10 +102,10 @@ def table_of_resources(runs: Sequence[RunFolder]) -> Table | None:
     """
     rows: list[list[Cell]] = []
     for run in runs:
-        asked = run.resources
-        if len(asked) < 2:
+        resources = run.resources
+        if len(resources) < 2:
             continue
-        for name, resource in asked.items():
+        for name, resource in resources.items():
             shares = (percent(float(resource["share"][state] or 0.0)) for state in STATES)
             size = f"{resource['capacity']:,}"
             if name == "memory":
@@ -178,8 +178,8 @@ def _tops(points: Points, name: str) -> list[int]:
 
 def _cell(points: Points, name: str, point: int) -> tuple[str, str]:
     """A measure of a point; below it the interval, and of single runs the change from the first."""
-    what, found = measure(name), points.intervals[name][point]
-    notes = [between(what, found)]
+    what, interval = measure(name), points.intervals[name][point]
+    notes = [between(what, interval)]
     if point and not (points.several or points.front) and points.lower(name) is not None:
         change = points.change(name, point, 0)
         if change is not None and change.estimate:
@@ -187,7 +187,7 @@ def _cell(points: Points, name: str, point: int) -> tuple[str, str]:
             if np.isfinite([change.low, change.high]).all():
                 ends = f" ({signed(change.low)} to {signed(change.high)} %)"
             notes.append(f"{signed(change.estimate)} %{ends}")
-    return value_text(what, found.estimate), "; ".join(filter(None, notes))
+    return value_text(what, interval.estimate), "; ".join(filter(None, notes))
 
 
 def table_of_failures(study: StudyFolder, keys: Sequence[str]) -> Table:

@@ -28,8 +28,8 @@ def show_recorded(console: Console, sections: Mapping[str, Mapping[str, Any]]) -
     first = next(iter(sections.values()))
     hours = any(
         part["wait"]["mean"] > HOUR
-        for each in sections.values()
-        for part in (each, each["simulated"])
+        for section in sections.values()
+        for part in (section, section["simulated"])
     )
     unit, scale = ("h", HOUR) if hours else ("s", 1.0)
     names = ("wait_mean", "wait_median", "wait_p95", "bounded_slowdown_mean")
@@ -57,8 +57,8 @@ def _gap(section: Mapping[str, Any]) -> float:
 
 def show_not_acted_on(console: Console, ignored: Sequence[str]) -> None:
     """Print what a run takes no notice of: in a line, or where that is long in one for each."""
-    said = in_a_line(ignored)
-    if len(said) > _LONGEST_LINE:
-        said = "\n- ".join(["not acted on:", *ignored])
+    words = in_a_line(ignored)
+    if len(words) > _LONGEST_LINE:
+        words = "\n- ".join(["not acted on:", *ignored])
     if ignored:
-        console.print(Text(said), style="yellow", soft_wrap=True)
+        console.print(Text(words), style="yellow", soft_wrap=True)

@@ -28,7 +28,7 @@ class OutputError(RunError):
 
 def visible(text: str) -> str:
     """Return text in which control characters are written as escapes."""
-    return _CONTROL.sub(lambda found: _escape(found[0]), text)
+    return _CONTROL.sub(lambda match: _escape(match[0]), text)
 
 
 def _escape(sign: str) -> str:
@@ -37,7 +37,7 @@ def _escape(sign: str) -> str:
 
 
 def _with_colours(text: str) -> str:
-    return _COLOUR_OR_CONTROL.sub(lambda found: found[1] or _escape(found[0]), text)
+    return _COLOUR_OR_CONTROL.sub(lambda match: match[1] or _escape(match[0]), text)
 
 
 class Shown:

@@ -69,7 +69,7 @@ def show_peas(summary: dict[str, Any], out: Path | None) -> None:
         ("AWT", f"{waited}, the average time that jobs would wait"),
         ("ART", f"{response}, their average response time, from submit to end"),
     ]
-    rows += _measured(summary, lambda each: each.rests_on_watts)
+    rows += _measured(summary, lambda measure: measure.rests_on_watts)
     rows += _jobs(summary)
     rows += _measured(summary, _is_beside_energy)
     console.print(facts_table(rows))
@@ -85,11 +85,11 @@ def _show_recorded(console: Console, summary: dict[str, Any]) -> None:
 
 def _show_resources(console: Console, summary: dict[str, Any]) -> None:
     """Print what was used, stranded, free and down of the resources that jobs ask for."""
-    asked = {name: row for name, row in summary.get("resources", {}).items() if row["jobs"]}
-    if len(asked) < 2:
+    requested = {name: row for name, row in summary.get("resources", {}).items() if row["jobs"]}
+    if len(requested) < 2:
         return
     table = new_table("resource", "capacity", "used", "stranded", "free", "down")
-    for name, row in asked.items():
+    for name, row in requested.items():
         size = f"{as_number(row['capacity'] / 2**20)} GB" if name == "memory" else None
         shares = (
             f"{100 * row['share'][state]:.2f} %" for state in ("used", "stranded", "free", "down")
@@ -150,7 +150,7 @@ def _distributions(summary: dict[str, Any]) -> Table:
 
 
 def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    rows = [*_jobs(summary), *_measured(summary, lambda each: True)]
+    rows = [*_jobs(summary), *_measured(summary, lambda measure: True)]
     if summary.get("rate_switches"):
         shares = ", ".join(f"{100 * s:.1f} % at {r}" for r, s in summary["rate_shares"].items())
         rows.append(("rate", f"{summary['rate_switches']:,} switches; {shares}"))
@@ -208,12 +208,12 @@ def _begin(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """How long jobs that ask to begin later than their submit wait for that."""
     if "begin" not in summary:
         return []
-    asked, before, since = (summary["begin"][key] for key in ("jobs", "before", "wait_since"))
-    plural, verb = ("", "asks") if asked == 1 else ("s", "ask")
+    count, before, since = (summary["begin"][key] for key in ("jobs", "before", "wait_since"))
+    plural, verb = ("", "asks") if count == 1 else ("s", "ask")
     return [
         (
             "begin",
-            f"{asked:,} job{plural} {verb} to begin later, {as_seconds(before['mean'])} after the "
+            f"{count:,} job{plural} {verb} to begin later, {as_seconds(before['mean'])} after the "
             f"submit on average; counted from there, all jobs would wait "
             f"{as_seconds(since['mean'])}",
         )
