@@ -137,10 +137,6 @@ def _valued(name: str, value: Any, intervals: Mapping[str, Interval]) -> str:
     return value_text(measure(name), float("nan") if value is None else float(value))
 
 
-def _extreme(points: Points, name: str) -> str:
-    return f"{'lowest' if points.lower(name) else 'highest'} {measure(name).label}"
-
-
 def _change(points: Points, name: str, point: int, base: int) -> tuple[str, bool]:
     """Say by how much a measure differs between two points, and whether that is certain.
 
@@ -166,7 +162,8 @@ def _change(points: Points, name: str, point: int, base: int) -> tuple[str, bool
         return "", True
     if change.estimate == 0:
         return f"as at {where}", True
-    size = f"{_digits(change.estimate)} % {_word(change.estimate)} than {where}"
+    more = "less" if change.estimate < 0 else "more"
+    size = f"{_digits(change.estimate)} % {more} than {where}"
     if gap is None:
         return size, True
     if not np.isfinite([change.low, change.high]).all():
@@ -181,10 +178,6 @@ def _doubt(gap: Interval, change: Interval | None, name: str) -> str:
     if change is not None and np.isfinite(change.half_width) and change.low <= 0 <= change.high:
         return f"the change {signed(change.low)} to {signed(change.high)} %"
     return f"the difference {between(measure(name), gap)}"
-
-
-def _word(change: float) -> str:
-    return "less" if change < 0 else "more"
 
 
 def _digits(share: float) -> str:
@@ -215,7 +208,7 @@ def _best_sentences(points: Points) -> list[str]:
 
 def _where(points: Points, name: str, ties: Sequence[int]) -> str:
     """Say where a measure is best: at one point, or at several alike."""
-    what = _extreme(points, name)
+    what = f"{'lowest' if points.lower(name) else 'highest'} {measure(name).label}"
     names = [points.names[i] for i in ties]
     if len(names) > _NAMED:
         names = [names[0], f"{len(names) - 1:,} others"]
@@ -320,17 +313,14 @@ def answer_study(study: StudyFolder, points: Points) -> Answer:
     built = f"How {'do' if len(points.objectives) > 1 else 'does'} {aims} depend on {varied}?"
     question = study.facts.get("question") or study.settings.get("question") or built
     title = study.facts.get("title") or study.settings.get("title") or f"Study of {varied}"
-    sentences = _best_sentences(points) if len(points) > 1 else _plain_sentences(points)
+    if len(points) > 1:
+        sentences = _best_sentences(points)
+    else:
+        means = [(measure(name), points.intervals[name][0]) for name in points.objectives]
+        sentences = [f"The {what.label} is {with_interval(what, mean)}." for what, mean in means]
     watts = study.assumed_watts if any(map(rests_on_watts, points.samples)) else ""
     assumed = [f"No watts were given for energies: {watts}."] if watts else []
     return Answer(str(title), str(question), (*sentences, *assumed, *_extent(study, points)))
-
-
-def _plain_sentences(points: Points) -> list[str]:
-    return [
-        f"The {measure(name).label} is {with_interval(measure(name), points.intervals[name][0])}."
-        for name in points.objectives
-    ]
 
 
 def _extent(study: StudyFolder, points: Points) -> list[str]:

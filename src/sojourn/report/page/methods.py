@@ -137,7 +137,8 @@ def methods_of(
     """
     if isinstance(subject, StudyFolder):
         version = str(subject.facts.get("version", ""))
-        policies = _policies(re.findall(r"[\w+:.-]+", subject.scenario) + _values(subject))
+        varied = [str(value) for key in subject.keys for value in subject.runs[key].unique()]
+        policies = _policies(re.findall(r"[\w+:.-]+", subject.scenario) + varied)
         more = [_DRAWS if subject.is_resampled else _STUDY] if interval else [_ONCE]
         if interval and any(_QUANTILE.search(name) for name in subject.measures):
             more.append(_QUANTILES)
@@ -162,11 +163,6 @@ def methods_of(
         paragraphs += [_RIVALS] if interval and isinstance(subject, ComparisonFolder) else []
         paragraphs += [_FAIR] if fairness else []
     return [text.format(version=version) if "{version}" in text else text for text in paragraphs]
-
-
-def _values(study: StudyFolder) -> list[str]:
-    """Words among the values of what was varied."""
-    return [str(value) for key in study.keys for value in study.runs[key].unique()]
 
 
 def _policies(words: Sequence[str]) -> str:

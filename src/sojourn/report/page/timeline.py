@@ -92,7 +92,8 @@ def _blocks_of(run: RunFolder) -> Blocks | str:
     """What jobs held, or why that is not known."""
     if not np.isfinite(run.jobs["start"]).any():
         return "no job was served"
-    if _is_preemptive(str(run.summary["policy"])):
+    policy = str(run.summary["policy"])
+    if POLICIES.get(policy, policy).rpartition("+")[2] in ("preempt", "remaining"):
         return "jobs were preempted, and a folder of a run does not hold their stretches of service"
     rows, start, end = stretches_of(run.jobs, run.schedule)
     try:
@@ -111,11 +112,6 @@ def _blocks_of(run: RunFolder) -> Blocks | str:
         np.asarray(run.jobs["job"])[at],
         np.asarray(run.jobs["wait"], dtype=np.float64)[at],
     )
-
-
-def _is_preemptive(policy: str) -> bool:
-    """Whether a policy, by its name, stops running jobs."""
-    return POLICIES.get(policy, policy).rpartition("+")[2] in ("preempt", "remaining")
 
 
 def _describe_blocks(

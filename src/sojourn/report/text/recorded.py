@@ -45,14 +45,14 @@ def show_recorded(console: Console, sections: Mapping[str, Mapping[str, Any]]) -
     console.print(f"\nthe {first['jobs']:,} jobs whose wait the log records")
     console.print(table)
     # Of several runs the one that comes nearest says what all of them lack.
-    nearest = min(sections, key=lambda name: _gap(sections[name]))
+    gaps = {
+        name: log["wait"]["mean"] - log["simulated"]["wait"]["mean"]
+        for name, log in sections.items()
+    }
+    nearest = min(gaps, key=lambda name: abs(gaps[name]))
     words = gap_in_words(sections[nearest], nearest)
     if words:
         console.print(Text(words), style="yellow", soft_wrap=True)
-
-
-def _gap(section: Mapping[str, Any]) -> float:
-    return abs(float(section["wait"]["mean"]) - float(section["simulated"]["wait"]["mean"]))
 
 
 def show_not_acted_on(console: Console, ignored: Sequence[str]) -> None:

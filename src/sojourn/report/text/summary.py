@@ -14,6 +14,7 @@ from rich.text import Text
 from ...cluster.wattage import assumed_watts, states_energy
 from ...measures.catalogue import DISTRIBUTIONS, STATISTICS
 from ...measures.entry import Measure
+from ...measures.fragmentation import STATES
 from ...measures.registry import in_table
 from .classes import show_classes
 from .facts import show_report
@@ -34,36 +35,19 @@ _SECONDS = (("s", 1.0), ("h", HOUR))
 
 def show_summary(summary: dict[str, Any], out: Path | None) -> None:
     """Print the summary of a run, and where its files are."""
-    console = new_console()
-    if "cleaning" in summary:
-        show_report(summary["cleaning"])
-    _show_cluster_report(console, summary)
-    console.print(Text(_head(summary), style="bold"))
-    console.print(Text(f"rate {summary['rate']}, estimates {summary['estimates']}"))
-    show_not_acted_on(console, summary.get("not_modelled", ()))
-    console.print()
+    console = _begun(summary, f"rate {summary['rate']}, estimates {summary['estimates']}")
     console.print(_distributions(summary))
     _show_recorded(console, summary)
     console.print()
     console.print(facts_table(_facts(summary)))
-    _show_resources(console, summary)
-    show_classes(console, summary.get("classes", {}))
     _show_end(console, summary, out)
 
 
 def show_peas(summary: dict[str, Any], out: Path | None) -> None:
     """Print the measures of [gomez2012] for a run on named nodes, and where its files are."""
-    console = new_console()
-    if "cleaning" in summary:
-        show_report(summary["cleaning"])
-    _show_cluster_report(console, summary)
-    console.print(Text(_head(summary), style="bold"))
     wishes = "" if summary["constraints"] == "none" else f"; {summary['constraints']}"
-    console.print(
-        Text(f"estimates {summary['estimates']}, foresight {summary['foresight']}{wishes}")
-    )
-    show_not_acted_on(console, summary.get("not_modelled", ()))
-    console.print()
+    settings = f"estimates {summary['estimates']}, foresight {summary['foresight']}{wishes}"
+    console = _begun(summary, settings)
     waited, response = (as_seconds(summary[name].get("mean")) for name in ("wait", "sojourn"))
     rows = [
         ("AWT", f"{waited}, the average time that jobs would wait"),
@@ -74,9 +58,20 @@ def show_peas(summary: dict[str, Any], out: Path | None) -> None:
     rows += _measured(summary, _is_beside_energy)
     console.print(facts_table(rows))
     _show_recorded(console, summary)
-    _show_resources(console, summary)
-    show_classes(console, summary.get("classes", {}))
     _show_end(console, summary, out)
+
+
+def _begun(summary: dict[str, Any], settings: str) -> Console:
+    """Print what cleaning did, what was run, and what is left out of it."""
+    console = new_console()
+    if "cleaning" in summary:
+        show_report(summary["cleaning"])
+    _show_cluster_report(console, summary)
+    console.print(Text(_head(summary), style="bold"))
+    console.print(Text(settings))
+    show_not_acted_on(console, summary.get("not_modelled", ()))
+    console.print()
+    return console
 
 
 def _show_recorded(console: Console, summary: dict[str, Any]) -> None:
@@ -88,12 +83,10 @@ def _show_resources(console: Console, summary: dict[str, Any]) -> None:
     requested = {name: row for name, row in summary.get("resources", {}).items() if row["jobs"]}
     if len(requested) < 2:
         return
-    table = new_table("resource", "capacity", "used", "stranded", "free", "down")
+    table = new_table("resource", "capacity", *STATES)
     for name, row in requested.items():
         size = f"{as_number(row['capacity'] / 2**20)} GB" if name == "memory" else None
-        shares = (
-            f"{100 * row['share'][state]:.2f} %" for state in ("used", "stranded", "free", "down")
-        )
+        shares = (f"{100 * row['share'][state]:.2f} %" for state in STATES)
         table.add_row(Text(name), size or f"{row['capacity']:,}", *shares)
     console.print()
     console.print(table)
@@ -128,7 +121,9 @@ def _show_cluster_report(console: Console, summary: dict[str, Any]) -> None:
 
 
 def _show_end(console: Console, summary: dict[str, Any], out: Path | None) -> None:
-    """Print what the numbers leave out, and where the files are."""
+    """Print resources and classes, what the numbers leave out, and where the files are."""
+    _show_resources(console, summary)
+    show_classes(console, summary.get("classes", {}))
     if not summary.get("energy", {}).get("idle_known", True):
         warning = "idle watts are not known of every node and count as 0: the bill is too low"
         console.print(Text(f"\n{warning}"), style="yellow", soft_wrap=True)
