@@ -39,14 +39,9 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 class Bundle:
     """All that runs of a study have in common: what a process needs once.
 
-    Parameters
-    ----------
-    scenario : without the values that are varied.
-    keys : what is varied.
-    log, log_digest : the jobs that runs draw from, where they are read from a file, and the
-        SHA-256 of that file.
-    version : of the package that made it.
-    measures : those that users registered, pickled: other processes have not seen their code.
+    `scenario` is without the values that are varied. `log` are the jobs that runs draw from, where
+    they are read from a file, and `log_digest` is its SHA-256. `measures` are those that users
+    registered, pickled: other processes have not seen their code.
     """
 
     scenario: Scenario

@@ -31,14 +31,10 @@ _TOGETHER = 256
 
 @dataclass(frozen=True)
 class Best:
-    """A point of the front.
+    """A point of the front: values by key, means with intervals by measure.
 
-    Parameters
-    ----------
-    values : by key.
-    objectives : means with their intervals, by measure.
-    share : how often it is on the front when replications are drawn anew, or in how many of the
-        draws of one log; 0 to 1.
+    `share` says how often (0 to 1) it is on the front when replications are drawn anew, or in how
+    many of the draws of one log.
     """
 
     values: Mapping[str, Value]

@@ -130,13 +130,8 @@ def _possible_change(change: Interval, values: Floats, baseline: Floats) -> Inte
 def resampled_change(values: ArrayLike, baseline: ArrayLike, *, level: float = 0.95) -> Interval:
     """Estimate how far the relative change of two policies on one log is from the true one.
 
-    The change is that of the means over the draws, its error the spread of what is left of each
-    draw, by the delta method.
-
-    Parameters
-    ----------
-    values, baseline : one number of each log drawn by `resample_blocks`, in the same order.
-    level : of confidence.
+    The change is that of the means over draws of `resample_blocks`, in the same order; its error is
+    the spread of what is left of each draw, by the delta method.
     """
     confidence = level_of(level)
     these, those = pairs(values, baseline, ("values", "baseline"), 2)

@@ -229,12 +229,8 @@ def check_keys(scenario: Scenario, grid: Grid) -> None:
 def replicable(scenario: Scenario, grid: Grid, replications: int) -> Scenario:
     """Return the scenario, with blocks of its log drawn where replications would be alike.
 
-    So it is if some point has nothing random: its copies would pass for a number without error.
-
-    Parameters
-    ----------
-    scenario, grid : as in `plan_runs`.
-    replications : of each point; one of them is of the log as it is.
+    So it is if some point has nothing random: its copies would pass for a number without error. One
+    replication is of the log as it is.
     """
     if _whole(replications) < 2 or _RESAMPLE in grid.keys or "workload.model" in grid.keys:
         return scenario
@@ -265,10 +261,6 @@ def settled(scenario: Scenario, grid: Grid, replications: int, seed: int) -> Sce
     """Return the scenario with a warm-up that is a number of jobs, the same in all its runs.
 
     MSER-5 over the first replications of the first point that can be run.
-
-    Parameters
-    ----------
-    scenario, grid, replications, seed : as in `plan_runs`.
     """
     if scenario.keys.workload.warmup != "mser" or _WARMUP in grid.keys:
         return scenario

@@ -54,10 +54,7 @@ def further_replications(
 ) -> int:
     """Return how many replications would make an interval narrow enough, if their spread stays.
 
-    Parameters
-    ----------
-    interval : of Student's t over the replications so far, at least two.
-    relative, absolute : as in `replications_needed`.
+    The interval is that of Student's t over the replications so far, at least two.
     """
     goal, n = _goal(interval.estimate, relative, absolute), interval.n
     spread = interval.half_width * math.sqrt(n) / student(interval.level, n - 1)

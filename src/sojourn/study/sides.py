@@ -28,14 +28,8 @@ _SCENARIO = ("workload", "cluster", "policy", "control", "power", "run", "events
 class Side:
     """One of two things that are compared.
 
-    Parameters
-    ----------
-    name : of its file, or what it is.
-    lines : what it says, by name.
-    cluster, policy : what runs where; None for that of the policy.
-    scenario : in place of both.
-    options : of `simulate`.
-    path : its file, if it is one.
+    `lines` is what it says, by name. It is a policy on a cluster (None for that of the policy) with
+    options of `simulate`, or a scenario; `path` is its file, if it is one.
     """
 
     name: str

@@ -32,16 +32,9 @@ Columns = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class RunFolder:
-    """One run, as ``sojourn simulate --out`` writes it.
+    """One run, as ``sojourn simulate --out`` writes it: its summary, and its tables by column.
 
-    Parameters
-    ----------
-    name : what the page calls it.
-    folder : where it is.
-    summary : ``summary.json``.
-    jobs : the job table by column.
-    trajectory : its columns; None if it was not written.
-    schedule, nodes : of a run on named nodes, their columns.
+    `schedule` and `nodes` are of a run on named nodes; a table is None if it was not written.
     """
 
     name: str
@@ -191,13 +184,9 @@ class RunFolder:
 
 @dataclass(frozen=True)
 class ComparisonFolder:
-    """Several runs of the same jobs; changes are relative to the first.
+    """At least two runs of the same jobs; changes are relative to the first.
 
-    Parameters
-    ----------
-    folder : where they are.
-    runs : at least two.
-    facts : ``compare.json``, if there is one.
+    `facts` is ``compare.json``, if there is one.
     """
 
     folder: Path
@@ -212,17 +201,10 @@ class ComparisonFolder:
 
 @dataclass(frozen=True)
 class StudyFolder:
-    """Many runs, one row each.
+    """Many runs, one row for each that was finished or failed.
 
-    Parameters
-    ----------
-    folder : where it is.
-    runs : one row per finished or failed run.
-    keys : columns of what was varied, in the order given.
-    measures : columns of numbers that were measured.
-    facts : ``study.json``.
-    scenario : text of ``scenario.toml``.
-    front : ``front.json`` of a search for trade-offs; empty without one.
+    `keys` are columns of what was varied, `measures` columns of numbers, `facts` is ``study.json``,
+    `scenario` the text of ``scenario.toml``, `front` is ``front.json`` of a search for trade-offs.
     """
 
     folder: Path
