@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
 from . import style
+from .binning import counted
 from .boxes import Boxes, assign_servers, draw_boxes
 
 __all__ = ["stream_differences", "stream_pair"]
@@ -68,7 +69,7 @@ def stream_pair(
     for ax, (name, table) in zip(axes, streams.items(), strict=True):
         style.polish(ax, grid=False)
         start, end, width = (style.column(table, key)[rows] for key in ("start", "end", "procs"))
-        servers = max(procs, _most(start, end, width))
+        servers = max(procs, int(counted(start, end, width).value.max()), int(width.max()))
         pieces = assign_servers(start, end, width, servers)
         boxes = Boxes.of(pieces, start, end, rgb)
         caption = draw_boxes(ax, boxes, clock, (first, last, 0.0, float(servers)), "servers")
@@ -94,12 +95,6 @@ def stream_pair(
         borderaxespad=0.0,
     )
     return style.root(fig)
-
-
-def _most(start: Floats, end: Floats, width: Floats) -> int:
-    """Return the most servers that were held at once."""
-    times, steps = np.concatenate((end, start)), np.concatenate((-width, width))
-    return int(max(np.cumsum(steps[np.lexsort((steps, times))]).max(), width.max()))
 
 
 def _mark(ax: Axes, place: float) -> None:

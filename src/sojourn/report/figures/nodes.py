@@ -54,8 +54,6 @@ def node_gantt(
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.
     """
     rows, start, end = stretches_of(jobs, allocations)
-    if rows.size == 0:
-        raise OptionError("no job was served; there is nothing to draw")
     taken = column(allocations, "procs")
     size = column(nodes, "procs").astype(np.int64)
     pieces = pieces_on_nodes(allocations, nodes)

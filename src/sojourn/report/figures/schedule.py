@@ -116,16 +116,20 @@ def stretches_of(
     if segments is None:
         start, end = style.column(jobs, "start"), style.column(jobs, "end")
         rows = np.flatnonzero(np.isfinite(start) & np.isfinite(end))
-        return rows, start[rows], end[rows]
-    number_of = np.asarray(jobs["job"])
-    order = np.argsort(number_of, kind="stable")
-    wanted = np.asarray(segments["job"])
-    at = np.minimum(np.searchsorted(number_of[order], wanted), number_of.size - 1)
-    rows = order[at]
-    if not np.array_equal(number_of[rows], wanted):
-        missing = wanted[number_of[rows] != wanted][0]
-        raise OptionError(f"segments name job {missing}, which is not among the jobs")
-    return rows, style.column(segments, "start"), style.column(segments, "end")
+        start, end = start[rows], end[rows]
+    else:
+        number_of = np.asarray(jobs["job"])
+        order = np.argsort(number_of, kind="stable")
+        wanted = np.asarray(segments["job"])
+        at = np.minimum(np.searchsorted(number_of[order], wanted), number_of.size - 1)
+        rows = order[at]
+        if not np.array_equal(number_of[rows], wanted):
+            missing = wanted[number_of[rows] != wanted][0]
+            raise OptionError(f"segments name job {missing}, which is not among the jobs")
+        start, end = style.column(segments, "start"), style.column(segments, "end")
+    if rows.size == 0:
+        raise OptionError("no job was served; there is nothing to draw")
+    return rows, start, end
 
 
 @style.styled
@@ -155,8 +159,6 @@ def gantt(
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.
     """
     rows, start, end = stretches_of(jobs, segments)
-    if rows.size == 0:
-        raise OptionError("no job was served; there is nothing to draw")
     width = style.column(jobs, "procs")[rows]
     colors = colors_of(jobs, rows, (end - start) * width, color)
     pieces = assign_servers(start, end, width, procs)
@@ -250,8 +252,6 @@ def occupation(
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.
     """
     rows, start, end = stretches_of(jobs, None)
-    if rows.size == 0:
-        raise OptionError("no job was served; there is nothing to draw")
     submit = style.column(jobs, "submit")[rows]
     label = np.asarray(jobs["job"])[rows]
     pieces = assign_servers(start, end, style.column(jobs, "procs")[rows], procs)

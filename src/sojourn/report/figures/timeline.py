@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
+from ...measures.registry import get as measure
 from . import style
 from .binning import Path, bin_path, counted
 
@@ -265,9 +266,6 @@ def utilisation(
     return style.root(fig)
 
 
-_WATTS = ((1e6, "MW"), (1e3, "kW"), (1.0, "W"))
-
-
 @style.styled
 def power(
     trajectory: style.TableLike | tuple[ArrayLike, ArrayLike],
@@ -309,17 +307,19 @@ def power(
         raise OptionError("the trajectory has no column 'power'; give procs and watts")
     ax = style.new_axes(ax, 10.0, 3.2)
     clock = style.TimeAxis.spanning(time[0], time[-1], unix_start)
-    size, unit = next((w for w in _WATTS if np.nanmax(drawn) >= w[0]), _WATTS[-1])
-    path = Path.of(time, drawn / size)
+    unit = measure("power_peak").unit_for(drawn.tolist())
+    path = Path.of(time, drawn / unit.size)
     caption = draw_path(ax, path, clock, color=style.PALETTE[2], fill=True, width=1.1)
     mean = _mean(path)
-    joules = mean * size * (time[-1] - time[0])
+    joules = mean * unit.size * (time[-1] - time[0])
     ax.axhline(mean, color=style.INK, linewidth=0.9, linestyle=(0, (4, 3)))
     ax.set_ylim(bottom=0)
     ax.yaxis.set_major_formatter(style.number_tick)
-    ax.set_ylabel(f"power ({unit})")
+    ax.set_ylabel(f"power ({unit.name})")
     clock.mark(ax, time[0], time[-1])
     style.title(
-        ax, f"Power: {style.number(mean)} {unit} on average, {style.energy(joules)} in all", caption
+        ax,
+        f"Power: {style.number(mean)} {unit.name} on average, {style.energy(joules)} in all",
+        caption,
     )
     return style.root(ax)

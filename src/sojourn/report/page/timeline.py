@@ -95,8 +95,8 @@ def _blocks_of(run: RunFolder) -> Blocks | str:
     policy = str(run.summary["policy"])
     if POLICIES.get(policy, policy).rpartition("+")[2] in ("preempt", "remaining"):
         return "jobs were preempted, and a folder of a run does not hold their stretches of service"
-    rows, start, end = stretches_of(run.jobs, run.schedule)
     try:
+        rows, start, end = stretches_of(run.jobs, run.schedule)
         if run.schedule is not None and run.nodes is not None:
             pieces = pieces_on_nodes(run.schedule, run.nodes)
         else:
