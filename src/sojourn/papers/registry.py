@@ -43,7 +43,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Request:
-    """What a reproduction is asked for.
+    """What a reproduction is made from.
 
     Parameters
     ----------

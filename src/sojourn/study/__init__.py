@@ -9,7 +9,7 @@
   how many are enough
 - `batches`, `ratios`: what one long run shows; `difference`, `sides`: two configurations on one log
 
-What is asked is a scenario, see `sojourn.run`; its names are here too.
+What is run is a scenario, see `sojourn.run`; its names are here too.
 """
 
 from .._lazy import attach

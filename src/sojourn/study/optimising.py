@@ -81,7 +81,7 @@ def optimise(
     reference : of the hypervolume, one value for each measure; default: the worst of the first
         generation.
     progress : called with a `Tally` when runs have been finished.
-    origin : provenance, as from `output.provenance`.
+    origin : provenance, as from `run.folder.provenance`.
     """
     given = chosen = scenario_of(scenario)
     ranges = parse_ranges(vary)

@@ -104,7 +104,7 @@ class Study:
 
     Parameters
     ----------
-    plan : what was asked for.
+    plan : what was requested.
     rows : one row per run: name, keys, replication, seed, every measure, status, error.
     new : how many runs this call carried out.
     folder : where they are kept; None if nowhere.
@@ -146,12 +146,12 @@ class Study:
 
     @cached_property
     def done(self) -> int:
-        """How many of the runs asked for are there and did not fail."""
+        """How many of the runs requested are there and did not fail."""
         return self._count(DONE)
 
     @cached_property
     def failed(self) -> int:
-        """How many of the runs asked for failed."""
+        """How many of the runs requested failed."""
         return self._count(FAILED)
 
     def _count(self, status: str) -> int:
@@ -236,7 +236,7 @@ class Study:
             yield Point(at, len(pairs), failed, intervals)
 
     def _chosen(self, measures: Sequence[str] | None) -> Sequence[str]:
-        """Measures asked for, each of them one that there is."""
+        """Measures requested, each of them one that there is."""
         if measures is None or not self.measures:
             return self.measures
         for name in measures:

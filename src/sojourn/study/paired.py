@@ -1,7 +1,7 @@
 """Comparisons under common random numbers: what a policy changes, replication by replication.
 
-Two policies that meet the same jobs have good and bad luck together. The difference of a pair has
-none of it left, so pairs distinguish policies that their intervals do not.
+Two policies that serve the same jobs do well and badly together. The difference of a pair is free
+of that, so pairs distinguish policies that their intervals do not.
 """
 
 from __future__ import annotations

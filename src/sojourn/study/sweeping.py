@@ -100,10 +100,10 @@ def sweep(
     precision : how well a measure is to be known at each point; replications are added until it
         is.
     retry_failed : run again what failed.
-    measures : names that will be asked for: an error right after the first run if one is of none.
+    measures : names that will be wanted: an error right after the first run if one is of none.
     watch : the measure whose best mean `progress` gets.
     progress : called with a `Tally` when runs have been finished.
-    origin : provenance, as from `output.provenance`.
+    origin : provenance, as from `run.folder.provenance`.
 
     Returns
     -------

@@ -341,10 +341,10 @@ def _extent(study: StudyFolder, points: Points) -> list[str]:
         sentences.append("Nothing is known of the spread: differences hold for these jobs alone.")
     if failed:
         sentences.append(f"{plural(failed, 'failed run')} {_are(failed)} left out.")
-    missing = (study.asked or 0) - done - failed
+    missing = (study.requested or 0) - done - failed
     if missing > 0:
         sentences.append(
-            f"The study is not finished: {missing:,} of {study.asked:,} runs {_are(missing)} "
+            f"The study is not finished: {missing:,} of {study.requested:,} runs {_are(missing)} "
             "missing."
         )
     return [" ".join(sentences)]

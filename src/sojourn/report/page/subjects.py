@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,8 @@ from ...files.toml import load_toml
 from ...jobs.classes import UNKNOWN
 from ...measures import formulas
 from ...measures.cost.clock import start_of
+from ...run.inputs import digest_of
+from ...run.keys import typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +93,7 @@ class RunFolder:
         return origin
 
     def _option(self, section: str, key: str, flag: str | None = None) -> Any:
-        """What was asked for: by a key of a scenario, or else by an option of a command."""
+        """What was requested: by a key of a scenario, or else by an option of a command."""
         options = self.summary.get("provenance", {}).get("options", {})
         table = options.get(section)
         return table.get(key) if isinstance(table, Mapping) else options.get(flag or key)
@@ -113,22 +114,22 @@ class RunFolder:
         """The log that the run was made of, if it is still there as it was."""
         from ...jobs.intake import read_jobs
 
-        given = self._input
+        given, names = self._input, self._option("workload", "columns")
         path, digest = given.get("path"), given.get("sha256")
-        if path is None or digest is None or _digest(path) != digest:
+        if path is None or digest is None or digest_of(path) != digest:
             return None
         try:
             return read_jobs(
                 Path(path),
                 self._option("workload", "format", "log_format"),
-                columns=_columns(self._option("workload", "columns")),
+                columns=typed.columns(names) if isinstance(names, str) else names,
                 width=self._option("workload", "width"),
                 delimiter=self._option("workload", "delimiter"),
                 timezone=self._option("workload", "timezone"),
                 wait_from=self._option("workload", "wait_from"),
                 partition_column=self._option("workload", "partition_column"),
             )
-        except InputError:
+        except (InputError, ValueError):
             return None
 
     def who(self, column: str) -> NDArray[Any] | None:
@@ -248,8 +249,8 @@ class StudyFolder:
         return drawn or "workload.resample" in self.keys
 
     @cached_property
-    def asked(self) -> int | None:
-        """How many runs were asked for, if that is known beforehand."""
+    def requested(self) -> int | None:
+        """How many runs were requested, if that is known beforehand."""
         from ...study.grid import parse_axis
 
         options = self.facts.get("options") or {}
@@ -268,21 +269,3 @@ def _as_names(values: NDArray[Any]) -> NDArray[Any]:
         known = (values >= 0) & (values < 2.0**63)
         return np.where(known, np.where(known, values, 0).astype(np.int64).astype(np.str_), "")
     return np.array(["" if name is None else str(name) for name in values], dtype=np.str_)
-
-
-def _columns(given: Any) -> Mapping[str, str] | list[str] | None:
-    """Columns of a log as a scenario has them, or as the text of an option."""
-    if not isinstance(given, str):
-        return cast("Mapping[str, str] | list[str] | None", given)
-    parts = [[side.strip() for side in part.split("=", 1)] for part in given.split(",")]
-    if all(len(sides) == 2 for sides in parts):
-        return dict(parts)
-    return [" ".join(sides) for sides in parts]
-
-
-def _digest(path: str) -> str | None:
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return None

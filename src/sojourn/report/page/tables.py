@@ -132,7 +132,7 @@ def table_of_points(points: Points, chosen: Sequence[int], caption: str) -> Tabl
     """Return points with the measures that matter; of many points the first."""
     rest = [name for name in points.samples if name not in points.objectives]
     names = [*points.objectives, *rest]
-    # Columns are many; a measure that somebody registered is one that is asked for.
+    # Columns are many; a measure that somebody registered is one that is wanted.
     names = [name for i, name in enumerate(names) if i < _COLUMNS or is_own(name)]
     shown = list(chosen)[:_POINTS]
     keys = points.varying
