@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import OptionError
+from ..errors import OptionError, nearest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -120,7 +119,7 @@ class Reproduction:
         return self.make(Request(self.name, data, printed, wanted, mode or "model", progress))
 
 
-_FOUND: dict[str, Reproduction] = {}
+_REPRODUCTIONS: dict[str, Reproduction] = {}
 
 
 def reproduction(
@@ -140,10 +139,10 @@ def reproduction(
     """
 
     def enter(make: Callable[[Request], Outcome]) -> Reproduction:
-        if name in _FOUND:
+        if name in _REPRODUCTIONS:
             raise ValueError(f"two reproductions are called {name}")
-        _FOUND[name] = Reproduction(name, title, make, printed, jobs)
-        return _FOUND[name]
+        _REPRODUCTIONS[name] = Reproduction(name, title, make, printed, jobs)
+        return _REPRODUCTIONS[name]
 
     return enter
 
@@ -153,7 +152,7 @@ def catalogue() -> dict[str, Reproduction]:
     package = importlib.import_module(__package__)
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{__package__}.{module.name}")
-    return dict(sorted(_FOUND.items()))
+    return dict(sorted(_REPRODUCTIONS.items()))
 
 
 def find(name: str) -> Reproduction:
@@ -161,9 +160,7 @@ def find(name: str) -> Reproduction:
     known = catalogue()
     if name in known:
         return known[name]
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(known)}"
-    raise OptionError(f"no reproduction is called '{name}': {hint}")
+    raise OptionError(f"no reproduction is called '{name}': {nearest(name, known)}")
 
 
 def write(outcome: Outcome, name: str, folder: Path, *, kind: str = "png") -> list[str]:

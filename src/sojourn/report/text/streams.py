@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...errors import RunError
@@ -41,74 +41,54 @@ def _with_colours(text: str) -> str:
 
 
 class Shown:
-    """A text stream on which control characters become visible; on a terminal colours stay."""
+    """A text stream on which control characters become visible; on a terminal colours stay.
+
+    Writing raises OutputError when there is no space, BrokenPipeError when nobody reads any more.
+    """
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
-        self._made = _with_colours if stream.isatty() else visible
+        self._made: Callable[[str], str] = _with_colours if stream.isatty() else visible
 
     def write(self, text: str) -> int:
-        """Write text; the number of its characters.
-
-        Raises
-        ------
-        OutputError
-            When there is no space for it.
-        BrokenPipeError
-            When nobody reads it any more.
-        """
-        with _named_errors():
+        """Write text; the number of its characters."""
+        with self._guarded():
             self._stream.write(self._made(text))
         return len(text)
 
     def flush(self) -> None:
-        """Have everything written out; raises as `write` does."""
-        with _named_errors():
+        """Have everything written out."""
+        with self._guarded():
             self._stream.flush()
+
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(
+                f"standard output: cannot be written ({error.strerror or error}); make room or "
+                "send it elsewhere"
+            ) from None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
 
-class Tolerant:
+class Tolerant(Shown):
     """A text stream whose loss nobody needs to hear of: the exit code has to do then."""
 
     def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        """Write text, if that can be done; the number of its characters."""
-        with self._giving_up():
-            self._stream.write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        """Have everything written out, if that can be done."""
-        with self._giving_up():
-            self._stream.flush()
+        self._stream, self._made = stream, str
 
     @contextlib.contextmanager
-    def _giving_up(self) -> Iterator[None]:
+    def _guarded(self) -> Iterator[None]:
         try:
             yield
         except OSError:
             drop(self._stream)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-@contextlib.contextmanager
-def _named_errors() -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise OutputError(
-            f"standard output: cannot be written ({error.strerror or error}); make room or send "
-            "it elsewhere"
-        ) from None
 
 
 @contextlib.contextmanager
