@@ -20,7 +20,7 @@ from .grid import Value
 from .intervals import Floats, Interval, resampled_interval, student
 from .outcome import replicated_interval
 
-__all__ = ["Best", "Front", "comparable", "estimated_front", "hypervolume", "nondominated"]
+__all__ = ["Front", "FrontPoint", "comparable", "estimated_front", "hypervolume", "nondominated"]
 __all__ += ["redrawn", "unknown"]
 
 Values = tuple[Value, ...]
@@ -30,7 +30,7 @@ _TOGETHER = 256
 
 
 @dataclass(frozen=True)
-class Best:
+class FrontPoint:
     """A point of the front: values by key, means with intervals by measure.
 
     `share` says how often (0 to 1) it is on the front when replications are drawn anew, or in how
@@ -68,7 +68,7 @@ class Front:
 
     keys: tuple[str, ...]
     objectives: tuple[Objective, ...]
-    points: tuple[Best, ...]
+    points: tuple[FrontPoint, ...]
     hypervolume: Interval | None
     reference: tuple[float, ...]
     history: tuple[float, ...]
@@ -123,7 +123,7 @@ def estimated_front(
     objectives: Sequence[Objective],
     seed: int,
     resampled: bool,
-) -> tuple[tuple[Best, ...], Interval, tuple[float, ...]]:
+) -> tuple[tuple[FrontPoint, ...], Interval, tuple[float, ...]]:
     """The front among points, its hypervolume and the reference of that.
 
     `samples` are by point, replication and objective; points that follow those found make the
@@ -144,7 +144,7 @@ def estimated_front(
     shares = np.mean([nondominated(drawn[:count]) for drawn in draws], axis=0)
     volumes = [hypervolume(drawn[:count][on_front], reference(drawn)) for drawn in draws]
     best = [
-        Best(
+        FrontPoint(
             dict(zip(keys, points[place], strict=True)),
             {
                 objective.measure: replicated_interval(

@@ -20,7 +20,15 @@ from ..errors import OptionError, RunError
 from ..run.scenario import Scenario, scenario_of
 from .evaluation import Evaluations, Objective, parse_objectives
 from .execute import Bundle
-from .front import Best, Front, comparable, estimated_front, hypervolume, nondominated, unknown
+from .front import (
+    Front,
+    FrontPoint,
+    comparable,
+    estimated_front,
+    hypervolume,
+    nondominated,
+    unknown,
+)
 from .grid import Range, Value, parse_ranges
 from .intervals import Interval
 from .nsga import Generations
@@ -99,7 +107,7 @@ def optimise(
     effort = _Effort(population, generations, replications, confirm, noisy, random)
     corner = _corner(reference, objectives)
     chosen = settled(chosen, points, effort.replications, start)
-    search = Generations(ranges, len(objectives), population, generations, start)
+    evolution = Generations(ranges, len(objectives), population, generations, start)
     folder = None if out is None else Path(out)
     description = {
         **described(chosen, keys, start, origin),
@@ -113,22 +121,22 @@ def optimise(
         store.check(description)
         with open_runner(bundle, workers=workers, client=client) as runner:
             store.begin(description, chosen.as_toml(folder))
-            hunt = _Hunt(search, effort, corner)
+            search = _Search(evolution, effort, corner)
 
             def report(tally: Tally) -> None:
                 if progress is not None:
                     total = max(effort.runs, tally.done)
-                    progress(replace(tally, total=total, best=hunt.so_far))
+                    progress(replace(tally, total=total, best=search.so_far))
 
             evaluations = Evaluations(chosen, keys, objectives, start, store, runner, report)
             interrupted = False
             try:
-                hunt.through(evaluations)
+                search.through(evaluations)
             except KeyboardInterrupt:
                 interrupted = True
         store.compact(evaluations.order)
         resampled = draws_log(chosen, keys)
-        front = hunt.front(evaluations, keys, objectives, start, resampled)
+        front = search.front(evaluations, keys, objectives, start, resampled)
         front = replace(front, folder=folder, interrupted=interrupted)
         if front.points:
             store.write_json("front.json", front.as_dict())
@@ -186,14 +194,14 @@ class _Effort:
         return self.population * (self.generations * self.first + self.confirm)
 
 
-class _Hunt:
+class _Search:
     """The course of a search.
 
     `corner` is the reference of the hypervolume, signed; None: the worst of the first generation.
     """
 
-    def __init__(self, search: Generations, effort: _Effort, corner: Floats | None) -> None:
-        self._search, self._effort, self._corner = search, effort, corner
+    def __init__(self, evolution: Generations, effort: _Effort, corner: Floats | None) -> None:
+        self._evolution, self._effort, self._corner = evolution, effort, corner
         self._worst: list[Values] = []
         self._found: list[Values] = []
         self.history: list[float] = []
@@ -205,15 +213,15 @@ class _Hunt:
     def through(self, evaluations: Evaluations) -> None:
         """Go through all generations, and confirm what they found."""
         effort = self._effort
-        while (points := self._search.ask()) is not None:
+        while (points := self._evolution.ask()) is not None:
             evaluations.add(points, effort.first)
             means = np.array([evaluations.mean(values) for values in points])
             if not self.history:
                 self._begin(points, means, evaluations)
-            self._search.tell(means)
+            self._evolution.tell(means)
             if effort.noisy:
-                self._add_to(self._search.front(), evaluations)
-                self._search.revise(evaluations.mean)
+                self._add_to(self._evolution.front(), evaluations)
+                self._evolution.revise(evaluations.mean)
             self._look(evaluations)
         # What is on the front by few replications has to stay there by all of them.
         while any(len(evaluations.sample(values)) < effort.replications for values in self._found):
@@ -285,7 +293,7 @@ class _Hunt:
         if limit is None and len(left) == len(points_left) and self._worst:
             # No point of the reference was confirmed: by the search there is one.
             limit = self._by_search(evaluations)
-        points: tuple[Best, ...] = ()
+        points: tuple[FrontPoint, ...] = ()
         volume: Interval | None = None
         corner: tuple[float, ...] = ()
         if points_left:
