@@ -66,7 +66,7 @@ def adequacy(
         typer.Option(
             metavar="SECONDS",
             help="By how much submits may differ; default: 0 for whole seconds, 1 where a clock "
-            "tells fractions.",
+            "has fractions.",
             rich_help_panel="Comparison",
         ),
     ] = None,
@@ -115,7 +115,7 @@ def adequacy(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Format of REAL and its repetitions where the file does not tell: swf, sacct, "
+            help="Format of REAL and its repetitions where the file does not show it: swf, sacct, "
             "jobcomp, pbs, parquet or csv.",
             rich_help_panel="Files",
         ),

@@ -47,7 +47,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME,NAME,...",
-            help="Policies as for simulate; changes are told against the first. Default: "
+            help="Policies as for simulate; changes are relative to the first. Default: "
             f"{_STANDARD} for a log where nothing else is varied.",
             autocompletion=_completion.policy_lists,
             rich_help_panel="Scheduling",

@@ -64,7 +64,7 @@ def plan(
 ) -> None:
     """Find the smallest machine on which the waits of a log meet a target.
 
-    Theory tells where to look, simulation of the (grown) log confirms it size by size.
+    Theory says where to look, simulation of the (grown) log confirms it size by size.
 
     Example: sojourn plan log.swf --growth 1.3 --target-wait p95=1h --step 16 --out DIR
     """

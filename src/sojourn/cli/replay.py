@@ -46,7 +46,7 @@ def replay(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Submit commands or a stream that tell what the log does not: features, memory, "
+            help="Submit commands or a stream with what the log does not record: features, memory, "
             "GPUs.",
         ),
     ] = None,
@@ -63,7 +63,7 @@ def replay(
         Path | None,
         typer.Option(
             metavar="RUN.csv",
-            help="Another run of the manager, as sojourn virtual run writes it, that tells how "
+            help="Another run of the manager, as sojourn virtual run writes it, that shows how "
             "fast its controller is.",
         ),
     ] = None,
@@ -72,8 +72,9 @@ def replay(
         typer.Option(
             metavar="K",
             min=1,
-            help="Runs of the model whose loops begin at other moments; the most typical is told, "
-            "with the mean times of those that agree. Default: 16, fewer for more than 4,000 jobs.",
+            help="Runs of the model whose loops begin at other moments; the most typical is "
+            "reported, with the mean times of those that agree. Default: 16, fewer for more than "
+            "4,000 jobs.",
         ),
     ] = None,
     format: Annotated[
@@ -91,7 +92,7 @@ def replay(
     ] = None,
     json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Model what Slurm would do with the jobs of a log, and tell how near that comes.
+    """Model what Slurm would do with the jobs of a log, and measure how near that comes.
 
     Example: sojourn replay sacct.txt --slurm-conf /etc/slurm/slurm.conf --out DIR
     """

@@ -26,8 +26,8 @@ from ..jobs.models.resample import fitting_block, resample_blocks
 from ..measures.formulas import quantiles
 from ..policy import Policy
 from ..run.result import Result
-from .intervals import Interval
-from .resample import resampled_change, resampled_interval
+from .intervals import Interval, resampled_interval
+from .paired import resampled_change
 from .sides import LineChange, Side, lines_that_differ, side_of
 
 __all__ = ["BY", "Change", "ClassChange", "Difference", "Trust", "as_rows", "diff"]

@@ -54,14 +54,8 @@ _OF_PARTITIONS = {
 class Side:
     """One of two things that are compared.
 
-    Parameters
-    ----------
-    name : of its file, or what it is.
-    lines : what it says, by name.
-    cluster, policy : what runs where.
-    scenario : in place of both.
-    options : of `simulate`.
-    path : its file, if it is one.
+    `lines` is what it says, by name. It is a policy on a cluster (None for that of the policy) with
+    options of `simulate`, or a scenario; `path` is its file, if it is one.
     """
 
     name: str
@@ -105,20 +99,11 @@ class Side:
 def side_of(
     given: Any, policy: str | Policy = "easy", power: Power | None = None, **options: Any
 ) -> Side:
-    """Return one side of a comparison.
+    """Return one side of a comparison; options are those of `simulate`, where it is no scenario.
 
-    Parameters
-    ----------
-    given : a ``slurm.conf``, the file of a cluster or of a scenario; or a `SlurmPolicy`, a
-        `Cluster` or a `Scenario`.
-    policy : of a cluster.
-    power : watts of a processor where the nodes' own are not known; not of a scenario.
-    options : of `simulate`, where it is no scenario.
-
-    Raises
-    ------
-    OptionError
-        When it is none of these.
+    It is a ``slurm.conf``, the file of a cluster or of a scenario; or a `SlurmPolicy`, a `Cluster`
+    (which runs under `policy`) or a `Scenario`. OptionError for anything else. `power` has the
+    watts of a processor where the nodes' own are not known; it is not for scenarios.
     """
     if isinstance(given, SlurmPolicy):
         machine = _with(power, given.cluster)
@@ -149,11 +134,10 @@ def _is_scenario(path: Path) -> bool:
     import tomllib
 
     try:
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return True  # Its reader says what is wrong, and in which line.
-    tables = [key for key, value in said.items() if isinstance(value, dict)]
-    return any(key in _SCENARIO for key in tables)
+    return any(isinstance(tables.get(name), dict) for name in _SCENARIO)
 
 
 def _is_slurm_conf(path: Path) -> bool:
@@ -168,21 +152,21 @@ def _is_slurm_conf(path: Path) -> bool:
 
 def _of_slurm(conf: SlurmConf) -> dict[str, str]:
     """What a configuration says, line by line: each scheduler parameter, and nodes by kind."""
-    said = {name: value for name, value in conf.lines.items() if name != "schedulerparameters"}
-    said |= conf.scheduling.parameters
+    lines = {name: value for name, value in conf.lines.items() if name != "schedulerparameters"}
+    lines |= conf.scheduling.parameters
     kinds: dict[str, list[str]] = {}
     for node in conf.nodes:
         words = [f"CPUs={node.cpus}", f"RealMemory={node.memory}", *_given(node, _OF_NODES)]
         kinds.setdefault(" ".join(words), []).append(node.name)
-    said |= {f"nodes of {kind}": _some(names) for kind, names in kinds.items()}
+    lines |= {f"nodes of {kind}": _some(names) for kind, names in kinds.items()}
     for part in conf.partitions:
         words = [_some(list(part.nodes)), *(["Default=YES"] if part.is_default else [])]
         words += [f"MaxTime={part.most_minutes:g}", f"PriorityTier={part.tier}"]
         words += [f"PriorityJobFactor={part.factor}", *_given(part, _OF_PARTITIONS)]
-        said[f"partition {part.name}"] = " ".join(words)
+        lines[f"partition {part.name}"] = " ".join(words)
     for number, leaf in enumerate(conf.switches, 1):
-        said[f"leaf switch {number}"] = _some(list(leaf))
-    return said
+        lines[f"leaf switch {number}"] = _some(list(leaf))
+    return lines
 
 
 def _given(what: SlurmNode | SlurmPartition, names: Mapping[str, str]) -> list[str]:
@@ -210,7 +194,7 @@ def _some(names: list[str]) -> str:
 
 
 def _of_cluster(cluster: Cluster, policy: Policy) -> dict[str, str]:
-    said = {"policy": str(policy), "processors": f"{cluster.procs:,}"}
+    lines = {"policy": str(policy), "processors": f"{cluster.procs:,}"}
     kinds: dict[str, list[str]] = {}
     for node in cluster.nodes:
         server = node.server
@@ -219,16 +203,16 @@ def _of_cluster(cluster: Cluster, policy: Policy) -> dict[str, str]:
         words += [f"{count} {kind}" for kind, count in server.resources.items()]
         words += [f"{server.watts[0]:g} to {server.watts[-1]:g} W"] if server.watts else []
         kinds.setdefault(f"{server.model}: {', '.join(words)}", []).append(node.name)
-    said |= {f"nodes of {kind}": _some(names) for kind, names in kinds.items()}
+    lines |= {f"nodes of {kind}": _some(names) for kind, names in kinds.items()}
     for part in cluster.partitions:
         names = [cluster.nodes[at].name for at in part.nodes]
-        said[f"partition {part.name}"] = f"{_some(names)} max_time={part.max_time:g} s"
-    return said
+        lines[f"partition {part.name}"] = f"{_some(names)} max_time={part.max_time:g} s"
+    return lines
 
 
-def _flat(said: Mapping[str, Any], above: str = "") -> dict[str, str]:
+def _flat(lines: Mapping[str, Any], above: str = "") -> dict[str, str]:
     made: dict[str, str] = {}
-    for key, value in said.items():
+    for key, value in lines.items():
         name = f"{above}.{key}" if above else str(key)
         if isinstance(value, Mapping):
             made |= _flat(value, name)

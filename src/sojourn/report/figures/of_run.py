@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...cluster.wattage import assumed_watts
-from .style import MUTED, Clock, arrivals, column, new_axes, root, styled
+from .style import MUTED, TimeAxis, column, new_axes, root, styled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,7 @@ class RunPlots:
         self._result = result
 
     def _over_time(self) -> pd.DataFrame:
-        """The trajectory, or the jobs of a run that was not recorded: one start tells all then."""
+        """The trajectory, or the jobs of a run that was not recorded: they say as much."""
         result = self._result
         if result.options.record or result.policy.preemptive:
             return result.trajectory
@@ -111,21 +111,17 @@ class RunPlots:
         """
         import numpy as np
 
-        from .binning import Path, counted
-        from .timeline import draw_queue
+        from .binning import Path
+        from .timeline import draw_queue, queue_path
 
         table = self._over_time()
-        if "time" in table:
-            path = Path.of(column(table, "time"), column(table, "queued"))
-        else:
-            came, start = arrivals(table), column(table, "start")
-            ran = np.isfinite(start)
-            waiting = counted(came[ran], start[ran])
+        path = queue_path(table)
+        if "time" not in table:
             # The run goes on to its last end, without a queue.
-            last = max(float(np.nanmax(column(table, "end"))), float(waiting.time[-1]))
-            path = Path.of(np.append(waiting.time, last), np.append(waiting.value, 0.0))
+            last = max(float(np.nanmax(column(table, "end"))), float(path.time[-1]))
+            path = Path.of(np.append(path.time, last), np.append(path.value, 0.0))
         axes = new_axes(ax, 10.0, 3.2)
-        clock = Clock.spanning(path.time[0], path.time[-1], unix_start)
+        clock = TimeAxis.spanning(path.time[0], path.time[-1], unix_start)
         draw_queue(axes, path, clock)
         clock.mark(axes, path.time[0], path.time[-1])
         return root(axes)

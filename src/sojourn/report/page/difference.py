@@ -23,7 +23,7 @@ from .folder import read_run
 from .pack import Packer
 from .parts import Cell, Figure, Page, Section, Table
 from .sections import distribution_charts, distributions, not_modelled, over_time
-from .subjects import Run
+from .subjects import RunFolder
 from .timeline import describe_timeline
 from .writing import rendered
 
@@ -234,7 +234,7 @@ def _in_words(row: ClassChange) -> str:
     return f"{name}, {row.jobs:,} jobs: {middle} s ({share})<br>{reach} s: {verdict}"
 
 
-def _runs(found: Difference) -> list[Run]:
+def _runs(found: Difference) -> list[RunFolder]:
     """Both runs on the log itself, as a folder of each would be read."""
     origin = provenance("diff", {})
     log = Path(found.log)

@@ -40,7 +40,7 @@ def show_comparison(
     shown = list(measures)
     if len(shown) > _MANY:
         # Beside other events that strike jobs, that some are killed is no aside.
-        aside = _ASIDE[:1] if any(each.kind == "events" for each in shown) else _ASIDE
+        aside = _ASIDE[:1] if any(measure.kind == "events" for measure in shown) else _ASIDE
         shown = [measure for measure in shown if measure.name not in aside]
 
     units = {measure.name: measure.unit_of_column(rows) for measure in shown}

@@ -205,8 +205,8 @@ class PolicyKeys(Keys):
             Option(_NODES, "nodes|log"),
             Keyword(
                 what="Runtime that is expected of a waiting job: on the nodes it would get, or as "
-                "recorded. Jobs outlast promises made from the log, so conservative backfilling "
-                "then makes all of them anew in each pass."
+                "recorded. Jobs outlast reservations made from the log, so conservative "
+                "backfilling then makes all of them anew in each pass."
             ),
         ),
     ] = "nodes"

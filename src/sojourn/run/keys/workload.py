@@ -101,7 +101,7 @@ class WorkloadKeys(Keys):
     format: Annotated[
         _Format | None,
         Key(
-            f"Format of {{workload.log}} when the file does not tell: {alternatives(FORMATS)}.",
+            f"Format of {{workload.log}} when the file does not show it: {alternatives(FORMATS)}.",
             alternatives(FORMATS),
             Option(_JOBS, "NAME", "--log-format", complete="log_formats"),
         ),
@@ -144,7 +144,7 @@ class WorkloadKeys(Keys):
     partition_column: Annotated[
         str | None,
         Key(
-            "Column of the log that tells the partition of jobs, such as queue; default: its own.",
+            "Column of the log that holds the partition of jobs, such as queue; default: its own.",
             "a name such as queue",
             Option(_JOBS, "NAME"),
         ),
