@@ -6,8 +6,6 @@ import html
 import math
 from collections.abc import Iterable, Sequence
 
-__all__ = ["html_table", "plain", "sparkline"]
-
 _WIDTH, _HEIGHT = 240, 32
 
 

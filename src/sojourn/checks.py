@@ -9,20 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import OptionError
 
-__all__ = [
-    "choice",
-    "generator",
-    "non_negative",
-    "numbers",
-    "pair",
-    "positive",
-    "probabilities",
-    "probability",
-    "refuse_unknown",
-    "servers",
-    "stable",
-]
-
 _SLACK = 1e-9
 """How far from 1 the sum of probabilities may be: rounding, not a missing class."""
 

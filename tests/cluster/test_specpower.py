@@ -18,7 +18,7 @@ from spec_tables import HEADER, row, text
 
 from sojourn.cluster import Cluster, library, read_cluster, read_specpower
 from sojourn.cluster._layout import month
-from sojourn.cluster.names import cores_told, model_name, vendor_name
+from sojourn.cluster.library import cores_told, model_name, vendor_name
 from sojourn.errors import ClusterError, OptionError
 
 # [gomez2012, table 2]: processor, chips, cores per chip, GB, operations and watts at 100 %.

@@ -15,8 +15,7 @@ import pytest
 
 from sojourn.errors import LogError, OptionError
 from sojourn.files.access import atomic_path
-from sojourn.files.ledger import keeping_ledger, note_input
-from sojourn.files.staging import interrupted, staging
+from sojourn.files.staging import interrupted, keeping_ledger, note_input, staging
 from sojourn.run.folder import staged
 
 FILES = ("jobs.csv", "extra/jobs.csv", "summary.json")

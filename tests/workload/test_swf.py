@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sojourn.errors import LogError, OptionError
 from sojourn.jobs import Jobs, read_swf, write_swf
-from sojourn.jobs.intake import read_jobs
+from sojourn.jobs.log import read_jobs
 from sojourn.jobs.schema import SWF_FIELDS
 
 LINE = "1 0 5 100 4 90.5 -1 4 200 -1 1 2 3 4 5 6 -1 -1"

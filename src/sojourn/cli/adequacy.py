@@ -148,8 +148,7 @@ def adequacy(
     Example: sojourn adequacy real.csv model.csv --reference again.csv --out DIR
     """
     from ..adequacy import compare_streams, judge, read_stream, reference_value
-    from ..jobs.formats.sniff import TOLD as ACCOUNTING
-    from ..jobs.formats.sniff import format_of
+    from ..jobs.log import ACCOUNTING, format_of
     from ..run.folder import as_json, check_folder
 
     if out is not None:

@@ -11,14 +11,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..errors import ClusterError, InputError, OptionError
+from ..files.staging import PathName
 from ..jobs.formats.slurm_fields import duration, expand_nodes
-from ._resources import resource_name
-from ._table import Path, number
+from ._table import number
 from .cluster import Cluster
 from .library import find_server
-from .server import LEVELS, Server
-
-__all__ = ["FORMULA", "SHORT", "Group", "GroupReader", "is_number"]
+from .server import LEVELS, Server, resource_name
 
 FORMULA = ("=", "+", "-", "@")
 """How texts begin that spreadsheets take for formulas."""
@@ -43,7 +41,7 @@ class Group(NamedTuple):
 class GroupReader:
     """Reads the values of one row or table."""
 
-    def __init__(self, path: Path, group: Group, catalogue: Cluster | None) -> None:
+    def __init__(self, path: PathName, group: Group, catalogue: Cluster | None) -> None:
         self.path = path
         self.group = group
         self.catalogue = catalogue

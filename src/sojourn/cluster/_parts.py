@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..errors import ClusterError, OptionError, nearest
+from ..files.staging import PathName
 from ._group import Group, GroupReader
-from ._resources import whole_count
-from ._table import Path
 from .partition import Partition, Queue, unknown
-
-__all__ = ["PART_KEYS", "check_keys", "partitions_of", "pools_of", "queues_of", "tables_of"]
+from .server import whole_count
 
 PART_KEYS: Mapping[str, Mapping[str, str]] = {
     "partition": {
@@ -49,15 +47,15 @@ _FEW_NODES = 10_000  # to look for a similar name among
 _Part = TypeVar("_Part", Partition, Queue)
 
 
-def tables_of(path: Path, told: Mapping[str, Any], kind: str) -> list[Group]:
+def tables_of(path: PathName, values: Mapping[str, Any], kind: str) -> list[Group]:
     """Return the tables of one kind; its keys are looked at by `check_keys`."""
-    tables = told.get(kind, [])
+    tables = values.get(kind, [])
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
         raise ClusterError(path, f"{kind}s are tables; begin each with [[{kind}]]", field=kind)
     return [Group(None, f"{kind} {at}: ", each) for at, each in enumerate(tables, 1)]
 
 
-def check_keys(path: Path, groups: Sequence[Group], keys: Mapping[str, str]) -> None:
+def check_keys(path: PathName, groups: Sequence[Group], keys: Mapping[str, str]) -> None:
     """See that tables have known keys only."""
     for group in groups:
         for name in group.said:
@@ -67,16 +65,9 @@ def check_keys(path: Path, groups: Sequence[Group], keys: Mapping[str, str]) -> 
 
 
 def partitions_of(
-    path: Path, groups: Sequence[Group], nodes: Mapping[str, Sequence[int]]
+    path: PathName, groups: Sequence[Group], nodes: Mapping[str, Sequence[int]]
 ) -> list[Partition]:
-    """Return the partitions of a description.
-
-    Parameters
-    ----------
-    path : of the file.
-    groups : its tables.
-    nodes : places of nodes by name; a name may stand for several.
-    """
+    """Return the partitions of a description."""
 
     def made(reader: GroupReader) -> Partition:
         name, places = _name(reader), _places(reader, nodes)
@@ -99,7 +90,7 @@ def partitions_of(
     return _unlike(path, groups, made)
 
 
-def queues_of(path: Path, groups: Sequence[Group], partitions: Sequence[str]) -> list[Queue]:
+def queues_of(path: PathName, groups: Sequence[Group], partitions: Sequence[str]) -> list[Queue]:
     """Return the queues of a description; `partitions` are those there are."""
 
     def made(reader: GroupReader) -> Queue:
@@ -123,7 +114,7 @@ def queues_of(path: Path, groups: Sequence[Group], partitions: Sequence[str]) ->
     return _unlike(path, groups, made)
 
 
-def pools_of(path: Path, groups: Sequence[Group], resources: Sequence[str]) -> dict[str, int]:
+def pools_of(path: PathName, groups: Sequence[Group], resources: Sequence[str]) -> dict[str, int]:
     """Return the pools of a description by name; `resources` are the names that nodes use."""
     pools: dict[str, int] = {}
     for group in groups:
@@ -149,7 +140,7 @@ def pools_of(path: Path, groups: Sequence[Group], resources: Sequence[str]) -> d
 
 
 def _unlike(
-    path: Path, groups: Sequence[Group], made: Callable[[GroupReader], _Part]
+    path: PathName, groups: Sequence[Group], made: Callable[[GroupReader], _Part]
 ) -> list[_Part]:
     """Return parts of different names, of which at most one is the default."""
     parts: dict[str, _Part] = {}

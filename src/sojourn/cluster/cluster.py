@@ -13,14 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
-from ._pages import cluster_html
-from ._resources import Counts
 from .partition import BETWEEN, Partition, Queue, check_parts, check_pools, unknown
 from .power import AssumedPower, Power
 from .report import ClusterReport
-from .server import LEVELS, PROCESSORS, Node, Server
-
-__all__ = ["Cluster", "NodeColumns"]
+from .server import LEVELS, PROCESSORS, Counts, Node, Server
 
 _KB_PER_GB = 1024 * 1024
 _MOST = 2**31 - 1
@@ -169,6 +165,8 @@ class Cluster:
         )
 
     def _repr_html_(self) -> str:
+        from .facts import cluster_html
+
         return cluster_html(self)
 
     @property

@@ -1,4 +1,4 @@
-"""What a cluster is made of, as plain values."""
+"""What a cluster is made of: as plain values, in words, and as a notebook shows it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,96 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from ._pages import partition_words, queue_words
+from .._html import html_table
 from .cluster import Cluster
-from .partition import Partition
+from .partition import Partition, Queue
 
-__all__ = ["cluster_facts"]
+_KINDS_SHOWN = 10
+
+
+def cluster_html(cluster: Cluster) -> str:
+    """Return tables of the nodes by kind, and of partitions, queues and pools where there are."""
+    tables = [_node_table(cluster)]
+    if cluster.partitions:
+        rows = [(p.name, len(p.nodes), partition_words(p)) for p in cluster.partitions]
+        tables.append(html_table("partitions", ("partition", "nodes", "limits"), rows))
+    if cluster.queues:
+        lines = [(q.name, q.order, queue_words(q)) for q in cluster.queues]
+        note = f"between queues: {cluster.between}" if len(cluster.queues) > 1 else ""
+        tables.append(html_table("queues", ("queue", "order", "limits"), lines, note))
+    if cluster.pools:
+        tables.append(html_table("pools", ("pool", "count"), list(cluster.pools.items())))
+    return "".join(tables)
+
+
+def _node_table(cluster: Cluster) -> str:
+    title = f"cluster of {cluster.procs:,} processors"
+    if not cluster.is_named:
+        return html_table(title, (), [("power", str(cluster.power))])
+    more = cluster.resource_names[2:]
+    kinds = Counter(
+        (node.server.model, node.server.cores, *(node.server.resources.get(r, 0) for r in more))
+        for node in cluster.nodes
+    )
+    most = kinds.most_common(_KINDS_SHOWN)
+    rest = len(kinds) - len(most)
+    note = f"and {rest:,} more kinds of nodes" if rest else ""
+    rows = [(*kind, count) for kind, count in most]
+    return html_table(title, ("server", "cores", *more, "nodes"), rows, note)
+
+
+def time_words(seconds: float) -> str:
+    """Return a time limit as Slurm writes it.
+
+    >>> time_words(93784), time_words(3600), time_words(float("inf"))
+    ('1-02:03:04', '1:00:00', 'no limit')
+    """
+    if math.isinf(seconds):
+        return "no limit"
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    days, hours = divmod(hours, 24)
+    whole = f"{rest:02.0f}" if rest == int(rest) else f"{rest:06.3f}"
+    return f"{days}-{hours:02}:{minutes:02}:{whole}" if days else f"{hours}:{minutes:02}:{whole}"
+
+
+def partition_words(partition: Partition) -> str:
+    """Return the limits of a partition in a line."""
+    words = [] if math.isinf(partition.max_time) else [f"at most {time_words(partition.max_time)}"]
+    if partition.min_nodes > 1:
+        words.append(f"at least {partition.min_nodes:,} nodes")
+    if partition.max_nodes is not None:
+        words.append(f"at most {partition.max_nodes:,} nodes")
+    if partition.max_cpus_per_node is not None:
+        words.append(f"{partition.max_cpus_per_node:,} processors of a node")
+    if partition.whole_node:
+        words.append("whole nodes")
+    if partition.tier != 1:
+        words.append(f"tier {partition.tier}")
+    if partition.default:
+        words.append("default")
+    return ", ".join(words)
+
+
+def queue_words(queue: Queue) -> str:
+    """Return where the jobs of a queue run, and its limits, in a line."""
+    words = [f"to {' or '.join(queue.partitions)}"] if queue.partitions else []
+    if queue.priority:
+        words.append(f"priority {queue.priority:g}")
+    if queue.weight != 1:
+        words.append(f"weight {queue.weight}")
+    if not math.isinf(queue.max_time):
+        words.append(f"at most {time_words(queue.max_time)}")
+    for name, text in (
+        ("max_procs", "{:,} processors of a job"),
+        ("max_running", "{:,} jobs at once"),
+        ("max_used", "{:,} processors at once"),
+    ):
+        if getattr(queue, name) is not None:
+            words.append(text.format(getattr(queue, name)))
+    if queue.default:
+        words.append("default")
+    return ", ".join(words)
 
 
 def cluster_facts(cluster: Cluster) -> dict[str, Any]:

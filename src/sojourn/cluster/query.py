@@ -22,10 +22,8 @@ from typing import Any, NoReturn
 from ..errors import OptionError, nearest
 from ._layout import COLUMNS, month
 from ._table import key, number
-from .names import vendor_name
+from .library import vendor_name
 from .server import Server
-
-__all__ = ["FIELDS", "facts_of", "parse_query"]
 
 Test = Callable[[Server], bool]
 

@@ -9,22 +9,19 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 from ..errors import ClusterError, LogError, OptionError
+from ..files.staging import PathName
 from ..jobs.formats.slurm_fields import expand_nodes, fold_nodes
-from ._sheet import PREFIX, is_resource
-from ._table import Path
 from .cluster import Cluster
-from .description import KEYS
+from .description import KEYS, PREFIX, is_resource
 from .partition import Partition, Queue
 from .server import Node, Server
 
-__all__ = ["write_cluster"]
 
-
-def write_cluster(cluster: Cluster, path: Path) -> None:
+def write_cluster(cluster: Cluster, path: PathName) -> None:
     """Write a cluster as a description, atomically.
 
     Parameters
@@ -46,7 +43,7 @@ def write_cluster(cluster: Cluster, path: Path) -> None:
     """
     from ..files.access import open_atomic
 
-    if FilePath(os.fspath(path)).suffix.lower() == ".toml":
+    if Path(os.fspath(path)).suffix.lower() == ".toml":
         text = "\n".join(_toml(cluster))
     elif not cluster.is_named:
         raise OptionError("cluster: CSV has rows of nodes, this one is counted; name a .toml file")

@@ -18,13 +18,79 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import FrameType
 
-from .ledger import check_outputs, note_outputs
+from ..errors import OptionError
 
-__all__ = ["FULL", "Stage", "clear", "interrupted", "is_staged", "staging"]
+PathName = str | os.PathLike[str]
+
+
+@dataclass
+class Ledger:
+    """Files of one command: those read, by device and inode, and those put in place, in order.
+
+    Other names of a file, symbolic and hard links among them, lead to the same entry.
+    """
+
+    inputs: dict[tuple[int, int], str] = field(default_factory=dict)
+    outputs: list[Path] = field(default_factory=list)
+
+
+# One for the process, not one for each thread: files are read in several.
+_open: list[Ledger] = []
+
+
+@contextmanager
+def keeping_ledger() -> Iterator[Ledger]:
+    """Keep a ledger of the files that are read and written meanwhile."""
+    ledger = Ledger()
+    _open.append(ledger)
+    try:
+        yield ledger
+    finally:
+        _open.remove(ledger)
+
+
+def note_input(path: PathName) -> None:
+    """Note that a command reads a file; one that is not there, or no ordinary file, is not one."""
+    if not _open:
+        return
+    try:
+        if os.path.isfile(path):
+            status = os.stat(path)
+            _open[-1].inputs.setdefault((status.st_dev, status.st_ino), os.fspath(path))
+    except (OSError, ValueError):
+        return
+
+
+def note_outputs(paths: Iterable[Path]) -> None:
+    """Note that a command has put files in place."""
+    if _open:
+        _open[-1].outputs.extend(paths)
+
+
+def check_outputs(paths: Iterable[PathName]) -> None:
+    """Raise OptionError if a file that would be replaced or removed is one that was read."""
+    if not _open:
+        return
+    for path in paths:
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            continue
+        read = _open[-1].inputs.get((status.st_dev, status.st_ino))
+        if read is None:
+            continue
+        same = "" if os.path.abspath(read) == os.path.abspath(path) else f" as {read}"
+        raise OptionError(
+            f"{os.fspath(path)}: would be overwritten, but this command reads it{same}; "
+            "write to another place"
+        )
+
 
 # What is wrong with the place, not with its name.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -35,13 +101,7 @@ _PATIENCE, _PAUSE = 10.0, 0.02  # seconds
 
 
 class Stage:
-    """Where files are written before they get their names.
-
-    Parameters
-    ----------
-    folder : the folder that they are for.
-    hidden : the folder that they are in until then.
-    """
+    """Where files are written before they get their names."""
 
     def __init__(self, folder: Path, hidden: Path) -> None:
         self.folder = folder
@@ -50,13 +110,7 @@ class Stage:
         self._removed: dict[str, None] = {}
 
     def __call__(self, name: str) -> Path:
-        """Return where to write the file of a name, which may be in a folder (``easy/jobs.csv``).
-
-        Raises
-        ------
-        OptionError
-            If it would replace a file that the command reads.
-        """
+        """Return where to write the file of a name, such as ``easy/jobs.csv``."""
         self._check(name)
         self._removed.pop(name, None)
         self._placed[name] = None
@@ -131,13 +185,7 @@ class Stage:
 
 @contextlib.contextmanager
 def staging(folder: Path) -> Iterator[Stage]:
-    """Yield a stage for the files of a folder that is there; they are put in place at the end.
-
-    Raises
-    ------
-    OSError
-        When they cannot be written.
-    """
+    """Yield a stage for the files of a folder that is there; they are put in place at the end."""
     clear(folder)
     hidden: Path | None = None
     held = contextlib.ExitStack()
@@ -186,11 +234,11 @@ def clear(folder: Path) -> None:
 
 def interrupted(folder: Path) -> str:
     """Return what a process was doing here when it was killed: placing, writing, or nothing."""
-    found = ""
+    doing = ""
     for left in _left(folder):
         is_placing = (left / _OLD).is_dir() and any(p.is_file() for p in (left / _NEW).rglob("*"))
-        found = "placing" if is_placing else found or "writing"
-    return found
+        doing = "placing" if is_placing else doing or "writing"
+    return doing
 
 
 def _left(folder: Path) -> Iterator[Path]:

@@ -8,17 +8,6 @@ from numpy.typing import NDArray
 from ..errors import OptionError, did_you_mean
 from .table import Jobs
 
-__all__ = [
-    "CLASSES",
-    "UNKNOWN",
-    "check_class",
-    "check_known",
-    "classed",
-    "known_classes",
-    "listed_classes",
-    "queues_are_partitions",
-]
-
 CLASSES = ("user", "group", "account", "queue", "partition", "qos", "width")
 """What the jobs of a log can be classed by."""
 

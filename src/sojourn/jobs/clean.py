@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import JobError, OptionError, did_you_mean
-from .report import EXAMPLES, CleaningReport, Finding
+from .report import Finding, noted
 from .table import Jobs, check_jobs
-
-__all__ = ["RULES", "STANDARD", "CleaningReport", "Finding", "Rule", "clean"]
 
 Mask = NDArray[np.bool_]
 Outcome = tuple[Mask, Jobs]
@@ -233,7 +231,7 @@ def clean(
             raise OptionError(f"no cleaning rule is called '{name}'{near}")
     if "too-wide" in rules and procs is None:
         raise OptionError("rule 'too-wide' needs the machine's size; give procs")
-    findings = []
+    findings: list[Finding] = []
     cleaned = jobs
     for rule in RULES.values():
         if rule.name not in rules:
@@ -250,7 +248,6 @@ def clean(
                 f"{rule.what} (value {cleaned[rule.field][row]}, rule '{rule.name}');"
                 " correct the job or clean without strict",
             )
-        first = tuple(cleaned.job[rows[:EXAMPLES]].tolist())
-        findings.append(Finding(rule.name, rule.action, rule.what, int(rows.size), first))
+        findings += noted(rule.name, rule.action, rule.what, cleaned.job[rows])
         cleaned = after
     return cleaned.replace(report=jobs.report.extended(findings, len(cleaned)))

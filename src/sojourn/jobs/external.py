@@ -16,9 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..errors import InputError, LogError, OptionError, did_you_mean
-from ..files.lines import read_text
-
-__all__ = ["ExternalEvent", "ExternalEvents", "is_external", "read_external"]
+from ..files.access import read_log_text
 
 _TAKES = {
     "cancel": ("job",),
@@ -91,12 +89,12 @@ class ExternalEvents:
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, Any]]) -> ExternalEvents:
         """Make events of dictionaries with the columns of such a file as keys."""
-        told = [(i, dict(row)) for i, row in enumerate(rows, 1)]
-        for _, row in told:
+        given = [(i, dict(row)) for i, row in enumerate(rows, 1)]
+        for _, row in given:
             nodes = row.get("nodes")
             if nodes is not None and not isinstance(nodes, str):
                 row["nodes"] = " ".join(nodes)
-        return cls(tuple(_event(i, row, partial(_in_program, i)) for i, row in told))
+        return cls(tuple(_event(i, row, partial(_in_program, i)) for i, row in given))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -118,12 +116,14 @@ def _in_program(place: int, field: str, problem: str) -> InputError:
 
 def is_external(path: str | os.PathLike[str]) -> bool:
     """Whether a file is a table of external events, and not a log: it has their columns."""
-    from .formats.sniff import format_of
+    from .log import format_of
 
     if format_of(path) not in ("csv", "swf"):
         return False
-    lines = read_text(path, kind="table", wanted="a table with a line of column names").split("\n")
-    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    text = read_log_text(path, kind="table", wanted="a table with a line of column names")
+    first = next(
+        (line for line in text.split("\n") if line.strip() and not line.startswith("#")), ""
+    )
     return "kind" in [name.strip() for name in first.split(",")]
 
 
@@ -135,7 +135,7 @@ def read_external(path: str | os.PathLike[str]) -> ExternalEvents:
     path : the table, plain or packed with gzip or xz; its first line names the columns. Empty
         lines and lines that begin with ``#`` are passed over.
     """
-    text = read_text(path, kind="table", wanted="a table with a line of column names")
+    text = read_log_text(path, kind="table", wanted="a table with a line of column names")
     reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True)
     names: list[str] = []
     made = []

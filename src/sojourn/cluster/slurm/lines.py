@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import ClusterError
-from ...files.ledger import note_input
-
-__all__ = ["Line", "files_beside", "read_lines"]
+from ...files.staging import note_input
 
 _DEEPEST = 8
 _COMMENT = re.compile(r"(?<!\\)#")
@@ -33,17 +31,9 @@ class Line(NamedTuple):
 
 
 def read_lines(path: str | os.PathLike[str], *, follow: bool = True) -> Iterator[Line]:
-    """Yield the statements of a configuration file.
+    """Yield the statements of a configuration file, and of the files that it includes.
 
-    Parameters
-    ----------
-    path : the file.
-    follow : read included files too; else ``Include`` is a statement like others.
-
-    Raises
-    ------
-    ClusterError
-        When a file cannot be read, a line is not ``Name=value``, or files include each other.
+    Without `follow` an ``Include`` is a statement like others.
     """
     yield from _lines(Path(path), follow, 0)
 
@@ -105,12 +95,12 @@ def _pairs(path: Path, number: int, said: str) -> tuple[tuple[str, str], ...]:
     pairs = []
     at = 0
     while at < len(said):
-        found = _PAIR.match(said, at)
-        if found is None:
+        match = _PAIR.match(said, at)
+        if match is None:
             raise ClusterError(path, f"'{said[at : at + 40]}' is not Name=value", line=number)
-        if _DIGITS.search(found[2]):
+        if _DIGITS.search(match[2]):
             problem = "a number of so many digits; give a smaller one"
-            raise ClusterError(path, problem, line=number, field=found[1])
-        pairs.append((found[1], found[2].strip('"')))
-        at = found.end()
+            raise ClusterError(path, problem, line=number, field=match[1])
+        pairs.append((match[1], match[2].strip('"')))
+        at = match.end()
     return tuple(pairs)

@@ -14,17 +14,6 @@ from ...errors import ClusterError
 from ...jobs.formats.slurm_fields import expand_nodes, limit
 from .lines import Line, read_lines
 
-__all__ = [
-    "SlurmNode",
-    "SlurmPartition",
-    "SlurmTables",
-    "Statement",
-    "is_tree",
-    "natural_order",
-    "read_tables",
-    "whole_minutes",
-]
-
 _MOST_NODES = 100_000
 _ALIAS = {"features": "feature", "shared": "oversubscribe"}
 _SIZES = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}

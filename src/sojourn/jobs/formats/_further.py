@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import seconds
-from ..names import numbered
+from ..header import numbered
+from ..schema import seconds
 from . import _values as values
-from ._cells import Unreadable, as_word, finite
-
-__all__ = ["MOST_NAMES", "FurtherColumn"]
+from ._values import Unreadable, as_word, finite
 
 MOST_NAMES = 1000
 """Different texts of a column that nobody asked for; one with more is about single jobs."""
@@ -22,10 +20,7 @@ MOST_NAMES = 1000
 class FurtherColumn:
     """One column, taken up part by part: whole numbers, else fractions, else names.
 
-    Parameters
-    ----------
-    name : of the column.
-    is_mapped : whether somebody asked for it; then it may have any number of names.
+    One that somebody mapped may have any number of names.
     """
 
     def __init__(self, name: str, *, is_mapped: bool) -> None:
@@ -37,13 +32,7 @@ class FurtherColumn:
     def add(
         self, cells: Sequence[str] | NDArray[Any], places: NDArray[np.int64] | None = None
     ) -> None:
-        """Take up the next values: texts, or an array of NumPy; `places` as in `Sheet.add`.
-
-        Raises
-        ------
-        Unreadable
-            For values that are neither numbers nor names, or too many names.
-        """
+        """Take up the next values: texts, or an array of NumPy; `places` as in `Sheet.add`."""
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "iufbmM":
             self._parts.append(self._numbers(cells))
             return

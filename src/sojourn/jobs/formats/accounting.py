@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import OptionError, did_you_mean
-from ..names import numbered
-from ..report import CleaningReport, Finding
+from ..header import numbered
+from ..report import CleaningReport, noted
 from ..schema import MISSING, is_further
 from ..table import Jobs
 from ._columns import WIDTHS, widths
@@ -20,7 +20,6 @@ from ._columns import WIDTHS, widths
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ENDED", "Accounting", "Record", "check_width", "found"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,7 +53,7 @@ class Record(NamedTuple):
         no start, and its end is when it was cancelled or failed.
     limit : s, nan if not known, inf if there was none.
     requested, allocated : processors, -1 if not known.
-    nodes : those it had, else those it asked for, -1 if not known.
+    nodes : those it had, else those it requested, -1 if not known.
     memory : requested, KB per processor, -1 if not known.
     cpu_time : s, over all processors, nan if not known.
     resident : KB, the largest resident set of a task, nan if not known.
@@ -65,15 +64,15 @@ class Record(NamedTuple):
     name : given by its user.
     uid, gid : numbers of user and group, as texts.
     account, partition, qos : names, empty if not known.
-    least_nodes : that it asked for by number, -1 if not known.
-    gpus : asked for, in all, -1 if not known.
-    features : of nodes that it asked for, as written; None if not known.
-    gpu_type : of the GPUs it asked for, empty if not known or several.
-    cores_per_node : it asked for, -1 if not known, or not the same on all nodes.
+    least_nodes : that it requested by number, -1 if not known.
+    gpus : requested, in all, -1 if not known.
+    features : of nodes that it requested, as written; None if not known.
+    gpu_type : of the GPUs it requested, empty if not known or several.
+    cores_per_node : it requested, -1 if not known, or not the same on all nodes.
     memory_per_node : requested, KB, -1 if not known, or not the same on all nodes.
-    licences : it asked for, such as ``matlab:2,ansys``, empty if none or not known.
-    resources : others that it asked for, in all, such as ``mic=4,fpga=1``; None if not known.
-    whole_node : 1 if it asked for whole nodes, 0 if not, -1 if not known.
+    licences : it requested, such as ``matlab:2,ansys``, empty if none or not known.
+    resources : others that it requested, in all, such as ``mic=4,fpga=1``; None if not known.
+    whole_node : 1 if it requested whole nodes, 0 if not, -1 if not known.
     after : what it depends on, as written.
     has_number : whether `job` is its own number.
     array : number of the array that it is a task of, or of its heterogeneous job; -1 if of none.
@@ -129,7 +128,7 @@ class Accounting:
         the label, with ``#2`` after it for a second run.
     source : the file.
     report : what reading decided.
-    lacks : kinds of events that such a file cannot tell.
+    lacks : kinds of events that are not in such a file.
     header : lines about all jobs.
     """
 
@@ -153,13 +152,7 @@ class Accounting:
         return pd.DataFrame(self.columns)
 
     def jobs(self, width: str = "requested") -> Jobs:
-        """Return the runs as jobs; see `read_sacct` for what becomes of what.
-
-        Parameters
-        ----------
-        width : where ``procs`` comes from: ``requested`` or ``allocated`` (the other where that is
-            not known), ``max`` of the two, or ``nodes``.
-        """
+        """Return the runs as jobs; see `read_sacct` for what becomes of what, and for `width`."""
         check_width(width)
         columns = self.columns
         submit, start, end = columns["submit"], columns["start"], columns["end"]
@@ -199,7 +192,7 @@ class Accounting:
             header=[f"UnixStartTime: {int(origin)}", *self.header, *names],
             source=self.source,
             report=self.report.extended(
-                found(
+                noted(
                     "disordered-times",
                     "repair",
                     "starts before its submit or ends before its start: wait or runtime unknown",
@@ -213,15 +206,15 @@ class Accounting:
         """Return before when jobs could not start; -1 for those that could at their submit."""
         submit, eligible = self.columns["submit"], self.columns["eligible"]
         over = np.where(np.isfinite(self.columns["start"]), self.columns["start"], self["end"])
-        # What is told of the end of a wait is surer than when the job could have started.
+        # What is recorded of the end of a wait is surer than when the job could have started.
         held = (eligible > submit) & ~(eligible > over)
         return _known(eligible - origin, held)
 
     def _resources(self) -> dict[str, Ints]:
-        """Return further resources that jobs asked for, by name; 0 where others did."""
+        """Return further resources that jobs requested, by name; 0 where others did."""
         texts = self.columns["resources"].tolist()
         amounts = {text: dict(_amounts(text)) for text in dict.fromkeys(texts) if text}
-        names = dict.fromkeys(name for each in amounts.values() for name in each)
+        names = dict.fromkeys(name for listed in amounts.values() for name in listed)
         unknown = {None: MISSING}
         return {
             name: np.array(
@@ -240,8 +233,8 @@ class Accounting:
             if column in _OPTIONAL and not any(names):
                 continue
             own = self.columns[number].tolist() if number else []
-            made[column], told = numbered(column, names, own)
-            lines += told
+            made[column], said = numbered(column, names, own)
+            lines += said
         return made, lines
 
 
@@ -281,11 +274,3 @@ def check_width(width: str) -> None:
 
 def _known(values: Floats, known: Mask) -> Floats:
     return np.where(known, values, float(MISSING))
-
-
-def found(
-    rule: str, action: str, what: str, hits: Sequence[int] | Ints, unit: str = "job"
-) -> list[Finding]:
-    """Return a finding about jobs or lines, or nothing if there are none."""
-    listed = [int(hit) for hit in hits]
-    return [Finding.of(rule, action, what, listed, unit)] if listed else []

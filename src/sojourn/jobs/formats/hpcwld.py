@@ -9,8 +9,6 @@ from ..clean import clean as apply_rules
 from ..table import Jobs
 from .csv import read_csv
 
-__all__ = ["HPCWLD_RULES", "read_hpcwld"]
-
 HPCWLD_RULES = ("no-procs", "unsorted-submits", "tied-submits")
 """The cleaning of [rumyantsev2018, section V, errata 13]; a service time of 0 is kept."""
 

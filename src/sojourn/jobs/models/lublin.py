@@ -25,9 +25,7 @@ from ...measures.formulas import product_sum
 from ..estimates import EstimateModel, estimate_runtimes
 from ..table import Jobs
 from . import streams
-from ._checks import at_least_one
-
-__all__ = ["BATCH", "INTERACTIVE", "LUBLIN_TYPES", "LublinParameters", "daily_cycle", "lublin"]
+from .distributions import at_least_one
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -19,8 +19,6 @@ from ..facts import local_clock
 from ..schema import MISSING
 from ..table import Jobs
 
-__all__ = ["BLOCKS", "fitting_block", "resample_blocks"]
-
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 

@@ -47,7 +47,7 @@ class RunPlots:
 
         Energy is stated only where watts were given, or where something asks for it.
         """
-        from ...cluster.wattage import assumed_watts
+        from ...cluster.power import assumed_watts
         from .page import overview
 
         result = self._result

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import OptionError, RunError
-from ...files.ledger import check_outputs
-from ...files.staging import FULL, Stage, staging
+from ...files.staging import FULL, Stage, check_outputs, staging
 from .tables import as_cell
 
 __all__ = ["as_json", "check_file", "check_folder", "put_rows", "staged", "write_rows"]

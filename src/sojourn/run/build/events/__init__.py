@@ -20,8 +20,8 @@ from ....cluster import Cluster
 from ....engine.calendar import (EVENT, LOOK, RESERVATION, STRIKE, WITHDRAW, Calendar, make_calendar)
 from ....errors import OptionError
 from ....jobs import (EventStream, ExternalEvent, ExternalEvents, Jobs, read_events, read_external)
-from ....jobs.formats.sniff import TOLD as ACCOUNTING
-from ....jobs.formats.sniff import format_of
+from ....jobs.log import ACCOUNTING
+from ....jobs.log import format_of
 from ....jobs.external import is_external
 from .absence import (Absence, absence_of)
 from .rows import (BEGINS, ENDS, Gathered, gather_rows)
