@@ -24,7 +24,7 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d{1,2}")
 _BLANKS = re.compile(r"(?<=\d)[ \u00a0\u202f](?=\d{3}(\D|$))")
 
 
-class Table(NamedTuple):
+class TextTable(NamedTuple):
     """A line of column names, and the rows below it, each with the line on which it ends."""
 
     header: list[str]
@@ -57,7 +57,7 @@ def number(token: str) -> float:
     return value
 
 
-def read_table(path: PathName, *, longest: int = LONGEST) -> Table:
+def read_table(path: PathName, *, longest: int = LONGEST) -> TextTable:
     """Read a table separated by commas, semicolons or tabs; its first line names the columns.
 
     It may be packed with gzip or xz, and be in UTF-8, UTF-16 or Latin-1.
@@ -77,7 +77,7 @@ def read_table(path: PathName, *, longest: int = LONGEST) -> Table:
     header = next(rows, None)
     if header is None:
         raise _empty(path)
-    return Table(header[1], rows)
+    return TextTable(header[1], rows)
 
 
 def _empty(path: PathName) -> ClusterError:

@@ -14,7 +14,7 @@ from ..errors import ClusterError, OptionError, nearest
 from ..files.staging import PathName
 from ._group import SHORT, Group, GroupReader, is_number
 from ._parts import PART_KEYS, check_keys, partitions_of, pools_of, queues_of, tables_of
-from ._table import Table, key, read_text
+from ._table import TextTable, key, read_text
 from .cluster import Cluster
 from .partition import BETWEEN, Partition, Queue
 from .report import ClusterReport, Remark
@@ -34,7 +34,7 @@ COLUMN_NAMES = frozenset({*_SAME, _PARTITIONS, *SHORT, "memory_kib"})
 """Names of columns besides the keys of a node, by which a description is known."""
 
 
-class Sheet(NamedTuple):
+class NodeSheet(NamedTuple):
     """What a description in CSV says: rows, partitions of each row's nodes, and remarks."""
 
     groups: list[Group]
@@ -50,10 +50,10 @@ class _Column(NamedTuple):
     is_guess: bool = False
 
 
-def read_sheet(path: PathName, table: Table, keys: Mapping[str, str]) -> Sheet:
+def read_sheet(path: PathName, table: TextTable, keys: Mapping[str, str]) -> NodeSheet:
     """Return what a table says; its columns are `keys`, resources and partitions."""
     columns = _columns(path, table.header, keys)
-    sheet = Sheet([], [], ())
+    sheet = NodeSheet([], [], ())
     for line, row in table.rows:
         if any(cell.strip() for cell in row[len(columns) :]):
             problem = f"{len(row)} cells where the first line names {len(columns)} columns"
@@ -179,7 +179,7 @@ Catalogue = Callable[[Path], Cluster]
 
 def cluster_of_table(
     path: PathName,
-    table: Table,
+    table: TextTable,
     *,
     processor: str = "core",
     reference_ops: float | None = None,
@@ -204,7 +204,7 @@ def cluster_of_table(
         raise ClusterError(path, str(error)) from None
 
 
-def _members(sheet: Sheet, nodes: _Nodes) -> dict[str, list[int]]:
+def _members(sheet: NodeSheet, nodes: _Nodes) -> dict[str, list[int]]:
     """Return the places of the nodes of each partition, in the order in which rows name them."""
     members: dict[str, list[int]] = {}
     for names, (first, last) in zip(sheet.partitions, nodes.spans, strict=True):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ..errors import ClusterError, InputError, OptionError
 from ..files.staging import PathName
 from ._layout import PERCENTS, Layout, known, month, realigned
-from ._table import Table, number, read_table
+from ._table import TextTable, number, read_table
 from .cluster import Cluster
 from .library import cores_told, model_name, vendor_name
 from .report import ClusterReport, Remark
@@ -338,7 +338,7 @@ def read_specpower(
 
 def cluster_of_table(
     path: PathName,
-    table: Table,
+    table: TextTable,
     *,
     noncompliant: str = "refuse",
     split: bool = True,

@@ -25,7 +25,7 @@ _ABSURD = 1e15
 
 
 @dataclass(frozen=True)
-class Rule:
+class CleaningRule:
     """A named cleaning rule.
 
     Parameters
@@ -49,7 +49,7 @@ class Rule:
     fault: bool = True
 
 
-RULES: dict[str, Rule] = {}
+RULES: dict[str, CleaningRule] = {}
 """Every rule by name, in order of application."""
 
 
@@ -61,7 +61,7 @@ def _drop(
             hit = condition(jobs, procs)
             return hit, (jobs[~hit] if hit.any() else jobs)
 
-        RULES[name] = Rule(name, "drop", field, what, apply, standard)
+        RULES[name] = CleaningRule(name, "drop", field, what, apply, standard)
 
     return register
 
@@ -70,7 +70,7 @@ def _change(
     name: str, action: str, field: str, what: str, *, standard: bool = True, fault: bool = True
 ) -> Callable[[Callable[[Jobs, int], Outcome]], None]:
     def register(apply: Callable[[Jobs, int], Outcome]) -> None:
-        RULES[name] = Rule(name, action, field, what, apply, standard, fault)
+        RULES[name] = CleaningRule(name, action, field, what, apply, standard, fault)
 
     return register
 

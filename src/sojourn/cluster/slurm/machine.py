@@ -11,15 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...errors import ClusterError, OptionError
-from ...jobs.formats.slurm_fields import expand_nodes, fold_nodes
+from ...jobs.formats.slurm_fields import fold_nodes
 from ..cluster import Cluster
 from ..partition import Partition
 from ..report import ClusterReport, Remark
 from ..server import Node, Server
 from .lines import Line, read_lines
 from .reading import SlurmNode, SlurmPartition, SlurmTables, natural_order, read_tables
-
-_SIZES = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
 
 
 def read_gres(path: Path, names: Iterable[str]) -> dict[str, dict[tuple[str, str], int]]:
@@ -30,16 +28,14 @@ def read_gres(path: Path, names: Iterable[str]) -> dict[str, dict[tuple[str, str
     every = tuple(names)
     counts: dict[str, dict[tuple[str, str], int]] = {}
     for line in read_lines(path):
-        said = {name.lower(): value for name, value in line.pairs}
+        said = line.said
         kind = said.get("name", "")
         if not kind and said.keys() & {"count", "file", "multiplefiles", "type"}:
-            problem = "is missing; say of what, as in Name=gpu"
-            raise ClusterError(line.path, problem, line=line.number, field="Name")
+            raise line.error("Name", "is missing; say of what, as in Name=gpu")
         if not kind:
             continue
-        head = (kind, said.get("type", ""))
-        count = _count(line, said)
-        nodes = _expanded(line, said["nodename"], "NodeName") if "nodename" in said else every
+        head, count = (kind, said.get("type", "")), _count(line, said)
+        nodes = _listed(line, said["nodename"], "NodeName") if "nodename" in said else every
         for node in nodes:
             own = counts.setdefault(node, {})
             own[head] = own.get(head, 0) + count
@@ -48,26 +44,16 @@ def read_gres(path: Path, names: Iterable[str]) -> dict[str, dict[tuple[str, str
 
 def _count(line: Line, said: Mapping[str, str]) -> int:
     """Return how many a line has: as it says, or one for each of its files."""
-    text = said.get("count", "")
-    if text:
-        size = _SIZES.get(text[-1:].upper(), 1)
-        digits = text if size == 1 else text[:-1]
-        if not digits.isdecimal():
-            problem = f"'{text[:40]}' is no number; correct it"
-            raise ClusterError(line.path, problem, line=line.number, field="Count")
-        return size * int(digits)
+    if said.get("count"):
+        return line.number_of("Count", said["count"])
     files = said.get("file", "") or said.get("multiplefiles", "")
-    return len(_expanded(line, files, "File")) if files else 1
+    return len(_listed(line, files, "File")) if files else 1
 
 
-def _expanded(line: Line, text: str, field: str) -> tuple[str, ...]:
-    try:
-        names = expand_nodes(text)
-    except ValueError:
-        names = ()
-    if not names or text.count("[") != text.count("]"):
-        problem = f"'{text[:40]}' is no list; correct it"
-        raise ClusterError(line.path, problem, line=line.number, field=field)
+def _listed(line: Line, text: str, field: str) -> tuple[str, ...]:
+    names = line.nodes(field, text)
+    if not names:
+        raise line.bad(field, text)
     return names
 
 
@@ -197,8 +183,7 @@ def _servers(
             try:
                 made[head] = _server(head[0], counts)
             except OptionError as error:
-                line = tables.origins[node.name]
-                raise ClusterError(line.path, str(error), line=line.number) from None
+                raise tables.origins[node.name].error(None, str(error)) from None
         servers.append(made[head])
     for words, count in short.items():
         what = f"{_nodes(count)} with {words}: the slurm.conf is taken, where Slurm drains them"
@@ -253,8 +238,7 @@ def _partitions(
         try:
             made[part.name] = _made(part, own, part.whole or is_linear, part.name == default)
         except OptionError as error:
-            line = lines[part.name]
-            raise ClusterError(line.path, str(error), line=line.number) from None
+            raise lines[part.name].error(None, str(error)) from None
     if not made:
         raise ClusterError(tables.path, "has no partition that is up and has nodes; add one")
     if default not in made:
@@ -298,20 +282,20 @@ def _licences(tables: SlurmTables, resources: set[str]) -> dict[str, int]:
 
 def _unmodelled(tables: SlurmTables) -> list[str]:
     """Return what the file says about its machine that a cluster has no place for."""
-    words: dict[str, None] = {}
+    words: list[str] = []
     if tables.lines.get("selecttype", _LINEAR).lower() == _LINEAR:
-        words[f"SelectType={_LINEAR}: every job has its nodes to itself"] = None
+        words.append(f"SelectType={_LINEAR}: every job has its nodes to itself")
     elif "memory" not in tables.lines.get("selecttypeparameters", "").lower():
-        words[
+        words.append(
             "SelectTypeParameters: Slurm hands out no memory; here jobs that ask for it get it"
-        ] = None
+        )
     for kind, _, said in tables.statements:
         if kind != "partitionname":
             continue
         share = said.get("oversubscribe", "NO").upper()
         if share not in ("NO", "EXCLUSIVE"):
             name = said["partitionname"]
-            words[f"partition {name} OverSubscribe={share}: no two jobs share a processor"] = None
+            words.append(f"partition {name} OverSubscribe={share}: no two jobs share a processor")
     if len({node.weight for node in tables.nodes}) > 1:
-        words["NodeName Weight: nodes of all weights are used alike"] = None
-    return list(words)
+        words.append("NodeName Weight: nodes of all weights are used alike")
+    return words

@@ -49,7 +49,7 @@ class Chunk(NamedTuple):
     unsaid: tuple[str, ...] = ()
 
 
-class Request(NamedTuple):
+class PbsRequest(NamedTuple):
     """A request as the columns of a table hold it.
 
     Parameters
@@ -123,7 +123,7 @@ def _with(chunk: Chunk, name: str, value: str) -> Chunk:
     return chunk._replace(unsaid=(*chunk.unsaid, name))
 
 
-def request_of(fields: Mapping[str, str]) -> Request:
+def request_of(fields: Mapping[str, str]) -> PbsRequest:
     """Return the request of a job.
 
     Parameters
@@ -140,7 +140,9 @@ def request_of(fields: Mapping[str, str]) -> Request:
     """
     chunks = chunks_of(_written(fields))
     amounts = _of_job(fields)
-    made = Request(resources=_joined(amounts) if amounts else None, whole_node=_whole_node(fields))
+    made = PbsRequest(
+        resources=_joined(amounts) if amounts else None, whole_node=_whole_node(fields)
+    )
     if not chunks:
         return made
     totals: dict[str, int] = {}

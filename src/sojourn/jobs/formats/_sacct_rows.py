@@ -209,7 +209,7 @@ class Malformed(NamedTuple):
     field: str | None = None
 
 
-class Rows(NamedTuple):
+class SacctRows(NamedTuple):
     """A table of ``sacct``.
 
     Parameters
@@ -232,7 +232,7 @@ def read_rows(
     path: str | os.PathLike[str],
     delimiter: str | None = None,
     columns: Sequence[str] | None = None,
-) -> Rows:
+) -> SacctRows:
     """Read a table of ``sacct``; parameters as in `read_sacct`."""
     lines = read_log_text(path).split("\n")
     first = next((k for k, line in enumerate(lines) if line.strip()), None)
@@ -265,7 +265,9 @@ def read_rows(
             raise LogError(path, "has its columns apart by blanks; run sacct -P", line=first + 1)
         names = [name.strip().lower().partition("%")[0] for name in head.split(split)]
         begin = first + 1
-    rows = Rows(names, *_Assembly(names, split, head if named else "").run(lines, begin), assumed)
+    rows = SacctRows(
+        names, *_Assembly(names, split, head if named else "").run(lines, begin), assumed
+    )
     if columns is not None:
         # Names in a wrong place may fit two rows taken for one, with a text that goes over lines.
         alone = sum(not any("\n" in field for field in row.fields) for row in rows.good)
@@ -274,7 +276,7 @@ def read_rows(
     return rows
 
 
-def row_findings(rows: Rows, bad: Sequence[Malformed]) -> list[Finding]:
+def row_findings(rows: SacctRows, bad: Sequence[Malformed]) -> list[Finding]:
     """Return what was found about the rows of a table."""
     kinds = {
         "too-few-fields": "fewer fields than columns",
@@ -292,7 +294,7 @@ def row_findings(rows: Rows, bad: Sequence[Malformed]) -> list[Finding]:
 
 
 def _of_misfit(
-    path: str | os.PathLike[str], rows: Rows, alone: int, lines: Sequence[str], delimiter: str
+    path: str | os.PathLike[str], rows: SacctRows, alone: int, lines: Sequence[str], delimiter: str
 ) -> LogError:
     """Return the error of column names that are not those of the rows."""
     first = min([*rows.joined, *(bad.line for bad in rows.bad)])

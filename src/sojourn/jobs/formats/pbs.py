@@ -15,7 +15,7 @@ from ...files.access import parse_lines
 from ..report import Finding, noted
 from ..schema import MISSING
 from ..table import Jobs
-from ._pbs_requests import Request, held, ordered, ordered_gpus, request_of, requested_memory
+from ._pbs_requests import PbsRequest, held, ordered, ordered_gpus, request_of, requested_memory
 from .accounting import Accounting, Record, check_width
 from .clock import NO_ZONE, zone_of
 from .runs import account, check_waits
@@ -282,7 +282,7 @@ def _ended(run: _Run) -> str:
     return "COMPLETED" if status == 0 else "FAILED"
 
 
-def _unsaid(requests: list[tuple[Record, Request]]) -> list[Finding]:
+def _unsaid(requests: list[tuple[Record, PbsRequest]]) -> list[Finding]:
     """Return what jobs asked for that the columns of a table cannot hold."""
     cases = (
         (
@@ -304,11 +304,11 @@ def _unsaid(requests: list[tuple[Record, Request]]) -> list[Finding]:
     return [note for rule, what, jobs in cases for note in noted(rule, "keep", what, jobs)]
 
 
-def _is_packed(request: Request, nodes: int) -> bool:
+def _is_packed(request: PbsRequest, nodes: int) -> bool:
     return request.cores_per_node > 0 and 0 < nodes != request.chunks
 
 
-def _record(job: str, run: _Run, request: Request) -> Record:
+def _record(job: str, run: _Run, request: PbsRequest) -> Record:
     fields = run.fields
     number = job.partition(".")[0]
     found_number = re.match(r"\d+", number)

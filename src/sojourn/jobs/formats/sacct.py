@@ -11,7 +11,7 @@ from ...errors import LogError, OptionError, did_you_mean
 from ..report import Finding, noted
 from ..schema import MISSING
 from ..table import Jobs
-from ._sacct_rows import Malformed, Row, Rows, read_rows, row_findings
+from ._sacct_rows import Malformed, Row, SacctRows, read_rows, row_findings
 from .accounting import ENDED, Accounting, Record, check_width
 from .clock import LogClock
 from .runs import account, check_waits
@@ -165,7 +165,7 @@ class _Reading:
     """From rows to records."""
 
     def __init__(
-        self, path: str | os.PathLike[str], rows: Rows, clock: LogClock, strict: bool
+        self, path: str | os.PathLike[str], rows: SacctRows, clock: LogClock, strict: bool
     ) -> None:
         self.path = path
         self.rows = rows
