@@ -9,7 +9,7 @@ from ..errors import ClusterError, OptionError, nearest
 from ..files.staging import PathName
 from ._group import Group, GroupReader
 from .partition import Partition, Queue, unknown
-from .server import whole_count
+from .server import MOST_COUNTED
 
 PART_KEYS: Mapping[str, Mapping[str, str]] = {
     "partition": {
@@ -50,9 +50,9 @@ _Part = TypeVar("_Part", Partition, Queue)
 def tables_of(path: PathName, values: Mapping[str, Any], kind: str) -> list[Group]:
     """Return the tables of one kind; its keys are looked at by `check_keys`."""
     tables = values.get(kind, [])
-    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise ClusterError(path, f"{kind}s are tables; begin each with [[{kind}]]", field=kind)
-    return [Group(None, f"{kind} {at}: ", each) for at, each in enumerate(tables, 1)]
+    return [Group(None, f"{kind} {at}: ", table) for at, table in enumerate(tables, 1)]
 
 
 def check_keys(path: PathName, groups: Sequence[Group], keys: Mapping[str, str]) -> None:
@@ -70,7 +70,7 @@ def partitions_of(
     """Return the partitions of a description."""
 
     def made(reader: GroupReader) -> Partition:
-        name, places = _name(reader), _places(reader, nodes)
+        name, places, tier = reader.needed("name"), _places(reader, nodes), reader.natural("tier")
         fewest = reader.whole("min_nodes") or 1
         if fewest > len(places):
             problem = f"{fewest}, but the partition has {len(places)} nodes; correct it"
@@ -82,7 +82,7 @@ def partitions_of(
             max_nodes=reader.whole("max_nodes"),
             min_nodes=fewest,
             whole_node=reader.flag("whole_node"),
-            tier=_tier(reader),
+            tier=1 if tier is None else tier,
             default=reader.flag("default"),
             max_cpus_per_node=reader.whole("max_cpus_per_node"),
         )
@@ -99,7 +99,7 @@ def queues_of(path: PathName, groups: Sequence[Group], partitions: Sequence[str]
             if name not in partitions:
                 raise reader.error("partitions", unknown("partition", name, partitions))
         return Queue(
-            name=_name(reader),
+            name=reader.needed("name"),
             partitions=tuple(dict.fromkeys(names)),
             order=reader.text("order") or "fcfs",
             priority=reader.number("priority") or 0.0,
@@ -119,15 +119,11 @@ def pools_of(path: PathName, groups: Sequence[Group], resources: Sequence[str]) 
     pools: dict[str, int] = {}
     for group in groups:
         reader = GroupReader(path, group, None)
-        name, count = _name(reader), reader.number("count")
+        name, count = reader.needed("name"), reader.natural("count")
         if count is None:
             raise reader.error("count", "is missing; give it")
-        if count < 0 or count != int(count):
-            raise reader.error("count", f"{count:g}; give a whole number, 0 or more")
-        try:
-            whole_count(int(count), "")
-        except OptionError:
-            raise reader.error("count", f"{count:g} is too many; give fewer") from None
+        if count > MOST_COUNTED:
+            raise reader.error("count", f"{count:g} is too many; give fewer")
         if "," in name or ":" in name:
             problem = f"'{name[:40]}' has a comma or colon in it, and jobs ask for licences such as"
             raise reader.error("name", f"{problem} matlab:2,ansys; choose another")
@@ -135,7 +131,7 @@ def pools_of(path: PathName, groups: Sequence[Group], resources: Sequence[str]) 
             raise reader.error("name", f"two pools are called '{name}'; remove one")
         if name in resources:
             raise reader.error("name", f"nodes have a resource called '{name}'; choose another")
-        pools[name] = int(count)
+        pools[name] = count
     return pools
 
 
@@ -159,22 +155,6 @@ def _unlike(
         default = part.name if part.default else default
         parts[part.name] = part
     return list(parts.values())
-
-
-def _name(reader: GroupReader) -> str:
-    name = reader.label("name")
-    if not name:
-        raise reader.error("name", "is missing; give it")
-    return name
-
-
-def _tier(reader: GroupReader) -> int:
-    tier = reader.number("tier")
-    if tier is None:
-        return 1
-    if tier < 0 or tier != int(tier):
-        raise reader.error("tier", f"{tier:g}; give a whole number, 0 or more")
-    return int(tier)
 
 
 def _words(reader: GroupReader, name: str) -> list[str]:

@@ -79,10 +79,7 @@ class Cluster:
         object.__setattr__(self, "procs", _whole(self.procs))
         if self.procs > _MOST:
             raise OptionError(f"cluster: {self.procs} processors; at most {_MOST} can be counted")
-        if self.processor not in PROCESSORS:
-            raise OptionError(
-                f"cluster: processor '{self.processor}': choose {', '.join(PROCESSORS)}"
-            )
+        _check_processor(self.processor)
         if self.reference_ops is not None and not 0 < self.reference_ops < float("inf"):
             raise OptionError(
                 f"cluster: reference speed of {self.reference_ops} operations per second; "
@@ -146,8 +143,7 @@ class Cluster:
         processor : what counts as a processor: ``core``, ``chip`` or ``node``.
         reference_ops, report, pools, partitions, queues, between : see `Cluster`.
         """
-        if processor not in PROCESSORS:
-            raise OptionError(f"cluster: processor '{processor}': choose {', '.join(PROCESSORS)}")
+        _check_processor(processor)
         named = _named(list(nodes))
         if not named:
             raise OptionError("cluster: no node in it; check the file or the query")
@@ -298,8 +294,7 @@ class Cluster:
 
     def counting(self, processor: str) -> Cluster:
         """Return the same nodes with another idea of a processor: core, chip or node."""
-        if processor not in PROCESSORS:
-            raise OptionError(f"cluster: processor '{processor}': choose {', '.join(PROCESSORS)}")
+        _check_processor(processor)
         procs = sum(node.server.procs(processor) for node in self.nodes)
         return replace(self, procs=procs, processor=processor)
 
@@ -349,6 +344,11 @@ def _part(kind: str, parts: Sequence[_P], name: str | None) -> _P:
     if name is None and parts:
         return parts[0]
     raise OptionError(f"cluster: {unknown(kind, name or 'default', (p.name for p in parts))}")
+
+
+def _check_processor(processor: str) -> None:
+    if processor not in PROCESSORS:
+        raise OptionError(f"cluster: processor '{processor}': choose {', '.join(PROCESSORS)}")
 
 
 def _whole(procs: object) -> int:

@@ -138,10 +138,8 @@ def cluster_facts(cluster: Cluster) -> dict[str, Any]:
             "fastest": float(speeds.max()) if cluster.has_speeds else None,
         },
         "resources": _resources(cluster),
-        "partitions": [_partition(cluster, each) for each in cluster.partitions],
-        "queues": [
-            {**_plain(asdict(each)), "limits": queue_words(each)} for each in cluster.queues
-        ],
+        "partitions": [_partition(cluster, part) for part in cluster.partitions],
+        "queues": [{**_plain(asdict(q)), "limits": queue_words(q)} for q in cluster.queues],
         "between": cluster.between if cluster.queues else None,
         "pools": dict(cluster.pools),
         "models": _models(nodes),
@@ -187,24 +185,24 @@ def _partition(cluster: Cluster, partition: Partition) -> dict[str, Any]:
     }
 
 
-def _plain(told: dict[str, Any]) -> dict[str, Any]:
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
     """Return values for JSON, in which no limit is None."""
-    return {name: None if value == math.inf else value for name, value in told.items()}
+    return {name: None if value == math.inf else value for name, value in values.items()}
 
 
 def _totals(nodes: list[dict[str, Any]]) -> dict[str, Any]:
     """Return sums over the nodes; of memory and watts, over those of which it is known."""
-    told: dict[str, Any] = {"nodes": len(nodes)}
+    totals: dict[str, Any] = {"nodes": len(nodes)}
     for name in ("procs", "cores", "chips"):
-        told[name] = sum(node[name] for node in nodes)
+        totals[name] = sum(node[name] for node in nodes)
     for name in ("memory", "ops", "watts", "idle_watts"):
         known = [node[name] for node in nodes if node[name] is not None]
-        told[name] = math.fsum(known) if known else None
+        totals[name] = math.fsum(known) if known else None
     for name in ("memory", "watts", "idle_watts"):
-        told[f"{name}_unknown"] = sum(node[name] is None for node in nodes)
-    rated = told["ops"] is not None and told["watts"] and not told["watts_unknown"]
-    told["efficiency"] = told["ops"] / told["watts"] if rated else None
-    return told
+        totals[f"{name}_unknown"] = sum(node[name] is None for node in nodes)
+    rated = totals["ops"] is not None and totals["watts"] and not totals["watts_unknown"]
+    totals["efficiency"] = totals["ops"] / totals["watts"] if rated else None
+    return totals
 
 
 def _models(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:

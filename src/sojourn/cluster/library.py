@@ -79,10 +79,10 @@ def vendor_name(vendor: str) -> str:
     return " ".join(_LEGAL.sub("", vendor).split()).strip(" ,.") or vendor.strip()
 
 
-def cores_told(characteristics: str) -> int | None:
+def cores_in_words(characteristics: str) -> int | None:
     """Return the cores of a chip that a processor's description tells, if it does.
 
-    >>> cores_told("Quad-Core, 2.93GHz, 8MB L3 Cache"), cores_told("2.50 GHz, 1333 MHz bus")
+    >>> cores_in_words("Quad-Core, 2.93GHz, 8MB L3 Cache"), cores_in_words("2.50 GHz, 1333 MHz bus")
     (4, None)
     """
     match = _CORES.search(characteristics)

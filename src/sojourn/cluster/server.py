@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError
 
-_MOST_COUNTED = 2**53
+MOST_COUNTED = 2**53
 _NAME = re.compile(r"[A-Za-z_][\w.+-]*(:[\w.+-]+)?")
 _TAKEN = ("cores", "core", "memory", "nodes", "node", "procs", "processors", "cpus", "cpu")
 _SHORT = {"gpus": "gpu", "mics": "mic", "fpgas": "fpga", "licences": "licence"}
@@ -94,8 +94,8 @@ def whole_count(value: object, where: str) -> int:
         count = -1 if isinstance(value, (bool, str)) else operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         count = int(value) if isinstance(value, float) and value.is_integer() else -1
-    if not 0 <= count <= _MOST_COUNTED:
-        most = f"at most {_MOST_COUNTED:,}" if count > _MOST_COUNTED else "0 or more"
+    if not 0 <= count <= MOST_COUNTED:
+        most = f"at most {MOST_COUNTED:,}" if count > MOST_COUNTED else "0 or more"
         raise OptionError(f"{where}: {value!r}; give a whole number, {most}")
     return count
 

@@ -19,7 +19,7 @@ from ..files.staging import PathName
 from ._layout import PERCENTS, Layout, known, month, realigned
 from ._table import TextTable, number, read_table
 from .cluster import Cluster
-from .library import cores_told, model_name, vendor_name
+from .library import cores_in_words, model_name, vendor_name
 from .report import ClusterReport, Remark
 from .server import Server
 
@@ -57,7 +57,7 @@ def entry_of(layout: Layout, row: list[str], keep_noncompliant: bool, split: boo
     field = layout.misplaced(row) if len(row) == layout.width else None
     if len(row) == layout.width and field is None:
         return _as_it_is(layout, row, keep_noncompliant, split)
-    found: dict[tuple[Any, ...], Entry] = {}
+    entries: dict[tuple[Any, ...], Entry] = {}
     # Without operations per watt nothing tells one number from its neighbour.
     for candidate, how in realigned(layout, row) if "per_watt100" in layout.place else ():
         try:
@@ -66,9 +66,9 @@ def entry_of(layout: Layout, row: list[str], keep_noncompliant: bool, split: boo
             continue
         what = f"cells had to be {how}"
         # Of equal ones the last: it moves the fewest cells.
-        found[entry.server, entry.nodes] = entry._replace(repairs=(what, *entry.repairs))
-    if len(found) == 1:
-        (entry,) = found.values()
+        entries[entry.server, entry.nodes] = entry._replace(repairs=(what, *entry.repairs))
+    if len(entries) == 1:
+        (entry,) = entries.values()
         if entry.server.facts.get("result") == 0 and not keep_noncompliant:
             raise Refused(NONCOMPLIANT_ROW)
         return entry
@@ -182,16 +182,16 @@ class _Values:
 def _watts(values: _Values) -> tuple[tuple[float, ...], bool]:
     """Return the watts that the table has, idle first, and whether idle is among them."""
     there = [f"watts{p}" for p in PERCENTS if values.has(f"watts{p}")]
-    told = {field: values.number(field) for field in there}
-    for field, watts in told.items():
+    measured = {field: values.number(field) for field in there}
+    for field, watts in measured.items():
         if watts is None:
             raise Refused(f"nothing in '{values.title(field)}'", field=values.title(field))
         if watts < 0:
             raise Refused("negative watts", f"{watts:g} W", values.title(field))
-    full = told["watts100"] or 0.0
+    full = measured["watts100"] or 0.0
     if len(there) == len(PERCENTS):
-        return tuple(watts or 0.0 for watts in told.values()), True
-    idle = told.get("watts0")
+        return tuple(watts or 0.0 for watts in measured.values()), True
+    idle = measured.get("watts0")
     return (idle or 0.0, full), idle is not None
 
 
@@ -213,22 +213,22 @@ def _check_ratios(values: _Values) -> None:
 def _sizes(values: _Values, nodes: int, repairs: list[str]) -> tuple[int, int, float]:
     """Return cores, chips and memory (GB), put right where the row itself says how."""
     cores, chips = values.whole("cores"), values.whole("chips")
-    each = values.whole("cores_per_chip")
+    per_chip = values.whole("cores_per_chip")
     memory = values.number("memory")
     # In results of several nodes, memory is of all of them and the modules are of one.
     modules = nodes * sum(
         int(count) * int(size) / (1024 if unit.upper() == "MB" else 1)
         for count, size, unit in _DIMMS.findall(values.text("dimms"))
     )
-    if chips and each and cores and memory == chips * each != cores == modules:
-        cores, memory = chips * each, float(cores)
+    if chips and per_chip and cores and memory == chips * per_chip != cores == modules:
+        cores, memory = chips * per_chip, float(cores)
         repairs.append("cores and memory were in each other's column")
     if memory is None and modules:
         memory = modules
         repairs.append("memory was not given: taken from the modules")
     if memory is not None and memory <= 0:
         raise Refused("no memory", f"{memory:g} GB", values.title("memory"))
-    cores, chips = _cores(values, cores, chips, each, nodes, repairs)
+    cores, chips = _cores(values, cores, chips, per_chip, nodes, repairs)
     return cores, chips, math.nan if memory is None else memory
 
 
@@ -236,31 +236,31 @@ def _cores(
     values: _Values,
     cores: int | None,
     chips: int | None,
-    each: int | None,
+    per_chip: int | None,
     nodes: int,
     repairs: list[str],
 ) -> tuple[int, int]:
-    if cores and chips and each and cores != chips * each:
-        told = cores_told(values.text("characteristics"))
-        if told is not None and chips * told == cores:
+    if cores and chips and per_chip and cores != chips * per_chip:
+        described = cores_in_words(values.text("characteristics"))
+        if described is not None and chips * described == cores:
             repairs.append("cores per chip contradicted cores, chips and the description")
-        elif told == each:
-            cores = chips * each
+        elif described == per_chip:
+            cores = chips * per_chip
             repairs.append("cores contradicted chips, cores per chip and the description")
         else:
             raise Refused(
                 "cores, chips and cores per chip do not agree",
-                f"{cores} cores, {chips} chips of {each}",
+                f"{cores} cores, {chips} chips of {per_chip}",
                 values.title("cores"),
             )
-    if not cores and chips and each:
+    if not cores and chips and per_chip:
         if cores == 0:
             repairs.append("cores were 0: taken from chips and cores per chip")
-        cores = chips * each
+        cores = chips * per_chip
     if cores and not chips:
         if chips == 0:
             repairs.append("chips were 0: taken from cores and cores per chip")
-        chips = cores // each if each and cores % each == 0 else nodes
+        chips = cores // per_chip if per_chip and cores % per_chip == 0 else nodes
     if not cores or not chips:
         raise Refused("no cores", f"{cores or 0} cores, {chips or 0} chips", values.title("cores"))
     if cores % chips:
@@ -396,5 +396,5 @@ class _Account:
 
     def remarks(self) -> tuple[Remark, ...]:
         """Return what was found, what was refused first."""
-        found = sorted(self._lines, key=lambda head: _ACTIONS.index(head[0]))
-        return tuple(Remark(*head, tuple(self._lines[head]), self._example[head]) for head in found)
+        heads = sorted(self._lines, key=lambda head: _ACTIONS.index(head[0]))
+        return tuple(Remark(*head, tuple(self._lines[head]), self._example[head]) for head in heads)

@@ -18,23 +18,21 @@ from typing import Any, NamedTuple
 from ..errors import InputError, LogError, OptionError, did_you_mean
 from ..files.access import read_log_text
 
-_TAKES = {
-    "cancel": ("job",),
-    "kill": ("job",),
-    "early": ("job", "runtime"),
-    "down": ("job", "procs", "nodes", "until"),
-    "up": ("procs", "nodes"),
-    "stop": ("until",),
-    "resume": (),
-    "reserve": ("procs", "nodes", "until", "announced"),
-}
 _NEEDS = {
     "cancel": ("job",),
     "kill": ("job",),
     "early": ("job", "runtime"),
     "reserve": ("until",),
 }
-_WHOLE, _REAL = ("job", "procs"), ("time", "until", "announced", "runtime")
+_TAKES = {
+    **_NEEDS,
+    "down": ("job", "procs", "nodes", "until"),
+    "up": ("procs", "nodes"),
+    "stop": ("until",),
+    "resume": (),
+    "reserve": ("procs", "nodes", "until", "announced"),
+}
+_WHOLE = ("job", "procs")
 
 
 class ExternalEvent(NamedTuple):
@@ -94,24 +92,21 @@ class ExternalEvents:
             nodes = row.get("nodes")
             if nodes is not None and not isinstance(nodes, str):
                 row["nodes"] = " ".join(nodes)
-        return cls(tuple(_event(i, row, partial(_in_program, i)) for i, row in given))
+        return cls(tuple(_event(i, row, partial(_error, "", i)) for i, row in given))
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def error(self, event: ExternalEvent, field: str, problem: str) -> InputError:
         """Return the error that names an event's place and field."""
-        if self.source:
-            return LogError(self.source, problem, line=event.line, field=field)
-        return _in_program(event.line, field, problem)
+        return _error(self.source, event.line, field, problem)
 
 
-def _in_file(path: str | os.PathLike[str], line: int, field: str, problem: str) -> InputError:
-    return LogError(path, problem, line=line, field=field)
-
-
-def _in_program(place: int, field: str, problem: str) -> InputError:
-    return OptionError(f"events, row {place}, field '{field}': {problem}")
+def _error(source: str, line: int, field: str, problem: str) -> InputError:
+    """Return the error of a row of a file, or of a list from a program."""
+    if source:
+        return LogError(source, problem, line=line, field=field)
+    return OptionError(f"events, row {line}, field '{field}': {problem}")
 
 
 def is_external(path: str | os.PathLike[str]) -> bool:
@@ -156,7 +151,7 @@ def read_external(path: str | os.PathLike[str]) -> ExternalEvents:
                     line=line,
                 )
             row = dict(zip(names, cells, strict=True))
-            made.append(_event(line, row, partial(_in_file, path, line)))
+            made.append(_event(line, row, partial(_error, str(path), line)))
     except csv.Error as error:
         raise LogError(
             path, f"is not a table ({error}); correct the line", line=reader.line_num
@@ -186,9 +181,9 @@ def _event(
         for name, value in row.items()
         if value is not None and not (isinstance(value, str) and not value.strip())
     }
+    known = ExternalEvent._fields[:-1]
     for name in given:
-        if name not in ExternalEvent._fields[:-1]:
-            known = ExternalEvent._fields[:-1]
+        if name not in known:
             near = did_you_mean(str(name), known) or f"; the fields are {', '.join(known)}"
             raise error(str(name), f"is unknown{near}")
     kind = str(given.pop("kind", "")).lower()

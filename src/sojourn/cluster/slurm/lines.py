@@ -59,7 +59,7 @@ class Line(NamedTuple):
         size = _SIZES.get(text[-1:].upper(), 1)
         digits = text if size == 1 else text[:-1]
         if not digits.isdecimal():
-            raise self.bad(field, text)
+            raise self.error(field, f"'{text[:40]}' is no number; correct it")
         return size * int(digits)
 
 

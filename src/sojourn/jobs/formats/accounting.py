@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,18 +27,11 @@ Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 _WIDTHS = (*WIDTHS, "nodes")
+_FAILED = ("FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE")
 ENDED = {
     "COMPLETED": 1,
-    "FAILED": 0,
-    "TIMEOUT": 0,
-    "OUT_OF_MEMORY": 0,
-    "NODE_FAIL": 0,
-    "BOOT_FAIL": 0,
-    "DEADLINE": 0,
-    "PREEMPTED": 0,
-    "REQUEUED": 0,
-    "REVOKED": 5,
-    "CANCELLED": 5,
+    **dict.fromkeys((*_FAILED, "PREEMPTED", "REQUEUED"), 0),
+    **dict.fromkeys(("REVOKED", "CANCELLED"), 5),
 }
 """States in which a job has ended, and the status of [swf] for each."""
 
@@ -45,73 +39,64 @@ ENDED = {
 class Record(NamedTuple):
     """One run of one job, as its manager accounted for it.
 
+    What is not known is -1, nan, None or an empty text.
+
     Parameters
     ----------
     label : the job as its manager names it, such as ``12_3``.
     job : its number, or that of the array or heterogeneous job it is a part of.
-    submit, eligible, start, end : Unix times (s), nan if not known. A job that never started has
-        no start, and its end is when it was cancelled or failed.
-    limit : s, nan if not known, inf if there was none.
-    requested, allocated : processors, -1 if not known.
-    nodes : those it had, else those it requested, -1 if not known.
-    memory : requested, KB per processor, -1 if not known.
-    cpu_time : s, over all processors, nan if not known.
-    resident : KB, the largest resident set of a task, nan if not known.
-    state : in Slurm's words.
-    user, group, queue : names, empty if not known.
-    node_list : as written.
     line : of the file.
-    name : given by its user.
-    uid, gid : numbers of user and group, as texts.
-    account, partition, qos : names, empty if not known.
-    least_nodes : that it requested by number, -1 if not known.
-    gpus : requested, in all, -1 if not known.
-    features : of nodes that it requested, as written; None if not known.
-    gpu_type : of the GPUs it requested, empty if not known or several.
-    cores_per_node : it requested, -1 if not known, or not the same on all nodes.
-    memory_per_node : requested, KB, -1 if not known, or not the same on all nodes.
-    licences : it requested, such as ``matlab:2,ansys``, empty if none or not known.
-    resources : others that it requested, in all, such as ``mic=4,fpga=1``; None if not known.
-    whole_node : 1 if it requested whole nodes, 0 if not, -1 if not known.
-    after : what it depends on, as written.
+    submit, eligible, start, end : Unix times (s). A job that never started has no start, and its
+        end is when it was cancelled or failed.
+    limit : s, inf if there was none.
+    requested, allocated : processors.
+    nodes, least_nodes : those it had, else those it requested; those it requested by number.
+    memory, memory_per_node : requested, KB per processor and per node.
+    cpu_time : s, over all processors; resident : KB, the largest resident set of a task.
+    state : in Slurm's words.
+    name : given by its user; uid, gid : numbers of user and group, as texts.
+    node_list, features, after : nodes it had, features requested, what it depends on; as written.
+    gpus, gpu_type, cores_per_node : requested; the type and cores where all nodes have the same.
+    licences, resources : requested, such as ``matlab:2,ansys`` and ``mic=4,fpga=1``.
+    whole_node : 1 if it requested whole nodes, 0 if not.
     has_number : whether `job` is its own number.
-    array : number of the array that it is a task of, or of its heterogeneous job; -1 if of none.
+    array : number of the array that it is a task of, or of its heterogeneous job.
     """
 
     label: str
     job: int
+    line: int
     submit: float
     eligible: float
     start: float
     end: float
-    limit: float
-    requested: int
-    allocated: int
-    nodes: int
-    memory: float
-    cpu_time: float
-    resident: float
-    state: str
-    user: str
-    group: str
-    queue: str
-    node_list: str
-    line: int
+    limit: float = math.nan
+    requested: int = MISSING
+    allocated: int = MISSING
+    nodes: int = MISSING
+    least_nodes: int = MISSING
+    memory: float = float(MISSING)
+    memory_per_node: float = float(MISSING)
+    cpu_time: float = math.nan
+    resident: float = math.nan
+    state: str = ""
     name: str = ""
+    user: str = ""
+    group: str = ""
     uid: str = ""
     gid: str = ""
     account: str = ""
+    queue: str = ""
     partition: str = ""
     qos: str = ""
-    least_nodes: int = MISSING
+    node_list: str = ""
     gpus: int = MISSING
-    features: str | None = None
     gpu_type: str = ""
     cores_per_node: int = MISSING
-    memory_per_node: float = float(MISSING)
+    whole_node: int = MISSING
+    features: str | None = None
     licences: str = ""
     resources: str | None = None
-    whole_node: int = MISSING
     after: str = ""
     has_number: bool = True
     array: int = MISSING
@@ -238,21 +223,10 @@ class Accounting:
         return made, lines
 
 
-_NAMES = {
-    "user": "uid",
-    "group": "gid",
-    "queue": "",
-    "partition": "",
-    "account": "",
-    "qos": "",
-    "gpu_type": "",
-    "licences": "",
-    "features": "",
-    "after": "",
-}
+_OPTIONAL = ("partition", "account", "qos", "gpu_type", "licences", "features", "after")
+_NAMES = {"user": "uid", "group": "gid", **dict.fromkeys(("queue", *_OPTIONAL), "")}
 """Columns of names, and those that may have the manager's own numbers for them."""
 
-_OPTIONAL = ("partition", "account", "qos", "gpu_type", "licences", "features", "after")
 _OPTIONAL_NUMBERS = ("nodes", "cores_per_node", "gpus", "memory_per_node", "whole_node")
 
 

@@ -96,16 +96,17 @@ def _record(path: str | os.PathLike[str], text: str, line: int, clock: LogClock)
     fields = {
         mark[1]: text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=False)
     }
+    resources = fields.get("Tres", "")
     field = "JobId"
     try:
         job = whole(fields[field])
-        moments = []
+        instants = []
         for field in ("SubmitTime", "EligibleTime", "StartTime", "EndTime"):
             word = fields.get(field, "") if field == "EligibleTime" else fields[field]
-            moments.append(clock.moment(word))
-        submit, eligible, start, end = clock.settled(moments, math.nan, line)
+            instants.append(clock.moment(word))
+        submit, eligible, start, end = clock.settled(instants, math.nan, line)
         field = "TimeLimit"
-        ordered = limit(fields.get(field, ""))
+        longest = limit(fields.get(field, ""))
         field = "NodeList"
         names = expand_nodes(fields.get(field, ""))
         field = "NodeCnt"
@@ -113,12 +114,12 @@ def _record(path: str | os.PathLike[str], text: str, line: int, clock: LogClock)
         field = "ProcCnt"
         procs = whole(fields.get(field) or str(MISSING))
         field = "Tres"
-        gpus = _gpus(fields, nodes)
-        licences, resources = (
-            licences_among(fields.get(field, "")),
-            resources_among(fields.get(field, "")),
+        gpus, licences, others = (
+            _gpus(fields, nodes),
+            licences_among(resources),
+            resources_among(resources),
         )
-        types = gpu_types_among(fields.get(field, "")) or gpu_types_in(fields.get("Gres", ""))
+        types = gpu_types_among(resources) or gpu_types_in(fields.get("Gres", ""))
     except KeyError:
         raise LogError(path, f"has no {field}=; correct or remove the line", line=line) from None
     except (ValueError, OverflowError):
@@ -132,33 +133,29 @@ def _record(path: str | os.PathLike[str], text: str, line: int, clock: LogClock)
     return Record(
         label=_label(fields, job),
         job=job,
+        line=line,
         submit=submit,
         eligible=eligible,
         start=start,
         end=end,
-        limit=ordered,
-        requested=MISSING,
+        limit=longest,
         allocated=procs,
         nodes=nodes if nodes > 0 else MISSING,
-        memory=float(MISSING),
-        cpu_time=math.nan,
-        resident=math.nan,
         state=state,
+        name=fields.get("Name", ""),
         user=_NUMBER.sub(r"\1", fields.get("UserId", "")),
         group=_NUMBER.sub(r"\1", fields.get("GroupId", "")),
-        queue=fields.get("Partition", ""),
-        node_list=fields.get("NodeList", ""),
-        line=line,
-        name=fields.get("Name", ""),
         uid=_number(fields.get("UserId", "")),
         gid=_number(fields.get("GroupId", "")),
         account=_known(fields.get("Account", "")),
+        queue=fields.get("Partition", ""),
         partition=fields.get("Partition", ""),
         qos=_known(fields.get("QOS", "")),
+        node_list=fields.get("NodeList", ""),
         gpus=gpus,
         gpu_type=types[0] if len(types) == 1 else "",
         licences=licences,
-        resources=resources,
+        resources=others,
     )
 
 

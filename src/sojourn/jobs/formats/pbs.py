@@ -311,7 +311,7 @@ def _is_packed(request: PbsRequest, nodes: int) -> bool:
 def _record(job: str, run: _Run, request: PbsRequest) -> Record:
     fields = run.fields
     number = job.partition(".")[0]
-    found_number = re.match(r"\d+", number)
+    digits = re.match(r"\d+", number)
     created = float(fields["ctime"]) if "ctime" in fields else math.nan
     again = run.queued > created
     submit = run.queued if again or created != created else created
@@ -324,7 +324,7 @@ def _record(job: str, run: _Run, request: PbsRequest) -> Record:
     is_packed = _is_packed(request, had)
     return Record(
         label=number,
-        job=int(found_number[0]) if found_number else MISSING,
+        job=int(digits[0]) if digits else MISSING,
         submit=submit,
         eligible=float(fields.get("etime", "nan")),
         start=run.start,
@@ -335,7 +335,6 @@ def _record(job: str, run: _Run, request: PbsRequest) -> Record:
         nodes=had,
         memory=requested_memory(fields, wanted, request.memory),
         cpu_time=duration(fields.get("resources_used.cput", "")),
-        resident=math.nan,
         state=run.state,
         user=fields.get("user", ""),
         group=fields.get("group", ""),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,7 @@ from .accounting import Accounting, Record
 WAITS = ("submit", "eligible")
 """From when on a job waits: from its submit, or from when it could have started."""
 
-_TEXTS = (
-    *("label", "state", "user", "group", "queue", "uid", "gid", "account", "partition", "qos"),
-    *("run", "gpu_type"),
-)
-_WHOLE = (
-    *("job", "requested", "allocated", "nodes", "line", "least_nodes", "gpus", "attempt"),
-    *("cores_per_node", "whole_node"),
-)
+_TYPES = get_type_hints(Record)
 # Texts that may be long, of which few are alike.
 _LONG = ("node_list", "name", "features", "licences", "resources", "after")
 
@@ -181,11 +174,7 @@ def _numbers(runs: Sequence[Record], attempts: Sequence[int]) -> list[int]:
 
 
 def _type(name: str) -> Any:
-    if name in _TEXTS:
-        return np.str_
-    if name in _LONG:
-        return object
-    return np.int64 if name in _WHOLE else np.float64
+    return object if name in _LONG else _TYPES[name]
 
 
 def _notes(columns: dict[str, NDArray[Any]]) -> list[Finding]:
