@@ -284,6 +284,12 @@ def test_width_is_written_where_the_fields_do_not_say_it(tmp_path) -> None:
     assert (tmp_path / "x.swf").read_text().startswith("1 0 -1 1.5 -1 ")
 
 
+def test_a_comment_that_is_called_as_a_column_stays(tmp_path) -> None:
+    jobs = read_swf(written(tmp_path, LINE)).replace(header=["Licences", "Licences: 1 matlab"])
+    write_swf(jobs, tmp_path / "x.swf")
+    assert read_swf(tmp_path / "x.swf").header == ("; Licences",)
+
+
 def test_failed_writing_leaves_the_old_file(tmp_path, monkeypatch) -> None:
     jobs = read_swf(written(tmp_path, LINE))
     target = tmp_path / "old.swf"

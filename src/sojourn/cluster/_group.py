@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..errors import ClusterError, InputError, OptionError
-from ..files.staging import PathName
+from ..files.access import PathName
 from ..jobs.formats.slurm_fields import duration, expand_nodes
 from ._table import number
 from .cluster import Cluster

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..errors import ClusterError
-from ..files.staging import PathName
+from ..files.access import PathName
 from ._table import key, number
 
 PERCENTS = tuple(range(0, 101, 10))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..errors import ClusterError, OptionError, nearest
-from ..files.staging import PathName
+from ..files.access import PathName
 from ._group import Group, GroupReader
 from .partition import Partition, Queue, unknown
 from .server import MOST_COUNTED

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..errors import ClusterError
-from ..files.access import opened
-from ..files.staging import PathName
+from ..files.access import PathName, opened
 
 LONGEST = 1 << 20
 """Characters a line may have."""
@@ -87,11 +87,8 @@ def _empty(path: PathName) -> ClusterError:
 def _rows(
     path: PathName, first: str, lines: Iterator[str], separator: str, before: int
 ) -> Iterator[tuple[int, list[str]]]:
-    def all_lines() -> Iterator[str]:
-        yield first
-        yield from lines
-
-    reader = csv.reader(all_lines(), delimiter=separator, skipinitialspace=separator != "\t")
+    every = itertools.chain([first], lines)
+    reader = csv.reader(every, delimiter=separator, skipinitialspace=separator != "\t")
     try:
         for row in reader:
             if any(map(str.strip, row)):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import ClusterError, OptionError, nearest
-from ..files.staging import PathName
+from ..files.access import PathName
 from ._group import SHORT, Group, GroupReader, is_number
 from ._parts import PART_KEYS, check_keys, partitions_of, pools_of, queues_of, tables_of
 from ._table import TextTable, key, read_text

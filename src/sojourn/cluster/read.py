@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..errors import ClusterError, OptionError
-from ..files.staging import PathName
+from ..files.access import PathName
 from . import description, specpower
 from ._layout import field_of
 from ._table import key, read_head, read_table

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..errors import ClusterError, InputError, OptionError
-from ..files.staging import PathName
+from ..files.access import PathName
 from ._layout import PERCENTS, Layout, known, month, realigned
 from ._table import TextTable, number, read_table
 from .cluster import Cluster

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ClusterError, LogError, OptionError
-from ..files.staging import PathName
+from ..files.access import PathName
 from ..jobs.formats.slurm_fields import expand_nodes, fold_nodes
 from .cluster import Cluster
 from .description import KEYS, PREFIX, is_resource
@@ -41,7 +41,7 @@ def write_cluster(cluster: Cluster, path: PathName) -> None:
     ClusterError
         When the file cannot be written.
     """
-    from ..files.access import open_atomic
+    from ..files.staging import open_atomic
 
     if Path(os.fspath(path)).suffix.lower() == ".toml":
         text = "\n".join(_toml(cluster))

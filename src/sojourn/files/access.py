@@ -1,4 +1,4 @@
-"""Bytes and texts in and out: unpacked by content, within bounds, written whole or not at all."""
+"""Files read: unpacked by content and within bounds; which ones a command reads and writes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import os
 import re
 import tomllib
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
-from ..errors import ClusterError, LogError, OptionError, RunError
-from .staging import FULL, PathName, is_staged, note_input, staging
+from ..errors import ClusterError, LogError, OptionError
 
 _GZIP = b"\x1f\x8b"
 _XZ = b"\xfd7zXZ\x00"
@@ -22,6 +22,73 @@ _CHUNK = 1 << 24
 _GIB = 1 << 30
 _LARGEST = "SOJOURN_LARGEST_LOG"
 _DEFAULT = "2"
+
+PathName = str | os.PathLike[str]
+
+
+@dataclass
+class Ledger:
+    """Files of one command: those read, by device and inode, and those put in place, in order.
+
+    Other names of a file, symbolic and hard links among them, lead to the same entry. The command
+    line keeps one for each command, so that no output replaces an input; without one, as in a
+    Python session, nothing is noted and nothing refused.
+    """
+
+    inputs: dict[tuple[int, int], str] = field(default_factory=dict)
+    outputs: list[Path] = field(default_factory=list)
+
+
+# One for the process, not one for each thread: files are read in several.
+_open: list[Ledger] = []
+
+
+@contextmanager
+def keeping_ledger() -> Iterator[Ledger]:
+    """Keep a ledger of the files that are read and written meanwhile."""
+    ledger = Ledger()
+    _open.append(ledger)
+    try:
+        yield ledger
+    finally:
+        _open.remove(ledger)
+
+
+def note_input(path: PathName) -> None:
+    """Note that a command reads a file; one that is not there, or no ordinary file, is not one."""
+    if not _open:
+        return
+    try:
+        if os.path.isfile(path):
+            status = os.stat(path)
+            _open[-1].inputs.setdefault((status.st_dev, status.st_ino), os.fspath(path))
+    except (OSError, ValueError):
+        return
+
+
+def note_outputs(paths: Iterable[Path]) -> None:
+    """Note that a command has put files in place."""
+    if _open:
+        _open[-1].outputs.extend(paths)
+
+
+def check_outputs(paths: Iterable[PathName]) -> None:
+    """Raise OptionError if a file that would be replaced or removed is one that was read."""
+    if not _open:
+        return
+    for path in paths:
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            continue
+        read = _open[-1].inputs.get((status.st_dev, status.st_ino))
+        if read is None:
+            continue
+        same = "" if os.path.abspath(read) == os.path.abspath(path) else f" as {read}"
+        raise OptionError(
+            f"{os.fspath(path)}: would be overwritten, but this command reads it{same}; "
+            "write to another place"
+        )
 
 
 def largest_log() -> int:
@@ -102,42 +169,6 @@ def read_text(path: PathName) -> str:
         raise OptionError(str(error), path=path) from None
     except UnicodeDecodeError:
         raise OptionError(f"{path}: not a text in UTF-8; save it as such", path=path) from None
-
-
-@contextmanager
-def atomic_path(path: PathName) -> Iterator[Path]:
-    """Yield another path of the same name; what was written there replaces `path` at the end.
-
-    On any error it is removed, and `path` stays as it was: OptionError if the command reads it,
-    RunError where the disk is full, else LogError.
-    """
-    target = Path(path)
-    try:
-        with staging(target.parent) as place:
-            yield place(target.name)
-    except OSError as error:
-        if is_staged(target):  # Those who write a whole folder say which one.
-            raise
-        reason = error.strerror or error
-        if error.errno in FULL:
-            raise RunError(f"{path}: cannot be written ({reason}); check the folder") from None
-        raise LogError(path, f"cannot be written ({reason}); check the folder") from None
-
-
-@contextmanager
-def open_atomic(path: PathName) -> Iterator[BinaryIO]:
-    """Open a file for writing bytes, packed if its name ends in ``.gz`` or ``.xz``."""
-    suffix = Path(path).suffix.lower()
-    with atomic_path(path) as temporary, open(temporary, "wb") as plain:
-        if suffix == ".gz":
-            # Neither name nor time in the archive: equal jobs give equal files.
-            with gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0) as packed:
-                yield cast(BinaryIO, packed)
-        elif suffix == ".xz":
-            with lzma.LZMAFile(plain, "wb", preset=1) as xz:
-                yield cast(BinaryIO, xz)
-        else:
-            yield plain
 
 
 T = TypeVar("T")

@@ -12,85 +12,21 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import gzip
+import lzma
 import os
 import shutil
 import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from types import FrameType
+from typing import BinaryIO, cast
 
-from ..errors import OptionError
-
-PathName = str | os.PathLike[str]
-
-
-@dataclass
-class Ledger:
-    """Files of one command: those read, by device and inode, and those put in place, in order.
-
-    Other names of a file, symbolic and hard links among them, lead to the same entry.
-    """
-
-    inputs: dict[tuple[int, int], str] = field(default_factory=dict)
-    outputs: list[Path] = field(default_factory=list)
-
-
-# One for the process, not one for each thread: files are read in several.
-_open: list[Ledger] = []
-
-
-@contextmanager
-def keeping_ledger() -> Iterator[Ledger]:
-    """Keep a ledger of the files that are read and written meanwhile."""
-    ledger = Ledger()
-    _open.append(ledger)
-    try:
-        yield ledger
-    finally:
-        _open.remove(ledger)
-
-
-def note_input(path: PathName) -> None:
-    """Note that a command reads a file; one that is not there, or no ordinary file, is not one."""
-    if not _open:
-        return
-    try:
-        if os.path.isfile(path):
-            status = os.stat(path)
-            _open[-1].inputs.setdefault((status.st_dev, status.st_ino), os.fspath(path))
-    except (OSError, ValueError):
-        return
-
-
-def note_outputs(paths: Iterable[Path]) -> None:
-    """Note that a command has put files in place."""
-    if _open:
-        _open[-1].outputs.extend(paths)
-
-
-def check_outputs(paths: Iterable[PathName]) -> None:
-    """Raise OptionError if a file that would be replaced or removed is one that was read."""
-    if not _open:
-        return
-    for path in paths:
-        try:
-            status = os.stat(path)
-        except (OSError, ValueError):
-            continue
-        read = _open[-1].inputs.get((status.st_dev, status.st_ino))
-        if read is None:
-            continue
-        same = "" if os.path.abspath(read) == os.path.abspath(path) else f" as {read}"
-        raise OptionError(
-            f"{os.fspath(path)}: would be overwritten, but this command reads it{same}; "
-            "write to another place"
-        )
-
+from ..errors import LogError, RunError
+from .access import PathName, check_outputs, note_outputs
 
 # What is wrong with the place, not with its name.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -135,7 +71,8 @@ class Stage:
     def put_in_place(self) -> None:
         """Give all files their names; on any error, none, and what was there is there again."""
         placed = list(self._placed)
-        moved = [name for name in (*reversed(placed), *self._removed) if self._is_there(name)]
+        names = (*reversed(placed), *self._removed)
+        moved = [name for name in names if os.path.lexists(self.folder / name)]
         made: list[Path] = []
         with _held(self.folder):
             try:
@@ -144,7 +81,9 @@ class Stage:
                 if len(placed) + len(self._removed) > 1:
                     (self._hidden / _OLD).mkdir()
                     for name in moved:
-                        self._move(self.folder / name, self._hidden / _OLD / name)
+                        target = self._hidden / _OLD / name
+                        target.parent.mkdir(parents=True, exist_ok=True)
+                        os.replace(self.folder / name, target)
                 for name in placed:
                     os.replace(self._hidden / _NEW / name, self.folder / name)
             except BaseException:
@@ -154,9 +93,6 @@ class Stage:
         if not is_staged(self.folder):
             note_outputs(self.folder / name for name in placed)
 
-    def _is_there(self, name: str) -> bool:
-        return os.path.lexists(self.folder / name)
-
     def _make_folders(self, names: list[str], made: list[Path]) -> None:
         for name in names:
             for part in reversed(PurePosixPath(name).parents[:-1]):
@@ -164,10 +100,6 @@ class Stage:
                 if not folder.is_dir():
                     made.append(folder)
                     folder.mkdir()
-
-    def _move(self, source: Path, target: Path) -> None:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(source, target)
 
     def _take_back(self, placed: list[str], moved: list[str], made: list[Path]) -> None:
         """Undo what was done, by what is on disk: an interrupt may come between any two steps."""
@@ -278,3 +210,39 @@ def _lock(handle: int, patience: float) -> bool:
             time.sleep(_PAUSE)
         except OSError:
             return False
+
+
+@contextlib.contextmanager
+def atomic_path(path: PathName) -> Iterator[Path]:
+    """Yield another path of the same name; what was written there replaces `path` at the end.
+
+    On any error it is removed, and `path` stays as it was: OptionError if the command reads it,
+    RunError where the disk is full, else LogError.
+    """
+    target = Path(path)
+    try:
+        with staging(target.parent) as place:
+            yield place(target.name)
+    except OSError as error:
+        if is_staged(target):  # Those who write a whole folder say which one.
+            raise
+        reason = error.strerror or error
+        if error.errno in FULL:
+            raise RunError(f"{path}: cannot be written ({reason}); check the folder") from None
+        raise LogError(path, f"cannot be written ({reason}); check the folder") from None
+
+
+@contextlib.contextmanager
+def open_atomic(path: PathName) -> Iterator[BinaryIO]:
+    """Open a file for writing bytes, packed if its name ends in ``.gz`` or ``.xz``."""
+    suffix = Path(path).suffix.lower()
+    with atomic_path(path) as temporary, open(temporary, "wb") as plain:
+        if suffix == ".gz":
+            # Neither name nor time in the archive: equal jobs give equal files.
+            with gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0) as packed:
+                yield cast(BinaryIO, packed)
+        elif suffix == ".xz":
+            with lzma.LZMAFile(plain, "wb", preset=1) as xz:
+                yield cast(BinaryIO, xz)
+        else:
+            yield plain

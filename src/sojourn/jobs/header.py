@@ -120,7 +120,7 @@ def without_keys(header: Iterable[str], lines: Iterable[str]) -> list[str]:
     ['; MaxProcs: 8']
     """
     keys = {_key(line) for line in lines}
-    return [line for line in Header(header) if _key(line[1:]) not in keys]
+    return [line for line in Header(header) if ":" not in line or _key(line[1:]) not in keys]
 
 
 def _key(line: str) -> str:

@@ -195,6 +195,9 @@ _LONGEST_NAME = 80
 _LIKENESS = 0.8
 """Of two names of which one may be the other misspelt; `watts` is not `wait`."""
 
+WIDTHS = ("requested", "allocated", "max")
+"""The ways to take a job's width from its requested and allocated processors."""
+
 Column = NDArray[Any]
 
 
@@ -284,3 +287,17 @@ def _check_flags(flags: Column, ids: Column | None) -> None:
         job = row + 1 if ids is None or row >= ids.size else int(ids[row])
         problem = f"{flags[row]} is neither 0 nor 1; use 1 for whole nodes, -1 for unknown"
         raise JobError(job, "whole_node", problem)
+
+
+def widths(
+    requested: NDArray[np.int64], allocated: NDArray[np.int64], width: str = "requested"
+) -> NDArray[np.int64]:
+    """Return the processors a simulation uses: one of the two fields, the other if missing."""
+    if width == "max":
+        return np.maximum(requested, allocated)
+    if width not in WIDTHS:
+        known = ", ".join(map(repr, WIDTHS))
+        near = did_you_mean(width, WIDTHS)
+        raise OptionError(f"width '{width}' is unknown{near}; use one of {known}")
+    first, second = (requested, allocated) if width == "requested" else (allocated, requested)
+    return np.where(first > 0, first, second)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..files.staging import note_input
+from ..files.access import note_input
 from .keys import ScenarioKeys
 from .keys.describing import is_score_file
 from .keys.typed import number_or_text

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import ClusterError
-from ...files.staging import note_input
+from ...files.access import note_input
 from ...jobs.formats.slurm_fields import expand_nodes
 
 _DEEPEST = 8

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import InputError, OptionError, did_you_mean
-from ..schema import LABEL, SCHEMA, check_columns, is_further
+from ..schema import LABEL, SCHEMA, check_columns, is_further, widths
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     name: tuple(others.split())
@@ -153,9 +153,6 @@ def _letters(name: str) -> str:
         return name
     return re.sub(r"[\W_]", "", _SECONDS.sub("", name)).lower()
 
-
-WIDTHS = ("requested", "allocated", "max")
-"""The ways to take a job's width from its requested and allocated processors."""
 
 NEEDED: Mapping[str, tuple[str, ...]] = {
     "submit": ("interarrival",),
@@ -303,20 +300,6 @@ def submits(gaps: ArrayLike) -> NDArray[np.float64]:
     if steps.size == 0:
         return steps
     return np.concatenate(([0.0], np.cumsum(steps[:-1])))
-
-
-def widths(
-    requested: NDArray[np.int64], allocated: NDArray[np.int64], width: str = "requested"
-) -> NDArray[np.int64]:
-    """Return the processors a simulation uses: one of the two fields, the other if missing."""
-    if width == "max":
-        return np.maximum(requested, allocated)
-    if width not in WIDTHS:
-        raise OptionError(
-            f"width '{width}' is unknown{did_you_mean(width, WIDTHS)}; use one of {listed(WIDTHS)}"
-        )
-    first, second = (requested, allocated) if width == "requested" else (allocated, requested)
-    return np.where(first > 0, first, second)
 
 
 def listed(names: Sequence[str], show: Callable[[str], str] = repr) -> str:

@@ -297,9 +297,12 @@ def _of_misfit(
     path: str | os.PathLike[str], rows: SacctRows, alone: int, lines: Sequence[str], delimiter: str
 ) -> LogError:
     """Return the error of column names that are not those of the rows."""
-    first = min([*rows.joined, *(bad.line for bad in rows.bad)])
-    why = next((f" ({_blamed(bad)})" for bad in rows.bad if bad.line == first), "")
     wrong = [*rows.joined, *(bad.line for bad in rows.bad)]
+    first = min(wrong)
+    why = ""
+    for bad in rows.bad:
+        if bad.line == first:
+            why = f" ({bad.field}: {bad.what})" if bad.field else f" ({bad.what})"
     counts = Counter(lines[line - 1].count(delimiter) + 1 for line in wrong)
     given = len(rows.names) - (rows.names[-1] == "")
     return LogError(
@@ -309,10 +312,6 @@ def _of_misfit(
         "each field, in the order of sacct -o, and the delimiter",
         line=first,
     )
-
-
-def _blamed(fault: Malformed) -> str:
-    return fault.what if fault.field is None else f"{fault.field}: {fault.what}"
 
 
 def _named(line: str) -> bool:

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from ...errors import OptionError, did_you_mean
 from ..header import numbered
 from ..report import CleaningReport, noted
-from ..schema import MISSING, is_further
+from ..schema import MISSING, WIDTHS, is_further, widths
 from ..table import Jobs
-from ._columns import WIDTHS, widths
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import LogError, OptionError
-from ...files.access import as_text, open_atomic, read_raw
+from ...files.access import as_text, read_raw
+from ...files.staging import open_atomic
 from ..header import AS_NUMBERS, known_names
 from ..schema import LABEL
 from ..table import Jobs

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import LogError, OptionError
-from ...files.access import atomic_path, largest_log, read_bytes
+from ...files.access import largest_log, read_bytes
+from ...files.staging import atomic_path
 from ..header import AS_NUMBERS
 from ..schema import LABEL
 from ..table import Jobs

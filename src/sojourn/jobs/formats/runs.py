@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, get_type_hints
@@ -16,6 +17,13 @@ from .accounting import Accounting, Record
 WAITS = ("submit", "eligible")
 """From when on a job waits: from its submit, or from when it could have started."""
 
+_HELD_BACK = {
+    "submit": ("keep", "eligible later than submitted: the wait counts from the submit"),
+    "eligible": (
+        "repair",
+        "eligible later than submitted: taken as submitted when it became eligible",
+    ),
+}
 _TYPES = get_type_hints(Record)
 # Texts that may be long, of which few are alike.
 _LONG = ("node_list", "name", "features", "licences", "resources", "after")
@@ -73,11 +81,12 @@ def account(
         kept, held = [moved[k] for k in order], [held[k] for k in order]
     names = distinct([run.label for run in kept])
     attempts = [
-        0 if name == run.label else _attempt(name) for name, run in zip(names, kept, strict=True)
+        0 if name == run.label else int(name.rpartition("#")[2]) - 1
+        for name, run in zip(names, kept, strict=True)
     ]
     try:
         columns = {
-            name: np.array(values, _type(name))
+            name: np.array(values, object if name in _LONG else _TYPES[name])
             for name, values in zip(Record._fields, zip(*kept, strict=True), strict=True)
         }
         columns["job"] = np.array(_numbers(kept, attempts), np.int64)
@@ -91,7 +100,7 @@ def account(
         *noted("repeated-record", "drop", "recorded before: the later record is taken", repeats),
         *noted("no-submit", "drop", "no time of submission", timeless),
         *_notes(columns),
-        *_note_on_waits(columns["job"][np.array(held, np.bool_)], wait_from),
+        *noted("held-back", *_HELD_BACK[wait_from], columns["job"][np.array(held, np.bool_)]),
     ]
     report = CleaningReport(source, len(written), len(kept), tuple(notes))
     return Accounting(columns, source, report, tuple(lacks), tuple(header))
@@ -151,10 +160,6 @@ def _since_eligible(run: Record) -> Record:
     return run._replace(submit=run.eligible if over != over else min(run.eligible, over))
 
 
-def _attempt(name: str) -> int:
-    return int(name.rpartition("#")[2]) - 1
-
-
 def _numbers(runs: Sequence[Record], attempts: Sequence[int]) -> list[int]:
     """Return a number for each run: its job's own where it has one, else a free one."""
     taken: set[int] = set()
@@ -164,17 +169,8 @@ def _numbers(runs: Sequence[Record], attempts: Sequence[int]) -> list[int]:
         made.append(run.job if is_own else None)
         if is_own:
             taken.add(run.job)
-    free = max(run.job for run in runs)
-    numbers = []
-    for number in made:
-        if number is None:
-            free += 1
-        numbers.append(free if number is None else number)
-    return numbers
-
-
-def _type(name: str) -> Any:
-    return object if name in _LONG else _TYPES[name]
+    free = itertools.count(max(run.job for run in runs) + 1)
+    return [next(free) if number is None else number for number in made]
 
 
 def _notes(columns: dict[str, NDArray[Any]]) -> list[Finding]:
@@ -196,11 +192,3 @@ def _notes(columns: dict[str, NDArray[Any]]) -> list[Finding]:
         ("unlimited", "no time limit: the estimate is unknown", np.isinf(limit)),
     ]
     return [note for rule, what, hit in cases for note in noted(rule, "keep", what, job[hit])]
-
-
-def _note_on_waits(held: NDArray[np.int64], wait_from: str) -> list[Finding]:
-    if wait_from == "eligible":
-        what = "eligible later than submitted: taken as submitted when it became eligible"
-        return noted("held-back", "repair", what, held)
-    what = "eligible later than submitted: the wait counts from the submit"
-    return noted("held-back", "keep", what, held)

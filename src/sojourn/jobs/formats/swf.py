@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import LogError
-from ...files.access import open_atomic, read_raw
+from ...files.access import read_raw
+from ...files.staging import open_atomic
 from ..header import AS_NUMBERS, Header, key_of, without_keys
 from ..report import EXAMPLES, CleaningReport, Finding, noted
-from ..schema import LABEL, MISSING, NAMED, SWF_FIELDS
+from ..schema import LABEL, MISSING, NAMED, SWF_FIELDS, widths
 from ..table import Jobs
-from ._columns import widths
 
 GOOD = 0
 COMMENT = 1
@@ -129,7 +129,8 @@ class _Scanner:
         from ...jit import notice_if_cold
         from . import scanning as kernels
 
-        data = _text_of(self.path)
+        data = read_raw(self.path)
+        data = data if data.endswith(b"\n") else data + b"\n"
         notice_if_cold(kernels.scan, "the reader of logs")
         buffer = np.frombuffer(data, np.uint8)
         capacity = min(_lines_in(buffer), len(data) // _SHORTEST) + 1
@@ -229,11 +230,6 @@ def _advice(kind: int, fields: int) -> str:
     return f"{what}; correct or remove the line, or read without strict to skip it"
 
 
-def _text_of(path: str | os.PathLike[str]) -> bytes:
-    data = read_raw(path)
-    return data if data.endswith(b"\n") else data + b"\n"
-
-
 def _lines_in(buffer: NDArray[np.uint8]) -> int:
     """Count the newlines; in pieces that stay in the cache, three times as fast as `bytes` does."""
     pieces = (buffer[first : first + _PIECE] for first in range(0, buffer.size, _PIECE))
@@ -254,15 +250,12 @@ def columns_beyond_swf(jobs: Jobs) -> list[str]:
     ['gpus']
     """
     beyond = [name for name in jobs.names if name not in SWF_FIELDS and name != "procs"]
-    known = [name for name in beyond if name != "work" and (jobs[name] > _unknown(name)).any()]
+    # Of a resource, 0 says as little as -1: the job requests none.
+    least = {name: MISSING if name in NAMED else 0 for name in beyond}
+    known = [name for name in beyond if name != "work" and (jobs[name] > least[name]).any()]
     if "work" in beyond and not np.array_equal(jobs["work"], jobs["runtime"]):
         known.append("work")
     return [*known, LABEL] if jobs.has_labels else known
-
-
-def _unknown(name: str) -> int:
-    """The largest value that says nothing: a resource of which a job asks for none."""
-    return MISSING if name in NAMED else 0
 
 
 def write_swf(

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...__about__ import __version__
 from ...errors import OptionError
-from ...files.access import atomic_path
+from ...files.staging import atomic_path
 from ...study.difference import Change, ClassChange, Difference
 from ..figures.style import number
 from .answers import Answer

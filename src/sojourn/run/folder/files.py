@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import OptionError, RunError
-from ...files.staging import FULL, Stage, check_outputs, staging
+from ...files.access import check_outputs
+from ...files.staging import FULL, Stage, staging
 from .tables import as_cell
 
 __all__ = ["as_json", "check_file", "check_folder", "put_rows", "staged", "write_rows"]
