@@ -99,7 +99,7 @@ def _rows(
 
 
 def read_head(path: PathName) -> str:
-    """Return the first lines of a file, as far as they tell what kind of file it is."""
+    """Return the first lines of a file, enough to see what kind of file it is."""
     text: list[str] = []
     for line in _lines(path, LONGEST):
         text.append(line)

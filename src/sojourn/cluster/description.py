@@ -227,9 +227,9 @@ def read_toml(
     try:
         values = load_toml(read_text(path))
     except ValueError as error:
-        found = re.search(r"\(at line (\d+)", str(error))
+        match = re.search(r"\(at line (\d+)", str(error))
         raise ClusterError(
-            path, f"is not TOML: {error}; correct it", line=int(found[1]) if found else None
+            path, f"is not TOML: {error}; correct it", line=int(match[1]) if match else None
         ) from None
     for name in values:
         if name not in _TOP:
@@ -305,13 +305,13 @@ class _Nodes(NamedTuple):
 
     def places(self, cluster: Cluster) -> dict[str, Sequence[int]]:
         """Return places by the names of nodes, and by the names of tables, of all their nodes."""
-        found: dict[str, Sequence[int]] = {
+        places: dict[str, Sequence[int]] = {
             node.name: (at,) for at, node in enumerate(cluster.nodes)
         }
         for label, span in zip(self.labels, self.spans, strict=True):
             if label:
-                found.setdefault(label, range(*span))
-        return found
+                places.setdefault(label, range(*span))
+        return places
 
 
 def _nodes(path: PathName, groups: Iterable[Group], catalogue: Cluster | None) -> _Nodes:

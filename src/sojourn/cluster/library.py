@@ -80,7 +80,7 @@ def vendor_name(vendor: str) -> str:
 
 
 def cores_in_words(characteristics: str) -> int | None:
-    """Return the cores of a chip that a processor's description tells, if it does.
+    """Return the cores of a chip in a processor's description, if it has them.
 
     >>> cores_in_words("Quad-Core, 2.93GHz, 8MB L3 Cache"), cores_in_words("2.50 GHz, 1333 MHz bus")
     (4, None)

@@ -63,7 +63,7 @@ class Partition:
                 "correct one of them"
             )
         if whole_count(self.tier, f"{where}: tier") > _MOST:
-            raise OptionError(f"{where}: tier {self.tier}; at most {_MOST} are told apart")
+            raise OptionError(f"{where}: tier {self.tier}; at most {_MOST} are distinguished")
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class ConstantPower:
 class AssumedPower(ConstantPower):
     """Watts that nobody gave: those of `ConstantPower`, so that a bill can be made at all.
 
-    Energies that rest on it are told apart from those of a machine whose watts are known.
+    Energies that rest on it are marked, unlike those of a machine whose watts are known.
     """
 
     def __str__(self) -> str:

@@ -71,7 +71,7 @@ def parse_cluster(
             server = find_server(what, catalogue)
         nodes += [server] * count
     if len(kinds) > 1:
-        # Nodes of several kinds are told apart by their names.
+        # Nodes of several kinds have different names.
         renamed = {kind: replace(kind, model=name) for kind, name in kinds.items()}
         nodes = [renamed.get(server, server) for server in nodes]
     report = ClusterReport(text, "counts", len(parts), len(parts), len(nodes))

@@ -58,7 +58,7 @@ def entry_of(layout: Layout, row: list[str], keep_noncompliant: bool, split: boo
     if len(row) == layout.width and field is None:
         return _as_it_is(layout, row, keep_noncompliant, split)
     entries: dict[tuple[Any, ...], Entry] = {}
-    # Without operations per watt nothing tells one number from its neighbour.
+    # Without operations per watt no number can be known from its neighbour.
     for candidate, how in realigned(layout, row) if "per_watt100" in layout.place else ():
         try:
             entry = _as_it_is(layout, candidate, True, split)

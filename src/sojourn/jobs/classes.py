@@ -35,7 +35,7 @@ def listed_classes(text: str, valid: tuple[str, ...] = CLASSES) -> list[str]:
 
 
 def known_classes(jobs: Jobs) -> list[str]:
-    """Return by what the jobs of a log can be told apart, in the order in which people ask."""
+    """Return by what the jobs of a log can be classed, in the order in which people ask."""
     shown = [by for by in _ASKED if by != "queue" or not queues_are_partitions(jobs)]
     return [by for by in shown if by == "width" or jobs.coded(by)[1]]
 

@@ -16,6 +16,7 @@ from ..measures import quantiles, quantiles_by_group
 from .classes import classed
 from .header import Header
 from .recorded import has_recorded_wait, recorded_occupancy
+from .schema import offsets
 from .table import Jobs
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ _QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 _QUANTILE_NAMES = ("min", "p5", "p25", "median", "p75", "p95", "max")
 _DAY = 86_400.0
 _HOUR = 3600.0
-_QUARTER = 900.0
 # [swf]: what the status field says.
 _STATUS = {0: "failed", 1: "completed", 2: "partial", 3: "last partial", 4: "failed partial"}
 _STATUS |= {5: "cancelled", -1: "unknown"}
@@ -83,20 +83,7 @@ def _local(header: Header, times: NDArray[np.float64]) -> tuple[NDArray[np.float
     if begin is None or clock != header.get("TimeZoneString"):
         return times + offset, clock
     unix = times + begin
-    days, places = np.unique(np.floor(unix / _DAY), return_inverse=True)
-    first, last = (_shifts(header, _DAY * days + at) for at in (0.0, _DAY - 1))
-    shift = first[places]
-    # Only on few days a clock is changed, and then at a full quarter of an hour.
-    changed = (first != last)[places]
-    quarters, where = np.unique(np.floor(unix[changed] / _QUARTER), return_inverse=True)
-    shift[changed] = _shifts(header, _QUARTER * quarters)[where]
-    return unix + shift, clock
-
-
-def _shifts(header: Header, instants: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.array(
-        [_utc_offset(header, int(instant))[0] for instant in instants.tolist()], np.float64
-    )
+    return unix + offsets(unix, lambda time: _utc_offset(header, int(time))[0]), clock
 
 
 def _begin(header: Header) -> int | None:

@@ -124,7 +124,7 @@ def _chosen(path: PathName, name: str | None) -> Format:
         known = ", ".join(entry.suffix for entry in FORMATS.values() if entry.suffix)
         raise LogError(
             path,
-            f"the suffix '{_suffix(path)}' tells no format; use one of {known}"
+            f"the suffix '{_suffix(path)}' is that of no format; use one of {known}"
             f" (or one of these with .gz or .xz), or give format: {', '.join(FORMATS)}",
         )
     return FORMATS[name]

@@ -53,8 +53,8 @@ def recorded_occupancy(jobs: Jobs, procs: int) -> dict[str, Any] | None:
     --------
     >>> jobs = Jobs({"submit": [0, 0, 10], "wait": [0, 0, 0], "runtime": [10, 20, 10],
     ...              "procs": [2, 3, 2]})
-    >>> found = recorded_occupancy(jobs, 4)
-    >>> found["peak"], found["peak_time"], found["overlap"]
+    >>> occupancy = recorded_occupancy(jobs, 4)
+    >>> occupancy["peak"], occupancy["peak_time"], occupancy["overlap"]
     (5, 0.0, True)
     """
     width = held_processors(jobs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import JobError, OptionError, did_you_mean
+from ..errors import JobError, OptionError, check_choice, did_you_mean
 
 _DAY = 86400.0
 _EPOCH = datetime(1970, 1, 1)
@@ -70,16 +70,23 @@ def unix(values: NDArray[Any], zone: tzinfo = UTC) -> NDArray[np.float64]:
     clock = seconds(values)
     if zone is UTC:
         return clock
-    known = np.flatnonzero(np.isfinite(clock))
-    days, places = np.unique(np.floor(clock[known] / _DAY), return_inverse=True)
-    offsets = [[_offset(day * _DAY, zone), _offset((day + 1) * _DAY, zone)] for day in days]
-    begin, end = np.array(offsets).reshape(-1, 2).T
-    shifts = begin[places]
-    # Days on which clocks are moved are few: each moment of them is looked up.
-    moved = np.flatnonzero((begin != end)[places])
-    shifts[moved] = [_offset(time, zone) for time in clock[known[moved]]]
-    clock[known] -= shifts
+    known = np.isfinite(clock)
+    clock[known] -= offsets(clock[known], lambda time: _offset(time, zone))
     return clock
+
+
+def offsets(times: NDArray[np.float64], offset: Callable[[float], float]) -> NDArray[np.float64]:
+    """Return how far a clock is ahead of another at some times (s).
+
+    Days on which clocks are moved are few: only on these each instant is looked up.
+    """
+    days, places = np.unique(np.floor(times / _DAY), return_inverse=True)
+    pairs = [(offset(day * _DAY), offset((day + 1) * _DAY)) for day in days.tolist()]
+    first, last = np.array(pairs, np.float64).reshape(-1, 2).T
+    shifts = first[places]
+    moved = np.flatnonzero((first != last)[places])
+    shifts[moved] = [offset(time) for time in times[moved].tolist()]
+    return shifts
 
 
 def _offset(time: float, zone: tzinfo) -> float:
@@ -293,11 +300,8 @@ def widths(
     requested: NDArray[np.int64], allocated: NDArray[np.int64], width: str = "requested"
 ) -> NDArray[np.int64]:
     """Return the processors a simulation uses: one of the two fields, the other if missing."""
+    check_choice("width", width, WIDTHS)
     if width == "max":
         return np.maximum(requested, allocated)
-    if width not in WIDTHS:
-        known = ", ".join(map(repr, WIDTHS))
-        near = did_you_mean(width, WIDTHS)
-        raise OptionError(f"width '{width}' is unknown{near}; use one of {known}")
     first, second = (requested, allocated) if width == "requested" else (allocated, requested)
     return np.where(first > 0, first, second)

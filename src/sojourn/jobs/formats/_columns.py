@@ -66,10 +66,10 @@ _FREE_TEXTS = frozenset(
     | {"submitline", "workdir", "workingdirectory", "stdin", "stdout", "stderr", "description"}
     | {"nodelist", "nodeslist", "hosts", "hostlist", "exechost", "exitcode", "derivedexitcode"}
 )
-"""Columns of texts that are about one job each, and tell nothing of what it asks for."""
+"""Columns of texts that are about one job each, and say nothing of what it requests."""
 
 _LONGEST_TITLE = 80
-# With the unit in the name, plain numbers tell how much it is; `mem` alone may be anything.
+# With the unit in the name, plain numbers have a meaning; `mem` alone may be anything.
 _SIZE_UNIT = re.compile(r"(?i)[\W_]+\(?([kmgt])i?b(?:ytes)?[)\]]?$")
 _PER_PROCESSOR = re.compile(r"(?i)per[\W_]*(cpu|core|proc)")
 _WITH_UNIT = {"memory": "mem"}
@@ -112,7 +112,7 @@ def size_unit(name: str) -> str:
 
 
 def is_per_processor(name: str) -> bool:
-    """Whether a column's name says that it is told per processor.
+    """Whether a column's name says that it is per processor.
 
     >>> is_per_processor("mem_per_cpu_mb"), is_per_processor("memory_kib")
     (True, False)
@@ -166,7 +166,7 @@ Note = tuple[str, str, str, NDArray[np.bool_]]
 """A rule, an action and what it is about, for each job whether it is touched."""
 
 INSTANTS = ("submit", "start", "end", "begin")
-"""Columns of a table that may hold dates; wait and runtime are told by start and end."""
+"""Columns of a table that may hold dates; wait and runtime may come from start and end."""
 
 LATEST = 1e11
 """Instants that no log has in seconds: the year 5138, or in milliseconds 1973."""
@@ -312,7 +312,7 @@ def assemble(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
     """Return columns for `Jobs`, with nan for what is not known, and what there is to say of them.
 
     Submit times come from interarrivals, procs from either width, and wait and runtime from start
-    and end where no column of their own tells them.
+    and end where they have no column of their own.
     """
     made: dict[str, Any] = dict(columns)
     gaps = made.pop("interarrival", None)
@@ -353,7 +353,7 @@ def assemble(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
         (
             "differing-times",
             "keep",
-            "the wait or runtime is not what submit, start and end tell, and is taken as it"
+            "the wait or runtime is not what submit, start and end give, and is taken as it"
             " stands: check that it is in seconds",
             differing,
         ),

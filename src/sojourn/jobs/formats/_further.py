@@ -69,7 +69,7 @@ class FurtherColumn:
 
     def _coded(self, words: Sequence[str]) -> NDArray[np.int64]:
         codes = self._codes if self._codes is not None else {}
-        # A name must fit into the line of a header that tells it.
+        # A name must fit into the line of a header.
         plain = ["" if values.is_unknown(word) else " ".join(word.split()) for word in words]
         made = np.array([codes.setdefault(word, len(codes)) for word in plain], np.int64)
         if self._most is not None and len(codes) > self._most:
@@ -77,7 +77,7 @@ class FurtherColumn:
         return made
 
     def column(self) -> tuple[NDArray[Any], list[str]]:
-        """Return the numbers, -1 where unknown, and the lines of a header that tell names."""
+        """Return the numbers, -1 where unknown, and the lines of a header with their names."""
         parts = self._parts or [np.empty(0, np.int64)]
         whole = np.concatenate(parts)
         if self._codes is None:

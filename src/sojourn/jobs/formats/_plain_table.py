@@ -22,13 +22,13 @@ from ._values import SIZES, Unreadable, reads
 from .frames import cells_of
 
 ROWS = 1 << 14
-"""Rows that are taken up together; they tell whether a further column holds numbers or names."""
+"""Rows that are taken up together; they decide whether a further column holds numbers or names."""
 
 _LARGE = 1 << 20
 """Bytes from which on it takes longer to read a table cell by cell than to import Arrow."""
 
 _SAMPLE = 1 << 16
-"""Bytes from which is told which columns hold numbers."""
+"""Bytes that decide which columns hold numbers."""
 
 _IN_WORDS = ("whole_node", LABEL)
 """Columns in which not every way to write a number is one."""

@@ -107,7 +107,7 @@ class Sheet:
         """Take up the next values of one column as `add` does, from a function of its name.
 
         The function returns dates of NumPy with the time zone on whose clock they are, if they
-        tell it.
+        have one.
         """
         if ours in self._aside:
             return
@@ -208,7 +208,7 @@ class Sheet:
         for row, word in enumerate(words):
             if word in seen:
                 continue
-            # A name must fit into the line of a header that tells it.
+            # A name must fit into the line of a header.
             plain = " ".join(word.split())
             if ours in SIZES and not is_size(plain):
                 refuse(row, ours, repr(word[:40]), A_SIZE)
@@ -277,7 +277,7 @@ class Sheet:
         return jobs.replace(report=CleaningReport(source, len(jobs), len(jobs), tuple(findings)))
 
     def _from_first_submit(self, columns: dict[str, Any]) -> list[str]:
-        """Let dates count from the first submit; return the line of a header that tells it."""
+        """Let dates count from the first submit; return the line of a header with it."""
         kinds = {
             name: self._dated[name] for name in INSTANTS if name in {*self._dated} & {*columns}
         }
@@ -303,7 +303,7 @@ class Sheet:
         return [f"UnixStartTime: {int(origin)}", *clock]
 
     def _refuse_fractions(self, columns: dict[str, Any]) -> None:
-        """Raise Unreadable for instants that no clock tells in seconds."""
+        """Raise Unreadable for instants that no clock shows in seconds."""
         for name in INSTANTS:
             if name in columns and self.choice.columns[name] != name:
                 known = columns[name][columns[name] >= 0]

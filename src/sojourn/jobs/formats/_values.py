@@ -113,7 +113,7 @@ def span(token: str) -> float:
     if clock is None:
         raise ValueError(token)
     days, hours, minutes, seconds = clock.groups()
-    # Two numbers may be hours and minutes, or minutes and seconds: only a fraction tells.
+    # Two numbers may be hours and minutes, or minutes and seconds: only a fraction decides.
     if hours is None and (days is not None or "." not in seconds):
         raise ValueError(token)
     return (
@@ -273,7 +273,7 @@ class Sizes(NamedTuple):
     def per_node(self, nodes: Ints, procs: Ints) -> Floats:
         """Return KB per node, nan where not known.
 
-        What is told of a whole job is so much on each node only if its processors are shared out
+        Memory of a whole job is so much on each node only if its processors are shared out
         evenly.
         """
         count = np.where((nodes > 0) & (procs > 0), nodes, 1)

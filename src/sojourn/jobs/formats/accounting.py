@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OptionError, did_you_mean
+from ...errors import check_choice
 from ..header import numbered
 from ..report import CleaningReport, noted
 from ..schema import MISSING, WIDTHS, is_further, widths
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-_WIDTHS = (*WIDTHS, "nodes")
+ACCOUNTED_WIDTHS = (*WIDTHS, "nodes")
 _FAILED = ("FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE")
 ENDED = {
     "COMPLETED": 1,
@@ -137,7 +137,7 @@ class Accounting:
 
     def jobs(self, width: str = "requested") -> Jobs:
         """Return the runs as jobs; see `read_sacct` for what becomes of what, and for `width`."""
-        check_width(width)
+        check_choice("width", width, ACCOUNTED_WIDTHS)
         columns = self.columns
         submit, start, end = columns["submit"], columns["start"], columns["end"]
         started = np.isfinite(start)
@@ -236,13 +236,6 @@ def _amounts(text: str) -> Iterator[tuple[str, int]]:
     """Yield what ``gpu=2,nvme=1`` says; a name in a damaged file may have a comma in it."""
     for name, amount in _AMOUNT.findall(text):
         yield name, int(amount)
-
-
-def check_width(width: str) -> None:
-    """Raise OptionError for a width that `Accounting.jobs` does not know."""
-    if width not in _WIDTHS:
-        near = did_you_mean(width, _WIDTHS) or f"; use one of {', '.join(_WIDTHS)}"
-        raise OptionError(f"width '{width}' is unknown{near}")
 
 
 def _known(values: Floats, known: Mask) -> Floats:

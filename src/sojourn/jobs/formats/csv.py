@@ -48,7 +48,7 @@ def read_csv(
     -------
     Jobs
         In the order of the table. Dates count from the first submit (``UnixStartTime`` of the
-        header), names of users and so on are numbered (`Jobs.labels` tells them), and what the
+        header), names of users and so on are numbered (`Jobs.labels` has them), and what the
         table leaves empty is unknown. ``jobs.report`` says what was taken from which column.
 
     Raises

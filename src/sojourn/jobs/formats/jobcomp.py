@@ -6,14 +6,14 @@ import math
 import os
 import re
 
-from ...errors import LogError
+from ...errors import LogError, check_choice
 from ...files.access import parse_lines
 from ..report import noted
 from ..schema import MISSING
 from ..table import Jobs
-from .accounting import ENDED, Accounting, Record, check_width
+from .accounting import ACCOUNTED_WIDTHS, ENDED, Accounting, Record
 from .clock import LogClock
-from .runs import account, check_waits
+from .runs import WAITS, account
 from .sacct import LACKS as SACCT_LACKS
 from .slurm_fields import (
     expand_nodes,
@@ -64,7 +64,7 @@ def read_jobcomp(
     Jobs
         As from `read_sacct`.
     """
-    check_width(width)
+    check_choice("width", width, ACCOUNTED_WIDTHS)
     log = jobcomp_accounting(path, strict=strict, timezone=timezone, wait_from=wait_from)
     return log.jobs(width)
 
@@ -77,7 +77,7 @@ def jobcomp_accounting(
     wait_from: str = "submit",
 ) -> Accounting:
     """Read the runs of jobs from a log of ``jobcomp/filetxt``; parameters as in `read_jobcomp`."""
-    check_waits(wait_from)
+    check_choice("wait_from", wait_from, WAITS)
     clock = LogClock(timezone)
     records, bad = parse_lines(
         path, lambda text, line: _record(path, text, line, clock), "jobcomp/filetxt", strict=strict

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import NamedTuple
 
-from ...errors import LogError
+from ...errors import LogError, check_choice
 from ...files.access import parse_lines
 from ..report import Finding, noted
 from ..schema import MISSING
 from ..table import Jobs
 from ._pbs_requests import PbsRequest, held, ordered, ordered_gpus, request_of, requested_memory
-from .accounting import Accounting, Record, check_width
+from .accounting import ACCOUNTED_WIDTHS, Accounting, Record
 from .clock import NO_ZONE, zone_of
-from .runs import account, check_waits
+from .runs import WAITS, account
 from .slurm_fields import duration, whole
 
 LACKS = (
@@ -82,7 +82,7 @@ def read_pbs(
         ``memory_per_node``, ``gpu_type`` and ``features``; of one whose chunks differ, or shared
         nodes, the totals are kept, and the report counts it.
     """
-    check_width(width)
+    check_choice("width", width, ACCOUNTED_WIDTHS)
     log = pbs_accounting(path, strict=strict, timezone=timezone, wait_from=wait_from)
     return log.jobs(width)
 
@@ -208,7 +208,7 @@ def pbs_accounting(
     wait_from: str = "submit",
 ) -> Accounting:
     """Read the runs of jobs from an accounting log; parameters as in `read_pbs`."""
-    check_waits(wait_from)
+    check_choice("wait_from", wait_from, WAITS)
     records, bad = pbs_records(path, strict=strict, timezone=timezone)
     runs: dict[str, list[_Run]] = {}
     for record in records:

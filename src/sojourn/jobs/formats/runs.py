@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import LogError, OptionError, did_you_mean
+from ...errors import LogError, check_choice
 from ..report import CleaningReport, Finding, noted
 from .accounting import Accounting, Record
 
@@ -27,13 +27,6 @@ _HELD_BACK = {
 _TYPES = get_type_hints(Record)
 # Texts that may be long, of which few are alike.
 _LONG = ("node_list", "name", "features", "licences", "resources", "after")
-
-
-def check_waits(wait_from: str) -> None:
-    """Raise OptionError for a start of waits that is not known."""
-    if wait_from not in WAITS:
-        near = did_you_mean(wait_from, WAITS) or f"; use one of {', '.join(WAITS)}"
-        raise OptionError(f"wait_from '{wait_from}' is unknown{near}")
 
 
 def distinct(labels: Sequence[str]) -> list[str]:
@@ -65,7 +58,7 @@ def account(
     taken once, as recorded last; a job with several runs was requeued, and each further one is
     submitted when it was requeued.
     """
-    check_waits(wait_from)
+    check_choice("wait_from", wait_from, WAITS)
     written = list(records)
     kept, repeats = _once(written)
     timeless = [run.job for run in kept if run.submit != run.submit]

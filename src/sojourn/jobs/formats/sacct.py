@@ -7,14 +7,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from ...errors import LogError, OptionError, did_you_mean
+from ...errors import LogError, OptionError, check_choice, did_you_mean
 from ..report import Finding, noted
 from ..schema import MISSING
 from ..table import Jobs
 from ._sacct_rows import Malformed, Row, SacctRows, read_rows, row_findings
-from .accounting import ENDED, Accounting, Record, check_width
+from .accounting import ACCOUNTED_WIDTHS, ENDED, Accounting, Record
 from .clock import LogClock
-from .runs import account, check_waits
+from .runs import WAITS, account
 from .slurm_fields import (
     JobNumber,
     count,
@@ -112,7 +112,7 @@ def read_sacct(
     LogError
         When the file is no such table, holds no job, or (strict) a row is malformed.
     """
-    check_width(width)
+    check_choice("width", width, ACCOUNTED_WIDTHS)
     return sacct_accounting(
         path,
         strict=strict,
@@ -133,7 +133,7 @@ def sacct_accounting(
     wait_from: str = "submit",
 ) -> Accounting:
     """Read the runs of jobs from the output of ``sacct -P``; parameters as in `read_sacct`."""
-    check_waits(wait_from)
+    check_choice("wait_from", wait_from, WAITS)
     clock = LogClock(timezone)
     _check_given(columns)
     rows = read_rows(path, delimiter, columns)

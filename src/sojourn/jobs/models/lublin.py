@@ -59,7 +59,7 @@ class LublinParameters:
     anum, bnum : shape and scale, in slots, of the gamma giving each half hour its arrivals.
     max_log_runtime : ln of the longest runtime, seconds; longer draws are repeated.
     max_log_interarrival : ln of the longest interarrival, seconds; longer draws are repeated.
-    queue : queue number written to the jobs: 0 interactive, 1 batch, 0 if not told apart.
+    queue : queue number written to the jobs: 0 interactive, 1 batch, 0 if not distinguished.
     """
 
     serial_prob: float = 0.244

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -133,15 +132,13 @@ def parse_time(text: str, *, mean: float | None = None) -> Distribution:
     first, _, shape = rest.partition(":")
     try:
         centre = mean if mean is not None else float(first)
-        makers: dict[str, Callable[[], Distribution]] = {
-            "exponential": lambda: Exponential(centre),
-            "deterministic": lambda: Deterministic(centre),
-            "hyperexponential": lambda: Hyperexponential.with_cv2(centre, float(shape)),
-            "erlang": lambda: Erlang(int(shape), centre),
-        }
-        if shape and kind in ("exponential", "deterministic"):
+        if kind == "hyperexponential":
+            return Hyperexponential.with_cv2(centre, float(shape))
+        if kind == "erlang":
+            return Erlang(int(shape), centre)
+        if shape:
             raise ValueError(shape)
-        return makers[kind]()
+        return Exponential(centre) if kind == "exponential" else Deterministic(centre)
     except ValueError:
         raise OptionError(f"distribution '{text}': write {kind}:{TIMES[kind]}") from None
 
