@@ -127,8 +127,8 @@ def did_you_mean(name: str, valid: Iterable[str]) -> str:
 def check_choice(what: str, name: str, valid: Collection[str]) -> None:
     """Raise OptionError for a name that is not among the valid ones; it names the nearest."""
     if name not in valid:
-        near = did_you_mean(name, valid) or f"; use one of {', '.join(valid)}"
-        raise OptionError(f"{what} '{name}' is unknown{near}")
+        near = did_you_mean(name, valid)
+        raise OptionError(f"{what} '{name}' is unknown{near}; use one of {', '.join(valid)}")
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

@@ -300,8 +300,9 @@ def widths(
     requested: NDArray[np.int64], allocated: NDArray[np.int64], width: str = "requested"
 ) -> NDArray[np.int64]:
     """Return the processors a simulation uses: one of the two fields, the other if missing."""
-    check_choice("width", width, WIDTHS)
     if width == "max":
         return np.maximum(requested, allocated)
+    if width not in WIDTHS:
+        check_choice("width", width, WIDTHS)
     first, second = (requested, allocated) if width == "requested" else (allocated, requested)
     return np.where(first > 0, first, second)
