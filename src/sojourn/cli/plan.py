@@ -69,7 +69,7 @@ def plan(
     Example: sojourn plan log.swf --growth 1.3 --target-wait p95=1h --step 16 --out DIR
     """
     from ..capacity.targets import parse_targets
-    from ..jobs.intake import machine_size, size_in_words
+    from ..jobs.log import machine_size, size_in_words
     from ..policy.slurm import SlurmPolicy
     from ..run.carry_out import check_parts
     from ..run.folder import as_json, check_folder

@@ -54,7 +54,7 @@ def stability(
 
     Example: sojourn stability log.swf --procs 80 --policy fcfs --policy easy --out DIR
     """
-    from ..jobs.intake import machine_size, size_in_words
+    from ..jobs.log import machine_size, size_in_words
     from ..policy import parse_policy
     from ..run.folder import as_json, check_folder
     from ..run.outcome.unmodelled import not_acted_on

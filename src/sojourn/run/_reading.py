@@ -7,8 +7,7 @@ import re
 from typing import Any
 
 from ..errors import OptionError
-from ..files.access import read_text
-from ..files.toml import load_toml
+from ..files.access import load_toml, read_text
 from ._lines import Path, key_lines, statements
 from .problems import Source, dotted
 

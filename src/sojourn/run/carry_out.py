@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..jobs import Jobs
 from ..jobs.classes import check_known
-from ..jobs.intake import size_in_words
+from ..jobs.log import size_in_words
 from ..measures.cost import Clock, parse_carbon
 from ._ahead import Ahead, reader_is_loaded
 from ._lines import Path

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import InputError
-from ..jobs.models.spec import parse_time
+from ..jobs.models.stream import parse_time
 from ..policy import CONTROLS
 from ..policy.slurm import SlurmPolicy
 from ._lines import Path

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from ..cluster import Cluster
 from ..jobs import Jobs
-from ..jobs.intake import chosen_rules, machine_size
+from ..jobs.log import chosen_rules, machine_size
 from ..policy import Control, Placement, Policy
 from ..policy.slurm import SlurmPolicy, policy_from_slurm
 from . import building, inputs, workloads

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...cluster.wattage import assumed_watts, states_energy
+from ...cluster.power import assumed_watts, states_energy
 from ...measures.catalogue import DISTRIBUTIONS, STATISTICS
 from ...measures.entry import Measure
 from ...measures.fragmentation import STATES

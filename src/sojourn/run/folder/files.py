@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import OptionError, RunError
-from ...files.ledger import check_outputs
+from ...files.access import check_outputs
 from ...files.staging import FULL, Stage, staging
 from .tables import as_cell
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ...__about__ import __version__
-from ...files.ledger import note_input
+from ...files.access import note_input
 
 __all__ = ["Digest", "provenance"]
 

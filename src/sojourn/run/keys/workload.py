@@ -12,7 +12,7 @@ from pydantic import Field
 from ...errors import OptionError
 from ...jobs import RULES, STANDARD
 from ...jobs.log import FORMATS
-from ...jobs.models.spec import parse_time, parse_width
+from ...jobs.models.stream import parse_time, parse_width
 from . import typed
 from .describing import (
     A_COUNT,
