@@ -254,7 +254,7 @@ WITH_EXAMPLES = (
     "sojourn.jobs.formats._pbs_requests",
     "sojourn.jobs.formats._values",
     "sojourn.jobs.formats.clock",
-    "sojourn.jobs.formats.runs",
+    "sojourn.jobs.formats.accounting",
     "sojourn.jobs.formats.slurm_fields",
     "sojourn.jobs.formats.swf",
     "sojourn.jobs.header",
