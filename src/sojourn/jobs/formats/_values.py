@@ -49,6 +49,21 @@ _UNITS = {
     **dict.fromkeys(("d", "day", "days"), 86400.0),
 }
 
+Floats = NDArray[np.float64]
+
+LONGEST_NAME = 80
+"""Letters of a job's name; all names take as much memory as the longest."""
+
+_STEPS = (".batch", ".extern", ".interactive")
+
+SIZES = ("memory", "used_memory", "memory_per_node")
+"""Columns that hold amounts of memory."""
+
+A_SIZE = "an amount of memory such as 4G"
+_SIZE = re.compile(r"\d{1,18}(\.\d{0,18})?\s?[kmgtp]i?b?[nc]?", re.IGNORECASE | re.ASCII)
+_JOB, _NODE, _PROCESSOR = 0, 1, 2
+Ints = NDArray[np.int64]
+
 
 def is_unknown(token: str) -> bool:
     """Whether a text says that a value is not known."""
@@ -156,14 +171,6 @@ def status(word: str) -> int:
         return _STATES.get(re.split(r"[\s+]", word.strip().upper())[0], MISSING)
 
 
-Floats = NDArray[np.float64]
-
-LONGEST_NAME = 80
-"""Letters of a job's name; all names take as much memory as the longest."""
-
-_STEPS = (".batch", ".extern", ".interactive")
-
-
 class Unreadable(Exception):
     """A value that its column cannot hold."""
 
@@ -241,17 +248,6 @@ def refuse_steps(cells: Sequence[str]) -> None:
         if cell.strip().endswith(_STEPS):
             problem = f"{cell[:40]!r} is a step of a job; read the file in the format sacct"
             raise Unreadable(row, "job", problem)
-
-
-SIZES = ("memory", "used_memory", "memory_per_node")
-"""Columns that hold amounts of memory."""
-
-A_SIZE = "an amount of memory such as 4G"
-
-_SIZE = re.compile(r"\d{1,18}(\.\d{0,18})?\s?[kmgtp]i?b?[nc]?", re.IGNORECASE | re.ASCII)
-_JOB, _NODE, _PROCESSOR = 0, 1, 2
-
-Ints = NDArray[np.int64]
 
 
 def is_size(word: str) -> bool:

@@ -34,7 +34,6 @@ ENDED = {
 }
 """States in which a job has ended, and the status of [swf] for each."""
 
-
 WAITS = ("submit", "eligible")
 """From when on a job waits: from its submit, or from when it could have started."""
 
