@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import OptionError
 from ..jobs import Jobs, read_log
 from ..jobs.events import read_accounting
-from ..jobs.formats.accounting import Accounting
-from ..jobs.formats.runs import distinct
+from ..jobs.formats.accounting import Accounting, distinct
 from ..jobs.log import accounting_options, format_of
 from ._tables import table_columns
 

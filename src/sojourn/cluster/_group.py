@@ -24,7 +24,7 @@ FORMULA = ("=", "+", "-", "@")
 SHORT = ("gpu", "gpus", "mic", "mics")
 """Resources that are so common that they need no table of resources."""
 
-_GB = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10, "P": 2.0**20}
+GB_OF = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10, "P": 2.0**20}
 _SIZE = re.compile(r"(.*[\d.])\s*([KMGTP])i?B?", re.IGNORECASE | re.DOTALL)
 _BRACKET = re.compile(r"[\[\]]")
 _MOST_NAMES = 1_000_000
@@ -172,7 +172,7 @@ class GroupReader:
         sized = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
         if value is None or sized is None:
             return self.positive("memory")
-        gigabytes = self._number("memory", sized[1]) * _GB[sized[2].upper()]
+        gigabytes = self._number("memory", sized[1]) * GB_OF[sized[2].upper()]
         if gigabytes <= 0:
             raise self.error("memory", f"{value.strip()[:40]} is not above 0; correct it")
         return gigabytes

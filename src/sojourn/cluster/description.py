@@ -33,6 +33,34 @@ _ALIKE = 0.75
 COLUMN_NAMES = frozenset({*_SAME, _PARTITIONS, *SHORT, "memory_kib"})
 """Names of columns besides the keys of a node, by which a description is known."""
 
+KEYS: Mapping[str, str] = {
+    "name": "of the node, of nodes as n[1-32], or of nodes which are then numbered",
+    "count": "how many such nodes; default 1",
+    "server": "a model to take what is not said here from",
+    "model": "short name of the kind of node; default: the server's, or the name",
+    "cores": "cores of a node",
+    "chips": "sockets of a node; default 1",
+    "memory": "of a node: GB, or a text such as 192G",
+    "ops": "operations per second of a node at full load",
+    "watts": "W of a node at full load, or at idle, 10 %, ..., 100 %",
+    "idle_watts": "W of an idle node",
+    "features": "words that jobs can ask for",
+}
+"""Columns of a description in CSV, keys of a ``[[node]]`` in TOML."""
+
+RESOURCES: Mapping[str, str] = {
+    "gpu": "GPUs of a node; also gpus",
+    "mic": "coprocessors of a node; also mics",
+    "resources": "what else of a node can be counted: { nvme = 2 }",
+}
+"""Keys of a ``[[node]]`` in TOML for further resources."""
+
+_NODE = {**KEYS, **RESOURCES, **dict.fromkeys(SHORT, "")}
+_OF_NODES = ("processor", "reference_ops", "servers", "node", "partition", "pool")
+_TOP = (*_OF_NODES, "procs", "queue", "between")
+_MOST_NODES = 1_000_000
+Catalogue = Callable[[Path], Cluster]
+
 
 class NodeSheet(NamedTuple):
     """What a description in CSV says: rows, partitions of each row's nodes, and remarks."""
@@ -145,36 +173,6 @@ def _remarks(columns: Sequence[_Column], groups: Sequence[Group]) -> tuple[Remar
             what = f"column '{column.detail}' counts a resource of nodes"
             remarks.append(Remark("kept", what, (1,)))
     return tuple(remarks)
-
-
-KEYS: Mapping[str, str] = {
-    "name": "of the node, of nodes as n[1-32], or of nodes which are then numbered",
-    "count": "how many such nodes; default 1",
-    "server": "a model to take what is not said here from",
-    "model": "short name of the kind of node; default: the server's, or the name",
-    "cores": "cores of a node",
-    "chips": "sockets of a node; default 1",
-    "memory": "of a node: GB, or a text such as 192G",
-    "ops": "operations per second of a node at full load",
-    "watts": "W of a node at full load, or at idle, 10 %, ..., 100 %",
-    "idle_watts": "W of an idle node",
-    "features": "words that jobs can ask for",
-}
-"""Columns of a description in CSV, keys of a ``[[node]]`` in TOML."""
-
-RESOURCES: Mapping[str, str] = {
-    "gpu": "GPUs of a node; also gpus",
-    "mic": "coprocessors of a node; also mics",
-    "resources": "what else of a node can be counted: { nvme = 2 }",
-}
-"""Keys of a ``[[node]]`` in TOML for further resources."""
-
-_NODE = {**KEYS, **RESOURCES, **dict.fromkeys(SHORT, "")}
-_OF_NODES = ("processor", "reference_ops", "servers", "node", "partition", "pool")
-_TOP = (*_OF_NODES, "procs", "queue", "between")
-_MOST_NODES = 1_000_000
-
-Catalogue = Callable[[Path], Cluster]
 
 
 def cluster_of_table(

@@ -13,6 +13,9 @@ from ..errors import OptionError
 
 Floats = NDArray[np.float64]
 
+_WATTS = ("busy", "idle", "levels", "static", "dynamic", "exponent", "reference")
+_PRICES = ("price", "carbon")
+
 
 class Power(Protocol):
     """Watts of a busy and of an idle server at given rates."""
@@ -124,10 +127,6 @@ class ScaledPower:
 
 XEON_5430 = RatePower({2.0: (34.0, 14.0), 2.66: (41.0, 18.0)})
 """Watts per core at 2.0 and 2.66 GHz [rumyantsev2018, sec. IV], busy values swapped (errata 12)."""
-
-
-_WATTS = ("busy", "idle", "levels", "static", "dynamic", "exponent", "reference")
-_PRICES = ("price", "carbon")
 
 
 def assumed_watts(summary: Mapping[str, Any]) -> str:

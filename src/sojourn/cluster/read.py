@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from ..errors import ClusterError, OptionError
 from ..files.access import PathName
 from . import description, specpower
+from ._group import GB_OF
 from ._layout import field_of
 from ._table import key, read_head, read_table
 from .cluster import Cluster
@@ -28,12 +29,17 @@ _COUNT_OF = re.compile(r"(?:(\d+)\s*[x×*]\s*)?(?!\d+\s*[x×*]?$)(.+)", re.IGNOR
 # A plus joins counts where it stands alone: names of servers may have one in them.
 _JOINT = re.compile(r",|(?<=[\s)])\+(?=[\s\d(])")
 _MEMORY = re.compile(r"(\d+(?:\.\d*)?)\s*([KMGTP])i?B?(?:\s+(?:of\s+)?memory)?", re.IGNORECASE)
-_GB = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10, "P": 2.0**20}
 _AMOUNT = re.compile(r"(\d+)\s*([A-Za-z_][\w.+:-]*)")
 _NO_SIZE = re.compile(r"\d+([a-z](i?b)?|e\d.*)", re.IGNORECASE)
 """A number with an unknown unit, or beyond all numbers: no resource that is called so."""
 _CORES = ("core", "cores", "cpu", "cpus")
 _CHIPS = ("chip", "chips", "socket", "sockets")
+
+_TOML = re.compile(r"\s*(\[|[A-Za-z_-]+\s*=)")
+_COUNTS = re.compile(r"\s*\d+\s*[x×*]\s*\S")
+_PACKED = (".gz", ".xz")
+_STATEMENT = re.compile(r"^[ \t]*[^#\s].*", re.M)
+_SLURM = re.compile(r"^[ \t]*(NodeName|PartitionName)[ \t]*=[ \t]*[^\s\"']", re.I | re.M)
 
 
 def parse_cluster(
@@ -110,7 +116,7 @@ def _described(text: str, what: str, catalogue: Cluster | None) -> Server:
     for word in map(str.strip, what[1:-1].split(",")):
         memory, amount = _MEMORY.fullmatch(word), _AMOUNT.fullmatch(word)
         if memory is not None:
-            _give(text, given, "memory", float(memory[1]) * _GB[memory[2].upper()])
+            _give(text, given, "memory", float(memory[1]) * GB_OF[memory[2].upper()])
         elif amount is None and word and not word[0].isdecimal() and base is None:
             try:
                 base = find_server(word, catalogue)
@@ -148,13 +154,6 @@ def _give(text: str, given: dict[str, Any], name: str, value: float) -> None:
 
 def _fail(text: str, problem: str) -> NoReturn:
     raise OptionError(f"cluster '{text[:_SHOWN]}': {problem}")
-
-
-_TOML = re.compile(r"\s*(\[|[A-Za-z_-]+\s*=)")
-_COUNTS = re.compile(r"\s*\d+\s*[x×*]\s*\S")
-_PACKED = (".gz", ".xz")
-_STATEMENT = re.compile(r"^[ \t]*[^#\s].*", re.M)
-_SLURM = re.compile(r"^[ \t]*(NodeName|PartitionName)[ \t]*=[ \t]*[^\s\"']", re.I | re.M)
 
 
 def read_cluster(

@@ -19,6 +19,15 @@ _NAME = re.compile(r"[A-Za-z_][\w.+-]*(:[\w.+-]+)?")
 _TAKEN = ("cores", "core", "memory", "nodes", "node", "procs", "processors", "cpus", "cpu")
 _SHORT = {"gpus": "gpu", "mics": "mic", "fpgas": "fpga", "licences": "licence"}
 
+LEVELS = tuple(i / 10 for i in range(11))
+"""Load levels of the benchmark: active idle, 10 %, ..., 100 % of the target."""
+
+PROCESSORS = ("core", "chip", "node")
+"""What counts as one processor of a job."""
+
+# What is measured is far from it; sums and ratios of such numbers are finite.
+_MOST = 1e12
+
 
 class Counts(Mapping[str, int]):
     """An immutable mapping from names to whole numbers, sorted by name.
@@ -98,16 +107,6 @@ def whole_count(value: object, where: str) -> int:
         most = f"at most {MOST_COUNTED:,}" if count > MOST_COUNTED else "0 or more"
         raise OptionError(f"{where}: {value!r}; give a whole number, {most}")
     return count
-
-
-LEVELS = tuple(i / 10 for i in range(11))
-"""Load levels of the benchmark: active idle, 10 %, ..., 100 % of the target."""
-
-PROCESSORS = ("core", "chip", "node")
-"""What counts as one processor of a job."""
-
-# What is measured is far from it; sums and ratios of such numbers are finite.
-_MOST = 1e12
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,12 @@ _DIMMS = re.compile(r"(\d+)\s*x\s*(\d+)\s*(MB|GB)", re.IGNORECASE)
 # Operations are published with three digits at least, operations per watt as whole numbers.
 _ROUNDED = 0.01
 
+NONCOMPLIANT = ("refuse", "keep")
+"""What to do with results that SPEC marked as non-compliant."""
+
+_ACTIONS = ("refused", "repaired", "kept")
+_MOST_NODES = 1_000_000
+
 
 class Refused(Exception):
     """A row that cannot be used: why, in general and here."""
@@ -289,13 +295,6 @@ def _facts(values: _Values, nodes: int) -> dict[str, Any]:
         "form_factor": values.text("form_factor").strip("-"),
     }
     return {name: value for name, value in facts.items() if value not in (None, "")}
-
-
-NONCOMPLIANT = ("refuse", "keep")
-"""What to do with results that SPEC marked as non-compliant."""
-
-_ACTIONS = ("refused", "repaired", "kept")
-_MOST_NODES = 1_000_000
 
 
 def read_specpower(

@@ -25,6 +25,12 @@ _DEFAULT = "2"
 
 PathName = str | os.PathLike[str]
 
+T = TypeVar("T")
+_PARTS = 100
+# The library takes time that grows with the square of the parts of a key.
+_LONG_KEY = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{_PARTS}}}")
+_DIGITS = re.compile(r"(?<!\d)\d[\d_]{4000,}+")
+
 
 @dataclass
 class Ledger:
@@ -171,9 +177,6 @@ def read_text(path: PathName) -> str:
         raise OptionError(f"{path}: not a text in UTF-8; save it as such", path=path) from None
 
 
-T = TypeVar("T")
-
-
 def read_raw(
     path: PathName,
     *,
@@ -232,12 +235,6 @@ def parse_lines(
     if not made:
         raise LogError(path, f"none of its lines is of {kind}; check the file's format", line=1)
     return made, bad
-
-
-_PARTS = 100
-# The library takes time that grows with the square of the parts of a key.
-_LONG_KEY = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{_PARTS}}}")
-_DIGITS = re.compile(r"(?<!\d)\d[\d_]{4000,}+")
 
 
 def load_toml(text: str) -> dict[str, Any]:

@@ -13,6 +13,15 @@ from .schema import MISSING, NAMED
 # A whole number, with or without marks between thousands; nothing of a longer or a broken one.
 _COUNT = re.compile(r"(\d{1,18}|\d{1,3}(?:[,']\d{3}){1,5})(?:\.0*)?(?![,'.]?\w)", re.ASCII)
 
+_DIGITS = 18
+"""Digits of a number that surely fits 64 bits."""
+
+AS_NUMBERS = ("user", "group", "account", "queue", "partition", "qos")
+"""Columns of names that tables have as numbers, as the Standard Workload Format does."""
+
+_BY_HAND = frozenset(NAMED[column] for column in AS_NUMBERS)
+"""Keys that people write by hand, each in a way of its own."""
+
 
 class Header(tuple[str, ...]):
     """The comment lines of a log, in order and as written, each beginning with ``;``.
@@ -72,16 +81,6 @@ class Header(tuple[str, ...]):
             if match:
                 names.setdefault(int(match[1]), match[2].strip())
         return names
-
-
-_DIGITS = 18
-"""Digits of a number that surely fits 64 bits."""
-
-AS_NUMBERS = ("user", "group", "account", "queue", "partition", "qos")
-"""Columns of names that tables have as numbers, as the Standard Workload Format does."""
-
-_BY_HAND = frozenset(NAMED[column] for column in AS_NUMBERS)
-"""Keys that people write by hand, each in a way of its own."""
 
 
 def key_of(column: str) -> str:

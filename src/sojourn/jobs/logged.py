@@ -10,8 +10,7 @@ import numpy as np
 
 from ..errors import LogError
 from .events import read_accounting
-from .formats.accounting import Accounting
-from .formats.runs import distinct
+from .formats.accounting import Accounting, distinct
 from .log import read_log
 from .submission import Submission
 

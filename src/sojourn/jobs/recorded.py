@@ -18,6 +18,21 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+COLUMNS = (
+    "jobs",
+    "processor_hours",
+    "share",
+    "mean_wait",
+    "median_wait",
+    "p95_wait",
+    "over_target",
+    "hours_waited",
+    "wait_share",
+)
+"""Columns of the table of `waits`."""
+
+_HOUR = 3600.0
+
 
 def held_processors(jobs: Jobs) -> NDArray[np.int64]:
     """Return the processors that each job held: the allocated ones, else its width; 0: unknown."""
@@ -84,22 +99,6 @@ def _path(start: Floats, end: Floats, width: NDArray[np.int64]) -> tuple[Floats,
     times, places = np.unique(np.concatenate((start, end)), return_inverse=True)
     changes = np.bincount(places, np.concatenate((width, -width)), minlength=times.size)
     return times, np.cumsum(changes)
-
-
-COLUMNS = (
-    "jobs",
-    "processor_hours",
-    "share",
-    "mean_wait",
-    "median_wait",
-    "p95_wait",
-    "over_target",
-    "hours_waited",
-    "wait_share",
-)
-"""Columns of the table of `waits`."""
-
-_HOUR = 3600.0
 
 
 def waits(

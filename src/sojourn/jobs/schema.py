@@ -18,6 +18,91 @@ _DAY = 86400.0
 _EPOCH = datetime(1970, 1, 1)
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9, "ps": 10**12}
 
+MISSING = -1
+"""The value of a field that is not known, in every column [swf]."""
+
+_INT = np.dtype(np.int64)
+_FLOAT = np.dtype(np.float64)
+
+SWF_FIELDS: Mapping[str, np.dtype[Any]] = MappingProxyType(
+    {
+        "job": _INT,
+        "submit": _FLOAT,
+        "wait": _FLOAT,
+        "runtime": _FLOAT,
+        "allocated": _INT,
+        "cpu_time": _FLOAT,
+        "used_memory": _FLOAT,
+        "requested": _INT,
+        "estimate": _FLOAT,
+        "memory": _FLOAT,
+        "status": _INT,
+        "user": _INT,
+        "group": _INT,
+        "executable": _INT,
+        "queue": _INT,
+        "partition": _INT,
+        "preceding": _INT,
+        "think_time": _FLOAT,
+    }
+)
+"""The 18 fields of the Standard Workload Format, in its order."""
+
+SCHEMA: Mapping[str, np.dtype[Any]] = MappingProxyType(
+    {
+        **SWF_FIELDS,
+        "account": _INT,
+        "qos": _INT,
+        "nodes": _INT,
+        "cores_per_node": _INT,
+        "gpus": _INT,
+        "gpu_type": _INT,
+        "memory_per_node": _FLOAT,
+        "whole_node": _INT,
+        "licences": _INT,
+        "features": _INT,
+        "begin": _FLOAT,
+        "after": _INT,
+        "procs": _INT,
+        "work": _FLOAT,
+    }
+)
+"""Every column that has a meaning here, with its type; a `Jobs` may have further ones."""
+
+NAMED: Mapping[str, str] = MappingProxyType(
+    {
+        "user": "User",
+        "group": "Group",
+        "account": "Account",
+        "queue": "Queue",
+        "partition": "Partition",
+        "qos": "QOS",
+        "gpu_type": "GpuType",
+        "licences": "Licences",
+        "features": "Features",
+        "after": "After",
+    }
+)
+"""Columns of numbers that stand for names, and the header's key of ``; Key: number name``."""
+
+LABEL = "label"
+"""The one column of texts: jobs as their manager names them, such as ``12_3``."""
+
+STORED = (*SCHEMA, LABEL)
+"""Every column that is known by name."""
+
+# Others mean something by them: instants of a table, and what `Jobs.replace` takes besides columns.
+_TAKEN = frozenset({"start", "end", "interarrival", "header", "source", "report"})
+_LONGEST_NAME = 80
+
+_LIKENESS = 0.8
+"""Of two names of which one may be the other misspelt; `watts` is not `wait`."""
+
+WIDTHS = ("requested", "allocated", "max")
+"""The ways to take a job's width from its requested and allocated processors."""
+
+Column = NDArray[Any]
+
 
 def plain(name: str, values: ArrayLike, unknown: int) -> NDArray[Any]:
     """Return the values of a column as an array of numbers; lengths of time become seconds.
@@ -121,91 +206,6 @@ def distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.i
     table = np.zeros(high - low + 1, np.int64)
     table[there] = np.arange(there.size)
     return there + low, table[shifted]
-
-
-MISSING = -1
-"""The value of a field that is not known, in every column [swf]."""
-
-_INT = np.dtype(np.int64)
-_FLOAT = np.dtype(np.float64)
-
-SWF_FIELDS: Mapping[str, np.dtype[Any]] = MappingProxyType(
-    {
-        "job": _INT,
-        "submit": _FLOAT,
-        "wait": _FLOAT,
-        "runtime": _FLOAT,
-        "allocated": _INT,
-        "cpu_time": _FLOAT,
-        "used_memory": _FLOAT,
-        "requested": _INT,
-        "estimate": _FLOAT,
-        "memory": _FLOAT,
-        "status": _INT,
-        "user": _INT,
-        "group": _INT,
-        "executable": _INT,
-        "queue": _INT,
-        "partition": _INT,
-        "preceding": _INT,
-        "think_time": _FLOAT,
-    }
-)
-"""The 18 fields of the Standard Workload Format, in its order."""
-
-SCHEMA: Mapping[str, np.dtype[Any]] = MappingProxyType(
-    {
-        **SWF_FIELDS,
-        "account": _INT,
-        "qos": _INT,
-        "nodes": _INT,
-        "cores_per_node": _INT,
-        "gpus": _INT,
-        "gpu_type": _INT,
-        "memory_per_node": _FLOAT,
-        "whole_node": _INT,
-        "licences": _INT,
-        "features": _INT,
-        "begin": _FLOAT,
-        "after": _INT,
-        "procs": _INT,
-        "work": _FLOAT,
-    }
-)
-"""Every column that has a meaning here, with its type; a `Jobs` may have further ones."""
-
-NAMED: Mapping[str, str] = MappingProxyType(
-    {
-        "user": "User",
-        "group": "Group",
-        "account": "Account",
-        "queue": "Queue",
-        "partition": "Partition",
-        "qos": "QOS",
-        "gpu_type": "GpuType",
-        "licences": "Licences",
-        "features": "Features",
-        "after": "After",
-    }
-)
-"""Columns of numbers that stand for names, and the header's key of ``; Key: number name``."""
-
-LABEL = "label"
-"""The one column of texts: jobs as their manager names them, such as ``12_3``."""
-
-STORED = (*SCHEMA, LABEL)
-"""Every column that is known by name."""
-
-# Others mean something by them: instants of a table, and what `Jobs.replace` takes besides columns.
-_TAKEN = frozenset({"start", "end", "interarrival", "header", "source", "report"})
-_LONGEST_NAME = 80
-_LIKENESS = 0.8
-"""Of two names of which one may be the other misspelt; `watts` is not `wait`."""
-
-WIDTHS = ("requested", "allocated", "max")
-"""The ways to take a job's width from its requested and allocated processors."""
-
-Column = NDArray[Any]
 
 
 def check_names(names: Iterable[str], valid: Iterable[str] = SCHEMA) -> None:

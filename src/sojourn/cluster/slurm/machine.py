@@ -19,6 +19,10 @@ from ..server import Node, Server
 from .lines import Line, read_lines
 from .reading import SlurmNode, SlurmPartition, SlurmTables, natural_order, read_tables
 
+_MB_PER_GB = 1024.0
+_LICENCE = re.compile(r"([^\s:*]+)(?:[:*](\d+))?")
+_LINEAR = "select/linear"
+
 
 def read_gres(path: Path, names: Iterable[str]) -> dict[str, dict[tuple[str, str], int]]:
     """Return the generic resources of nodes that a ``gres.conf`` has, by kind and type.
@@ -76,11 +80,6 @@ def types_of(
         if not has_types and own and total == count and all(own):
             counts |= {f"{kind}:{model}": n for model, n in own.items()}
     return counts, fewer
-
-
-_MB_PER_GB = 1024.0
-_LICENCE = re.compile(r"([^\s:*]+)(?:[:*](\d+))?")
-_LINEAR = "select/linear"
 
 
 def read_slurm_cluster(

@@ -27,6 +27,8 @@ _STATES = frozenset(
 """Words with which the state of a node begins."""
 _UNLIMITED = ("", "UNLIMITED", "INFINITE")
 
+Counts = tuple[tuple[str, int], ...]
+
 
 @dataclass(frozen=True)
 class SlurmNode:
@@ -347,9 +349,6 @@ def _state(line: Line, said: Mapping[str, str], default: str) -> str:
     if text and re.split(r"[^A-Z_]", text.upper())[0] not in _STATES:
         raise line.bad("State", text)
     return text.upper()
-
-
-Counts = tuple[tuple[str, int], ...]
 
 
 def _gres(line: Line, text: str) -> tuple[Counts, Counts, tuple[str, ...]]:

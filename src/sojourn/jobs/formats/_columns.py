@@ -80,6 +80,29 @@ _OTHER_UNIT = re.compile(
     r"seconds?)[)\]]?$"
 )
 
+_EVERY = frozenset(name for names in SYNONYMS.values() for name in names)
+
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    "submit": ("interarrival",),
+    "procs": ("requested", "allocated"),
+    "runtime": ("work",),
+}
+"""What a table must have, and what may stand in for it."""
+
+Note = tuple[str, str, str, NDArray[np.bool_]]
+"""A rule, an action and what it is about, for each job whether it is touched."""
+
+INSTANTS = ("submit", "start", "end", "begin")
+"""Columns of a table that may hold dates; wait and runtime may come from start and end."""
+
+LATEST = 1e11
+"""Instants that no log has in seconds: the year 5138, or in milliseconds 1973."""
+
+IN_FRACTIONS = "is no time in seconds; where it is in milliseconds or less, divide all times"
+_LISTED, _LONGEST = 20, 40
+_ROUNDING, _PART = 2.0, 0.01
+_CHOSEN = ("job", "submit", "interarrival", "start", "end")
+
 
 def synonym_of(ours: str, available: Sequence[str]) -> str | None:
     """Return the column of a table that is called as ours, or as others call it; else None.
@@ -139,9 +162,6 @@ def is_synonym(name: str) -> bool:
     return _letters(name) in _EVERY or _without_unit(name) in _EVERY
 
 
-_EVERY = frozenset(name for names in SYNONYMS.values() for name in names)
-
-
 def is_free_text(name: str) -> bool:
     """Whether a column is called as others call texts about one job."""
     return _letters(name) in _FREE_TEXTS
@@ -152,30 +172,6 @@ def _letters(name: str) -> str:
     if len(name) > _LONGEST_TITLE:  # No name that anybody gives to a column.
         return name
     return re.sub(r"[\W_]", "", _SECONDS.sub("", name)).lower()
-
-
-NEEDED: Mapping[str, tuple[str, ...]] = {
-    "submit": ("interarrival",),
-    "procs": ("requested", "allocated"),
-    "runtime": ("work",),
-}
-"""What a table must have, and what may stand in for it."""
-
-
-Note = tuple[str, str, str, NDArray[np.bool_]]
-"""A rule, an action and what it is about, for each job whether it is touched."""
-
-INSTANTS = ("submit", "start", "end", "begin")
-"""Columns of a table that may hold dates; wait and runtime may come from start and end."""
-
-LATEST = 1e11
-"""Instants that no log has in seconds: the year 5138, or in milliseconds 1973."""
-
-IN_FRACTIONS = "is no time in seconds; where it is in milliseconds or less, divide all times"
-
-_LISTED, _LONGEST = 20, 40
-_ROUNDING, _PART = 2.0, 0.01
-_CHOSEN = ("job", "submit", "interarrival", "start", "end")
 
 
 class Choice(NamedTuple):

@@ -58,6 +58,24 @@ _SHAPES: dict[str, re.Pattern[str]] = {
 }
 """What the columns that are looked at can hold, by their names in small letters."""
 
+_LINES = 400
+"""Lines that one row may be spread over."""
+
+_PATIENCE = 10_000
+"""Lines that may be looked at in vain, besides a few for each line of the file."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_%]*")
+
+LAYOUTS: dict[str, tuple[str, ...]] = {
+    "hpc-cost": (
+        *("State", "JobID", "ReqCPUS", "ReqMem", "ReqNodes", "Constraints", "Submit", "Eligible"),
+        *("Start", "Elapsed", "Suspended", "End", "ExitCode", "DerivedExitCode", "AllocNodes"),
+        *("NCPUS", "MaxDiskRead", "MaxDiskWrite", "MaxPages", "MaxRSS", "MaxVMSize", "CPUTime"),
+        *("UserCPU", "SystemCPU", "TotalCPU"),
+    ),
+}
+"""Columns of well-known queries that are kept without a line of names."""
+
 
 class Columns:
     """The columns of a table."""
@@ -172,25 +190,6 @@ class Spread:
         ends = [*starts[1:], len(viable)]
         made = [columns.delimiter.join(self.parts[a:b]) for a, b in zip(starts, ends, strict=True)]
         return None if next(columns.misfits(made), None) else made
-
-
-_LINES = 400
-"""Lines that one row may be spread over."""
-
-_PATIENCE = 10_000
-"""Lines that may be looked at in vain, besides a few for each line of the file."""
-
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_%]*")
-
-LAYOUTS: dict[str, tuple[str, ...]] = {
-    "hpc-cost": (
-        *("State", "JobID", "ReqCPUS", "ReqMem", "ReqNodes", "Constraints", "Submit", "Eligible"),
-        *("Start", "Elapsed", "Suspended", "End", "ExitCode", "DerivedExitCode", "AllocNodes"),
-        *("NCPUS", "MaxDiskRead", "MaxDiskWrite", "MaxPages", "MaxRSS", "MaxVMSize", "CPUTime"),
-        *("UserCPU", "SystemCPU", "TotalCPU"),
-    ),
-}
-"""Columns of well-known queries that are kept without a line of names."""
 
 
 class Row(NamedTuple):

@@ -26,11 +26,11 @@ from ._columns import (
     listed,
     names_other_unit,
 )
-from ._further import FurtherColumn
 from ._values import (
     A_SIZE,
     LONGEST_NAME,
     SIZES,
+    FurtherColumn,
     Unreadable,
     as_word,
     finite,

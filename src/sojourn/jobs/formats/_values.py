@@ -13,11 +13,15 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..schema import MISSING
+from ..header import numbered
+from ..schema import MISSING, seconds
 from ._columns import is_per_processor, size_unit
 from .accounting import ENDED
 from .clock import LogClock
 from .slurm_fields import kilobytes
+
+MOST_NAMES = 1000
+"""Different texts of a column that nobody mapped; one with more is about single jobs."""
 
 NUMBER = "a number"
 WHOLE = "a whole number"
@@ -44,6 +48,21 @@ _UNITS = {
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
     **dict.fromkeys(("d", "day", "days"), 86400.0),
 }
+
+Floats = NDArray[np.float64]
+
+LONGEST_NAME = 80
+"""Letters of a job's name; all names take as much memory as the longest."""
+
+_STEPS = (".batch", ".extern", ".interactive")
+
+SIZES = ("memory", "used_memory", "memory_per_node")
+"""Columns that hold amounts of memory."""
+
+A_SIZE = "an amount of memory such as 4G"
+_SIZE = re.compile(r"\d{1,18}(\.\d{0,18})?\s?[kmgtp]i?b?[nc]?", re.IGNORECASE | re.ASCII)
+_JOB, _NODE, _PROCESSOR = 0, 1, 2
+Ints = NDArray[np.int64]
 
 
 def is_unknown(token: str) -> bool:
@@ -152,14 +171,6 @@ def status(word: str) -> int:
         return _STATES.get(re.split(r"[\s+]", word.strip().upper())[0], MISSING)
 
 
-Floats = NDArray[np.float64]
-
-LONGEST_NAME = 80
-"""Letters of a job's name; all names take as much memory as the longest."""
-
-_STEPS = (".batch", ".extern", ".interactive")
-
-
 class Unreadable(Exception):
     """A value that its column cannot hold."""
 
@@ -239,17 +250,6 @@ def refuse_steps(cells: Sequence[str]) -> None:
             raise Unreadable(row, "job", problem)
 
 
-SIZES = ("memory", "used_memory", "memory_per_node")
-"""Columns that hold amounts of memory."""
-
-A_SIZE = "an amount of memory such as 4G"
-
-_SIZE = re.compile(r"\d{1,18}(\.\d{0,18})?\s?[kmgtp]i?b?[nc]?", re.IGNORECASE | re.ASCII)
-_JOB, _NODE, _PROCESSOR = 0, 1, 2
-
-Ints = NDArray[np.int64]
-
-
 def is_size(word: str) -> bool:
     """Whether a text is an amount of memory, a number, or says that it is not known."""
     return _SIZE.fullmatch(word) is not None or is_number(word)
@@ -301,3 +301,84 @@ def sizes_of(name: str, words: Sequence[str], code: Ints, *, theirs: str, in_our
             bare[k] = not unit
             size[k] = kilobytes(f"{number(word):f}{unit}") if unit else np.nan
     return Sizes(size[code], of[code], bare[code])
+
+
+class FurtherColumn:
+    """One column, taken up part by part: whole numbers, else fractions, else names.
+
+    One that somebody mapped may have any number of names.
+    """
+
+    def __init__(self, name: str, *, is_mapped: bool) -> None:
+        self.name = name
+        self._most = None if is_mapped else MOST_NAMES
+        self._parts: list[NDArray[Any]] = []
+        self._codes: dict[str, int] | None = None  # None while all are numbers
+
+    def add(
+        self, cells: Sequence[str] | NDArray[Any], places: NDArray[np.int64] | None = None
+    ) -> None:
+        """Take up the next values: texts, or an array of NumPy; `places` as in `Sheet.add`."""
+        if isinstance(cells, np.ndarray) and cells.dtype.kind in "iufbmM":
+            self._parts.append(self._numbers(cells))
+            return
+        words = ["" if cell is None else str(cell) for cell in cells]
+        read = _as_numbers(words) if self._codes is None else None
+        if read is None:
+            if self._codes is None:
+                self._codes = {}
+                self._parts = [self._recoded(part) for part in self._parts]
+            read = self._coded(words)
+        self._parts.append(read if places is None else read[places])
+
+    def _numbers(self, cells: NDArray[Any]) -> NDArray[Any]:
+        kind = cells.dtype.kind
+        if kind == "M":
+            raise Unreadable(None, self.name, "holds dates; give seconds")
+        if kind == "m":
+            try:
+                return seconds(cells)
+            except ValueError as error:
+                raise Unreadable(None, self.name, f"{error}; give seconds") from None
+        if kind == "f":
+            return finite(self.name, cells)
+        if kind == "u" and cells.max(initial=0) > np.iinfo(np.int64).max:
+            raise Unreadable(None, self.name, "a number takes more than 64 bits; correct it")
+        return cells.astype(np.int64)
+
+    def _recoded(self, part: NDArray[Any]) -> NDArray[np.int64]:
+        """Return numbers as names, since there are names after them."""
+        unique, places = np.unique(part, return_inverse=True)
+        unknown = part.dtype.kind == "i"
+        words = ["" if unknown and cell == -1 else as_word(cell) for cell in unique.tolist()]
+        return self._coded(words)[places]
+
+    def _coded(self, words: Sequence[str]) -> NDArray[np.int64]:
+        codes = self._codes if self._codes is not None else {}
+        # A name must fit into the line of a header.
+        plain = ["" if is_unknown(word) else " ".join(word.split()) for word in words]
+        made = np.array([codes.setdefault(word, len(codes)) for word in plain], np.int64)
+        if self._most is not None and len(codes) > self._most:
+            raise Unreadable(None, self.name, f"holds more than {self._most} different texts")
+        return made
+
+    def column(self) -> tuple[NDArray[Any], list[str]]:
+        """Return the numbers, -1 where unknown, and the lines of a header with their names."""
+        parts = self._parts or [np.empty(0, np.int64)]
+        whole = np.concatenate(parts)
+        if self._codes is None:
+            if whole.dtype.kind == "f":
+                whole = np.where(np.isnan(whole), -1.0, whole)
+            return whole, []
+        numbers, lines = numbered(self.name, list(self._codes))
+        return numbers[whole], lines
+
+
+def _as_numbers(words: Sequence[str]) -> NDArray[Any] | None:
+    """Return texts as whole numbers, else as any; None if one is neither."""
+    for parse, dtype in ((whole, np.int64), (number, np.float64)):
+        try:
+            return np.array([parse(word) for word in words], dtype)
+        except (ValueError, OverflowError):
+            continue
+    return None

@@ -31,6 +31,12 @@ _WITHOUT_GAPS = ("submit", "interarrival")
 
 Cells = Sequence[str] | NDArray[Any]
 
+_NO_FRAME = "a {} is no data frame; give one of pandas, or Jobs of its columns"
+_KEY = b"sojourn"
+
+_CELL = 8
+"""Bytes of a number; a few bytes of a file may stand for any number of equal ones."""
+
 
 def cells_of(column: Any, field: str) -> tuple[Cells, tzinfo | None]:
     """Return the values of an Arrow column, and the time zone of its dates if it has one.
@@ -118,9 +124,6 @@ def cells_of_series(series: Any, field: str) -> tuple[Cells, tzinfo | None]:
     return [str(cell) if there else "" for cell, there in listed], None
 
 
-_NO_FRAME = "a {} is no data frame; give one of pandas, or Jobs of its columns"
-
-
 def jobs_of(frame: Any, mapping: Mapping[str, str] | None, timezone: str | None) -> Jobs:
     """Return the jobs of a data frame; see `Jobs.from_pandas`."""
     names, column = _columns(frame)
@@ -173,11 +176,6 @@ def _columns(frame: Any) -> tuple[list[str], Any]:
             raise OptionError(_NO_FRAME.format(type(frame).__name__)) from None
         return list(table.column_names), lambda place, field: cells_of(table.column(place), field)
     raise OptionError(_NO_FRAME.format(type(frame).__name__))
-
-
-_KEY = b"sojourn"
-_CELL = 8
-"""Bytes of a number; a few bytes of a file may stand for any number of equal ones."""
 
 
 def write_parquet(jobs: Jobs, path: str | os.PathLike[str]) -> None:

@@ -11,9 +11,8 @@ from ...files.access import parse_lines
 from ..report import noted
 from ..schema import MISSING
 from ..table import Jobs
-from .accounting import ACCOUNTED_WIDTHS, ENDED, Accounting, Record
+from .accounting import ACCOUNTED_WIDTHS, ENDED, WAITS, Accounting, Record, account
 from .clock import LogClock
-from .runs import WAITS, account
 from .sacct import LACKS as SACCT_LACKS
 from .slurm_fields import (
     expand_nodes,

@@ -16,9 +16,8 @@ from ..report import Finding, noted
 from ..schema import MISSING
 from ..table import Jobs
 from ._pbs_requests import PbsRequest, held, ordered, ordered_gpus, request_of, requested_memory
-from .accounting import ACCOUNTED_WIDTHS, Accounting, Record
+from .accounting import ACCOUNTED_WIDTHS, WAITS, Accounting, Record, account
 from .clock import NO_ZONE, zone_of
-from .runs import WAITS, account
 from .slurm_fields import duration, whole
 
 LACKS = (

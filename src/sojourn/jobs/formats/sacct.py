@@ -12,9 +12,8 @@ from ..report import Finding, noted
 from ..schema import MISSING
 from ..table import Jobs
 from ._sacct_rows import Malformed, Row, SacctRows, read_rows, row_findings
-from .accounting import ACCOUNTED_WIDTHS, ENDED, Accounting, Record
+from .accounting import ACCOUNTED_WIDTHS, ENDED, WAITS, Accounting, Record, account
 from .clock import LogClock
-from .runs import WAITS, account
 from .slurm_fields import (
     JobNumber,
     count,

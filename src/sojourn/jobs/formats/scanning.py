@@ -303,9 +303,6 @@ def scan(buf, pos, line, row, slots, ints, floats, notes):  # type: ignore[no-un
     return np.int64(pos), line, row, count
 
 
-_NEWLINE, _MINUS, _ZERO = 10, 45, 48
-
-
 @inlined
 def _put_integer(out, pos, magnitude, negative):  # type: ignore[no-untyped-def]
     if negative:

@@ -29,6 +29,10 @@ DURATION = re.compile(
 )
 JOB = re.compile(r"(\d{1,18})(?:_(?:(\d{1,18})|\[([^\]]*)\]?)|\+(\d{1,9}))?(?:\.(.+))?")
 
+_SIZES = {"": 1.0, "K": 1024.0, "M": 1024.0**2, "G": 1024.0**3, "T": 1024.0**4, "P": 1024.0**5}
+_MEMORY = re.compile(r"(\d+(?:\.\d*)?)([KMGTP]?)B?([nc]?)", re.IGNORECASE)
+_GRES, _GPU, _LICENCE = "gres/", "gres/gpu:", "license/"
+
 
 @lru_cache(maxsize=1 << 14)
 def duration(text: str) -> float:
@@ -57,10 +61,6 @@ def limit(text: str) -> float:
     """Return a time limit (s): as `duration`, but a plain number counts minutes."""
     word = text.strip()
     return _MINUTE * float(word) if word.isdecimal() else duration(word)
-
-
-_SIZES = {"": 1.0, "K": 1024.0, "M": 1024.0**2, "G": 1024.0**3, "T": 1024.0**4, "P": 1024.0**5}
-_MEMORY = re.compile(r"(\d+(?:\.\d*)?)([KMGTP]?)B?([nc]?)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -272,9 +272,6 @@ def _numbers(ranges: str) -> list[str]:
             raise ValueError(ranges)
         names.extend(f"{k:0{len(first)}d}" for k in range(int(first), int(last) + 1))
     return names
-
-
-_GRES, _GPU, _LICENCE = "gres/", "gres/gpu:", "license/"
 
 
 def known_text(text: str) -> str:

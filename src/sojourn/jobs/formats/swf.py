@@ -38,7 +38,6 @@ MALFORMED: Mapping[int, tuple[str, str]] = {
 }
 """Kinds of malformed lines: name in reports, and what it means."""
 
-
 _BOM = b"\xef\xbb\xbf"
 _NEWLINE = 10
 _NAMES = tuple(SWF_FIELDS)

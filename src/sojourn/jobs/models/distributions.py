@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from ...errors import OptionError
 
+Floats = npt.NDArray[np.float64]
+
 
 def positive(who: str, what: str, value: float) -> None:
     """Refuse anything but a finite number > 0."""
@@ -33,9 +35,6 @@ def probabilities(who: str, probs: Sequence[float], n: int) -> None:
         raise OptionError(f"{who}: a probability is outside [0, 1]; got {tuple(probs)}")
     if abs(math.fsum(probs) - 1.0) > 1e-9:
         raise OptionError(f"{who}: probabilities sum to {math.fsum(probs)}; make them sum to 1")
-
-
-Floats = npt.NDArray[np.float64]
 
 
 class Distribution(Protocol):

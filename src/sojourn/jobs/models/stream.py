@@ -21,6 +21,17 @@ from .distributions import (
     at_least_one,
 )
 
+TIMES: dict[str, str] = {
+    "exponential": "MEAN",
+    "deterministic": "MEAN",
+    "hyperexponential": "MEAN:CV2",
+    "erlang": "MEAN:K",
+}
+"""Distributions of times and work, with their parameters."""
+
+WIDTH_KINDS = ("N", "uniform:LOW-HIGH", "geometric:P", "N=PROB,N=PROB,...")
+"""How the distribution of widths is written."""
+
 
 def generate(
     n: int,
@@ -104,18 +115,6 @@ def _whole_widths(drawn: npt.NDArray[Any], servers: int | None) -> npt.NDArray[n
             key="workload.widths",
         )
     return procs
-
-
-TIMES: dict[str, str] = {
-    "exponential": "MEAN",
-    "deterministic": "MEAN",
-    "hyperexponential": "MEAN:CV2",
-    "erlang": "MEAN:K",
-}
-"""Distributions of times and work, with their parameters."""
-
-WIDTH_KINDS = ("N", "uniform:LOW-HIGH", "geometric:P", "N=PROB,N=PROB,...")
-"""How the distribution of widths is written."""
 
 
 def parse_time(text: str, *, mean: float | None = None) -> Distribution:
