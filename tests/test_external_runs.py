@@ -414,11 +414,11 @@ def test_with_a_pass_after_each_event_an_arrival_comes_before_an_end_and_a_failu
 
 
 def test_the_bill_of_nodes_that_draw_less_at_full_load_is_checked_too():
-    # At rate 2 the power is -48 W while the job runs for 0.5 s, and 8 W as long as 3 s before it.
+    # 8 W while it idles for 3 s; 1 W, of which nothing grows with the rate, for 0.5 s at rate 2.
     server = sojourn.Server(model="made", cores=1, ops=1.0, watts=(8.0, 1.0))
     cluster = sojourn.Cluster.of([server])
     result = run(jobs_of((0, 1, 1), (3.5, 0, 1)), [], cluster, policy="fcfs", rate=2, clean=())
-    assert result.summary["energy"]["total_joules"] == 0.0
+    assert result.summary["energy"]["total_joules"] == 24.5
 
 
 def test_what_is_refused():

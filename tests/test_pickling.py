@@ -160,6 +160,7 @@ def examples() -> list[Any]:
         *(theory.infinite_servers(1, 1, 0.1, theory.geometric(0.5)), theory.Recursion(3)),
         *(theory.kaufman_roberts(3, [1, 0.5], [1, 2]), theory.response_time(0.3, [0.5, 0.5])),
         *(theory.saturated_system([0.5, 0.5]), theory.small_system(0.3, [0.5, 0.5])),
+        theory.sleeping_servers(0.3, setup=1.0),
         *(
             capacity.stability(jobs(), 16, replications=2, batch=50),
             capacity.parse_target("p95=1h"),

@@ -230,7 +230,7 @@ def test_blocks_that_suit_a_log(jobs, by):
         (log(weeks=2)[:0], "day", "jobs: there are none"),
         (log(weeks=1), "week", "0 whole weeks, of at least two .* draw days, users or jobs"),
         (log(weeks=1)[:50], "day", "whole days, of at least two .* draw users or jobs"),
-        (log(users=1), "user", "one user alone, or of none; draw days or weeks"),
+        (log(users=1), "user", "one user alone, or none; draw days or weeks"),
         (log(weeks=1)[:50], "user", "shorter than two days; draw jobs"),
         (log(weeks=1)[:1], "jobs", "the log has one job"),
     ],
