@@ -19,8 +19,7 @@ from .build.machine import REASONS
 from .decisions import Decisions
 from .options import Prepared
 from .outcome.aftermath import STATUS, UNACCEPTED
-from .outcome.schedule import Schedule
-from .outcome.summary import summarise
+from .outcome.schedule import Schedule, summarise
 
 if TYPE_CHECKING:
     import pandas as pd

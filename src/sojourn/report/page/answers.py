@@ -12,7 +12,6 @@ import numpy as np
 from ...cluster.wattage import assumed_watts, states_energy
 from ...measures.recorded import gap_in_words
 from ...measures.registry import rests_on_watts
-from ...run.outcome.unmodelled import in_a_line
 from ..figures.style import number
 from .points import LEVEL, RUN, Points
 from .subjects import Comparison, Run, Study
@@ -119,7 +118,7 @@ def _recorded(runs: Sequence[Run]) -> list[str]:
 def _left_out(runs: Sequence[Run]) -> list[str]:
     """Say what the log has about jobs and the runs do not act on."""
     ignored = dict.fromkeys(what for run in runs for what in run.summary.get("not_modelled", ()))
-    return [f"{in_a_line(list(ignored)).capitalize()}."] if ignored else []
+    return [f"not acted on: {', '.join(ignored)}.".capitalize()] if ignored else []
 
 
 def _once(intervals: Mapping[str, Interval]) -> str:

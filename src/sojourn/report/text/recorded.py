@@ -10,7 +10,6 @@ from rich.text import Text
 
 from ...measures.recorded import gap_in_words
 from ...measures.registry import get as measure
-from ...run.outcome.unmodelled import in_a_line
 from .layout import HOUR, as_number, new_table
 
 __all__ = ["show_not_acted_on", "show_recorded"]
@@ -60,7 +59,7 @@ def _gap(section: Mapping[str, Any]) -> float:
 
 def show_not_acted_on(console: Console, ignored: Sequence[str]) -> None:
     """Print what a run takes no notice of: in a line, or where that is long in one for each."""
-    said = in_a_line(ignored)
+    said = f"not acted on: {', '.join(ignored)}"
     if len(said) > _LONGEST_LINE:
         said = "\n- ".join(["not acted on:", *ignored])
     if ignored:

@@ -12,13 +12,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cluster import Cluster
-from ...engine.nodes import (BEST, BY_NODE, BY_SPEED, CONTIGUOUS, ONE_POOL, ORDERED, PACK, RANDOM, SCORED, SLOWEST, SPREAD, WORST, Facts, Needs, NodeView)
+from ...engine.nodes import (
+    BEST,
+    BY_NODE,
+    BY_SPEED,
+    CONTIGUOUS,
+    ONE_POOL,
+    ORDERED,
+    PACK,
+    RANDOM,
+    SCORED,
+    SLOWEST,
+    SPREAD,
+    WORST,
+    Facts,
+    Needs,
+    NodeView,
+)
 from ...engine.types import empty_jobs
-from ...errors import (OptionError, PolicyError)
-from ...policy import (Constraints, Placement)
-from ...policy.record import mistake_in
-from .requests import (Requests, requests_of)
+from ...errors import OptionError, PolicyError
 from ...jobs import Jobs
+from ...policy import Constraints, Placement
+from ...policy.record import mistake_in
+from .requests import Requests, requests_of
 
 __all__ = ["REASONS", "Machine", "build_machine", "empty_nodes"]
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...engine.queues import (CHANGING, FIXED, NO_LIMIT, OF_POLICY, QueueRules)
+from ...engine.queues import CHANGING, FIXED, NO_LIMIT, OF_POLICY, QueueRules
 from ...errors import PolicyError
 from ...policy.orders import order_of_queue
 
 if TYPE_CHECKING:
-    from ...cluster import (Cluster, Queue)
-    from ...policy import (Policy, Score)
+    from ...cluster import Cluster, Queue
     from ...jobs import Jobs
+    from ...policy import Policy, Score
 
 __all__ = [
     "check_queues",

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cluster import (Cluster, Partition)
-from ...errors import (JobError, OptionError)
-from ...policy import (Asked, Constraints)
-from ...policy.features import has_features
+from ...cluster import Cluster, Partition
+from ...errors import JobError, OptionError
 from ...jobs import Jobs
+from ...policy import Asked, Constraints
+from ...policy.features import has_features
 
 __all__ = ["Requests", "acts_on_columns", "requests_of"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,9 @@ from ...engine.passes import PREEMPT
 from ...measures import energy as billing
 from ...measures import formulas
 from ...measures.cost import Clock, electricity_cost, emissions, parse_carbon, parse_tariff
-from ..options import Prepared
+
+if TYPE_CHECKING:
+    from .schedule import Schedule
 
 __all__ = [
     "Allocation",
@@ -121,30 +123,17 @@ class Energy:
 
     Parameters
     ----------
-    prepared : the run's input.
-    run : the run, at its end.
-    stretches : of service.
-    epochs, rates : the service rate from each epoch (s) on.
-    last : s; when the last job had left.
+    schedule : of the run, at its end.
     """
 
-    def __init__(
-        self,
-        prepared: Prepared,
-        run: Run,
-        stretches: Stretches,
-        epochs: Floats,
-        rates: Floats,
-        last: float,
-    ) -> None:
+    def __init__(self, schedule: Schedule) -> None:
+        prepared, self._run = schedule.prepared, schedule.run
         self._cluster = prepared.cluster
         self._options, self._header = prepared.options, prepared.jobs.header
-        self._in_pieces = run.in_pieces
         self._absence = None if prepared.external is None else prepared.external.absence
-        self._run = run
-        self._stretches = stretches
-        self._last = last
-        self._epochs, self._rates = epochs, rates
+        self._in_pieces, self._stretches = schedule.in_pieces, schedule.stretches
+        self._epochs, self._rates = schedule.epochs
+        self._last = schedule.last
 
     @cached_property
     def given(self) -> Allocation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,8 @@ from numpy.typing import NDArray
 from ...engine.drive import Run
 from ...errors import RunError
 from ...measures.formulas import product_sum
-from .aftermath import Aftermath
 
-__all__ = ["check_bill", "check_run"]
+__all__ = ["check_areas", "check_bill"]
 
 Floats = NDArray[np.float64]
 
@@ -26,35 +26,23 @@ def _grain(run: Run) -> float:
     return 8 * float(np.spacing(largest))
 
 
-def check_run(
-    run: Run, fastest: float, slowness: Floats | float, after: Aftermath | None = None
-) -> None:
+def check_areas(run: Run, fastest: float, held: NDArray[Any], work: Floats, left: Floats) -> None:
     """Check areas and loads.
 
     Parameters
     ----------
     run : at its end, with at least one job.
     fastest : the largest service rate.
-    slowness : of each job's nodes [gomez2012, eq. 2].
-    after : what external events did to the jobs.
+    held, work : processors and work of each stretch of service, at the speed of its nodes.
+    left : when each job left the system (s).
     """
-    total, procs = run.s, run.held
-    grain = _grain(run)
-    held = float(procs.sum())
-    if run.in_pieces:
-        pieces = run.rows("segment_held")
-        done = product_sum(pieces, run.rows("segment_work"))
-        held = float(pieces.sum())
-    else:
-        done = product_sum(procs, run.jobs.work * slowness)
-    left = run.end
-    if after is not None:
-        left = np.where(after.waiting, run.s.now, after.left)
-    coarse = grain * fastest * held
+    total, grain = run.s, _grain(run)
+    coarse = grain * fastest * float(held.sum())
+    done = product_sum(held, work)
     _must_equal("work done and the sum of job areas", total.effective, done, coarse)
     lapse = float(np.sum(left - run.entered))
     present = total.queue_time + total.service_time
-    _must_equal("Little's law", present, lapse, grain * len(procs))
+    _must_equal("Little's law", present, lapse, grain * len(left))
     wasted = total.potential - total.effective
     slack = coarse + _TOLERANCE * total.potential
     _must_equal("potential less effective load", wasted, total.waste, slack)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from ...jobs import Jobs
     from ...policy import Constraints, Policy
 
-__all__ = ["in_a_line", "not_acted_on"]
+__all__ = ["not_acted_on"]
 
 _KINDS = (
     ("partition", "partitions"),
@@ -118,8 +117,3 @@ def _columns_read(policy: Policy | None) -> set[str]:
     scores = () if policy is None else (policy.score, policy.backfill_score)
     known = (score.formula.__code__.co_names for score in scores if score is not None)
     return {name for names in known for name in names}
-
-
-def in_a_line(found: Sequence[str]) -> str:
-    """Return what is not acted on as a line to print; nothing where there is nothing."""
-    return f"not acted on: {', '.join(found)}" if found else ""

@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....jobs.arrivals import arrivals_of
 from ....cluster import Cluster
-from ....engine.calendar import (EVENT, LOOK, RESERVATION, STRIKE, WITHDRAW, Calendar, make_calendar)
+from ....engine.calendar import EVENT, LOOK, RESERVATION, STRIKE, WITHDRAW, Calendar, make_calendar
 from ....errors import OptionError
-from ....jobs import (EventStream, ExternalEvent, ExternalEvents, Jobs, read_events, read_external)
+from ....jobs import EventStream, ExternalEvent, ExternalEvents, Jobs, read_events, read_external
+from ....jobs.arrivals import arrivals_of
+from ....jobs.external import is_external
 from ....jobs.formats.sniff import TOLD as ACCOUNTING
 from ....jobs.formats.sniff import format_of
-from ....jobs.external import is_external
-from .absence import (Absence, absence_of)
-from .rows import (BEGINS, ENDS, Gathered, gather_rows)
-from .stream import (gather_stream, run_on)
+from .absence import Absence, absence_of
+from .rows import BEGINS, ENDS, Gathered, gather_rows
+from .stream import gather_stream, run_on
 
 __all__ = ["Absence", "External", "before_cleaning", "load_events", "take_events"]
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....cluster import Cluster
-from ....engine.calendar import (DOWN, UP)
+from ....engine.calendar import DOWN, UP
 from ....errors import OptionError
-from ....jobs import (ExternalEvent, ExternalEvents)
+from ....jobs import ExternalEvent, ExternalEvents
 
 __all__ = ["Absence", "absence_of"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....cluster import Cluster
-from ....engine.calendar import (DOWN, RESUME, STOP, STRIKE, UP, WITHDRAW)
-from ....jobs import (ExternalEvent, ExternalEvents, Jobs)
+from ....engine.calendar import DOWN, RESUME, STOP, STRIKE, UP, WITHDRAW
+from ....jobs import ExternalEvent, ExternalEvents, Jobs
 
 __all__ = ["BEGINS", "ENDS", "NO_JOB", "Gathered", "gather_rows"]
 

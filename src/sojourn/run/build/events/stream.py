@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....cluster import Cluster
-from ....engine.calendar import (DOWN, RESUME, STOP, STRIKE, UP, WITHDRAW)
-from ....jobs import (EventStream, Jobs)
+from ....engine.calendar import DOWN, RESUME, STOP, STRIKE, UP, WITHDRAW
+from ....jobs import EventStream, Jobs
 from ....jobs.events import KINDS
-from .rows import (NO_JOB, Gathered)
+from .rows import NO_JOB, Gathered
 
 __all__ = ["gather_stream", "run_on"]
 
