@@ -22,8 +22,9 @@ from sojourn.engine import calendar as o
 from sojourn.engine import types as t
 from sojourn.engine.drive import DONE, Run
 from sojourn.policy import Policy, parse_policy
+from sojourn.run.build.engine import orders_of, rules_of
+from sojourn.run.options import Options
 from sojourn.run.outcome.aftermath import aftermath
-from sojourn.run.simulate import Options, _orders, _rules
 
 from .cast import CONSTANT, aging, aging_exactly, switching
 from .harness import MOST_INSTANTS, TICKS, TOLERANCE, Pair, Speed, jittered, laws_of, view_of
@@ -91,11 +92,11 @@ def run_engine(
     view = view_of(drawn.jobs)
     policy, control = pair.policy, speed.control
     cluster = Cluster.homogeneous(drawn.servers)
-    rules = _rules(view, cluster, policy, control, Options(record=True), False)
+    rules = rules_of(view, cluster, policy, control, Options(record=True), False)
     run = Run(
         view,
         replace(rules, requeue=troubled.requeue),
-        _orders(view, policy),
+        orders_of(view, policy),
         laws_of(policy, control),
         control.initial,
         np.array(coins, dtype=np.float64),

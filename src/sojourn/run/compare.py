@@ -25,10 +25,10 @@ from ..policy import (
     parse_placement,
     parse_policy,
 )
+from .build.engine import finish
 from .build.events import before_cleaning, load_events
 from .result import Result
 from .simulate import machine_of, prepare
-from .watching import finish
 
 if TYPE_CHECKING:
     import pandas as pd
