@@ -171,7 +171,7 @@ class Cluster:
     def _repr_html_(self) -> str:
         return cluster_html(self)
 
-    @property
+    @cached_property
     def is_named(self) -> bool:
         """Whether it has nodes with names, speeds and power curves of their own."""
         return bool(self.nodes)
