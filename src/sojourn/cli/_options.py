@@ -215,10 +215,8 @@ def _is_typed(context: typer.Context, name: str) -> bool:
 
 
 def _parameter(name: str, each: Described, changed: Any) -> inspect.Parameter:
-    from ..run.command import default_of
-
     kind, form = as_option(each)
-    default: Any = None if each.is_table else default_of(each)
+    default: Any = None if each.is_table else each.typed
     if isinstance(changed or form, typer.models.ArgumentInfo):
         default = inspect.Parameter.empty
     elif (

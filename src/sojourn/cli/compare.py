@@ -93,8 +93,8 @@ def compare(
 
     Example: sojourn compare log.swf --policies fcfs,easy,conservative,sjf+easy
     """
-    from ..run.carry_out import check_parts, origin_of, read_jobs
-    from ..run.folder import Digest, as_json, check_file, check_folder, write_rows
+    from ..run.carry_out import digests_ahead, origin_of
+    from ..run.folder import as_json, check_file, check_folder, write_rows
     from ..run.variants import runs_of
 
     variants = _variants(chosen, inputs, policies, policy_file or [], placements, vary or [])
@@ -105,10 +105,10 @@ def compare(
         if classes:
             check_file(out / "classes.csv")
     for each in variants:
-        check_parts(each.scenario)
+        each.scenario.check_parts()
     files = _files(variants)
-    digests = {name: Digest(path) for name, path in files.items()}
-    jobs = read_jobs(first, say)
+    digests = digests_ahead(files)
+    jobs = first.read_jobs(say)
     system = first.cluster_for(jobs)
     if csv is not None:
         check_file(csv)
@@ -118,8 +118,7 @@ def compare(
 
     options = {"inputs": inputs, "policies": policies or _STANDARD, "policy_file": policy_file}
     options |= {**chosen.options, "placements": placements or "first-fit", "set": vary}
-    shas = {name: digest.hexdigest() for name, digest in digests.items()}
-    origin = origin_of(first, jobs, files, shas, "compare", options)
+    origin = origin_of(first, jobs, files, digests.wait(), "compare", options)
     rows: list[dict[str, Any]] = []
     recorded: dict[str, Any] = {}
     left_out: dict[str, None] = {}
@@ -132,7 +131,7 @@ def compare(
     with progress("simulating") as report, _keeping(out, told, origin) as keep:
         every = runs_of(
             variants,
-            lambda scenario: jobs if scenario is first else read_jobs(scenario),
+            lambda scenario: jobs if scenario is first else scenario.read_jobs(),
             record=out is not None,
             progress=report,
         )
@@ -187,7 +186,7 @@ def _variants(
     vary: Sequence[str],
 ) -> list[Variant]:
     """Return what is to be run, from a log or from scenarios."""
-    from ..run.problems import CommandLine
+    from ..run.command import CommandLine
     from ..run.scenario import Scenario, read_scenario
     from ..run.variants import policies_of, variants_of
     from ..study.grid import parse_axis

@@ -69,13 +69,12 @@ def plan(
     """
     from ..capacity.targets import parse_targets
     from ..jobs.intake import machine_size, size_in_words
-    from ..run.carry_out import check_parts
     from ..run.folder import as_json, check_folder
     from ..run.outcome.unmodelled import not_acted_on
 
     targets = parse_targets(target_wait or "p95=1h")
     scenario = chosen.scenario
-    check_parts(scenario)
+    scenario.check_parts()
     if out is not None:
         check_folder(out)
     procs = scenario.keys.cluster.procs

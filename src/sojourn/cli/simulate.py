@@ -47,7 +47,7 @@ def simulate(
     saved = None if save_scenario is None else _saved(scenario, save_scenario, out)
     told = run_chosen("simulate", scenario, chosen.options, out, json=json)
     if saved is not None and save_scenario is not None:
-        from ..run.saving import save_scenario as save
+        from ..run.command import save_scenario as save
 
         save(saved, save_scenario)
     show(told, out, json=json)
@@ -63,7 +63,7 @@ def _saved(scenario: Scenario, path: Path, out: Path | None) -> Scenario:
     if out is not None and os.path.abspath(out) == os.path.abspath(path):
         raise OptionError(f"{option}: is the folder of the results; name another file")
     from ..run.carry_out import check_results
-    from ..run.saving import check_saving, saved_form
+    from ..run.command import check_saving, saved_form
 
     check_results(scenario, out)
     saved = saved_form(scenario, path.parent)

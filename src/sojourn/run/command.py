@@ -1,25 +1,93 @@
-"""A command as a scenario: options of ``sojourn`` as the keys that say the same."""
+"""A command as a scenario: options of ``sojourn`` as keys, to be run, saved, changed and swept."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
-from .keys import SAME, Described, described, described_by_flag
-from .problems import CommandLine, Source
+from ..errors import InputError, OptionError
+from .folder import check_folder, staged
+from .inputs import moved
+from .keys import Described, PolicyKeys, described, described_by_flag, with_names
+from .problems import Source, choices, dotted, field_at
+from .scenario import Scenario
+from .toml import Path as KeyPath
 
-__all__ = ["TYPED", "default_of", "merged", "told_of", "without_defaults"]
+__all__ = [
+    "TYPED",
+    "CommandLine",
+    "check_saving",
+    "merged",
+    "save_options",
+    "save_scenario",
+    "saved_form",
+    "scenario_of",
+    "told_of",
+    "without_defaults",
+]
+
+
+@dataclass(frozen=True)
+class CommandLine(Source):
+    """A scenario that is written as options of a command; keys go by the names of these.
+
+    Parameters
+    ----------
+    renamed : options that a command has in place of those of some keys.
+    """
+
+    name: str = "command line"
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    def error(self, key: KeyPath, problem: str) -> OptionError:
+        """Return the error for an option."""
+        told = self._behind(self._flag(key), with_names(problem, self.name_of))
+        return OptionError(" ".join(told.split()), key=dotted(key))
+
+    def refusal(self, key: KeyPath, value: str, wanted: str, hint: str = "") -> OptionError:
+        """Return the error for a value that is not what an option takes."""
+        field = field_at(key)
+        verb = "choose" if list(choices(field.annotation)) else "give"
+        told = f"{self._flag(key)} {value}: {verb} {wanted}{hint}"
+        return OptionError(" ".join(told.split()), key=dotted(key))
+
+    def name_of(self, key: str) -> str:
+        """Return the option of a key."""
+        return self._flag(tuple(key.split(".")))
+
+    def located(self, error: InputError, key: KeyPath) -> InputError:
+        """Return an error that names the option, where it does not name a file."""
+        if not error.key:
+            return error
+        # The message may name keys, as it does not know who will read it.
+        keys = rf"\b(?:{'|'.join(map(re.escape, described()))})(?![\w.])"
+        told = re.sub(keys, lambda found: self.name_of(found[0]), str(error))
+        return OptionError(self._behind(self._flag(key), told), key=error.key)
+
+    def _behind(self, flag: str, problem: str) -> str:
+        """A problem behind its option, which it may begin with, or with the value of."""
+        if problem.startswith(flag):
+            return problem
+        # Texts such as "warmup 99: ..." begin with the name of what is an option here.
+        if re.match(rf"{re.escape(flag.lstrip('-'))}(:| ['\d-])", problem):
+            return f"--{problem}"
+        return f"{flag}{' ' if problem.startswith(chr(39)) else ': '}{problem}"
+
+    def _flag(self, key: KeyPath) -> str:
+        """The option of a key, or of the table that it is in."""
+        if dotted(key) in self.renamed:
+            return self.renamed[dotted(key)]
+        found = (described().get(dotted(key[:length])) for length in range(len(key), 0, -1))
+        flags = (each.first_flag for each in found if each is not None and each.first_flag)
+        return next(flags, dotted(key))
+
 
 TYPED = CommandLine()
 """Where scenarios are from that were typed."""
-
-
-def default_of(each: Described) -> Any:
-    """Return what an option is where it is not given, as it would be typed."""
-    option = each.key.option
-    assert option is not None
-    return each.default if option.default is SAME else option.default
 
 
 def told_of(options: Mapping[str, Any], source: Source = TYPED) -> dict[str, Any]:
@@ -82,3 +150,77 @@ def without_defaults(told: Mapping[str, Any], above: str = "") -> dict[str, Any]
         elif value != each.default or each.name == "policy.name":
             kept[name] = value
     return kept
+
+
+def scenario_of(
+    options: Mapping[str, Any],
+    folder: str | os.PathLike[str],
+    source: Source | None = None,
+) -> Scenario:
+    """Return the scenario that does what ``sojourn simulate`` does with its options.
+
+    Parameters
+    ----------
+    options : by name, as the command line has them.
+    folder : where the scenario will be saved; paths become relative to it, unless they are
+        absolute.
+    source : what the scenario is called in messages.
+    """
+    told = merged({}, told_of(options))
+    return saved_form(Scenario.from_mapping(told, source=source or TYPED), folder)
+
+
+def saved_form(scenario: Scenario, folder: str | os.PathLike[str]) -> Scenario:
+    """Return a scenario as it is saved in a folder: the policy, and what differs from defaults."""
+    there, told = Path(folder), scenario.as_mapping()
+    told = merged({"workload": {}, "cluster": {}, "policy": {"name": PolicyKeys().name}}, told)
+    keys = moved(without_defaults(told), scenario.folder, there)
+    return Scenario.from_mapping(keys, there, scenario.source)
+
+
+def save_options(options: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write options of ``sojourn simulate`` as a scenario; see `scenario_of`."""
+    save_scenario(scenario_of(options, Path(path).parent), path)
+
+
+def save_scenario(scenario: Scenario, path: str | os.PathLike[str]) -> None:
+    """Write a scenario to a file, all of it or nothing; paths lead to the same files from there.
+
+    Raises
+    ------
+    OptionError
+        As `check_saving` does.
+    """
+    text = check_saving(scenario, path)
+    target = Path(path)
+    with staged(target.parent) as place:
+        place(target.name).write_bytes(text)
+
+
+def check_saving(scenario: Scenario, path: str | os.PathLike[str]) -> bytes:
+    """Return what will be written of a scenario.
+
+    Raises
+    ------
+    OptionError
+        If it could not be written there: to a folder that cannot be written to, in place of a
+        folder, or of a file that the scenario names.
+    """
+    target = Path(path)
+    check_folder(target.parent)
+    if target.is_dir():
+        raise OptionError(f"{target}: is a folder; name a file")
+    for name, file in scenario.files.items():
+        if _is_same(target, file):
+            raise OptionError(f"{target}: the run reads it ({name}); name another file")
+    try:
+        return scenario.as_toml(target.parent).encode()
+    except UnicodeEncodeError:
+        raise OptionError(f"{target}: TOML cannot name a file that is no text in UTF-8") from None
+
+
+def _is_same(one: str | os.PathLike[str], two: str | os.PathLike[str]) -> bool:
+    try:
+        return os.path.samefile(one, two)
+    except (OSError, ValueError):  # One of them is not there.
+        return False

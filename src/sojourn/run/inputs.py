@@ -18,16 +18,13 @@ from .keys.typed import number_or_text
 
 __all__ = [
     "Stamp",
-    "blamed_files",
     "digest_of",
     "digest_with_files",
-    "files_of",
     "key_of",
     "machine_files",
     "module_files",
     "moved",
     "resolved",
-    "servers_of",
     "stamp_of",
     "with_others",
 ]
@@ -85,13 +82,18 @@ def _as_path(key: str, path: str) -> str:
     return f"./{path}" if key == "carbon" and isinstance(number_or_text(path), float) else path
 
 
-def resolved(keys: ScenarioKeys, folder: Path) -> ScenarioKeys:
-    """Return the keys with paths that lead there from the current folder."""
+def resolved(keys: ScenarioKeys, folder: Path) -> tuple[ScenarioKeys, dict[str, str]]:
+    """Return the keys with paths that lead there from the current folder, and the files.
+
+    The files are those that the keys name, by what they are: ``input``, ``cluster``, ...
+    """
     changed: dict[str, dict[str, str]] = {}
+    files: dict[str, str] = {}
     for section, key, path, rest in _paths(keys.model_dump(), folder):
-        changed.setdefault(section, {})[key] = _as_path(key, _join(folder, path)) + rest
+        there = files[_PLACES[section, key]] = _as_path(key, _join(folder, path))
+        changed.setdefault(section, {})[key] = there + rest
     tables = {name: getattr(keys, name).model_copy(update=of) for name, of in changed.items()}
-    return keys.model_copy(update=tables)
+    return keys.model_copy(update=tables), files
 
 
 def moved(told: Mapping[str, Any], folder: Path, to: Path) -> dict[str, Any]:
@@ -103,19 +105,9 @@ def moved(told: Mapping[str, Any], folder: Path, to: Path) -> dict[str, Any]:
         name: dict(value) if isinstance(value, Mapping) else value for name, value in told.items()
     }
     for section, key, path, rest in _paths(told, folder):
-        there = path if os.path.isabs(path) else _relative(_join(folder, path), to)
+        there = path if os.path.isabs(path) else os.path.relpath(_join(folder, path), to)
         new[section][key] = _as_path(key, there.replace(os.sep, "/")) + rest
     return new
-
-
-def _relative(path: str, folder: Path) -> str:
-    return os.path.relpath(path, folder)
-
-
-def files_of(keys: ScenarioKeys) -> dict[str, str]:
-    """Return the files that resolved keys name, by what they are: ``input``, ``cluster``, ..."""
-    told = _paths(keys.model_dump(), Path())
-    return {_PLACES[section, key]: path for section, key, path, _ in told}
 
 
 def key_of(name: str) -> tuple[str, str]:
@@ -153,17 +145,12 @@ def module_files(name: str, path: str) -> dict[str, str]:
     return {f"{name}/{os.path.relpath(file, folder).replace(os.sep, '/')}": file for file in beside}
 
 
-def blamed_files(files: Mapping[str, str]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return files with the keys that name them; what a cluster is read from besides is its."""
-    return [(path, key_of(name)) for name, path in files.items()]
-
-
 def machine_files(path: str) -> dict[str, str]:
     """Return the further files that a description of a cluster depends on, by what they are."""
     if path.lower().endswith(".conf"):
         return dict(_files_beside(path, stamp_of(path)))
-    servers = servers_of(path)
-    return {} if servers is None else {"servers": servers}
+    servers = _servers_in(stamp_of(path)) if path.lower().endswith(".toml") else None
+    return {} if servers is None else {"servers": os.path.normpath(Path(path).parent / servers)}
 
 
 @lru_cache(maxsize=64)
@@ -173,16 +160,8 @@ def _files_beside(path: str, stamp: Stamp) -> tuple[tuple[str, str], ...]:
     return () if stamp is None else tuple(files_beside(path).items())
 
 
-def servers_of(path: str) -> str | None:
-    """Return the table of servers that a description of a cluster names, if it does."""
-    if not path.lower().endswith(".toml"):
-        return None
-    told = _told_servers(stamp_of(path))
-    return None if told is None else os.path.normpath(Path(path).parent / told)
-
-
 @lru_cache(maxsize=64)
-def _told_servers(stamp: Stamp) -> str | None:
+def _servers_in(stamp: Stamp) -> str | None:
     from ..files.toml import load_toml
 
     if stamp is None:
@@ -212,7 +191,8 @@ def digest_of(path: str | os.PathLike[str]) -> str | None:
 
 @lru_cache(maxsize=256)
 def _digest(stamp: Stamp) -> str | None:
-    if stamp is None:
+    # What can be read only once, such as a pipe, is left to the run.
+    if stamp is None or not os.path.isfile(stamp[0]):
         return None
     try:
         with open(stamp[0], "rb") as file:

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import OptionError
-from ._lines import Path as KeyPath
-from ._reading import read_toml
 from .command import merged
 from .keys import ConstraintKeys
-from .problems import Source
+from .problems import Source, read_toml
 from .scenario import Scenario
+from .toml import Path as KeyPath
 
 __all__ = ["KEYS", "read_config"]
 

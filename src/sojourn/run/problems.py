@@ -1,4 +1,4 @@
-"""What is wrong with a scenario, in one line: where, which key, and the nearest valid name."""
+"""A scenario file as plain values, and what is wrong with it: where, which key, and the nearest."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from ..errors import InputError, OptionError, did_you_mean
-from ._lines import Path
-from ._toml import value_as_toml
+from ..files.access import read_text
+from ..files.toml import load_toml
+from .inputs import key_of
 from .keys import (
     OF_LOGS,
     OF_MODELS,
@@ -26,10 +27,22 @@ from .keys import (
     model_in,
     with_names,
 )
+from .toml import Path, key_lines, statements, value_as_toml
 
-__all__ = ["CommandLine", "Source", "dotted", "model_at", "problem_of", "unknown_key"]
+__all__ = [
+    "Source",
+    "choices",
+    "dotted",
+    "field_at",
+    "model_at",
+    "problem_of",
+    "read_toml",
+    "unknown_key",
+]
 
 _LONGEST = 60
+_WHERE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
+_TWICE = re.compile(r"Cannot (?:overwrite|declare|mutate|redefine|update)|Duplicate .* key")
 _LIKELY = ("cluster", "policy", "workload")
 """Sections in which a key is looked for before the others."""
 _LIMITS = {"less_than": ("less than", "lt"), "less_than_equal": ("at most", "le")}
@@ -70,12 +83,12 @@ class Source:
         return replace(self, lines=None)
 
     @contextlib.contextmanager
-    def locating(self, files: Sequence[tuple[str, Path]], key: Path = ()) -> Iterator[None]:
+    def locating(self, files: Mapping[str, str], key: Path = ()) -> Iterator[None]:
         """Say in errors of the input which key they are about.
 
         Parameters
         ----------
-        files : with the keys that name them.
+        files : by what they are, which tells the keys that name them.
         key : to blame where an error does not tell.
         """
         try:
@@ -97,66 +110,11 @@ class Source:
         return None
 
 
-def _file_key(error: InputError, files: Sequence[tuple[str, Path]], likely: Path) -> Path:
+def _file_key(error: InputError, files: Mapping[str, str], likely: Path) -> Path:
     """The key that names the file which an error is about; one file may be named by several."""
     path = os.path.normpath(error.path) if error.path else None
-    named = [key for file, key in files if os.path.normpath(file) == path]
+    named = [key_of(name) for name, file in files.items() if os.path.normpath(file) == path]
     return likely if likely in named else next(iter(named), ())
-
-
-@dataclass(frozen=True)
-class CommandLine(Source):
-    """A scenario that is written as options of a command; keys go by the names of these.
-
-    Parameters
-    ----------
-    renamed : options that a command has in place of those of some keys.
-    """
-
-    name: str = "command line"
-    renamed: Mapping[str, str] = field(default_factory=dict)
-
-    def error(self, key: Path, problem: str) -> OptionError:
-        """Return the error for an option."""
-        told = self._behind(self._flag(key), with_names(problem, self.name_of))
-        return OptionError(" ".join(told.split()), key=dotted(key))
-
-    def refusal(self, key: Path, value: str, wanted: str, hint: str = "") -> OptionError:
-        """Return the error for a value that is not what an option takes."""
-        field = _field_at(key)
-        verb = "choose" if list(_choices(field.annotation)) else "give"
-        told = f"{self._flag(key)} {value}: {verb} {wanted}{hint}"
-        return OptionError(" ".join(told.split()), key=dotted(key))
-
-    def name_of(self, key: str) -> str:
-        """Return the option of a key."""
-        return self._flag(tuple(key.split(".")))
-
-    def located(self, error: InputError, key: Path) -> InputError:
-        """Return an error that names the option, where it does not name a file."""
-        if not error.key:
-            return error
-        # The message may name keys, as it does not know who will read it.
-        keys = rf"\b(?:{'|'.join(map(re.escape, described()))})(?![\w.])"
-        told = re.sub(keys, lambda found: self.name_of(found[0]), str(error))
-        return OptionError(self._behind(self._flag(key), told), key=error.key)
-
-    def _behind(self, flag: str, problem: str) -> str:
-        """A problem behind its option, which it may begin with, or with the value of."""
-        if problem.startswith(flag):
-            return problem
-        # Texts such as "warmup 99: ..." begin with the name of what is an option here.
-        if re.match(rf"{re.escape(flag.lstrip('-'))}(:| ['\d-])", problem):
-            return f"--{problem}"
-        return f"{flag}{' ' if problem.startswith(chr(39)) else ': '}{problem}"
-
-    def _flag(self, key: Path) -> str:
-        """The option of a key, or of the table that it is in."""
-        if dotted(key) in self.renamed:
-            return self.renamed[dotted(key)]
-        found = (described().get(dotted(key[:length])) for length in range(len(key), 0, -1))
-        flags = (each.first_flag for each in found if each is not None and each.first_flag)
-        return next(flags, dotted(key))
 
 
 def dotted(key: Path) -> str:
@@ -205,12 +163,12 @@ def _problem(error: dict[str, Any], key: Path, told: Any, source: Source) -> Opt
         )
     if error["type"] == "missing":
         return source.error(key, f"has no '{error['loc'][-1]}'; give it")
-    field = _field_at(key)
+    field = field_at(key)
     if _is_name(error["loc"]):
         name = str(error["loc"][-2])
-        choices = error["type"] == "literal_error"
-        kind = error["ctx"]["expected"] if choices else "a whole number in quotation marks"
-        near = did_you_mean(name, _choices(field.annotation)) if choices else ""
+        of_few = error["type"] == "literal_error"
+        kind = error["ctx"]["expected"] if of_few else "a whole number in quotation marks"
+        near = did_you_mean(name, choices(field.annotation)) if of_few else ""
         return source.refusal(key, f"'{name}'", kind, near)
     wanted = next((each.value for each in field.metadata if isinstance(each, Key)), "allowed")
     if wanted == "a table":
@@ -222,7 +180,7 @@ def _problem(error: dict[str, Any], key: Path, told: Any, source: Source) -> Opt
         word, name = _LIMITS[error["type"]]
         limit = int(error["ctx"][name])
         return source.error(key, f"{_short(told)} is too large; give {word} {limit}")
-    near = did_you_mean(told, _choices(field.annotation)) if isinstance(told, str) else ""
+    near = did_you_mean(told, choices(field.annotation)) if isinstance(told, str) else ""
     return source.refusal(key, _short(told), wanted, near)
 
 
@@ -237,13 +195,13 @@ def _short(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-def _choices(annotation: Any) -> Iterator[str]:
+def choices(annotation: Any) -> Iterator[str]:
     """Words of a choice."""
     if get_origin(annotation) is Literal:
         yield from get_args(annotation)
         return
     for part in get_args(annotation):
-        yield from _choices(part)
+        yield from choices(part)
 
 
 def model_at(key: Path) -> type[BaseModel] | None:
@@ -258,7 +216,7 @@ def model_at(key: Path) -> type[BaseModel] | None:
     return model
 
 
-def _field_at(key: Path) -> FieldInfo:
+def field_at(key: Path) -> FieldInfo:
     """The deepest field on the way to a key."""
     for length in range(len(key), 0, -1):
         model = model_at(key[: length - 1])
@@ -330,3 +288,51 @@ def _by_name(told: Mapping[str, Any]) -> dict[str, list[Path]]:
         fitting = [key for key in keys if key[0] != "workload" or name not in others]
         found[name] = fitting or keys
     return found
+
+
+def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Source]:
+    """Return the values in a file, and where each is from.
+
+    Raises
+    ------
+    OptionError
+        When it cannot be read, or is not TOML.
+    """
+    text = read_text(path)
+    try:
+        told = load_toml(text)
+    except ValueError as error:
+        raise _toml_problem(path, text, str(error)) from None
+    return told, Source(str(path), key_lines(text))
+
+
+def _toml_problem(path: str | os.PathLike[str], text: str, told: str) -> OptionError:
+    """Put the line where other messages have it, and say which key is given twice."""
+    found = _WHERE.search(told)
+    line = int(found[1]) if found and found[1] else None
+    if _TWICE.match(told):
+        before = text.replace("\r\n", "\n").split("\n")[:line]
+        if found and found[2]:
+            before[-1] = before[-1][: int(found[2]) - 1]
+        key, problem = _given_twice("\n".join(before), told)
+        return Source(str(path), {key: line} if line else None).error(key, problem)
+    where = f"{path}" if line is None else f"{path}, line {line}"
+    if "so many digits" in told:
+        return OptionError(f"{where}: a number of so many digits; give a smaller one")
+    problem = told.replace(found[0], "") if found and line is not None else told
+    return OptionError(" ".join(f"{where}: is not TOML: {problem}; correct it".split()))
+
+
+def _given_twice(text: str, told: str) -> tuple[Path, str]:
+    """The key or table at the end of a text, which stands there for the second time."""
+    *before, (key, _) = statements(text)
+    inside = re.match(r"Duplicate .* key (\S+)", told)
+    if inside is not None:
+        return key, f"{inside[1]} is given twice; leave one of them out"
+    for other, there in before:
+        if other == key:
+            return key, f"is given twice, on line {there} too; leave one of them out"
+    for other, there in before:
+        if key[: len(other)] == other or other[: len(key)] == key:
+            return key, f"'{dotted(other)}' stands on line {there} already; put the two together"
+    return key, "is given twice; leave one of them out"

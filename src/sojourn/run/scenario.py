@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,18 +15,16 @@ from pydantic import ValidationError
 
 from ..cluster import Cluster
 from ..jobs import Jobs
-from ..jobs.intake import chosen_rules, machine_size
+from ..jobs.classes import check_known
+from ..jobs.intake import chosen_rules, machine_size, size_in_words
 from ..policy import Control, Placement, Policy
 from ..policy.slurm import SlurmPolicy, policy_from_slurm
 from . import building, inputs, workloads
-from ._lines import Path as KeyPath
-from ._reading import read_toml
-from ._toml import as_toml
 from .build.queues import take_turns
-from .checks import problems
 from .keys import ASIDE, ScenarioKeys, described_by_keyword
-from .problems import Source, problem_of
+from .problems import Source, problem_of, read_toml
 from .setting import with_setting
+from .toml import as_toml
 
 if TYPE_CHECKING:
     # The engine takes long to load; whoever describes a run need not wait for it.
@@ -34,6 +33,14 @@ if TYPE_CHECKING:
 __all__ = ["SCHEMA_FILE", "Scenario", "read_scenario", "scenario_of"]
 
 _Made = TypeVar("_Made")
+
+# What is made before the log is read, and the key to blame where an error does not tell.
+_PARTS = {
+    "policy": ("policy", "order"),
+    "placement": ("policy", "placement"),
+    "control": ("control",),
+    "nodes": ("cluster", "nodes"),
+}
 
 SCHEMA_FILE = "scenario.schema.json"
 """Where a saved scenario says that its JSON Schema is: beside it, for editors."""
@@ -87,7 +94,7 @@ class Scenario:
             keys = ScenarioKeys.model_validate(plain)
         except ValidationError as error:
             raise problem_of(error, plain, where) from None
-        for key, problem in problems(keys, plain):
+        for key, problem in building.problems_together(keys, plain):
             raise where.error(key, problem)
         return cls(plain, keys, Path(folder), where)
 
@@ -155,22 +162,22 @@ class Scenario:
         return f"#:schema {SCHEMA_FILE}\n\n{as_toml(told)}"
 
     @cached_property
-    def _resolved(self) -> ScenarioKeys:
+    def _there(self) -> tuple[ScenarioKeys, dict[str, str]]:
+        """The keys with paths that lead there from the current folder, and the files they name."""
         return inputs.resolved(self.keys, self.folder)
 
-    @cached_property
-    def _named_files(self) -> dict[str, str]:
-        return inputs.files_of(self._resolved)
+    @property
+    def _resolved(self) -> ScenarioKeys:
+        return self._there[0]
 
     @property
     def files(self) -> dict[str, str]:
         """Files that it depends on, by what they are: ``input`` (the log), ``cluster``, ..."""
-        return inputs.with_others(self._named_files)
+        return inputs.with_others(self._there[1])
 
-    @property
-    def blamed_files(self) -> list[tuple[str, KeyPath]]:
-        """Files that it depends on, each with the key that names it."""
-        return [(path, key) for path, key in inputs.blamed_files(self.files)]
+    def locating(self, *key: str) -> AbstractContextManager[None]:
+        """Say in errors which key they are about: `key` where an error does not tell."""
+        return self.source.locating(self.files, key)
 
     @property
     def _known(self) -> dict[str, str | None]:
@@ -207,9 +214,10 @@ class Scenario:
         files = {name: path for name, path in self.files.items() if name in ("input", "events")}
         return inputs.digest_with_files(told, files, self._known)
 
-    def _kept(self, name: str, make: Callable[[], _Made], *files: str) -> _Made:
-        """What is made of files: once, and again when one of them has changed."""
-        paths = [path for name, path in self.files.items() if name.partition("/")[0] in files]
+    def _kept(self, name: str, make: Callable[[], _Made], *sections: str) -> _Made:
+        """What is made of the files of some sections: once, and again when one has changed."""
+        files = self.files.items()
+        paths = [path for what, path in files if inputs.key_of(what)[0] in sections]
         stamps = [inputs.stamp_of(path) for path in paths]
         kept = self.__dict__.get(name)
         if kept is None or kept[0] != stamps:
@@ -220,15 +228,15 @@ class Scenario:
     @property
     def policy(self) -> Policy:
         """The policy; a file of one's own is loaded."""
-        keys, slurm = self._resolved.policy, self._resolved.slurm
-        files = ("order", "backfill_order", *(n for n in self.files if n.startswith("slurm")))
-        return self._kept("_policy", lambda: building.make_policy(keys, slurm), *files)
+        keys = self._resolved
+        make = partial(building.make_policy, keys.policy, keys.slurm)
+        return self._kept("_policy", make, "policy", "slurm")
 
     @property
     def placement(self) -> Placement:
         """Which nodes a job gets."""
-        keys = self._resolved.policy
-        return self._kept("_placement", lambda: building.make_placement(keys), "placement")
+        make = partial(building.make_placement, self._resolved.policy)
+        return self._kept("_placement", make, "policy")
 
     @cached_property
     def control(self) -> Control:
@@ -241,10 +249,7 @@ class Scenario:
         keys, strict = self._resolved.cluster, self.keys.workload.strict
         if self.keys.slurm.conf is not None and keys.nodes is None and keys.procs is None:
             return self._machine_of_slurm
-        others = inputs.machine_files(keys.nodes or "")
-        return self._kept(
-            "_nodes", lambda: building.make_nodes(keys, strict=strict), "cluster", *others
-        )
+        return self._kept("_nodes", partial(building.make_nodes, keys, strict=strict), "cluster")
 
     @property
     def _machine_of_slurm(self) -> Cluster:
@@ -252,8 +257,7 @@ class Scenario:
         if isinstance(self.policy, SlurmPolicy):
             return self.policy.cluster
         path = self._resolved.slurm.conf or ""
-        files = [name for name in self.files if name.startswith("slurm")]
-        return self._kept("_site", lambda: policy_from_slurm(path).cluster, *files)
+        return self._kept("_site", lambda: policy_from_slurm(path).cluster, "slurm")
 
     @property
     def _procs(self) -> int | None:
@@ -285,7 +289,7 @@ class Scenario:
 
     def raw_log(self, only: Sequence[str] | None = None) -> Jobs:
         """Return the log as it stands; `only` names the columns that are needed."""
-        with self.source.locating(self.blamed_files, ("workload",)):
+        with self.locating("workload"):
             return workloads.read_raw(self._resolved.workload, only)
 
     @property
@@ -320,6 +324,46 @@ class Scenario:
         chosen = self.keys.run.seed if seed is None else seed
         log = self.log() if self.given_log is None else self.given_log
         return workloads.make_workload(self._resolved.workload, log, self._procs, chosen)
+
+    def check_parts(self) -> None:
+        """Make the policy, the placement, the control and the nodes; an error says of which key."""
+        for part, key in _PARTS.items():
+            with self.locating(*key):
+                getattr(self, part)
+
+    def read_jobs(self, say: Callable[[str], None] | None = None) -> Jobs:
+        """Return the jobs, for which there is a machine, a bill and every class.
+
+        Parameters
+        ----------
+        say : called with what is taken for granted.
+        """
+        with self.locating("workload"):
+            jobs = self.workload()
+        with self.locating("power", "starts"):
+            self._check_cost(jobs)
+        with self.locating("run", "by"):
+            for name in self.keys.run.by or ():
+                check_known(jobs, name)
+        with self.locating("cluster", "procs"):
+            self.cluster_for(jobs)
+        if say is not None and self.nodes is None:
+            option = self.source.name_of("cluster.procs")
+            words = size_in_words(jobs, self.keys.cluster.procs, option)
+            if words:
+                say(words)
+        return jobs
+
+    def _check_cost(self, jobs: Jobs) -> None:
+        """Raise OptionError now for what could not be billed after the run."""
+        power = self.keys.power
+        if power.price is None and power.carbon is None and power.starts is None:
+            return
+        from ..measures.cost import Clock, parse_carbon
+
+        clock = Clock.of(jobs.header, power.starts)
+        if power.carbon is not None:
+            parse_carbon(self.files.get("carbon", power.carbon), clock)
 
     def preload(self, *, decisions: bool = False) -> None:
         """Load the compiled code that a run needs, or compile it.

@@ -10,9 +10,9 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from ..files.toml import load_toml
-from ._lines import Path
 from .keys import adapter
 from .problems import Source, model_at, unknown_key
+from .toml import Path
 
 __all__ = ["with_setting"]
 

@@ -135,6 +135,6 @@ def runs_of(
         # Whatever has to be loaded or compiled is, before the clock starts.
         scenario.preload(decisions=scenario.keys.run.decisions)
         begun = time.perf_counter()
-        with scenario.source.locating(scenario.blamed_files):
+        with scenario.locating():
             result = scenario.run(jobs, record=record, progress=progress)
         yield variant, result, time.perf_counter() - begun

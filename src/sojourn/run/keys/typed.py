@@ -1,4 +1,7 @@
-"""Words of a command line as what keys hold; ValueError says what is wrong with them."""
+"""What is typed, or given to `sojourn.simulate`, as what keys hold.
+
+ValueError says what is wrong with a word, OptionError with a keyword.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import math
 import re
 from typing import Any
 
+from ...errors import OptionError
 from ...jobs.classes import listed_classes
+from ...policy import Constraints
 from ..classes import CLASSES
 
 __all__ = [
@@ -14,8 +19,10 @@ __all__ = [
     "classes",
     "cluster",
     "columns",
+    "constraints",
     "control",
     "feature",
+    "jobs_left_out",
     "levels",
     "memory",
     "names",
@@ -153,3 +160,17 @@ def control(text: str) -> dict[str, Any]:
     thresholds = [each[0] if len(each) == 1 else each for each in numbers[1:]]
     names = _THRESHOLDS[kind]
     return {"kind": kind, "rates": numbers[0], **dict(zip(names, thresholds, strict=True))}
+
+
+def constraints(given: Any) -> Constraints:
+    """Return what jobs ask of their nodes, from Python."""
+    if not isinstance(given, Constraints):
+        raise OptionError(f"constraints {given!r}: give sojourn.Constraints(...)")
+    return given
+
+
+def jobs_left_out(given: Any) -> int:
+    """Return a number of jobs, from Python."""
+    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        raise OptionError(f"warmup {given!r}: give a number of jobs, 0 or more")
+    return given

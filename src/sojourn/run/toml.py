@@ -1,11 +1,15 @@
-"""On which line of a TOML text each key stands, which the library's reader does not tell."""
+"""TOML: which line each key stands on, which the standard library does not say, and writing it."""
 
 from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Mapping
+from typing import Any
 
-__all__ = ["Path", "key_lines", "statements"]
+import tomli_w
+
+__all__ = ["Path", "as_toml", "key_lines", "statements", "value_as_toml"]
 
 Path = tuple[str | int, ...]
 """Where a value is: names of tables and keys, and places in lists."""
@@ -18,6 +22,8 @@ _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"' + r"|'[^'\n]*'")
 _LONG = re.compile(
     r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*"{3,5}' + r"|'''(?:[^']|'{1,2}(?!'))*'{3,5}", re.S
 )
+_WIDTH = 88
+_LIST = re.compile(r"^\S.* = \[\n(?: .*\n)+\]$", re.MULTILINE)
 _PLAIN = re.compile(r"[^,\]}#\n]*")
 
 
@@ -173,3 +179,29 @@ class _Scan:
     def _pass(self, form: re.Pattern[str]) -> None:
         found = form.match(self.text, self.at)
         self.at = found.end() if found is not None else self.at
+
+
+def as_toml(mapping: Mapping[str, Any]) -> str:
+    """Return a mapping as a document, its tables as sections; an empty table leaves nothing."""
+    text = tomli_w.dumps({name: value for name, value in mapping.items() if value != {}})
+    # The library gives each value of a list a line of its own, also where one would do.
+    return _LIST.sub(lambda found: _shorter(found[0]), text)
+
+
+def value_as_toml(value: Any) -> str:
+    """Return one plain value as TOML has it, in one line."""
+    # Inside of a list of lists nothing becomes a section.
+    text = _in_one_line(tomli_w.dumps({"": [[value]]}).strip())
+    return text.removeprefix('"" = [[').removesuffix("]]")
+
+
+def _shorter(text: str) -> str:
+    line = _in_one_line(text)
+    return line if len(line) <= _WIDTH else text
+
+
+def _in_one_line(text: str) -> str:
+    """Join the lines of a list; no text has a line break of its own."""
+    for pattern, instead in ((r",\n *\]", "]"), (r"\[\n *", "["), (r"\n *", " ")):
+        text = re.sub(pattern, instead, text)
+    return text
