@@ -13,7 +13,7 @@ import typer
 
 from ..measures.registry import get as measure
 from ..measures.registry import rests_on_watts
-from ._progress import Progress
+from ._run import Progress
 
 if TYPE_CHECKING:
     from ..run.scenario import Scenario

@@ -14,7 +14,7 @@ import typer
 from ..errors import OptionError
 from . import _completion
 from ._options import AsJson, Chosen, add_verb, takes
-from ._run import say
+from ._run import progress, say
 
 if TYPE_CHECKING:
     from ..run.result import Result
@@ -114,7 +114,6 @@ def compare(
         check_file(csv)
 
     from ..run.compare import Outcome, measures_of
-    from ._progress import progress
 
     options = {"inputs": inputs, "policies": policies or _STANDARD, "policy_file": policy_file}
     options |= {**chosen.options, "placements": placements or "first-fit", "set": vary}

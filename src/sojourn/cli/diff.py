@@ -10,6 +10,7 @@ import typer
 from ..errors import OptionError
 from . import _completion
 from ._options import CLEANING, READING, AsJson, Chosen, add_verb, takes
+from ._run import progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,7 +90,6 @@ def diff(
     from ..run.folder import as_json, check_folder, staged, write_rows
     from ..study.difference import as_rows
     from ..study.difference import diff as compare
-    from ._progress import progress
 
     scenario = chosen.scenario
     if out is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ._options import CLEANING, READING, AsJson, Chosen, add_verb, takes
-from ._run import say
+from ._run import cleaned_log, progress
 from .stability import PictureFolder
 
 if TYPE_CHECKING:
@@ -68,7 +68,6 @@ def plan(
     Example: sojourn plan log.swf --growth 1.3 --target-wait p95=1h --step 16 --out DIR
     """
     from ..capacity.targets import parse_targets
-    from ..jobs.intake import machine_size, size_in_words
     from ..run.folder import as_json, check_folder
     from ..run.outcome.unmodelled import not_acted_on
 
@@ -77,15 +76,9 @@ def plan(
     scenario.check_parts()
     if out is not None:
         check_folder(out)
-    procs = scenario.keys.cluster.procs
-    jobs = scenario.raw_log()
-    size = machine_size(jobs, procs, "--procs")
-    if words := size_in_words(jobs, procs):
-        say(words)
-    jobs = scenario.cleaned(jobs, size)
+    jobs, size = cleaned_log(scenario)
 
     from ..capacity import plan as find
-    from ._progress import progress
 
     with progress("planning") as report:
         found = find(

@@ -9,6 +9,7 @@ import typer
 
 from ..errors import OptionError
 from ._options import AsJson, Chosen, add_verb, takes
+from ._run import progress
 from .adequacy import P_IN_WORDS, show_waits, waits_of
 
 if TYPE_CHECKING:
@@ -99,7 +100,6 @@ def replay(
     from ..adequacy import calibrate as measure
     from ..adequacy import replay as run
     from ..run.folder import as_json, check_folder
-    from ._progress import progress
 
     if out is not None:
         check_folder(out)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ._options import AsJson
+from ._run import progress
 
 if TYPE_CHECKING:
     from ..papers import Outcome, Reproduction
@@ -62,7 +63,6 @@ def reproduce(
     from ..errors import OptionError
     from ..papers import catalogue, find, write
     from ..run.folder import as_json, check_folder
-    from ._progress import progress
 
     if name is None:
         known = list(catalogue().values())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ._options import CLEANING, READING, AsJson, Chosen, add_verb, takes
-from ._run import say
+from ._run import cleaned_log, progress
 
 if TYPE_CHECKING:
     from ..capacity import Stability
@@ -54,7 +54,6 @@ def stability(
 
     Example: sojourn stability log.swf --procs 80 --policy fcfs --policy easy --out DIR
     """
-    from ..jobs.intake import machine_size, size_in_words
     from ..policy import parse_policy
     from ..run.folder import as_json, check_folder
     from ..run.outcome.unmodelled import not_acted_on
@@ -63,15 +62,9 @@ def stability(
     policies = [parse_policy(name) for name in policy or ("fcfs", "easy")]
     if out is not None:
         check_folder(out)
-    procs = scenario.keys.cluster.procs
-    jobs = scenario.raw_log()
-    size = machine_size(jobs, procs, "--procs")
-    if words := size_in_words(jobs, procs):
-        say(words)
-    jobs = scenario.cleaned(jobs, size)
+    jobs, size = cleaned_log(scenario)
 
     from ..capacity import stability as examine
-    from ._progress import progress
 
     with progress("saturating") as report:
         found = examine(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ._options import AsJson
+from ._run import progress
 
 if TYPE_CHECKING:
     from ..adequacy.virtual import Need, Run
@@ -119,7 +120,6 @@ def run(
     """
     from ..adequacy.virtual import check_plan, read_scheduling, read_stream, run_stream
     from ..run.folder import as_json, check_folder
-    from ._progress import progress
 
     jobs = read_stream(stream)
     scheduling = read_scheduling(conf)
