@@ -37,7 +37,7 @@ def run_chosen(
         if out is not None:
             import pyarrow.parquet  # noqa: F401
         if not json:
-            from ..report import text as _tables  # noqa: F401
+            from ..report.text import summary  # noqa: F401
 
     given = None if options is None else {**options, "out": out}
     with progress(scenario.keys.policy.name) as report:
@@ -77,7 +77,7 @@ def show(told: dict[str, Any], out: Path | None, *, json: bool) -> None:
 
         print(as_json(told))
         return
-    from ..report.text import show_summary
+    from ..report.text.summary import show_summary
 
     show_summary(told, out)
 

@@ -7,15 +7,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, OptionError
 from .folder import check_folder, staged
 from .inputs import moved
 from .keys import Described, PolicyKeys, described, described_by_flag, with_names
 from .problems import Source, choices, dotted, field_at
-from .scenario import Scenario
 from .toml import Path as KeyPath
+
+if TYPE_CHECKING:
+    from .scenario import Scenario
 
 __all__ = [
     "TYPED",
@@ -79,11 +81,11 @@ class CommandLine(Source):
 
     def _flag(self, key: KeyPath) -> str:
         """The option of a key, or of the table that it is in."""
-        if dotted(key) in self.renamed:
-            return self.renamed[dotted(key)]
-        found = (described().get(dotted(key[:length])) for length in range(len(key), 0, -1))
-        flags = (each.first_flag for each in found if each is not None and each.first_flag)
-        return next(flags, dotted(key))
+        names = [".".join(map(str, key[:length])) for length in range(len(key), 0, -1)] or [""]
+        if names[0] in self.renamed:
+            return self.renamed[names[0]]
+        keys = (described()[name] for name in names if name in described())
+        return next((found.first_flag for found in keys if found.first_flag), names[0])
 
 
 TYPED = CommandLine()
@@ -166,6 +168,8 @@ def scenario_of(
         absolute.
     source : what the scenario is called in messages.
     """
+    from .scenario import Scenario
+
     told = merged({}, told_of(options))
     return saved_form(Scenario.from_mapping(told, source=source or TYPED), folder)
 
@@ -175,7 +179,7 @@ def saved_form(scenario: Scenario, folder: str | os.PathLike[str]) -> Scenario:
     there, told = Path(folder), scenario.as_mapping()
     told = merged({"workload": {}, "cluster": {}, "policy": {"name": PolicyKeys().name}}, told)
     keys = moved(without_defaults(told), scenario.folder, there)
-    return Scenario.from_mapping(keys, there, scenario.source)
+    return type(scenario).from_mapping(keys, there, scenario.source)
 
 
 def save_options(options: Mapping[str, Any], path: str | os.PathLike[str]) -> None:

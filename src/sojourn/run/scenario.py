@@ -372,7 +372,7 @@ class Scenario:
         ----------
         decisions : whether every decision will be kept.
         """
-        from .simulate import preload
+        from .build.engine import preload
 
         nodes = self.nodes
         preload(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cluster import Cluster
-from ..engine.drive import Run, load_kernel
-from ..engine.types import JobView, empty_jobs
+from ..engine.drive import Run
+from ..engine.types import JobView
 from ..errors import JobError, OptionError
 from ..jobs import Jobs
 from ..jobs import clean as clean_jobs
@@ -21,7 +20,7 @@ from ..jobs.schema import MISSING
 from ..jobs.table import check_jobs
 from ..policy import Control, Policy, Score, parse_control, parse_policy
 from ..policy.slurm.policy import SlurmPolicy
-from .build.engine import finish, laws_of, make_run, rules_of
+from .build.engine import finish, make_run
 from .build.events import before_cleaning, load_events, take_events
 from .build.machine import REASONS, Machine, build_machine
 from .build.queues import (
@@ -31,7 +30,7 @@ from .build.queues import (
 from .options import Options, Prepared, with_keywords
 from .result import Result
 
-__all__ = ["Options", "machine_of", "preload", "prepare", "simulate"]
+__all__ = ["Options", "machine_of", "prepare", "simulate"]
 
 Floats = NDArray[np.float64]
 
@@ -193,33 +192,6 @@ def machine_of(cluster: Cluster | int | None, policies: Sequence[Policy]) -> Clu
     if own is None:
         raise OptionError("cluster: none is given; give one, or its number of processors")
     return own
-
-
-def preload(
-    policy: str | Policy | Score = "easy",
-    rate: Control | float | str | None = None,
-    *,
-    named: bool = False,
-    decisions: bool = False,
-    events: bool = False,
-    queues: bool = False,
-) -> None:
-    """Load the compiled code of a policy and a control, so that a run with them starts at once.
-
-    Parameters
-    ----------
-    policy, rate : as for `simulate`.
-    named, decisions, events, queues : whether the cluster will have named nodes, decisions will be
-        kept, external events will happen, and queues will take turns.
-    """
-    scheduling, control = parse_policy(policy), parse_control(rate)
-    if isinstance(scheduling, SlurmPolicy):
-        from ..policy.slurm.controller import load_kernel as load_controller
-
-        return load_controller()
-    laws_of(scheduling, control)
-    rules = rules_of(empty_jobs(), Cluster(1), scheduling, control, Options(), False)
-    load_kernel(replace(rules, log=decisions), named=named, eventful=events, queued=queues)
 
 
 def _validated(jobs: Jobs) -> Jobs:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cluster import Cluster
-from ...engine.drive import Laws, Orders, Rules, Run, backfill_code
+from ...engine.drive import Laws, Orders, Rules, Run, backfill_code, load_kernel
 from ...engine.passes import CONSERVATIVE, EASY
 from ...engine.queues import CHANGING, QueueRules
 from ...engine.types import JobView
@@ -18,13 +18,14 @@ from ...jobs import Jobs
 from ...policy import Control, Placement, Policy, Score
 from ...policy.checking import Scene, Watch
 from ...policy.orders import ORDERS
+from ...policy.slurm.policy import SlurmPolicy
 from .machine import empty_nodes
 from .queues import queue_rules, queue_scores, queues_of, ranks_of, take_turns
 
 if TYPE_CHECKING:
     from ..options import Options, Prepared
 
-__all__ = ["finish", "laws_of", "make_run", "orders_of", "rules_of", "watch"]
+__all__ = ["finish", "laws_of", "make_run", "orders_of", "preload", "rules_of", "watch"]
 
 Floats = NDArray[np.float64]
 
@@ -113,6 +114,39 @@ def watch(run: Run, prepared: Prepared) -> Watch:
         watched.append((control, laws.control_theta))
     numbers = prepared.jobs.job[prepared.accepted]
     return Watch(_scene(run.jobs, numbers, prepared.cluster), tuple(watched))
+
+
+def preload(
+    policy: Policy,
+    control: Control,
+    *,
+    named: bool = False,
+    decisions: bool = False,
+    events: bool = False,
+    queues: bool = False,
+) -> None:
+    """Load the compiled code of a policy and a control, so that a run with them starts at once.
+
+    Parameters
+    ----------
+    policy, control : of the run.
+    named, decisions, events, queues : whether the cluster will have named nodes, decisions will be
+        kept, external events will happen, and queues will take turns.
+    """
+    if isinstance(policy, SlurmPolicy):
+        from ...policy.slurm.controller import load_kernel as load_controller
+
+        return load_controller()
+    laws_of(policy, control)
+    own = policy.backfill_score
+    rules = Rules(
+        servers=1,
+        backfill=backfill_code(policy.backfill, policy.reservations),
+        dynamic_order=policy.score.depends_on_time,
+        dynamic_backfill=own is not None and own.depends_on_time,
+        log=decisions,
+    )
+    load_kernel(rules, named=named, eventful=events, queued=queues)
 
 
 def rules_of(

@@ -14,8 +14,7 @@ from ...errors import OptionError
 from ...files.ledger import check_outputs
 from ...files.staging import Stage
 from ..classes import class_rows
-from .files import as_json, check_folder, put_rows, staged
-from .provenance import provenance
+from .files import as_json, check_folder, provenance, put_rows, staged
 from .tables import as_cell, write_table
 
 if TYPE_CHECKING:

@@ -176,7 +176,6 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
     ended = len(jobs.submit[schedule.ended])
     wait, sojourn = schedule.start[ran] - submit, schedule.end[ran] - submit
     service = schedule.service[ran]
-    slowdown = formulas.slowdown(sojourn, service)
     killed = int(np.count_nonzero(schedule.status == STATUS.index(KILLED)))
     unaccepted = log.job[~prepared.accepted]
     told: dict[str, Any] = {
@@ -194,13 +193,7 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
         "unaccepted": len(unaccepted),
         "unaccepted_jobs": unaccepted[:100].tolist(),
         "unaccepted_reasons": _reasons(prepared),
-        "wait": formulas.describe(wait),
-        "sojourn": formulas.describe(sojourn),
-        "service": formulas.describe(service),
-        "slowdown": formulas.describe(slowdown),
-        "bounded_slowdown": formulas.describe(formulas.bounded_slowdown(sojourn, service)),
-        "weighted_response": formulas.weighted_response(sojourn, procs),
-        "weighted_slowdown": formulas.weighted_slowdown(slowdown, procs * service),
+        **formulas.describe_jobs(wait, sojourn, service, procs),
         **_system(schedule),
     }
     begun = _begin(schedule, ran)
