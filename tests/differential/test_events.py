@@ -132,7 +132,7 @@ def must_agree(run: Run, expected: ExternalOutcome, about: str, *, exactly: bool
     assert fates == [fate.state for fate in expected.fates], f"fates {fates}; {about}"
     restarts = after.restarts.tolist()
     assert restarts == [fate.restarts for fate in expected.fates], f"restarts; {about}"
-    assert after.lost_job.tolist() == [j for j, *_ in expected.lost]
+    assert after.lost["job"].tolist() == [j for j, *_ in expected.lost]
     scale = float(run.jobs.work.sum())
     done = np.dot(run.rows("segment_held"), run.rows("segment_work"))
     rows = expected.run.trajectory
@@ -140,8 +140,8 @@ def must_agree(run: Run, expected: ExternalOutcome, about: str, *, exactly: bool
         ("start", run.start, expected.start, 0.0),
         ("end", run.end, expected.end, 0.0),
         ("left", after.left, [fate.left for fate in expected.fates], 0.0),
-        ("lost starts", after.lost_start, [start for _, start, _ in expected.lost], 0.0),
-        ("lost stops", after.lost_stop, [stop for *_, stop in expected.lost], 0.0),
+        ("lost starts", after.lost["start"], [start for _, start, _ in expected.lost], 0.0),
+        ("lost stops", after.lost["stop"], [stop for *_, stop in expected.lost], 0.0),
         ("work done", np.array([done]), [expected.area], scale),
         *(
             (name, run.rows(name), wanted, scale if name == "workload" else 0.0)

@@ -130,7 +130,7 @@ def compare(
 
 def _lost_allocations(run: Run) -> list[tuple[tuple[int, int], ...]]:
     after, rows = aftermath(run), run.nodes.given.T.tolist()
-    spans = zip(after.lost_row.tolist(), after.lost_rows.tolist(), strict=True)
+    spans = zip(after.lost["row"].tolist(), after.lost["rows"].tolist(), strict=True)
     return [tuple(sorted((k, n) for k, n in rows[a : a + b])) for a, b in spans]
 
 

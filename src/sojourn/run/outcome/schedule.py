@@ -38,7 +38,10 @@ class Schedule:
 
     def __init__(self, prepared: Prepared, run: Run) -> None:
         self.prepared, self.run = prepared, run
-        self.start, self.end = run.start, run.end  # s, of each accepted job; nan if it never ran
+        # Of each accepted job: s, nan if it never ran; processors.
+        self.start: Floats = run.running.start
+        self.end: Floats = run.running.end
+        self.held: NDArray[np.int64] = run.running.held
         self.in_pieces = run.in_pieces
 
     @cached_property
@@ -154,7 +157,7 @@ class Schedule:
         if not len(self.end):
             return
         slowness = self.slowness if self.prepared.cluster.is_named else 1.0
-        held: NDArray[Any] = run.held
+        held: NDArray[Any] = self.held
         work = run.jobs.work * slowness
         if self.in_pieces:
             held, work = run.rows("segment_held"), run.rows("segment_work")
@@ -347,7 +350,7 @@ def _system(schedule: Schedule) -> dict[str, Any]:
         _, began, stopped = schedule.stretches
         area = formulas.product_sum(stretches_held(run), stopped - began)
     else:
-        area = formulas.product_sum(run.held[ended], schedule.service[ended])
+        area = formulas.product_sum(schedule.held[ended], schedule.service[ended])
     epochs, rates = schedule.epochs
     lasted = np.diff(np.append(epochs, max(last, epochs[-1])))
     shares = {f"{r:g}": mean(lasted[rates == r].sum()) for r in np.unique(rates)}

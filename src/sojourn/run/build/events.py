@@ -1,8 +1,4 @@
-"""From external events to what the kernels see, and when processors were not there.
-
-- `rows`: events given one by one; `stream`: those of a log
-- `absence`: when processors were not there
-"""
+"""From external events to what the kernels see, and when processors were not there."""
 
 from __future__ import annotations
 
@@ -10,22 +6,30 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ....cluster import Cluster
-from ....engine.calendar import EVENT, LOOK, RESERVATION, STRIKE, WITHDRAW, Calendar, make_calendar
-from ....errors import OptionError
-from ....jobs import EventStream, ExternalEvent, ExternalEvents, Jobs, read_events, read_external
-from ....jobs.arrivals import arrivals_of
-from ....jobs.external import is_external
-from ....jobs.formats.sniff import TOLD as ACCOUNTING
-from ....jobs.formats.sniff import format_of
-from .absence import Absence, absence_of
-from .rows import BEGINS, ENDS, Gathered, gather_rows
-from .stream import gather_stream, run_on
+from ...cluster import Cluster
+from ...engine.calendar import (
+    DOWN,
+    EVENT,
+    LOOK,
+    RESERVATION,
+    STRIKE,
+    UP,
+    WITHDRAW,
+    Calendar,
+    make_calendar,
+)
+from ...errors import OptionError
+from ...jobs import EventStream, ExternalEvent, ExternalEvents, Jobs, read_events, read_external
+from ...jobs.arrivals import arrivals_of
+from ...jobs.external import is_external
+from ...jobs.formats.sniff import TOLD as ACCOUNTING
+from ...jobs.formats.sniff import format_of
+from .gathering import BEGINS, ENDS, Gathered, gather_rows, gather_stream, run_on
 
 __all__ = ["Absence", "External", "before_cleaning", "load_events", "take_events"]
 
@@ -35,6 +39,31 @@ Integers = NDArray[np.int64]
 _NOT_ACCEPTED = "its job is not accepted"
 _BEGINS = 1
 """What a `LOOK` is about, when a reservation begins."""
+
+
+class Absence(NamedTuple):
+    """When processors were not there: of a node, or so many of those that are counted.
+
+    ``node`` is -1 where processors are counted; ``end`` is infinite for what never returns.
+    """
+
+    begin: Floats
+    end: Floats
+    node: Integers
+    procs: Integers
+
+    def steps(self) -> tuple[Floats, Integers]:
+        """Instants (s), and how many processors are not there from each on."""
+        time = np.unique(np.concatenate([self.begin, self.end[np.isfinite(self.end)]]))
+        gone = np.zeros(len(time), dtype=np.int64)
+        for begin, end, procs in zip(self.begin, self.end, self.procs, strict=True):
+            gone[(time >= begin) & (time < end)] += procs
+        return time, gone
+
+    def area(self, begin: float, end: float) -> float:
+        """Processor-seconds that were missing between two instants (s)."""
+        missing = np.clip(self.end, begin, end) - np.clip(self.begin, begin, end)
+        return float(np.dot(self.procs, missing))
 
 
 @dataclass(frozen=True)
@@ -147,10 +176,59 @@ def take_events(given: ExternalEvents | EventStream, jobs: Jobs, cluster: Cluste
         _are_of_one(place, time[order]),
         np.array([row[:3] for row in gathered.reserved]).reshape(-1, 3).T.copy(),
         np.array([row[3] for row in gathered.reserved], dtype=np.int64),
-        absence_of(time[order], kind, about, place, told, cluster),
+        _absence_of(time[order], kind, about, place, told, cluster),
         number,
         dict(unused),
     )
+
+
+def _absence_of(
+    time: Floats,
+    kind: Integers,
+    about: Integers,
+    place: list[ExternalEvent | None],
+    told: ExternalEvents,
+    cluster: Cluster,
+) -> Absence:
+    """When processors were not there; an error if more go than are there, or return than are gone.
+
+    Of counted processors those that went first return first.
+    """
+    rows: list[list[float]] = []
+    gone: list[int] = []  # rows that have no end yet
+    for i in np.flatnonzero((kind == DOWN) | (kind == UP)).tolist():
+        node = int(about[i]) if cluster.is_named else -1
+        procs = int(cluster.columns.procs[node]) if cluster.is_named else int(about[i])
+        mine = [row for row in gone if rows[row][2] == node]
+        away = sum(int(rows[row][3]) for row in mine)
+        there = (procs if cluster.is_named else cluster.procs) - away
+        short = there < procs if kind[i] == DOWN else away < procs
+        if short:
+            what = "processors" if node < 0 else f"processors of node {cluster.nodes[node].name}"
+            problem = (
+                f"at {time[i]:g} s {procs} {what} go down, but only {there} are up"
+                if kind[i] == DOWN
+                else f"at {time[i]:g} s {procs} {what} come up, but only {away} are down"
+            )
+            event = place[i]
+            if event is None:
+                raise OptionError(f"events: {problem}")
+            raise told.error(event, "nodes" if cluster.is_named else "procs", problem)
+        if kind[i] == DOWN:
+            gone.append(len(rows))
+            rows.append([time[i], np.inf, node, procs])
+            continue
+        for row in mine:
+            if procs >= rows[row][3]:
+                procs -= int(rows[row][3])
+                rows[row][1] = time[i]
+                gone.remove(row)
+            elif procs > 0:
+                rows.append([rows[row][0], time[i], node, procs])
+                rows[row][3] -= procs
+                procs = 0
+    table = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    return Absence(table[0], table[1], table[2].astype(np.int64), table[3].astype(np.int64))
 
 
 def _are_of_one(place: list[ExternalEvent | None], time: Floats) -> NDArray[np.bool_]:
