@@ -70,16 +70,16 @@ def cleaned_log(scenario: Scenario) -> tuple[Jobs, int]:
     return scenario.cleaned(jobs, size), size
 
 
-def show(told: dict[str, Any], out: Path | None, *, json: bool) -> None:
+def show(summary: dict[str, Any], out: Path | None, *, json: bool) -> None:
     """Print a run: as JSON alone, or as a summary."""
     if json:
         from ..run.folder import as_json
 
-        print(as_json(told))
+        print(as_json(summary))
         return
     from ..report.text.summary import show_summary
 
-    show_summary(told, out)
+    show_summary(summary, out)
 
 
 def overview_of(result: Result) -> dict[str, Callable[[Path], object]]:

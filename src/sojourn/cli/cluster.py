@@ -66,11 +66,11 @@ def inspect(
 
         for queue in cluster.queues:
             order_of_queue(queue.name, queue.order)
-    told = cluster_facts(cluster)
+    facts = cluster_facts(cluster)
     if json:
-        print(as_json({**told, "where": where}))
+        print(as_json({**facts, "where": where}))
         return
-    show_cluster(told, where)
+    show_cluster(facts, where)
 
 
 def listing(

@@ -97,7 +97,7 @@ def diff(
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise OptionError(f"--report {report}: a report is a page of HTML; name it FILE.html")
     with progress("comparing") as step:
-        found = compare(
+        difference = compare(
             a,
             b,
             scenario.raw_log(),
@@ -109,31 +109,33 @@ def diff(
             rules=scenario.rules,
             progress=step,
         )
-    told = found.as_dict()
+    numbers = difference.as_dict()
     if out is not None:
         with staged(out) as place:
-            place("diff.json").write_text(as_json(told) + "\n", encoding="utf-8")
-            write_rows(place("diff.csv"), as_rows(found))
+            place("diff.json").write_text(as_json(numbers) + "\n", encoding="utf-8")
+            write_rows(place("diff.csv"), as_rows(difference))
     if report is not None:
         from ..report.page.difference import write_difference
 
-        write_difference(found, report)
+        write_difference(difference, report)
     if json:
-        print(as_json(told))
+        print(as_json(numbers))
         return
-    _show(found)
+    _show(difference)
     written = [f"diff.json and diff.csv in {out}"] if out is not None else []
     written += [f"{report}"] if report is not None else []
     if written:
         print(f"\nwritten: {', '.join(written)}")
 
 
-def _show(found: Difference) -> None:
+def _show(difference: Difference) -> None:
     from ..report.text import as_number, as_seconds, facts_table, new_console, new_table
 
     console = new_console()
-    console.print(f"A is {found.a}, B is {found.b}; {found.jobs:,} jobs of {found.log}")
-    trust = found.trust
+    console.print(
+        f"A is {difference.a}, B is {difference.b}; {difference.jobs:,} jobs of {difference.log}"
+    )
+    trust = difference.trust
     if trust is None:
         console.print("\nThe log recorded no starts: how near A comes to them is not known.")
     else:
@@ -149,28 +151,30 @@ def _show(found: Difference) -> None:
                 ]
             )
         )  # fmt: skip
-    console.print("\nLines that differ" if found.lines else "\nNo line differs.")
-    for line in found.lines:
+    console.print("\nLines that differ" if difference.lines else "\nNo line differs.")
+    for line in difference.lines:
         console.print(f"  {line.name}", style="bold")
         console.print(f"    A: {_line(line.a)}\n    B: {_line(line.b)}", soft_wrap=True)
-    console.print(f"\nAll jobs; 95 % intervals from {found.draws} draws by {found.block}")
+    console.print(f"\nAll jobs; 95 % intervals from {difference.draws} draws by {difference.block}")
     table = new_table("measure", "A", "B", "B less A", "interval", "change", "")
-    for each in found.measures:
-        unit = f" ({each.unit})" if each.unit else ""
-        table.add_row(f"{each.measure}{unit}", as_number(each.a), as_number(each.b), *_cells(each))
+    for change in difference.measures:
+        unit = f" ({change.unit})" if change.unit else ""
+        table.add_row(
+            f"{change.measure}{unit}", as_number(change.a), as_number(change.b), *_cells(change)
+        )
     console.print(table)
-    for by, rows in found.classes.items():
+    for by, rows in difference.classes.items():
         if rows:
             _show_classes(console, by, rows)
     console.print()
-    for sentence in found.in_words():
+    for sentence in difference.in_words():
         console.print(sentence, soft_wrap=True)
-    left = found.only_a + found.only_b
+    left = difference.only_a + difference.only_b
     if left:
         console.print(f"{left:,} jobs that run on one side only are left out.")
-    if found.not_modelled:
+    if difference.not_modelled:
         print("\nnot modelled:")
-        for what in found.not_modelled:
+        for what in difference.not_modelled:
             print(f"- {what}")
 
 
@@ -193,10 +197,10 @@ def _show_classes(console: Console, by: str, rows: Any) -> None:
 def _cells(change: Change) -> tuple[str, str, str, str]:
     from ..report.text import as_number
 
-    found = change.difference
+    difference = change.difference
     share = f"{change.share:+.1%}" if change.share == change.share else "-"
-    reach = f"{as_number(found.low)} to {as_number(found.high)}"
-    return as_number(found.estimate), reach, share, change.verdict
+    reach = f"{as_number(difference.low)} to {as_number(difference.high)}"
+    return as_number(difference.estimate), reach, share, change.verdict
 
 
 def _line(value: str | None) -> str:

@@ -67,16 +67,16 @@ def inspect(
     jobs = scenario.raw_log()
     for name in classes:
         check_known(jobs, name)
-    found = facts(jobs, procs if machine is None else machine.procs)
-    left = cleaned(jobs, found["procs"], STANDARD, strict=strict)
-    told = {**found, "cleaning": left.report.as_dict()}
+    measured = facts(jobs, procs if machine is None else machine.procs)
+    left = cleaned(jobs, measured["procs"], STANDARD, strict=strict)
+    numbers = {**measured, "cleaning": left.report.as_dict()}
     if machine is not None and has_recorded_use(jobs):
-        told["excess"] = [asdict(excess) for excess in recorded_excess(jobs, machine)]
+        numbers["excess"] = [asdict(excess) for excess in recorded_excess(jobs, machine)]
     if classes:
-        told["classes"] = {name: class_rows(facts_by(jobs, name)) for name in classes}
+        numbers["classes"] = {name: class_rows(facts_by(jobs, name)) for name in classes}
     if json:
-        print(as_json(told))
+        print(as_json(numbers))
         return
     from ..report.text import show_facts
 
-    show_facts(told)
+    show_facts(numbers)

@@ -158,10 +158,10 @@ def _show(front: Front) -> None:
     ends = ""
     if volume.half_width >= 0:
         ends = f" (95 % interval {as_number(volume.low)} to {as_number(volume.high)})"
-    each = f"mean ± half of its 95 % interval over {volume.n} replications; "
+    note = f"mean ± half of its 95 % interval over {volume.n} replications; "
     console.print(
         Text(
-            f"\n{each if volume.n > 1 else ''}hypervolume {as_number(volume.estimate)}{ends} "
+            f"\n{note if volume.n > 1 else ''}hypervolume {as_number(volume.estimate)}{ends} "
             f"up to {corner} (what the front covers, in the product of the units; more is better)\n"
             f"{front.evaluated:,} points in {front.runs:,} runs"
         ),

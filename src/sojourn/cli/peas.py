@@ -49,7 +49,7 @@ def peas(
         from ..run.peas import read_config
 
         configured = read_config(config)
-    told = run_chosen(
+    summary = run_chosen(
         "peas",
         chosen.over(configured),
         {**chosen.options_over(configured), "config": config},
@@ -60,8 +60,8 @@ def peas(
     if json:
         from ..run.folder import as_json
 
-        print(as_json(told))
+        print(as_json(summary))
         return
     from ..report.text import show_peas
 
-    show_peas(told, out)
+    show_peas(summary, out)

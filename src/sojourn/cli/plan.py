@@ -81,7 +81,7 @@ def plan(
     from ..capacity import plan as find
 
     with progress("planning") as report:
-        found = find(
+        answer = find(
             jobs,
             growth=growth,
             target=targets,
@@ -92,49 +92,49 @@ def plan(
             estimates=scenario.keys.policy.estimates,
             over_limit=scenario.keys.policy.over_limit,
         )
-    told = {
-        **found.as_dict(),
+    numbers = {
+        **answer.as_dict(),
         "not_modelled": not_acted_on(jobs, scenario.policy),
         "cleaning": jobs.report.as_dict(),
     }
-    if out is not None and found.sizes:
-        _write(found, told, out)
+    if out is not None and answer.sizes:
+        _write(answer, numbers, out)
     if json:
-        print(as_json(told))
+        print(as_json(numbers))
     else:
-        _show(found, told, step)
-        if out is not None and found.sizes:
+        _show(answer, numbers, step)
+        if out is not None and answer.sizes:
             print(f"\nplan.png, plan.json in {out}")
-    if found.interrupted:
-        # Not as an error: what was found so far has been told.
+    if answer.interrupted:
+        # Not as an error: what was found so far has been printed.
         raise SystemExit(_INTERRUPTED)
 
 
-def _write(found: Plan, told: dict[str, Any], out: Path) -> None:
+def _write(answer: Plan, numbers: dict[str, Any], out: Path) -> None:
     from ..report import save, size_curves
     from ..run.folder import as_json, staged
 
     figure = size_curves(
-        [size.procs for size in found.sizes],
+        [size.procs for size in answer.sizes],
         {
-            target.name: ([size.values[k] for size in found.sizes], target.limit)
-            for k, target in enumerate(found.targets)
+            target.name: ([size.values[k] for size in answer.sizes], target.limit)
+            for k, target in enumerate(answer.targets)
         },
-        [size.utilisation for size in found.sizes],
+        [size.utilisation for size in answer.sizes],
         theory={
-            target.name: (found.theory.procs, found.theory.values[k])
-            for k, target in enumerate(found.targets)
+            target.name: (answer.theory.procs, answer.theory.values[k])
+            for k, target in enumerate(answer.targets)
         },
-        chosen=found.procs,
-        today=found.today,
-        caption=f"{found.policy}, arrivals x {found.growth:g}",
+        chosen=answer.procs,
+        today=answer.today,
+        caption=f"{answer.policy}, arrivals x {answer.growth:g}",
     )
     with staged(out) as place:
         save(figure, place("plan.png"))
-        place("plan.json").write_text(as_json(told), encoding="utf-8")
+        place("plan.json").write_text(as_json(numbers), encoding="utf-8")
 
 
-def _show(found: Plan, told: dict[str, Any], step: int) -> None:
+def _show(answer: Plan, numbers: dict[str, Any], step: int) -> None:
     from rich.text import Text
 
     from ..report.text import (
@@ -150,43 +150,43 @@ def _show(found: Plan, told: dict[str, Any], step: int) -> None:
     def hours(seconds: float) -> str:
         return as_number(seconds / _HOUR)
 
-    show_report(told["cleaning"])
+    show_report(numbers["cleaning"])
     console = new_console()
-    console.print(Text(found.verdict, style="bold"), soft_wrap=True)
-    show_not_acted_on(console, told["not_modelled"])
+    console.print(Text(answer.verdict, style="bold"), soft_wrap=True)
+    show_not_acted_on(console, numbers["not_modelled"])
     console.print()
-    demand = found.demand
-    dense = "" if found.growth == 1 else f"{found.growth:g} times as dense "
+    demand = answer.demand
+    dense = "" if answer.growth == 1 else f"{answer.growth:g} times as dense "
     rows = [
         ("jobs", f"{demand.jobs:,}, arrivals {dense}as in the log"),
         ("busy", f"{as_number(demand.busy)} processors on average; the widest job has "
          f"{demand.widest:,}"),
-        ("keeps up", f"{found.least_exponential:,} processors by theory (fcfs, exponential "
-         f"runtimes), {found.least_simulated:,} by simulating {found.policy} with a long queue"),
-        ("first guess", f"{found.first_guess:,} processors by the theory of waits"),
+        ("keeps up", f"{answer.least_exponential:,} processors by theory (fcfs, exponential "
+         f"runtimes), {answer.least_simulated:,} by simulating {answer.policy} with a long queue"),
+        ("first guess", f"{answer.first_guess:,} processors by the theory of waits"),
     ]  # fmt: skip
-    if found.step > step:
-        rows.append(("sizes", f"multiples of {found.step:,}, about 0.2 % of the machine"))
-    if found.today <= demand.busy:
-        rows.append(("today", f"{found.today:,} processors cannot keep up, whatever the policy"))
-    if found.procs is not None and found.bounded_by_widest:
+    if answer.step > step:
+        rows.append(("sizes", f"multiples of {answer.step:,}, about 0.2 % of the machine"))
+    if answer.today <= demand.busy:
+        rows.append(("today", f"{answer.today:,} processors cannot keep up, whatever the policy"))
+    if answer.procs is not None and answer.bounded_by_widest:
         rows.append(("bound", "no smaller machine holds the widest job"))
-    if found.also:
-        listed = ", ".join(f"{size:,}" for size in found.also)
+    if answer.also:
+        listed = ", ".join(f"{size:,}" for size in answer.also)
         rows.append(("by chance", f"{listed} would meet it too, though a larger one would not"))
-    for target, interval in zip(found.targets, found.intervals, strict=False):
+    for target, interval in zip(answer.targets, answer.intervals, strict=False):
         ends = (
             f"95 % interval {hours(interval.low)} to {hours(interval.high)} h by resampling weeks"
         )
-        told_by = ends if math.isfinite(interval.low) else "too few weeks for an interval"
-        rows.append((target.name, f"{hours(interval.value)} h, {told_by}"))
-    if found.weeks:
-        met = sum(week.met for week in found.weeks)
-        share = f"{100 * found.weeks_met:.0f} %"
-        rows.append(("weeks", f"held in {met:,} of {len(found.weeks):,} ({share})"))
+        spread = ends if math.isfinite(interval.low) else "too few weeks for an interval"
+        rows.append((target.name, f"{hours(interval.value)} h, {spread}"))
+    if answer.weeks:
+        met = sum(week.met for week in answer.weeks)
+        share = f"{100 * answer.weeks_met:.0f} %"
+        rows.append(("weeks", f"held in {met:,} of {len(answer.weeks):,} ({share})"))
     console.print(facts_table(rows))
     console.print()
-    names = [target.name for target in found.targets]
+    names = [target.name for target in answer.targets]
     table = new_table(
         "processors",
         *(f"{name}\nwait h" for name in names),
@@ -194,10 +194,10 @@ def _show(found: Plan, told: dict[str, Any], step: int) -> None:
         *(() if "mean" in names else ("mean\nwait h",)),
         *("utili-\nsation", "met"),
     )
-    for size in found.sizes:
-        mark = " <- smallest" if size.procs == found.procs else ""
+    for size in answer.sizes:
+        mark = " <- smallest" if size.procs == answer.procs else ""
         table.add_row(
-            f"{size.procs:,}{' (today)' if size.procs == found.today else ''}{mark}",
+            f"{size.procs:,}{' (today)' if size.procs == answer.today else ''}{mark}",
             *(hours(value) for value in size.values),
             *(hours(value) for value in size.expected),
             *(() if "mean" in names else (hours(size.mean_wait),)),
@@ -210,7 +210,7 @@ def _show(found: Plan, told: dict[str, Any], step: int) -> None:
         "runtimes"
     )
     console.print(Text(notes, style="dim"), soft_wrap=True)
-    if found.recorded is not None:
-        without = "" if found.growth == 1 else " without growth"
-        today = f"{found.policy} on {found.today:,} processors{without}"
-        show_recorded(console, {today: found.recorded})
+    if answer.recorded is not None:
+        without = "" if answer.growth == 1 else " without growth"
+        today = f"{answer.policy} on {answer.today:,} processors{without}"
+        show_recorded(console, {today: answer.recorded})

@@ -37,7 +37,7 @@ def run(
     from ..run.scenario import read_scenario
 
     described = read_scenario(scenario)
-    over = {f"run.{name}": value for name, value in chosen.told.get("run", {}).items()}
+    over = {f"run.{name}": value for name, value in chosen.given.get("run", {}).items()}
     if over:
         described = described.with_values(over)
     show(run_chosen("run", described, None, out, json=json), out, json=json)

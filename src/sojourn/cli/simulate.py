@@ -45,12 +45,12 @@ def simulate(
     """
     scenario = chosen.scenario
     saved = None if save_scenario is None else _saved(scenario, save_scenario, out)
-    told = run_chosen("simulate", scenario, chosen.options, out, json=json)
+    summary = run_chosen("simulate", scenario, chosen.options, out, json=json)
     if saved is not None and save_scenario is not None:
         from ..run.command import save_scenario as save
 
         save(saved, save_scenario)
-    show(told, out, json=json)
+    show(summary, out, json=json)
 
 
 def _saved(scenario: Scenario, path: Path, out: Path | None) -> Scenario:

@@ -130,7 +130,7 @@ def sweep(
         print(as_json({**study.as_dict(shown, baseline), **remarks}))
         return
     st.show_not_acted_on(remarks)
-    usual = [each.name for each in in_table("sweep") if each.name in study.measures]
+    usual = [measure.name for measure in in_table("sweep") if measure.name in study.measures]
     usual = st.stated(usual, base, study.plan.keys)
     _show(study, shown or usual, baseline, wanted)
     st.show_watts(remarks, shown or usual)
@@ -187,8 +187,11 @@ def _imprecise(study: Study, wanted: Precision) -> int:
     """How many points have not reached the precision that was asked for."""
     from ..study.sequential import is_precise
 
-    found = [point.measures.get(wanted.measure) for point in study.points([wanted.measure])]
-    return sum(each is None or not is_precise(each, relative=wanted.relative) for each in found)
+    intervals = [point.measures.get(wanted.measure) for point in study.points([wanted.measure])]
+    return sum(
+        interval is None or not is_precise(interval, relative=wanted.relative)
+        for interval in intervals
+    )
 
 
 def _show(
@@ -220,10 +223,10 @@ def _show(
         blocks = f" (by {by})" if by else ""
         runs += f", which are draws of one log{blocks}: more of them do not narrow it"
     ends = ", or its ends," if baseline else ""
-    each = f"{what} ± half of its 95 % interval{ends} over {runs}"
+    note = f"{what} ± half of its 95 % interval{ends} over {runs}"
     if max(point.n for point in points) < 2:
-        each = "one replication each: nothing is known of their spread; give --replications"
-    console.print(Text(f"\n{each}"), soft_wrap=True)
+        note = "one replication each: nothing is known of their spread; give --replications"
+    console.print(Text(f"\n{note}"), soft_wrap=True)
     if study.plan.merged:
         count = study.plan.merged
         same = "1 point is another one" if count == 1 else f"{count:,} points are other ones"

@@ -45,14 +45,14 @@ def check(json: AsJson = False) -> None:
 
         from ..run.folder import as_json
 
-        told = {
+        rows = {
             "ready": ready,
             "slurm": slurm_version(),
             "needs": [asdict(need) for need in needs],
             "install": advice(missing) if missing else None,
             "remarks": remarks(),
         }
-        print(as_json(told))
+        print(as_json(rows))
         return
     _show_needs(needs)
     print()
@@ -69,8 +69,8 @@ def _show_needs(needs: list[Need]) -> None:
 
     table = new_table("program", "found", "for")
     for need in needs:
-        found = need.path or ("missing" if need.modes else "not there (an extra)")
-        table.add_row(need.name, found, need.purpose)
+        where = need.path or ("missing" if need.modes else "not there (an extra)")
+        table.add_row(need.name, where, need.purpose)
     for column in table.columns:
         column.justify = "left"
     new_console().print(table)
@@ -127,7 +127,7 @@ def run(
     check_folder(out)
     if not json:
         _warn(auth, scheduling.left)
-    told = []
+    rows = []
     try:
         for k in range(1, repeat + 1):
             with progress(f"repetition {k} of {repeat}") as report:
@@ -135,16 +135,16 @@ def run(
                     jobs, nodes, mode=mode, conf=scheduling, auth=auth, progress=report
                 )
             files = _write(done, out, k)
-            told.append({"repetition": k, **done.as_dict(), "files": files})
+            rows.append({"repetition": k, **done.as_dict(), "files": files})
             if not json:
                 _show(done, files, k)
     except KeyboardInterrupt:
-        if not told:
+        if not rows:
             raise
-        print(f"interrupted; {len(told)} of {repeat} repetitions are in {out}")
+        print(f"interrupted; {len(rows)} of {repeat} repetitions are in {out}")
         raise SystemExit(_INTERRUPTED) from None
     if json:
-        print(as_json({"nodes": nodes, "left_aside": scheduling.left, "repetitions": told}))
+        print(as_json({"nodes": nodes, "left_aside": scheduling.left, "repetitions": rows}))
     elif repeat > 1:
         print(f"\nTry: sojourn adequacy {out / 'run-1.csv'} {out / 'run-2.csv'}")
 

@@ -111,7 +111,7 @@ def waits(
 
         write_rows(out, [{"by": name, **row} for name, part in rows.items() for row in part])
     counted = int(has_recorded_wait(jobs).sum())
-    told = {
+    numbers = {
         "jobs": counted,
         "without_wait": len(jobs) - counted,
         "target": limit,
@@ -120,9 +120,9 @@ def waits(
         "cleaning": jobs.report.as_dict(),
     }
     if json:
-        print(as_json(told))
+        print(as_json(numbers))
         return
-    _show(told, {name: table.head(top or _PRINTED) for name, table in kept.items()}, whole)
+    _show(numbers, {name: table.head(top or _PRINTED) for name, table in kept.items()}, whole)
     for path in (out, plot):
         if path is not None:
             print(f"\n{path} written")
@@ -130,10 +130,10 @@ def waits(
 
 def _seconds(text: str) -> float:
     """Return a length of time such as ``90s``, ``30m``, ``1.5h`` or ``2d`` in seconds."""
-    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(s|min|m|h|d)\s*", text.lower())
-    if found is None or not math.isfinite(float(found[1])):
+    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(s|min|m|h|d)\s*", text.lower())
+    if match is None or not math.isfinite(float(match[1])):
         raise OptionError(f"--target '{text}': write a length of time such as 90s, 30m, 1.5h or 2d")
-    return float(found[1]) * _UNITS[found[2]]
+    return float(match[1]) * _UNITS[match[2]]
 
 
 def _check_files(out: Path | None, plot: Path | None) -> None:
@@ -156,7 +156,7 @@ def _draw(jobs: Any, chosen: list[str], path: Path) -> None:
     save(class_waits({name: waits_of_classes(jobs, name) for name in chosen}), path)
 
 
-def _show(told: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[str, int]) -> None:
+def _show(numbers: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[str, int]) -> None:
     from rich.text import Text
 
     from ..report.text import as_number, new_console, new_table, show_report
@@ -164,13 +164,13 @@ def _show(told: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[str
     def hours(seconds: float) -> str:
         return as_number(seconds / 3600)
 
-    show_report(told["cleaning"])
+    show_report(numbers["cleaning"])
     console = new_console()
-    missing = told["without_wait"]
+    missing = numbers["without_wait"]
     left = f"; {missing:,} without a recorded wait are left out" if missing else ""
-    who = "job" if told["jobs"] == 1 else "jobs"
-    console.print(Text(f"recorded waits of {told['jobs']:,} {who}{left}"))
-    over = f"over\n{as_number(told['target'] / 3600)} h"
+    who = "job" if numbers["jobs"] == 1 else "jobs"
+    console.print(Text(f"recorded waits of {numbers['jobs']:,} {who}{left}"))
+    over = f"over\n{as_number(numbers['target'] / 3600)} h"
     for by, table in tables.items():
         console.print()
         shown = new_table(
@@ -191,5 +191,5 @@ def _show(told: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[str
         rest = whole[by] - len(table)
         if rest:
             console.print(Text(f"and {rest:,} more; --top {whole[by]} shows all", style="dim"))
-        if told["bottleneck"][by]:
-            console.print(Text(told["bottleneck"][by], style="bold"), soft_wrap=True)
+        if numbers["bottleneck"][by]:
+            console.print(Text(numbers["bottleneck"][by], style="bold"), soft_wrap=True)

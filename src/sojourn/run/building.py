@@ -118,8 +118,8 @@ def make_power(keys: PowerKeys) -> Power:
 
 
 def _given(keys: PowerKeys, *names: str) -> dict[str, Any]:
-    found = {name: getattr(keys, name) for name in names}
-    return {name: value for name, value in found.items() if value is not None}
+    values = {name: getattr(keys, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def make_constraints(keys: ConstraintKeys) -> Constraints:
@@ -207,19 +207,19 @@ def make_nodes(keys: ClusterKeys, *, strict: bool = False) -> Cluster | None:
 @lru_cache(maxsize=8)
 def _nodes(keys: ClusterKeys, stamps: tuple[Stamp, ...], strict: bool) -> Cluster:
     kept = "keep" if keys.keep_noncompliant else "refuse"
-    found = find_cluster(
+    cluster = find_cluster(
         keys.nodes or "", processor=keys.processor, noncompliant=kept, strict=strict
     )
-    return found if keys.where is None else found.select(keys.where)
+    return cluster if keys.where is None else cluster.select(keys.where)
 
 
-def problems_together(keys: ScenarioKeys, told: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+def problems_together(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     """Yield a key and what is wrong with it beside the others; each has been checked alone."""
     yield from _workload(keys)
     yield from _cluster(keys)
     yield from _slurm(keys)
     yield from _policy(keys)
-    yield from _control(keys, told)
+    yield from _control(keys, given)
     yield from _power(keys)
 
 
@@ -233,7 +233,7 @@ def _given_part(table: Keys, name: str) -> Path:
     inner = getattr(table, name)
     if not isinstance(inner, Keys):
         return (name,)
-    return (name, *(each for each in type(inner).model_fields if _is_given(inner, each)))[:2]
+    return (name, *(key for key in type(inner).model_fields if _is_given(inner, key)))[:2]
 
 
 def _workload(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
@@ -322,7 +322,7 @@ def _policy(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
         yield _blamed(error, "policy"), str(error)
 
 
-def _control(keys: ScenarioKeys, told: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+def _control(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     control, kind = keys.control, keys.control.kind
     needed, allowed = _NEEDED[kind], (*_NEEDED[kind], *_ALLOWED.get(kind, ()))
     for name in needed:
@@ -335,9 +335,9 @@ def _control(keys: ScenarioKeys, told: dict[str, Any]) -> Iterator[tuple[Path, s
             yield ("control", name), f"a control of kind '{kind}' has no such key; {has}"
             return
     for name in needed if kind == "count" else ():
-        value = told["control"][name]
+        value = given["control"][name]
         values = value if isinstance(value, list) else [value]
-        if any(isinstance(each, str) for each in values):
+        if any(isinstance(item, str) for item in values):
             yield ("control", name), "jobs are counted; give a number without a unit"
             return
     try:

@@ -100,9 +100,9 @@ def carry_out(
         clock.append(time.perf_counter())
         others.wait()
         summary = result.summary  # Energy and its cost are reckoned now.
-    told = scenario.as_mapping() if options is None else options
+    given = scenario.as_mapping() if options is None else options
     shas = digests.wait()
-    origin = origin_of(scenario, jobs, files, shas, command, told)
+    origin = origin_of(scenario, jobs, files, shas, command, given)
     if result.cluster.report is not None:
         report = result.cluster.report.as_dict()
         origin.setdefault("cluster", {"path": scenario.keys.cluster.nodes, "sha256": None})
@@ -159,9 +159,9 @@ def origin_of(
 def _left_out(remarks: list[dict[str, Any]]) -> list[str]:
     """What of a cluster's file does not count, each with its nodes."""
     return [
-        f"{each['what']} ({each['example']})"
-        for each in remarks
-        if each["what"].endswith("left out") and each["example"]
+        f"{remark['what']} ({remark['example']})"
+        for remark in remarks
+        if remark["what"].endswith("left out") and remark["example"]
     ]
 
 

@@ -23,12 +23,12 @@ __all__ = [
     "TYPED",
     "CommandLine",
     "check_saving",
+    "keys_of",
     "merged",
     "save_options",
     "save_scenario",
     "saved_form",
     "scenario_of",
-    "told_of",
     "without_defaults",
 ]
 
@@ -47,15 +47,15 @@ class CommandLine(Source):
 
     def error(self, key: KeyPath, problem: str) -> OptionError:
         """Return the error for an option."""
-        told = self._behind(self._flag(key), with_names(problem, self.name_of))
-        return OptionError(" ".join(told.split()), key=dotted(key))
+        text = self._behind(self._flag(key), with_names(problem, self.name_of))
+        return OptionError(" ".join(text.split()), key=dotted(key))
 
     def refusal(self, key: KeyPath, value: str, wanted: str, hint: str = "") -> OptionError:
         """Return the error for a value that is not what an option takes."""
         field = field_at(key)
         verb = "choose" if list(choices(field.annotation)) else "give"
-        told = f"{self._flag(key)} {value}: {verb} {wanted}{hint}"
-        return OptionError(" ".join(told.split()), key=dotted(key))
+        text = f"{self._flag(key)} {value}: {verb} {wanted}{hint}"
+        return OptionError(" ".join(text.split()), key=dotted(key))
 
     def name_of(self, key: str) -> str:
         """Return the option of a key."""
@@ -67,8 +67,8 @@ class CommandLine(Source):
             return error
         # The message may name keys, as it does not know who will read it.
         keys = rf"\b(?:{'|'.join(map(re.escape, described()))})(?![\w.])"
-        told = re.sub(keys, lambda found: self.name_of(found[0]), str(error))
-        return OptionError(self._behind(self._flag(key), told), key=error.key)
+        text = re.sub(keys, lambda match: self.name_of(match[0]), str(error))
+        return OptionError(self._behind(self._flag(key), text), key=error.key)
 
     def _behind(self, flag: str, problem: str) -> str:
         """A problem behind its option, which it may begin with, or with the value of."""
@@ -85,14 +85,14 @@ class CommandLine(Source):
         if names[0] in self.renamed:
             return self.renamed[names[0]]
         keys = (described()[name] for name in names if name in described())
-        return next((found.first_flag for found in keys if found.first_flag), names[0])
+        return next((known.first_flag for known in keys if known.first_flag), names[0])
 
 
 TYPED = CommandLine()
 """Where scenarios are from that were typed."""
 
 
-def told_of(options: Mapping[str, Any], source: Source = TYPED) -> dict[str, Any]:
+def keys_of(options: Mapping[str, Any], source: Source = TYPED) -> dict[str, Any]:
     """Return the keys that options say, as a scenario file has them.
 
     Parameters
@@ -105,32 +105,32 @@ def told_of(options: Mapping[str, Any], source: Source = TYPED) -> dict[str, Any
     OptionError
         For what cannot be read as what its option takes.
     """
-    told: dict[str, Any] = {}
-    for name, each in described_by_flag().items():
+    values: dict[str, Any] = {}
+    for name, key in described_by_flag().items():
         if options.get(name) is None:
             continue
-        value = _read(each, options[name], source)
-        table = told
-        for step in each.path[:-1]:
+        value = _read(key, options[name], source)
+        table = values
+        for step in key.path[:-1]:
             table = table.setdefault(step, {})
-        table[each.path[-1]] = value
-    return told
+        table[key.path[-1]] = value
+    return values
 
 
-def _read(each: Described, value: Any, source: Source) -> Any:
-    option = each.key.option
+def _read(key: Described, value: Any, source: Source) -> Any:
+    option = key.key.option
     assert option is not None
     if option.read is None:
         return value
     try:
         return option.read(value)
     except (InputError, ValueError) as error:
-        raise source.error(each.path, str(error)) from None
+        raise source.error(key.path, str(error)) from None
 
 
-def merged(told: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def merged(values: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Return keys with others over them; None takes a key away."""
-    new = dict(told)
+    new = dict(values)
     for name, value in over.items():
         if isinstance(value, Mapping) and isinstance(new.get(name, {}), Mapping):
             new[name] = merged(new.get(name, {}), value)
@@ -141,15 +141,15 @@ def merged(told: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return new
 
 
-def without_defaults(told: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+def without_defaults(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     """Return keys as they are saved: the policy, and whatever differs from its default."""
     kept: dict[str, Any] = {}
-    for name, value in told.items():
-        each = described()[f"{above}{name}"]
-        if each.is_table:
-            inner = without_defaults(value, f"{each.name}.")
+    for name, value in values.items():
+        key = described()[f"{above}{name}"]
+        if key.is_table:
+            inner = without_defaults(value, f"{key.name}.")
             kept |= {name: inner} if inner else {}
-        elif value != each.default or each.name == "policy.name":
+        elif value != key.default or key.name == "policy.name":
             kept[name] = value
     return kept
 
@@ -170,15 +170,15 @@ def scenario_of(
     """
     from .scenario import Scenario
 
-    told = merged({}, told_of(options))
-    return saved_form(Scenario.from_mapping(told, source=source or TYPED), folder)
+    values = merged({}, keys_of(options))
+    return saved_form(Scenario.from_mapping(values, source=source or TYPED), folder)
 
 
 def saved_form(scenario: Scenario, folder: str | os.PathLike[str]) -> Scenario:
     """Return a scenario as it is saved in a folder: the policy, and what differs from defaults."""
-    there, told = Path(folder), scenario.as_mapping()
-    told = merged({"workload": {}, "cluster": {}, "policy": {"name": PolicyKeys().name}}, told)
-    keys = moved(without_defaults(told), scenario.folder, there)
+    there, values = Path(folder), scenario.as_mapping()
+    values = merged({"workload": {}, "cluster": {}, "policy": {"name": PolicyKeys().name}}, values)
+    keys = moved(without_defaults(values), scenario.folder, there)
     return type(scenario).from_mapping(keys, there, scenario.source)
 
 

@@ -58,14 +58,14 @@ def measures_of(cluster: Cluster | int, options: Mapping[str, Any]) -> tuple[Mea
         or not parse_control(options.get("rate")).is_constant
     )
     every = _known_measures(machine, options)
-    return tuple(each for each in every if stated or not each.rests_on_watts)
+    return tuple(measure for measure in every if stated or not measure.rests_on_watts)
 
 
 def _known_measures(cluster: Cluster, options: Mapping[str, Any]) -> list[Measure]:
     """Columns that runs on a cluster have, be they stated or not."""
     given = {name for name in ("events", "price", "carbon") if options.get(name) is not None}
     given |= {"", "nodes"} if cluster.is_named else {""}
-    return [each for each in in_table("compare") if each.needs in given]
+    return [measure for measure in in_table("compare") if measure.needs in given]
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,9 @@ class Outcome:
         summary, cluster = self.result.summary, self.result.cluster
         options = vars(self.result.options)
         named = {"placement": str(options["placement"])} if cluster.is_named else {}
-        numbers = {each.name: each.of(summary) for each in _known_measures(cluster, options)}
+        numbers = {
+            measure.name: measure.of(summary) for measure in _known_measures(cluster, options)
+        }
         about = {"power_model": cluster.power_model, "seconds": self.seconds}
         return {"policy": self.policy, **named, **numbers, **about}
 
@@ -149,11 +151,11 @@ class Comparison(Sequence[Outcome]):
         shown = measures_of(run.cluster, vars(run.options))
         keys = [key for key in ("policy", "placement") if key in rows[0]]
         cells = [
-            [*(row[key] for key in keys), *(each.shown(row[each.name]) for each in shown)]
+            [*(row[key] for key in keys), *(measure.shown(row[measure.name]) for measure in shown)]
             for row in rows
         ]
         title = f"{len(run):,} jobs on {run.cluster.procs:,} processors"
-        return html_table(title, [*keys, *(each.title for each in shown)], cells)
+        return html_table(title, [*keys, *(measure.title for measure in shown)], cells)
 
 
 def compare(
@@ -256,9 +258,9 @@ def report(rows: Sequence[dict[str, Any]], title: str, pictures: dict[str, str])
     first = get("wait_mean")
     stated = not rows[0].get("power_model")
     measures = [
-        each
-        for each in in_table("compare")
-        if each.name in rows[0] and (stated or not each.rests_on_watts)
+        measure
+        for measure in in_table("compare")
+        if measure.name in rows[0] and (stated or not measure.rests_on_watts)
     ]
     winners = sorted(best(rows, first))
     lines = [f"# {title}", ""]
@@ -271,7 +273,7 @@ def report(rows: Sequence[dict[str, Any]], title: str, pictures: dict[str, str])
             + (f" ({100 * gain:+.1f} % against {rows[0]['policy']})." if winners[0] else "."),
             "",
         ]
-    names = [each.title for each in measures]
+    names = [measure.title for measure in measures]
     lines += ["| policy | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
     for place, row in enumerate(rows):
         cells = (

@@ -62,10 +62,10 @@ def _split(key: str, value: Any, folder: Path) -> tuple[str, str] | None:
     return value, ""
 
 
-def _paths(told: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, str, str, str]]:
+def _paths(values: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, str, str, str]]:
     """Yield the files that a scenario names: section, key, path and what follows it."""
     for section, key in _PLACES:
-        table = told.get(section)
+        table = values.get(section)
         value = table.get(key) if isinstance(table, Mapping) else None
         parts = _split(key, value, folder)
         if parts is not None:
@@ -96,15 +96,15 @@ def resolved(keys: ScenarioKeys, folder: Path) -> tuple[ScenarioKeys, dict[str, 
     return keys.model_copy(update=tables), files
 
 
-def moved(told: Mapping[str, Any], folder: Path, to: Path) -> dict[str, Any]:
+def moved(values: Mapping[str, Any], folder: Path, to: Path) -> dict[str, Any]:
     """Return a scenario of one folder as it must be written in another one.
 
     Paths are relative to that folder, and have forward slashes on every system.
     """
     new: dict[str, Any] = {
-        name: dict(value) if isinstance(value, Mapping) else value for name, value in told.items()
+        name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()
     }
-    for section, key, path, rest in _paths(told, folder):
+    for section, key, path, rest in _paths(values, folder):
         there = path if os.path.isabs(path) else os.path.relpath(_join(folder, path), to)
         new[section][key] = _as_path(key, there.replace(os.sep, "/")) + rest
     return new
@@ -167,10 +167,10 @@ def _servers_in(stamp: Stamp) -> str | None:
     if stamp is None:
         return None
     try:
-        told = load_toml(Path(stamp[0]).read_text(encoding="utf-8-sig")).get("servers")
+        servers = load_toml(Path(stamp[0]).read_text(encoding="utf-8-sig")).get("servers")
     except (OSError, ValueError):
         return None
-    return told if isinstance(told, str) else None
+    return servers if isinstance(servers, str) else None
 
 
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:
@@ -202,26 +202,26 @@ def _digest(stamp: Stamp) -> str | None:
 
 
 def digest_with_files(
-    told: Mapping[str, Any], files: Mapping[str, str], known: Mapping[str, str | None]
+    values: Mapping[str, Any], files: Mapping[str, str], known: Mapping[str, str | None]
 ) -> str:
     """Return the SHA-256 of plain values, in which contents of files stand for their paths.
 
     Parameters
     ----------
-    told : the values, by section.
+    values : the values, by section.
     files : by what they are.
     known : digests of files that need not be there.
     """
     contents = {
         name: known[name] if name in known else digest_of(path) for name, path in files.items()
     }
-    text = json.dumps([_without(told, files), contents], sort_keys=True)
+    text = json.dumps([_without(values, files), contents], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _without(told: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
+def _without(values: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
     """Plain values in which paths of files say nothing."""
-    new = dict(told)
+    new = dict(values)
     for (section, key), name in _PLACES.items():
         if name in files and section in new:
             rest = new[section][key].removeprefix(files[name])

@@ -94,8 +94,8 @@ class Source:
         try:
             yield
         except InputError as error:
-            told = tuple(error.key.split(".")) if error.key else _file_key(error, files, key)
-            raise self.located(error, told or key) from None
+            about = tuple(error.key.split(".")) if error.key else _file_key(error, files, key)
+            raise self.located(error, about or key) from None
 
     def located(self, error: InputError, key: Path) -> InputError:
         """Return an error that says which key it is about."""
@@ -104,9 +104,9 @@ class Source:
     def line(self, key: Path) -> int | None:
         """Return the line of a key, or of the table in which it should be."""
         for length in range(len(key), 0, -1):
-            found = (self.lines or {}).get(key[:length])
-            if found is not None:
-                return found
+            number = (self.lines or {}).get(key[:length])
+            if number is not None:
+                return number
         return None
 
 
@@ -122,26 +122,26 @@ def dotted(key: Path) -> str:
     return ".".join(map(str, key))
 
 
-def problem_of(error: ValidationError, told: Mapping[str, Any], source: Source) -> OptionError:
+def problem_of(error: ValidationError, values: Mapping[str, Any], source: Source) -> OptionError:
     """Return the first problem in the order of the file."""
-    found: dict[Path, dict[str, Any]] = {}
-    for each in error.errors(include_url=False):
-        key = _told_part(each["loc"], told)
+    problems: dict[Path, dict[str, Any]] = {}
+    for problem in error.errors(include_url=False):
+        key = _written_part(problem["loc"], values)
         # Of the alternatives of one key, the one that a parser had words for.
-        if key not in found or each["type"] == "value_error" or _is_name(each["loc"]):
-            found[key] = dict(each)
-    key = min(found, key=lambda key: source.line(key) or 0)
-    return _problem(found[key], key, told, source)
+        if key not in problems or problem["type"] == "value_error" or _is_name(problem["loc"]):
+            problems[key] = dict(problem)
+    key = min(problems, key=lambda key: source.line(key) or 0)
+    return _problem(problems[key], key, values, source)
 
 
-def _told_part(where: Sequence[str | int], told: Any) -> Path:
+def _written_part(where: Sequence[str | int], values: Any) -> Path:
     """The part of a place that is in the file; behind it come names of types."""
     key: Path = ()
     for step in where:
-        inside = isinstance(told, Mapping) and step in told
-        if not inside and not (isinstance(told, list) and step in range(len(told))):
+        inside = isinstance(values, Mapping) and step in values
+        if not inside and not (isinstance(values, list) and step in range(len(values))):
             break
-        key, told = (*key, step), told[step]
+        key, values = (*key, step), values[step]
     return key
 
 
@@ -150,16 +150,16 @@ def _is_name(where: Sequence[str | int]) -> bool:
     return where[-1:] == ("[key]",)
 
 
-def _problem(error: dict[str, Any], key: Path, told: Any, source: Source) -> OptionError:
+def _problem(error: dict[str, Any], key: Path, value: Any, source: Source) -> OptionError:
     if error["type"] == "extra_forbidden":
-        return source.error(key, unknown_key(key, told=told))
+        return source.error(key, unknown_key(key, values=value))
     if error["type"] == "value_error":
         return source.error(key, str(error["ctx"]["error"]))
     for step in key:
-        told = told[step]
+        value = value[step]
     if error["type"] == "string_unicode":
         return source.error(
-            key, f"{_short(told)} is no text in UTF-8, as TOML is; choose another name"
+            key, f"{_short(value)} is no text in UTF-8, as TOML is; choose another name"
         )
     if error["type"] == "missing":
         return source.error(key, f"has no '{error['loc'][-1]}'; give it")
@@ -170,18 +170,18 @@ def _problem(error: dict[str, Any], key: Path, told: Any, source: Source) -> Opt
         kind = error["ctx"]["expected"] if of_few else "a whole number in quotation marks"
         near = did_you_mean(name, choices(field.annotation)) if of_few else ""
         return source.refusal(key, f"'{name}'", kind, near)
-    wanted = next((each.value for each in field.metadata if isinstance(each, Key)), "allowed")
+    wanted = next((item.value for item in field.metadata if isinstance(item, Key)), "allowed")
     if wanted == "a table":
         return source.refusal(
-            key, _short(told), f"a table; write [{dotted(key)}] and its keys below", " "
+            key, _short(value), f"a table; write [{dotted(key)}] and its keys below", " "
         )
     # Words such as "1 or more" do not tell how large is too large.
-    if error["type"] in _LIMITS and "or more" in wanted and told == told:  # nan is not too large
+    if error["type"] in _LIMITS and "or more" in wanted and value == value:  # nan is not too large
         word, name = _LIMITS[error["type"]]
         limit = int(error["ctx"][name])
-        return source.error(key, f"{_short(told)} is too large; give {word} {limit}")
-    near = did_you_mean(told, choices(field.annotation)) if isinstance(told, str) else ""
-    return source.refusal(key, _short(told), wanted, near)
+        return source.error(key, f"{_short(value)} is too large; give {word} {limit}")
+    near = did_you_mean(value, choices(field.annotation)) if isinstance(value, str) else ""
+    return source.refusal(key, _short(value), wanted, near)
 
 
 def _short(value: Any) -> str:
@@ -225,23 +225,23 @@ def field_at(key: Path) -> FieldInfo:
     raise KeyError(key)
 
 
-def unknown_key(key: Path, below: Path = (), told: Mapping[str, Any] | None = None) -> str:
+def unknown_key(key: Path, below: Path = (), values: Mapping[str, Any] | None = None) -> str:
     """Say what was meant by a key that is not known.
 
     Parameters
     ----------
     key : as it was given.
     below : what was wanted of it.
-    told : the values of all keys, if they are at hand.
+    values : the values of all keys, if they are at hand.
     """
     *above, last = key
     name = str(last).lower().replace("-", "_")
     model = model_at(tuple(above)) or ScenarioKeys
-    everywhere = _by_name(told or {})
+    everywhere = _by_name(values or {})
     near = difflib.get_close_matches(name, model.model_fields, n=1)
     far = difflib.get_close_matches(name, everywhere, n=1, cutoff=0.75)
     # An option may be called as a section is: workload.policy = "easy".
-    section = name in ScenarioKeys.model_fields and (below or _is_table(key, told))
+    section = name in ScenarioKeys.model_fields and (below or _is_table(key, values))
     option = described_by_flag().get(name)
     if name in everywhere and (section or option is None or option.path[0] != name):
         meant = everywhere[name]
@@ -254,40 +254,40 @@ def unknown_key(key: Path, below: Path = (), told: Mapping[str, Any] | None = No
     else:
         return f"is not known; choose from {', '.join(model.model_fields)}"
     if below:
-        inner = [getattr(model_at(each), "model_fields", ()) for each in meant]
+        inner = [getattr(model_at(path), "model_fields", ()) for path in meant]
         meant = [
-            (*each, *below) if below[0] in has else each
-            for each, has in zip(meant, inner, strict=True)
+            (*path, *below) if below[0] in has else path
+            for path, has in zip(meant, inner, strict=True)
         ]
-    return f"is not known; did you mean {' or '.join(repr(dotted(each)) for each in meant)}?"
+    return f"is not known; did you mean {' or '.join(repr(dotted(path)) for path in meant)}?"
 
 
-def _is_table(key: Path, told: Any) -> bool:
+def _is_table(key: Path, values: Any) -> bool:
     """Whether a key, known or not, holds a table."""
     for step in key:
-        if not isinstance(told, Mapping):
+        if not isinstance(values, Mapping):
             return False
-        told = told.get(step)
-    return isinstance(told, Mapping)
+        values = values.get(step)
+    return isinstance(values, Mapping)
 
 
-def _by_name(told: Mapping[str, Any]) -> dict[str, list[Path]]:
+def _by_name(values: Mapping[str, Any]) -> dict[str, list[Path]]:
     """All keys by their last name, the most likely first, without those of other workloads."""
-    workload = told.get("workload")
+    workload = values.get("workload")
     given = workload if isinstance(workload, Mapping) else {}
     others: set[str] = set()
     if "log" in given:
         others = {name for names in OF_MODELS.values() for name in names}
     elif "model" in given:
         others = set(OF_LOGS)
-    found: dict[str, list[Path]] = {}
-    for each in described().values():
-        found.setdefault(each.path[-1], []).append(each.path)
-    for name, keys in found.items():
+    paths: dict[str, list[Path]] = {}
+    for known in described().values():
+        paths.setdefault(known.path[-1], []).append(known.path)
+    for name, keys in paths.items():
         keys.sort(key=lambda key: _LIKELY.index(key[0]) if key[0] in _LIKELY else len(_LIKELY))
         fitting = [key for key in keys if key[0] != "workload" or name not in others]
-        found[name] = fitting or keys
-    return found
+        paths[name] = fitting or keys
+    return paths
 
 
 def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Source]:
@@ -300,33 +300,33 @@ def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Source]:
     """
     text = read_text(path)
     try:
-        told = load_toml(text)
+        values = load_toml(text)
     except ValueError as error:
         raise _toml_problem(path, text, str(error)) from None
-    return told, Source(str(path), key_lines(text))
+    return values, Source(str(path), key_lines(text))
 
 
-def _toml_problem(path: str | os.PathLike[str], text: str, told: str) -> OptionError:
+def _toml_problem(path: str | os.PathLike[str], text: str, message: str) -> OptionError:
     """Put the line where other messages have it, and say which key is given twice."""
-    found = _WHERE.search(told)
-    line = int(found[1]) if found and found[1] else None
-    if _TWICE.match(told):
+    match = _WHERE.search(message)
+    line = int(match[1]) if match and match[1] else None
+    if _TWICE.match(message):
         before = text.replace("\r\n", "\n").split("\n")[:line]
-        if found and found[2]:
-            before[-1] = before[-1][: int(found[2]) - 1]
-        key, problem = _given_twice("\n".join(before), told)
+        if match and match[2]:
+            before[-1] = before[-1][: int(match[2]) - 1]
+        key, problem = _given_twice("\n".join(before), message)
         return Source(str(path), {key: line} if line else None).error(key, problem)
     where = f"{path}" if line is None else f"{path}, line {line}"
-    if "so many digits" in told:
+    if "so many digits" in message:
         return OptionError(f"{where}: a number of so many digits; give a smaller one")
-    problem = told.replace(found[0], "") if found and line is not None else told
+    problem = message.replace(match[0], "") if match and line is not None else message
     return OptionError(" ".join(f"{where}: is not TOML: {problem}; correct it".split()))
 
 
-def _given_twice(text: str, told: str) -> tuple[Path, str]:
+def _given_twice(text: str, message: str) -> tuple[Path, str]:
     """The key or table at the end of a text, which stands there for the second time."""
     *before, (key, _) = statements(text)
-    inside = re.match(r"Duplicate .* key (\S+)", told)
+    inside = re.match(r"Duplicate .* key (\S+)", message)
     if inside is not None:
         return key, f"{inside[1]} is given twice; leave one of them out"
     for other, there in before:

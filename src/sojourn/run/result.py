@@ -74,11 +74,11 @@ class Result:
 
     def _repr_html_(self) -> str:
         rows: list[tuple[str, object]] = [("jobs", len(self))]
-        for each in registry.in_table("compare"):
-            value = each.of(self.summary)
-            known = value == value or not each.needs
-            if known and (self.states_energy or not each.rests_on_watts):
-                rows.append((each.title, each.shown(value)))
+        for measure in registry.in_table("compare"):
+            value = measure.of(self.summary)
+            known = value == value or not measure.needs
+            if known and (self.states_energy or not measure.rests_on_watts):
+                rows.append((measure.title, measure.shown(value)))
         title = f"{self.policy} on {self.cluster.procs:,} processors"
         return html_table(title, (), rows) + self._waits_over_time()
 
@@ -92,10 +92,10 @@ class Result:
             return ""
         count, edges = np.histogram(submit, bins=min(48, len(submit)))
         total, _ = np.histogram(submit, bins=edges, weights=wait)
-        each = (edges[1] - edges[0]) / 3600.0
+        hours = (edges[1] - edges[0]) / 3600.0
         means = total / np.maximum(count, 1) / 3600.0
         top = f"{means.max():.3g} h at most"
-        return sparkline(means.tolist(), f"mean wait of jobs submitted every {each:.3g} h; {top}")
+        return sparkline(means.tolist(), f"mean wait of jobs submitted every {hours:.3g} h; {top}")
 
     @property
     def plot(self) -> RunPlots:
@@ -192,10 +192,10 @@ class Result:
 
         rows = {
             name: {
-                **{key: value for key, value in told.items() if key != "share"},
-                **{f"{state}_share": value for state, value in told["share"].items()},
+                **{key: value for key, value in row.items() if key != "share"},
+                **{f"{state}_share": value for state, value in row["share"].items()},
             }
-            for name, told in self._schedule.resources.as_dict().items()
+            for name, row in self._schedule.resources.as_dict().items()
         }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("resource")
 
@@ -280,8 +280,8 @@ class Result:
     def _who(self) -> dict[str, tuple[NDArray[np.int32], list[str]]]:
         """The columns of names that the log knows: places, and the names."""
         log = self._prepared.jobs
-        found = {name: log.coded(name) for name in WHO if name in log.names}
-        return {name: (codes, names) for name, (codes, names) in found.items() if names}
+        coded = {name: log.coded(name) for name in WHO if name in log.names}
+        return {name: (codes, names) for name, (codes, names) in coded.items() if names}
 
     @cached_property
     def _begin(self) -> Floats | None:

@@ -54,7 +54,7 @@ class Scenario:
 
     Parameters
     ----------
-    told : the keys that are set, as they were written.
+    given : the keys that are set, as they were written.
     keys : all keys, checked; quantities in s, W and GB.
     folder : paths in it are relative to this one.
     source : where it is from, for messages.
@@ -62,7 +62,7 @@ class Scenario:
         file; see `with_log`.
     """
 
-    told: Mapping[str, Any]
+    given: Mapping[str, Any]
     keys: ScenarioKeys = field(repr=False)
     folder: Path = Path()
     source: Source = field(default=Source(), repr=False, compare=False)
@@ -72,7 +72,7 @@ class Scenario:
     @classmethod
     def from_mapping(
         cls,
-        told: Mapping[str, Any],
+        given: Mapping[str, Any],
         folder: str | os.PathLike[str] = ".",
         source: Source | None = None,
     ) -> Scenario:
@@ -80,7 +80,7 @@ class Scenario:
 
         Parameters
         ----------
-        told : tables by name, such as ``{"workload": {"log": "log.swf"}}``.
+        given : tables by name, such as ``{"workload": {"log": "log.swf"}}``.
         folder : that paths are relative to.
         source : where the values are from, for messages.
 
@@ -89,7 +89,7 @@ class Scenario:
         OptionError
             At the first key that is not known, or holds what it cannot hold.
         """
-        plain, where = copy.deepcopy(dict(told)), source or Source()
+        plain, where = copy.deepcopy(dict(given)), source or Source()
         try:
             keys = ScenarioKeys.model_validate(plain)
         except ValidationError as error:
@@ -111,10 +111,10 @@ class Scenario:
             element of a list as ``control.rates.1``. Text is taken as it is typed where the key
             holds no text.
         """
-        told, source = dict(self.told), self.source.changed()
+        given, source = dict(self.given), self.source.changed()
         for key, value in values.items():
-            told = with_setting(told, key, value, source)
-        made = Scenario.from_mapping(told, self.folder, source)
+            given = with_setting(given, key, value, source)
+        made = Scenario.from_mapping(given, self.folder, source)
         if self.given_log is None or made._reading != self._reading:
             return made
         return made.with_log(self.given_log, self.given_digest)
@@ -140,17 +140,17 @@ class Scenario:
 
     def value(self, key: str) -> Any:
         """Return the value of a dotted key: as it is set, in basic units, or its default."""
-        found: Any = self.keys.model_dump()
+        value: Any = self.keys.model_dump()
         try:
             for step in key.split("."):
-                found = found[int(step)] if isinstance(found, list) else found[step]
+                value = value[int(step)] if isinstance(value, list) else value[step]
         except (LookupError, TypeError, ValueError):
             raise self.source.error(tuple(key.split(".")), "is not set") from None
-        return found
+        return value
 
     def as_mapping(self) -> dict[str, Any]:
         """Return the keys that are set, as they were written."""
-        return copy.deepcopy(dict(self.told))
+        return copy.deepcopy(dict(self.given))
 
     def as_toml(self, folder: str | os.PathLike[str] | None = None) -> str:
         """Return the scenario as TOML, to be saved in a folder; default: its own.
@@ -158,8 +158,8 @@ class Scenario:
         Paths are rewritten so that they lead to the same files from there.
         """
         there = self.folder if folder is None else Path(folder)
-        told = inputs.moved(self.told, self.folder, there)
-        return f"#:schema {SCHEMA_FILE}\n\n{as_toml(told)}"
+        given = inputs.moved(self.given, self.folder, there)
+        return f"#:schema {SCHEMA_FILE}\n\n{as_toml(given)}"
 
     @cached_property
     def _there(self) -> tuple[ScenarioKeys, dict[str, str]]:
@@ -201,18 +201,18 @@ class Scenario:
 
     def digest_given(self, known: Mapping[str, str | None]) -> str:
         """Return the digest, where those of some files are known, by what they are."""
-        told = self._resolved.model_dump(exclude=set(ASIDE))
-        return inputs.digest_with_files(told, self.files, known)
+        values = self._resolved.model_dump(exclude=set(ASIDE))
+        return inputs.digest_with_files(values, self.files, known)
 
     @property
     def workload_digest(self) -> str:
         """SHA-256 of what the jobs follow from besides the seed: equal where they are equal."""
         workload = self._resolved.workload
-        told: dict[str, Any] = {"workload": workload.model_dump()}
+        values: dict[str, Any] = {"workload": workload.model_dump()}
         if workload.model is not None or self._is_sized:
-            told["procs"] = self._procs
+            values["procs"] = self._procs
         files = {name: path for name, path in self.files.items() if name in ("input", "events")}
-        return inputs.digest_with_files(told, files, self._known)
+        return inputs.digest_with_files(values, files, self._known)
 
     def _kept(self, name: str, make: Callable[[], _Made], *sections: str) -> _Made:
         """What is made of the files of some sections: once, and again when one has changed."""
@@ -419,15 +419,15 @@ class Scenario:
         return result.after_warmup(common_cut([result]))
 
     def options(self, jobs: Jobs) -> dict[str, Any]:
-        """Return what `sojourn.simulate` is told about these jobs, which are cleaned already."""
+        """Return what `sojourn.simulate` is given for these jobs, which are cleaned already."""
         keys = self._resolved
-        told = {
-            name: reduce(getattr, each.path, keys) for name, each in described_by_keyword().items()
+        given = {
+            name: reduce(getattr, key.path, keys) for name, key in described_by_keyword().items()
         }
         warmup = keys.workload.warmup
         if isinstance(warmup, float):
             warmup = int(warmup * len(jobs))
-        return told | {
+        return given | {
             "clean": (),
             "events": workloads.read_external_events(keys.workload),
             "warmup": 0 if warmup == "mser" else warmup,
@@ -447,7 +447,7 @@ class Scenario:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is compiled or read, and the lines of the file."""
         return {
-            "told": self.told,
+            "given": self.given,
             "keys": self.keys,
             "folder": self.folder.absolute(),
             "source": self.source.changed(),
@@ -474,5 +474,5 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
         When it is not TOML, has a key that is not known, or a value that its key cannot have:
         with the line, the key and the nearest valid name.
     """
-    told, source = read_toml(path)
-    return Scenario.from_mapping(told, Path(path).parent, source)
+    given, source = read_toml(path)
+    return Scenario.from_mapping(given, Path(path).parent, source)

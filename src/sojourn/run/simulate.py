@@ -188,7 +188,7 @@ def machine_of(cluster: Cluster | int | None, policies: Sequence[Policy]) -> Clu
         return cluster
     if cluster is not None:
         return Cluster.homogeneous(cluster)
-    own = next((each.cluster for each in policies if isinstance(each, SlurmPolicy)), None)
+    own = next((policy.cluster for policy in policies if isinstance(policy, SlurmPolicy)), None)
     if own is None:
         raise OptionError("cluster: none is given; give one, or its number of processors")
     return own

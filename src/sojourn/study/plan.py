@@ -215,7 +215,7 @@ def check_seed(seed: Any) -> int:
 
 def check_keys(scenario: Scenario, grid: Grid) -> None:
     """Raise OptionError for a key that is not known, or on which no measure depends."""
-    told, source = dict(scenario.told), Source(scenario.source.name)
+    told, source = dict(scenario.given), Source(scenario.source.name)
     for key, value in zip(grid.keys, grid.points[0], strict=True):
         if key.partition(".")[0] in ASIDE:
             raise OptionError(

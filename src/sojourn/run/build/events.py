@@ -153,10 +153,10 @@ def take_events(given: ExternalEvents | EventStream, jobs: Jobs, cluster: Cluste
     work = jobs.work.copy()
     if isinstance(given, EventStream):
         number = gather_stream(gathered, given, jobs, work, cluster, unused)
-        told = ExternalEvents(())
+        events = ExternalEvents(())
     else:
-        told, number = given, len(given)
-        gather_rows(gathered, told, jobs, work, cluster, unused)
+        events, number = given, len(given)
+        gather_rows(gathered, events, jobs, work, cluster, unused)
     if not np.array_equal(work, jobs.work):
         jobs = jobs.replace(work=work)
     for _, begin, end, _, event in gathered.reserved:
@@ -165,7 +165,7 @@ def take_events(given: ExternalEvents | EventStream, jobs: Jobs, cluster: Cluste
     time = np.array(gathered.time, dtype=np.float64)
     order = np.lexsort((np.array(gathered.turn, dtype=np.int64), time))
     kind, about = (
-        np.array(each, dtype=np.int64)[order] for each in (gathered.kind, gathered.about)
+        np.array(column, dtype=np.int64)[order] for column in (gathered.kind, gathered.about)
     )
     place = [gathered.place[i] for i in order]
     return External(
@@ -176,7 +176,7 @@ def take_events(given: ExternalEvents | EventStream, jobs: Jobs, cluster: Cluste
         _are_of_one(place, time[order]),
         np.array([row[:3] for row in gathered.reserved]).reshape(-1, 3).T.copy(),
         np.array([row[3] for row in gathered.reserved], dtype=np.int64),
-        _absence_of(time[order], kind, about, place, told, cluster),
+        _absence_of(time[order], kind, about, place, events, cluster),
         number,
         dict(unused),
     )
@@ -187,7 +187,7 @@ def _absence_of(
     kind: Integers,
     about: Integers,
     place: list[ExternalEvent | None],
-    told: ExternalEvents,
+    events: ExternalEvents,
     cluster: Cluster,
 ) -> Absence:
     """When processors were not there; an error if more go than are there, or return than are gone.
@@ -213,7 +213,7 @@ def _absence_of(
             event = place[i]
             if event is None:
                 raise OptionError(f"events: {problem}")
-            raise told.error(event, "nodes" if cluster.is_named else "procs", problem)
+            raise events.error(event, "nodes" if cluster.is_named else "procs", problem)
         if kind[i] == DOWN:
             gone.append(len(rows))
             rows.append([time[i], np.inf, node, procs])
@@ -253,8 +253,8 @@ def load_events(given: Any, **clock: str | None) -> ExternalEvents | EventStream
     if isinstance(given, str | os.PathLike):
         if is_external(given):
             return read_external(given)
-        told = {name: value for name, value in clock.items() if value is not None}
-        return read_events(given, **told if format_of(given) in ACCOUNTING else {})
+        options = {name: value for name, value in clock.items() if value is not None}
+        return read_events(given, **options if format_of(given) in ACCOUNTING else {})
     if isinstance(given, Iterable):
         rows = list(given)
         if all(isinstance(row, Mapping) for row in rows):

@@ -64,7 +64,7 @@ class Gathered:
 
 def gather_rows(
     into: Gathered,
-    told: ExternalEvents,
+    events: ExternalEvents,
     jobs: Jobs,
     work: Floats,
     cluster: Cluster,
@@ -74,7 +74,7 @@ def gather_rows(
     rows: dict[int, int] = {}
     for row, job in enumerate(jobs.job.tolist()):
         rows.setdefault(job, row)
-    for event in told.rows:
+    for event in events.rows:
         about: list[int] = []
         if event.job is not None:
             if event.job not in rows:
@@ -84,21 +84,21 @@ def gather_rows(
         elif event.procs is not None:
             if cluster.is_named:
                 problem = "the cluster has named nodes; give their names in 'nodes'"
-                raise told.error(event, "procs", problem)
+                raise events.error(event, "procs", problem)
             about = [event.procs]
         elif event.nodes:
-            about = _nodes(event, told, cluster)
+            about = _nodes(event, events, cluster)
         if event.kind == "early":
             assert event.runtime is not None
             work[about[0]] = min(work[about[0]], event.runtime)
         elif event.kind == "reserve":
             assert event.until is not None
             announced = -np.inf if event.announced is None else event.announced
-            for each in about:
-                if not cluster.is_named and each > cluster.procs:
+            for which in about:
+                if not cluster.is_named and which > cluster.procs:
                     problem = f"the machine has only {cluster.procs} processors"
-                    raise told.error(event, "procs", problem)
-                into.reserved.append((announced, event.time, event.until, each, event))
+                    raise events.error(event, "procs", problem)
+                into.reserved.append((announced, event.time, event.until, which, event))
         else:
             kind = {
                 "cancel": WITHDRAW,
@@ -108,29 +108,29 @@ def gather_rows(
                 "stop": STOP,
                 "resume": RESUME,
             }[event.kind]
-            for each in about or [0]:
-                into.add(event.time, kind, each, event=event)
+            for which in about or [0]:
+                into.add(event.time, kind, which, event=event)
                 if event.until is not None:
                     back = UP if kind == DOWN else RESUME
-                    into.add(event.until, back, each, event=event, turn=ENDS)
+                    into.add(event.until, back, which, event=event, turn=ENDS)
 
 
-def _nodes(event: ExternalEvent, told: ExternalEvents, cluster: Cluster) -> list[int]:
+def _nodes(event: ExternalEvent, events: ExternalEvents, cluster: Cluster) -> list[int]:
     """The nodes that an event names, by their places in the cluster."""
     if not cluster.is_named:
-        raise told.error(event, "nodes", "processors are only counted; give 'procs'")
+        raise events.error(event, "nodes", "processors are only counted; give 'procs'")
     names = [node.name for node in cluster.nodes]
-    found: list[int] = []
+    places: list[int] = []
     for pattern in event.nodes:
         hits = [k for k, name in enumerate(names) if name == pattern]
         hits = hits or [k for k, name in enumerate(names) if fnmatchcase(name, pattern)]
         if not hits:
             shown = ", ".join(names[:3])
-            raise told.error(
+            raise events.error(
                 event, "nodes", f"no node is called '{pattern}'; the cluster has {shown}, ..."
             )
-        found += [k for k in hits if k not in found]
-    return found
+        places += [k for k in hits if k not in places]
+    return places
 
 
 def gather_stream(
@@ -182,9 +182,9 @@ def gather_stream(
 
 
 def run_on(jobs: Jobs, stream: EventStream) -> Jobs:
-    """Return jobs that run to their limits where the log tells only that something stopped them.
+    """Return jobs that run to their limits where the log records only that something stopped them.
 
-    What a job would have run without that is not told; at most it is its limit, if it has one.
+    What a job would have run without that is not known; at most it is its limit, if it has one.
     """
     row, _ = _rows_of(stream, jobs)
     stopped = np.isin(stream.kind, [KINDS.index(kind) for kind in ("CANCEL", "KILL", "DOWN")])

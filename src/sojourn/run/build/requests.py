@@ -364,7 +364,7 @@ def requests_of(jobs: Jobs, cluster: Cluster, constraints: Constraints) -> Reque
         table.read_columns(constraints)
     eligible, in_partition, choice, choices = table.places(asked)
     tables = (table.need, table.per_node, table.licence)
-    asking = [each.any(axis=1) for each in tables]
+    asking = [table.any(axis=1) for table in tables]
     wanted = np.asarray(np.array(asking).any(axis=0), dtype=np.bool_)
     wanted[: _MEMORY + 1] = True
     nodes = len(cluster.resource_names)

@@ -130,7 +130,7 @@ def model_in(annotation: Any) -> type[BaseModel] | None:
 @cache
 def described() -> dict[str, Described]:
     """Return every key by its dotted name, tables before their keys."""
-    return {each.name: each for each in _described(ScenarioKeys, ())}
+    return {key.name: key for key in _described(ScenarioKeys, ())}
 
 
 def _described(model: type[BaseModel], above: tuple[str, ...]) -> Iterator[Described]:
@@ -162,13 +162,13 @@ def _described(model: type[BaseModel], above: tuple[str, ...]) -> Iterator[Descr
 @cache
 def described_by_flag() -> dict[str, Described]:
     """Return the keys that are options, by the names that provenances have for these."""
-    return {each.option_name: each for each in described().values() if each.key.option is not None}
+    return {key.option_name: key for key in described().values() if key.key.option is not None}
 
 
 @cache
 def described_by_keyword() -> dict[str, Described]:
     """Return the keys that `sojourn.simulate` takes, by the names of its keywords."""
-    return {each.keyword: each for each in described().values() if each.keyword}
+    return {key.keyword: key for key in described().values() if key.keyword}
 
 
 @cache

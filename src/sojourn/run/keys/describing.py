@@ -123,13 +123,13 @@ class Key:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         """Describe the key for editors."""
-        told = f"{with_names(self.what)} Holds {self.value}."
-        return {**handler(schema), "description": told}
+        text = f"{with_names(self.what)} Holds {self.value}."
+        return {**handler(schema), "description": text}
 
 
 def with_names(text: str, name_of: Callable[[str], str] = lambda key: key) -> str:
     """Return a text in which keys in braces have the names that its reader knows them by."""
-    return _NAMED.sub(lambda found: name_of(found[1]), text)
+    return _NAMED.sub(lambda match: name_of(match[1]), text)
 
 
 class Keys(BaseModel):

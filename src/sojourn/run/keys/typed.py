@@ -55,12 +55,12 @@ def pairs(text: str) -> dict[str, str]:
     parts = [part.partition("=") for part in text.split(",")]
     if not all(ours.strip() and equals and theirs.strip() for ours, equals, theirs in parts):
         raise ValueError(f"'{text}': write NAME=COLUMN,NAME=COLUMN")
-    found: dict[str, str] = {}
+    named: dict[str, str] = {}
     for ours, _, theirs in parts:
-        if ours.strip() in found:
+        if ours.strip() in named:
             raise ValueError(f"'{text}': {ours.strip()} is given twice; leave one out")
-        found[ours.strip()] = theirs.strip()
-    return found
+        named[ours.strip()] = theirs.strip()
+    return named
 
 
 def cluster(text: str) -> str:
@@ -121,9 +121,9 @@ def feature(asked: list[str]) -> str | dict[str, dict[str, str]] | None:
     by_column: dict[str, dict[str, str]] = {}
     words = []
     for text in asked:
-        found = _BY_COLUMN.fullmatch(text)
-        if found is not None:
-            by_column.setdefault(found[1].lower(), {})[str(int(found[2]))] = found[3]
+        match = _BY_COLUMN.fullmatch(text)
+        if match is not None:
+            by_column.setdefault(match[1].lower(), {})[str(int(match[2]))] = match[3]
         elif "=" in text or not text.strip():
             raise ValueError(f"'{text}': write a word, or for example queue:3=gpu")
         else:
@@ -135,14 +135,14 @@ def feature(asked: list[str]) -> str | dict[str, dict[str, str]] | None:
 
 def levels(per_rate: list[str]) -> list[dict[str, float]] | None:
     """Return the powers at each rate, from ``RATE:BUSY:IDLE``."""
-    found = []
+    rows = []
     for text in per_rate:
         try:
             rate, busy, idle = map(float, text.split(":"))
         except ValueError:
             raise ValueError(f"'{text}': write RATE:BUSY:IDLE, such as 2.66:41:18") from None
-        found.append({"rate": rate, "busy": busy, "idle": idle})
-    return found or None
+        rows.append({"rate": rate, "busy": busy, "idle": idle})
+    return rows or None
 
 
 def control(text: str) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def control(text: str) -> dict[str, Any]:
     if kind == "random":
         (low, high, *_), (p_low, p_high, *_) = numbers
         return {"kind": kind, "rates": [low, high], "p_low": p_low, "p_high": p_high}
-    thresholds = [each[0] if len(each) == 1 else each for each in numbers[1:]]
+    thresholds = [level[0] if len(level) == 1 else level for level in numbers[1:]]
     names = _THRESHOLDS[kind]
     return {"kind": kind, "rates": numbers[0], **dict(zip(names, thresholds, strict=True))}
 

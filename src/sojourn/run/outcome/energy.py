@@ -276,7 +276,7 @@ class Energy:
         """The bill of a run of `span` seconds; its price and its carbon, where these are given."""
         busy, idle = float(self.jobs.sum()), self.idle
         total = busy + idle
-        told: dict[str, Any] = {
+        bill: dict[str, Any] = {
             "busy_joules": busy,
             "idle_joules": idle,
             "total_joules": total,
@@ -287,18 +287,18 @@ class Energy:
             "power_model": self._cluster.power_model,
         }
         if self._cluster.is_named:
-            told["peas_kwh"] = float(self.peas.sum()) / _JOULES_PER_KWH
+            bill["peas_kwh"] = float(self.peas.sum()) / _JOULES_PER_KWH
             # Of nodes without watts those of idle are assumed as well.
             servers = (node.server for node in self._cluster.nodes)
-            told["idle_known"] = all(s.idle_known or not s.has_watts for s in servers)
+            bill["idle_known"] = all(s.idle_known or not s.has_watts for s in servers)
         options, header = self._options, self._header
         if options.price is not None or options.carbon is not None:
             clock = Clock.of(header, options.starts)
             if options.price is not None:
                 tariff = parse_tariff(options.price)
-                told["cost"] = electricity_cost(*self.steps, tariff, clock)
-                told["currency"] = tariff.currency
+                bill["cost"] = electricity_cost(*self.steps, tariff, clock)
+                bill["currency"] = tariff.currency
             if options.carbon is not None:
                 carbon = parse_carbon(options.carbon, clock)
-                told["carbon_kg"] = emissions(*self.steps, carbon) / 1000
-        return told
+                bill["carbon_kg"] = emissions(*self.steps, carbon) / 1000
+        return bill

@@ -181,7 +181,7 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
     service = schedule.service[ran]
     killed = int(np.count_nonzero(schedule.status == STATUS.index(KILLED)))
     unaccepted = log.job[~prepared.accepted]
-    told: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "version": __version__,
         "procs": cluster.procs,
         "policy": str(prepared.policy),
@@ -201,14 +201,14 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
     }
     begun = _begin(schedule, ran)
     if begun is not None:
-        told["begin"] = begun
+        summary["begin"] = begun
     recorded = _recorded(prepared, ran, wait, service)
     if recorded is not None:
-        told["recorded"] = recorded
+        summary["recorded"] = recorded
     if options.warmup:
-        told["warmup"] = options.warmup
+        summary["warmup"] = options.warmup
     if cluster.is_named:
-        told |= {
+        summary |= {
             "awt": formulas.average_wait(wait),
             "art": formulas.average_response(sojourn),
             "nodes": len(cluster.nodes),
@@ -219,25 +219,25 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
         }
         if cluster.has_speeds:
             slowness = schedule.slowness[ran]
-            told["mean_slowness"] = float(np.mean(slowness)) if len(submit) else np.nan
+            summary["mean_slowness"] = float(np.mean(slowness)) if len(submit) else np.nan
     if schedule.after is not None and prepared.external is not None:
-        told["events"] = _events(schedule, schedule.after)
-    told |= _parts(schedule, ran)
-    told["not_modelled"] = [
+        summary["events"] = _events(schedule, schedule.after)
+    summary |= _parts(schedule, ran)
+    summary["not_modelled"] = [
         *not_acted_on(log, prepared.policy, options.constraints, cluster),
         *prepared.remarks,
     ]
-    told["cleaning"] = log.report.as_dict()
-    return told
+    summary["cleaning"] = log.report.as_dict()
+    return summary
 
 
 def _parts(schedule: Schedule, ran: Chosen) -> dict[str, Any]:
     """What became of each resource of named nodes, and of each of several partitions."""
-    told: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     if schedule.prepared.cluster.is_named and len(schedule.end):
-        told["resources"] = schedule.resources.as_dict()
+        parts["resources"] = schedule.resources.as_dict()
     partitions = _partitions(schedule, ran)
-    return {**told, "partitions": partitions} if partitions else told
+    return {**parts, "partitions": partitions} if partitions else parts
 
 
 def _partitions(schedule: Schedule, ran: Chosen) -> dict[str, dict[str, Any]]:
@@ -262,10 +262,10 @@ def _partitions(schedule: Schedule, ran: Chosen) -> dict[str, dict[str, Any]]:
     whole = float(area.sum())
     order = np.argsort(mine, kind="stable")
     bounds = np.searchsorted(mine[order], np.arange(len(names) + 1))
-    told = {}
+    measures = {}
     for k, name in enumerate(names):
         here = order[bounds[k] : bounds[k + 1]]
-        told[name] = {
+        measures[name] = {
             "jobs": int(jobs[k]),
             "unaccepted": int(refused[k]),
             "share": float(area[here].sum()) / whole if whole > 0 else float("nan"),
@@ -276,8 +276,8 @@ def _partitions(schedule: Schedule, ran: Chosen) -> dict[str, dict[str, Any]]:
             ),
         }
         if name in places and len(schedule.end):
-            told[name] |= schedule.resources.of_nodes(places[name])
-    return told
+            measures[name] |= schedule.resources.of_nodes(places[name])
+    return measures
 
 
 def _begin(schedule: Schedule, ran: Chosen) -> dict[str, Any] | None:
