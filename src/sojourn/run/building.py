@@ -14,7 +14,6 @@ from ..cluster import (
     Power,
     RatePower,
     ScaledPower,
-    find_cluster,
 )
 from ..errors import InputError, OptionError, PolicyError
 from ..jobs.models.spec import parse_time
@@ -206,6 +205,9 @@ def make_nodes(keys: ClusterKeys, *, strict: bool = False) -> Cluster | None:
 
 @lru_cache(maxsize=8)
 def _nodes(keys: ClusterKeys, stamps: tuple[Stamp, ...], strict: bool) -> Cluster:
+    # Its readers take long to load, and most runs count processors.
+    from ..cluster import find_cluster
+
     kept = "keep" if keys.keep_noncompliant else "refuse"
     cluster = find_cluster(
         keys.nodes or "", processor=keys.processor, noncompliant=kept, strict=strict
