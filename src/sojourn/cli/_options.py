@@ -24,7 +24,34 @@ if TYPE_CHECKING:
     from ..run.keys import Described
     from ..run.scenario import Scenario
 
-__all__ = ["CLEANING", "READING", "AsJson", "Chosen", "RunFolder", "add_verb", "as_option", "takes"]
+__all__ = [
+    "CLEANING",
+    "READING",
+    "AsJson",
+    "Chosen",
+    "RunFolder",
+    "add_verb",
+    "as_option",
+    "option",
+    "takes",
+]
+
+
+def option(
+    metavar: str, help: str, panel: str | None = None, *, flag: str = "", **more: Any
+) -> Any:
+    """Return an option of a verb, as Typer has it, which is typed with a value.
+
+    Parameters
+    ----------
+    metavar : what stands for its value in the help.
+    help, panel : of the help.
+    flag : as it is typed; default: from the name of the parameter.
+    more : further arguments of `typer.Option`.
+    """
+    flags = [flag] if flag else []
+    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=panel, **more)
+
 
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print JSON alone on standard output, nothing else.")
@@ -32,11 +59,7 @@ AsJson = Annotated[
 
 RunFolder = Annotated[
     Path | None,
-    typer.Option(
-        metavar="DIR",
-        help="Folder for the results; a run that is there is replaced.",
-        rich_help_panel="Results",
-    ),
+    option("DIR", "Folder for the results; a run that is there is replaced.", "Results"),
 ]
 
 READING = "how a log is read"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError
-from ._options import AsJson, Chosen, add_verb, takes
+from ._options import AsJson, Chosen, add_verb, option, takes
 
 if TYPE_CHECKING:
     from ..adequacy import Adequacy, Reference, Verdict
@@ -37,45 +37,40 @@ def adequacy(
     *,
     reference: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="REPEAT",
-            help="A repetition of REAL by the real system; may be repeated. P between REAL and "
+        option(
+            "REPEAT",
+            "A repetition of REAL by the real system; may be repeated. P between REAL and "
             "its repetitions is the reference value.",
-            rich_help_panel="Verdict",
+            "Verdict",
         ),
     ] = None,
     maximum: Annotated[
         float | None,
-        typer.Option(
-            "--max",
-            metavar="P",
-            help="Largest P (s) of an adequate model; default: the reference value.",
-            rich_help_panel="Verdict",
+        option(
+            "P",
+            "Largest P (s) of an adequate model; default: the reference value.",
+            "Verdict",
+            flag="--max",
         ),
     ] = None,
     within: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            help="Waits that differ by no more count as equal.",
-            rich_help_panel="Comparison",
-        ),
+        float, option("SECONDS", "Waits that differ by no more count as equal.", "Comparison")
     ] = 0.0,
     submit_tolerance: Annotated[
         float | None,
-        typer.Option(
-            metavar="SECONDS",
-            help="By how much submits may differ; default: 0 for whole seconds, 1 where a clock "
+        option(
+            "SECONDS",
+            "By how much submits may differ; default: 0 for whole seconds, 1 where a clock "
             "tells fractions.",
-            rich_help_panel="Comparison",
+            "Comparison",
         ),
     ] = None,
     match: Annotated[
         str,
-        typer.Option(
-            metavar="auto|id|order",
-            help="Jobs are matched by their names, or in the order of submission.",
-            rich_help_panel="Comparison",
+        option(
+            "auto|id|order",
+            "Jobs are matched by their names, or in the order of submission.",
+            "Comparison",
         ),
     ] = "auto",
     leave_out_unstarted: Annotated[
@@ -97,49 +92,38 @@ def adequacy(
     ] = False,
     nodes: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
+        option(
+            "N",
+            "Nodes of the machine; default: the most that were busy at once.",
+            "Comparison",
             min=1,
-            help="Nodes of the machine; default: the most that were busy at once.",
-            rich_help_panel="Comparison",
         ),
     ] = None,
     seed: Annotated[
-        int,
-        typer.Option(
-            metavar="S", min=0, help="Seed of the draws for the interval.",
-            rich_help_panel="Comparison",
-        ),
+        int, option("S", "Seed of the draws for the interval.", "Comparison", min=0)
     ] = 0,
     real_format: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Format of REAL and its repetitions where the file does not tell: swf, sacct, "
+        option(
+            "NAME",
+            "Format of REAL and its repetitions where the file does not tell: swf, sacct, "
             "jobcomp, pbs, parquet or csv.",
-            rich_help_panel="Files",
+            "Files",
         ),
     ] = None,
-    model_format: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Format of MODEL.", rich_help_panel="Files"),
-    ] = None,
+    model_format: Annotated[str | None, option("NAME", "Format of MODEL.", "Files")] = None,
     columns: Annotated[
         str | None,
-        typer.Option(
-            metavar="OURS=THEIRS,...",
-            help="Columns of CSV and Parquet tables, such as start=start_ms,end=end_ms; names of "
+        option(
+            "OURS=THEIRS,...",
+            "Columns of CSV and Parquet tables, such as start=start_ms,end=end_ms; names of "
             "the columns of sacct -n.",
-            rich_help_panel="Files",
+            "Files",
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder for pictures and numbers.",
-                     rich_help_panel="Files"),
-    ] = None,
+    out: Annotated[Path | None, option("DIR", "Folder for pictures and numbers.", "Files")] = None,
     json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Compare what a model did with what the real system did, job by job.
 
     P is the root mean square difference of the times that jobs spent in the system. It is defined
@@ -296,7 +280,7 @@ def _show(
         ("median", f"{as_seconds(measured.median_abs)}, of the absolute differences of times in "
          "the system"),
         ("different", f"{measured.different:,} of {measured.n:,} jobs ({share:.1f} %) would wait"
-         f" another time; {measured.half:,} of them make half of P squared"),
+         f" another time; {measured.half:,} of them make half of P squared")
     ]  # fmt: skip
     if ideal is not None:
         values = ", ".join(f"{value:.4g}" for _, _, value in ideal.pairs)

@@ -13,7 +13,7 @@ import typer
 
 from ..errors import OptionError
 from . import _completion
-from ._options import AsJson, Chosen, add_verb, takes
+from ._options import AsJson, Chosen, add_verb, option, takes
 from ._run import progress, say
 
 if TYPE_CHECKING:
@@ -45,48 +45,44 @@ def compare(
     *,
     policies: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME,NAME,...",
-            help="Policies as for simulate; changes are told against the first. Default: "
+        option(
+            "NAME,NAME,...",
+            "Policies as for simulate; changes are told against the first. Default: "
             f"{_STANDARD} for a log where nothing else is varied.",
+            "Scheduling",
             autocompletion=_completion.policy_lists,
-            rich_help_panel="Scheduling",
         ),
     ] = None,
     policy_file: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FILE.py:NAME",
-            help="Your own order; --policies then knows NAME and NAME+BACKFILL.",
-            rich_help_panel="Scheduling",
+        option(
+            "FILE.py:NAME",
+            "Your own order; --policies then knows NAME and NAME+BACKFILL.",
+            "Scheduling",
         ),
     ] = None,
     placements: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME,NAME,...",
-            help="Placements as for simulate; each policy is run with each of them.",
-            rich_help_panel="Nodes",
+        option(
+            "NAME,NAME,...",
+            "Placements as for simulate; each policy is run with each of them.",
+            "Nodes",
         ),
     ] = None,
     vary: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=V,V,...",
-            help="Values of a key of a scenario, such as cluster.procs=64,84, each run in turn; "
+        option(
+            "KEY=V,V,...",
+            "Values of a key of a scenario, such as cluster.procs=64,84, each run in turn; "
             "may be repeated.",
+            flag="--set",
         ),
     ] = None,
     json: AsJson = False,
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the table as CSV too.")
-    ] = None,
+    csv: Annotated[Path | None, option("FILE", "Write the table as CSV too.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR", help="Folder for the runs, each in one of its own; see sojourn report."
-        ),
+        option("DIR", "Folder for the runs, each in one of its own; see sojourn report."),
     ] = None,
 ) -> None:
     """Run one log under several policies, or any scenarios, and print one table.

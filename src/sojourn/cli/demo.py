@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ._options import option
 from ._run import overview_of, progress
 
 POLICIES = ("fcfs", "easy", "conservative", "easy-sjbf")
@@ -19,9 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results.")] = Path(
-        "demo"
-    ),
+    out: Annotated[Path, option("DIR", "Folder for the results.")] = Path("demo"),
 ) -> None:
     """Make a small log, run it under four policies, compare them, draw them.
 

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import OptionError
 from . import _completion
-from ._options import CLEANING, READING, AsJson, Chosen, add_verb, takes
+from ._options import CLEANING, READING, AsJson, Chosen, add_verb, option, takes
 from ._run import progress
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 @takes(
     *("log", READING, CLEANING),
-    log=typer.Option("--log", metavar="LOG", help="The log whose jobs run on both."),
+    log=option("LOG", "The log whose jobs run on both.", flag="--log"),
 )
 def diff(
     chosen: Chosen,
@@ -38,47 +38,32 @@ def diff(
         typer.Argument(metavar="A", help="A slurm.conf, a description of nodes, or a scenario."),
     ],
     b: Annotated[Path, typer.Argument(metavar="B", help="Another one, which A is compared with.")],
-    policy: Annotated[
-        str, typer.Option(metavar="NAME", help="Of nodes, which have no policy of their own.")
-    ] = "easy",
+    policy: Annotated[str, option("NAME", "Of nodes, which have no policy of their own.")] = "easy",
     by: Annotated[
         str | None,
-        typer.Option(
-            metavar="CLASS,...",
-            help="Who gains and who loses: partition, account, user, width, queue, qos, group. "
+        option(
+            "CLASS,...",
+            "Who gains and who loses: partition, account, user, width, queue, qos, group. "
             "Default: the first four, as far as the log knows them.",
             autocompletion=_completion.class_lists,
         ),
     ] = None,
     draws: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="Logs drawn from blocks of this one, for the intervals; 2 or more."
-        ),
+        int, option("N", "Logs drawn from blocks of this one, for the intervals; 2 or more.")
     ] = 20,
     block: Annotated[
         str | None,
-        typer.Option(
-            metavar="BLOCK",
-            help="What is drawn: user, day, week or jobs. Default: what suits the log.",
-        ),
+        option("BLOCK", "What is drawn: user, day, week or jobs. Default: what suits the log."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the draws.")] = 0,
+    seed: Annotated[int, option("N", "Of the draws.")] = 0,
     json: AsJson = False,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Folder for all numbers: diff.json, diff.csv.",
-            rich_help_panel=_RESULTS,
-        ),
+        Path | None, option("DIR", "Folder for all numbers: diff.json, diff.csv.", _RESULTS)
     ] = None,
     report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.html", help="A page that opens in any browser.", rich_help_panel=_RESULTS
-        ),
+        Path | None, option("FILE.html", "A page that opens in any browser.", _RESULTS)
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Compare two configurations, clusters or scenarios on one log: who gains, who loses, how sure.
 
     First how near A comes to what the log recorded, so that it is clear what a difference is worth.
@@ -147,7 +132,7 @@ def _show(difference: Difference) -> None:
                      f"{as_seconds(trust.recorded)}"),
                     ("P", f"{as_seconds(trust.P)}, root mean square difference of times in the "
                      f"system; {trust.relative:.1%} of their mean"),
-                    ("within 60 s", f"{trust.near:.1%} of the jobs"),
+                    ("within 60 s", f"{trust.near:.1%} of the jobs")
                 ]
             )
         )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._options import READING, AsJson, Chosen, add_verb, takes
+from ._options import READING, AsJson, Chosen, add_verb, option, takes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,24 +20,18 @@ if TYPE_CHECKING:
 
 
 Widest = Annotated[
-    int | None,
-    typer.Option(
-        metavar="P",
-        min=1,
-        help="Leave out jobs of more than P processors.",
-        rich_help_panel="Jobs",
-    ),
+    int | None, option("P", "Leave out jobs of more than P processors.", "Jobs", min=1)
 ]
 Tolerance = Annotated[
     float,
-    typer.Option(
-        metavar="S",
+    option(
+        "S",
+        "A job that did not complete counts as killed from S seconds before its limit.",
+        "Jobs",
         min=0.0,
-        help="A job that did not complete counts as killed from S seconds before its limit.",
-        rich_help_panel="Jobs",
     ),
 ]
-PictureFolder = Annotated[Path | None, typer.Option(metavar="DIR", help="Write the picture there.")]
+PictureFolder = Annotated[Path | None, option("DIR", "Write the picture there.")]
 
 
 @dataclass(frozen=True)
@@ -93,33 +87,23 @@ def fit(
     chosen: Chosen,
     *,
     reading: Annotated[
-        str,
-        typer.Option(
-            metavar="job|sub-request",
-            help="One service and one limit per job, or per processor of it.",
-        ),
+        str, option("job|sub-request", "One service and one limit per job, or per processor of it.")
     ] = "job",
     limits: Annotated[
-        str,
-        typer.Option(metavar="each|shared", help="Limits of sub-requests: their own, or one."),
+        str, option("each|shared", "Limits of sub-requests: their own, or one.")
     ] = "each",
     limits_from: Annotated[
         str,
-        typer.Option(
-            metavar="ends|estimates",
-            help="Limit rate from when jobs were removed, or from the times users asked for.",
+        option(
+            "ends|estimates",
+            "Limit rate from when jobs were removed, or from the times users asked for.",
         ),
     ] = "ends",
     served: Annotated[
-        str,
-        typer.Option(metavar="CLASS,...", help="Ends that count as the end of service."),
+        str, option("CLASS,...", "Ends that count as the end of service.")
     ] = "completed,failed",
     removed: Annotated[
-        str,
-        typer.Option(
-            metavar="CLASS,...",
-            help="Ends that count as removal; what is in neither list is censored.",
-        ),
+        str, option("CLASS,...", "Ends that count as removal; what is in neither list is censored.")
     ] = "killed,cancelled",
     procs: Widest = None,
     tolerance: Tolerance = 0.0,

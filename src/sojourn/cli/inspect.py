@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from . import _completion
-from ._options import READING, AsJson, Chosen, add_verb, takes
+from ._options import READING, AsJson, Chosen, add_verb, option, takes
 
 
 def register(app: typer.Typer) -> None:
@@ -21,18 +21,18 @@ def inspect(
     *,
     cluster: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE|COUNTS",
-            help="Nodes of the machine, in place of --procs: a description (.toml, .csv), a "
+        option(
+            "FILE|COUNTS",
+            "Nodes of the machine, in place of --procs: a description (.toml, .csv), a "
             "slurm.conf, or counts. Where the log has a column 'used', what its jobs held on each "
             "node is checked.",
         ),
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(
-            metavar="CLASS,...",
-            help="A table each of what jobs are like: by user, group, account, partition, queue, "
+        option(
+            "CLASS,...",
+            "A table each of what jobs are like: by user, group, account, partition, queue, "
             "qos or width.",
             autocompletion=_completion.class_lists,
         ),

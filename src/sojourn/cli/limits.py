@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import OptionError
-from ._options import READING, AsJson, Chosen, add_verb, takes
+from ._options import READING, AsJson, Chosen, add_verb, option, takes
 from .fit import FittedLog, PictureFolder, Tolerance, Widest, show_warnings
 
 
@@ -20,14 +20,11 @@ def register(app: typer.Typer) -> None:
 def limits(
     chosen: Chosen,
     *,
-    target: Annotated[
-        float, typer.Option(metavar="SHARE", help="Probability of completion aimed at.")
-    ] = 0.9,
+    target: Annotated[float, option("SHARE", "Probability of completion aimed at.")] = 0.9,
     limits: Annotated[
         str,
-        typer.Option(
-            metavar="each|shared",
-            help="Limits of a job's processors that the picture shows: their own, or one.",
+        option(
+            "each|shared", "Limits of a job's processors that the picture shows: their own, or one."
         ),
     ] = "each",
     procs: Widest = None,
@@ -87,7 +84,7 @@ def _show(numbers: dict[str, Any]) -> None:
         ),
         ("cancelled", f"{numbers['jobs']['cancelled']:,} jobs in service, "
          f"{as_number(hours['cancelled'])} processor hours"),
-        ("requested", f"mean limit {as_seconds(measured['requested_mean'])}"),
+        ("requested", f"mean limit {as_seconds(measured['requested_mean'])}")
     ]  # fmt: skip
     console.print(facts_table(rows))
     console.print()

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._options import AsJson, Chosen, RunFolder, add_verb, takes
+from ._options import AsJson, Chosen, RunFolder, add_verb, option, takes
 from ._run import run_chosen
 
 
@@ -28,11 +28,7 @@ def peas(
     chosen: Chosen,
     *,
     config: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.toml",
-            help="Configuration; options on the command line win over it.",
-        ),
+        Path | None, option("FILE.toml", "Configuration; options on the command line win over it.")
     ] = None,
     out: RunFolder = None,
     json: AsJson = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._options import CLEANING, READING, AsJson, Chosen, add_verb, takes
+from ._options import CLEANING, READING, AsJson, Chosen, add_verb, option, takes
 from ._run import cleaned_log, progress
 from .stability import PictureFolder
 
@@ -27,37 +27,23 @@ def register(app: typer.Typer) -> None:
 @takes(
     *("log", "procs", "policy", "policy_file", "slurm_conf", "estimates", "over_limit"),
     *(READING, CLEANING),
-    procs=typer.Option(
-        metavar="P",
-        help="Processors today; default: MaxProcs of the log.",
-        rich_help_panel="Machine",
-    ),
+    procs=option("P", "Processors today; default: MaxProcs of the log.", "Machine"),
 )
 def plan(
     chosen: Chosen,
     *,
     target_wait: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="MEASURE=LENGTH",
-            help="Longest wait wanted, such as p95=1h, mean=30m, max=2d; may be repeated, and all "
+        option(
+            "MEASURE=LENGTH",
+            "Longest wait wanted, such as p95=1h, mean=30m, max=2d; may be repeated, and all "
             "must hold. Default: p95=1h.",
         ),
     ] = None,
     growth: Annotated[
-        float,
-        typer.Option(
-            metavar="G", help="Arrivals G times as dense: times between submits divided by G."
-        ),
+        float, option("G", "Arrivals G times as dense: times between submits divided by G.")
     ] = 1.0,
-    step: Annotated[
-        int,
-        typer.Option(
-            metavar="K",
-            help="Processors come in whole nodes of K.",
-            rich_help_panel="Machine",
-        ),
-    ] = 1,
+    step: Annotated[int, option("K", "Processors come in whole nodes of K.", "Machine")] = 1,
     out: PictureFolder = None,
     json: AsJson = False,
 ) -> None:
@@ -163,7 +149,7 @@ def _show(answer: Plan, numbers: dict[str, Any], step: int) -> None:
          f"{demand.widest:,}"),
         ("keeps up", f"{answer.least_exponential:,} processors by theory (fcfs, exponential "
          f"runtimes), {answer.least_simulated:,} by simulating {answer.policy} with a long queue"),
-        ("first guess", f"{answer.first_guess:,} processors by the theory of waits"),
+        ("first guess", f"{answer.first_guess:,} processors by the theory of waits")
     ]  # fmt: skip
     if answer.step > step:
         rows.append(("sizes", f"multiples of {answer.step:,}, about 0.2 % of the machine"))

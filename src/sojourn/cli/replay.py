@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError
-from ._options import AsJson, Chosen, add_verb, takes
+from ._options import AsJson, Chosen, add_verb, option, takes
 from ._run import progress
 from .adequacy import P_IN_WORDS, show_waits, waits_of
 
@@ -32,66 +32,51 @@ def replay(
             "with id, submit, nodes, run, limit_min.",
         ),
     ],
-    slurm_conf: Annotated[
-        Path, typer.Option("--slurm-conf", metavar="FILE", help="The manager's slurm.conf.")
-    ],
+    slurm_conf: Annotated[Path, option("FILE", "The manager's slurm.conf.", flag="--slurm-conf")],
     nodes: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Equal nodes with one job each, in place of those of the slurm.conf.",
-        ),
+        option("N", "Equal nodes with one job each, in place of those of the slurm.conf.", min=1),
     ] = None,
     requests: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Submit commands or a stream that tell what the log does not: features, memory, "
-            "GPUs.",
+        option(
+            "FILE",
+            "Submit commands or a stream that tell what the log does not: features, memory, GPUs.",
         ),
     ] = None,
     change: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Another value of a scheduler parameter or a line of the slurm.conf; may be "
-            "repeated.",
+        option(
+            "NAME=VALUE",
+            "Another value of a scheduler parameter or a line of the slurm.conf; may be repeated.",
+            flag="--set",
         ),
     ] = None,
     calibrate: Annotated[
         Path | None,
-        typer.Option(
-            metavar="RUN.csv",
-            help="Another run of the manager, as sojourn virtual run writes it, that tells how "
+        option(
+            "RUN.csv",
+            "Another run of the manager, as sojourn virtual run writes it, that tells how "
             "fast its controller is.",
         ),
     ] = None,
     members: Annotated[
         int | None,
-        typer.Option(
-            metavar="K",
-            min=1,
-            help="Runs of the model whose loops begin at other moments; the most typical is told, "
+        option(
+            "K",
+            "Runs of the model whose loops begin at other moments; the most typical is told, "
             "with the mean times of those that agree. Default: 16, fewer for more than 4,000 jobs.",
+            min=1,
         ),
     ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="stream, events, sacct, jobcomp or swf."),
-    ] = None,
+    format: Annotated[str | None, option("NAME", "stream, events, sacct, jobcomp or swf.")] = None,
     columns: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,...", help="Names of the columns of sacct -n.",
-                     rich_help_panel="Jobs"),
+        str | None, option("NAME,...", "Names of the columns of sacct -n.", "Jobs")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Of random overheads.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for jobs, numbers and pictures.")
-    ] = None,
+    seed: Annotated[int, option("S", "Of random overheads.", min=0)] = 0,
+    out: Annotated[Path | None, option("DIR", "Folder for jobs, numbers and pictures.")] = None,
     json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Model what Slurm would do with the jobs of a log, and tell how near that comes.
 
     Example: sojourn replay sacct.txt --slurm-conf /etc/slurm/slurm.conf --out DIR
@@ -179,7 +164,7 @@ def _show(done: Replay, numbers: dict[str, Any]) -> None:
              f"{as_number(low)} to {as_number(high)} s, over {compared.n:,} jobs"),
             ("relative", f"{100 * compared.relative:.3g} % of the mean time in the system"),
             ("within 60 s", f"{100 * done.near:.1f} % of the jobs"),
-            ("median", f"{as_seconds(compared.median_abs)}, of the absolute differences"),
+            ("median", f"{as_seconds(compared.median_abs)}, of the absolute differences")
         ]  # fmt: skip
     for why, labels in numbers["refused_why"].items():
         shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ._options import AsJson, Chosen, RunFolder, add_verb, takes
+from ._options import AsJson, Chosen, RunFolder, add_verb, option, takes
 from ._run import run_chosen, show
 
 
@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 
 @takes(
     *("seed", "by"),
-    seed=typer.Option(metavar="S", help="Seed in place of that of the scenario."),
+    seed=option("S", "Seed in place of that of the scenario."),
 )
 def run(
     chosen: Chosen,

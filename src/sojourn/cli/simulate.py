@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import OptionError
-from ._options import AsJson, Chosen, RunFolder, add_verb, takes
+from ._options import AsJson, Chosen, RunFolder, add_verb, option, takes
 from ._run import run_chosen, show
 
 if TYPE_CHECKING:
@@ -29,11 +29,7 @@ def simulate(
     json: AsJson = False,
     save_scenario: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE.toml",
-            help="Write these options as a scenario too, for sojourn run.",
-            rich_help_panel="Results",
-        ),
+        option("FILE.toml", "Write these options as a scenario too, for sojourn run.", "Results"),
     ] = None,
 ) -> None:
     """Schedule the jobs of a log and write what came of each.

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._options import CLEANING, READING, AsJson, Chosen, add_verb, takes
+from ._options import CLEANING, READING, AsJson, Chosen, add_verb, option, takes
 from ._run import cleaned_log, progress
 
 if TYPE_CHECKING:
     from ..capacity import Stability
 
-PictureFolder = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Folder for the picture and the numbers.")
-]
+PictureFolder = Annotated[Path | None, option("DIR", "Folder for the picture and the numbers.")]
 _HOUR = 3600.0
 _NOTABLE = 0.05
 """Dependence of width and service time that is worth a word."""
@@ -32,18 +30,17 @@ def stability(
     *,
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Policy to simulate saturated, as for simulate; may be repeated. Default: fcfs "
+        option(
+            "NAME",
+            "Policy to simulate saturated, as for simulate; may be repeated. Default: fcfs "
             "and easy.",
-            rich_help_panel="Scheduling",
+            "Scheduling",
         ),
     ] = None,
     batch: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=10, help="Jobs of a saturated run; default: by policy."),
+        int | None, option("N", "Jobs of a saturated run; default: by policy.", min=10)
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of the draws.")] = 0,
+    seed: Annotated[int, option("S", "Seed of the draws.", min=0)] = 0,
     out: PictureFolder = None,
     json: AsJson = False,
 ) -> None:
@@ -129,7 +126,7 @@ def _show(answer: Stability, numbers: dict[str, Any]) -> None:
          f"{as_number(demand.mean_width)} processors"),
         ("offered", f"{100 * answer.offered:.2f} % of the machine"),
         ("C", f"{answer.constant:.6g}, the stability constant: mean of 1 / (jobs that fit on the "
-         "machine at once)"),
+         "machine at once)")
     ]  # fmt: skip
     if abs(demand.dependence - 1) > _NOTABLE:
         way = "longer" if demand.dependence > 1 else "shorter"

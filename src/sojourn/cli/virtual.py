@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ._options import AsJson
+from ._options import AsJson, option
 from ._run import progress
 
 if TYPE_CHECKING:
@@ -83,29 +83,28 @@ def run(
             metavar="STREAM", help="Table with columns id, submit, nodes, run, limit_min."
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results.")],
-    nodes: Annotated[int, typer.Option(metavar="N", min=1, help="Virtual nodes.")] = 16,
+    out: Annotated[Path, option("DIR", "Folder for the results.")],
+    nodes: Annotated[int, option("N", "Virtual nodes.", min=1)] = 16,
     mode: Annotated[
         str,
-        typer.Option(
-            metavar="real|model",
-            help="real: jobs sleep for as long as they run; model: time is moved on when nothing "
+        option(
+            "real|model",
+            "real: jobs sleep for as long as they run; model: time is moved on when nothing "
             "is under way.",
         ),
     ] = "real",
     conf: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A slurm.conf whose scheduling lines are taken over; default: Slurm's defaults.",
+        option(
+            "FILE", "A slurm.conf whose scheduling lines are taken over; default: Slurm's defaults."
         ),
     ] = None,
-    repeat: Annotated[int, typer.Option(metavar="R", min=1, help="Repetitions.")] = 1,
+    repeat: Annotated[int, option("R", "Repetitions.", min=1)] = 1,
     auth: Annotated[
         str,
-        typer.Option(
-            metavar="none|munge",
-            help="none: any local user can submit jobs while it lasts, and they run as you; "
+        option(
+            "none|munge",
+            "none: any local user can submit jobs while it lasts, and they run as you; "
             "munge: a munge daemon of its own keeps others out.",
         ),
     ] = "none",

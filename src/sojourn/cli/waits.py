@@ -11,7 +11,7 @@ import typer
 
 from ..errors import OptionError
 from . import _completion
-from ._options import CLEANING, READING, AsJson, Chosen, add_verb, takes
+from ._options import CLEANING, READING, AsJson, Chosen, add_verb, option, takes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,46 +32,38 @@ def waits(
     *,
     by: Annotated[
         str | None,
-        typer.Option(
-            metavar="CLASS,...",
-            help="A table each: partition, queue, account, qos, user, group, width. Default: all "
+        option(
+            "CLASS,...",
+            "A table each: partition, queue, account, qos, user, group, width. Default: all "
             "that the log knows.",
             autocompletion=_completion.class_lists,
         ),
     ] = None,
     target: Annotated[
-        str,
-        typer.Option(metavar="LENGTH", help="The longest wait that is good enough, such as 1h."),
+        str, option("LENGTH", "The longest wait that is good enough, such as 1h.")
     ] = "1h",
     sort: Annotated[
         str,
-        typer.Option(
-            metavar="COLUMN",
-            help="Largest first: hours_waited, wait_share, mean_wait, median_wait, p95_wait, "
+        option(
+            "COLUMN",
+            "Largest first: hours_waited, wait_share, mean_wait, median_wait, p95_wait, "
             "over_target, jobs, processor_hours, share; or name.",
         ),
     ] = "hours_waited",
     top: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Only the first N of each table; default: 20 printed, all in files.",
-        ),
+        option("N", "Only the first N of each table; default: 20 printed, all in files.", min=1),
     ] = None,
     json: AsJson = False,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.csv", help="Write the tables as CSV too.", rich_help_panel=_RESULTS
-        ),
+        Path | None, option("FILE.csv", "Write the tables as CSV too.", _RESULTS)
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE.png",
-            help="Draw the distribution of waits of each class; .png, .svg or .pdf.",
-            rich_help_panel=_RESULTS,
+        option(
+            "FILE.png",
+            "Draw the distribution of waits of each class; .png, .svg or .pdf.",
+            _RESULTS,
         ),
     ] = None,
 ) -> None:
@@ -142,11 +134,11 @@ def _check_files(out: Path | None, plot: Path | None) -> None:
         raise OptionError(f"--out {out}: the tables are CSV; name it FILE.csv")
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise OptionError(f"--plot {plot}: pictures are .png, .svg or .pdf; change the suffix")
-    for option, path in (("--out", out), ("--plot", plot)):
+    for flag, path in (("--out", out), ("--plot", plot)):
         if path is not None and path.is_dir():
-            raise OptionError(f"{option} {path}: is a folder; name a file")
+            raise OptionError(f"{flag} {path}: is a folder; name a file")
         if path is not None and not path.parent.is_dir():
-            raise OptionError(f"{option} {path}: there is no folder {path.parent}; make it first")
+            raise OptionError(f"{flag} {path}: there is no folder {path.parent}; make it first")
 
 
 def _draw(jobs: Any, chosen: list[str], path: Path) -> None:
