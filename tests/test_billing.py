@@ -62,8 +62,9 @@ def exact_bill(case: Case):
                 if node == k
             ]
             busy = sum(taken for _, taken in users)
-            idle = Fraction(case.curves[k][0])
-            drawn = idle + (exact_watts(case.curves[k], Fraction(busy, procs)) - idle) * rate**3
+            measured = exact_watts(case.curves[k], Fraction(busy, procs))
+            idle = min(Fraction(case.curves[k][0]), measured)
+            drawn = idle + (measured - idle) * rate**3
             total += drawn
             if begin == times[-1]:
                 continue
@@ -97,10 +98,8 @@ def bill(case: Case, exponent: float = 3.0) -> billing.Bill:
 def cases(draw: st.DrawFn) -> Case:
     count = draw(st.integers(1, 4))
     procs = draw(st.lists(st.integers(1, 13), min_size=count, max_size=count))
-    # Bent at will, but never below idle.
-    curve = st.lists(st.integers(0, 400), min_size=11, max_size=11).map(
-        lambda watts: [min(watts), *watts[1:]]
-    )
+    # Bent at will, below idle too.
+    curve = st.lists(st.integers(0, 400), min_size=11, max_size=11)
     curves = draw(st.lists(curve, min_size=count, max_size=count))
     origin = draw(st.integers(-5, 5))
     jobs: list[Job] = []
@@ -140,6 +139,8 @@ def test_bill_is_that_of_exact_arithmetic(case: Case):
     assert made.node_idle_joules.tolist() == near(idle, total)
     assert made.step_time.tolist() == times
     assert made.step_watts.tolist() == near(power, max(power))
+    for joules in (made.job_joules, made.node_busy_joules, made.node_idle_joules, made.step_watts):
+        assert (joules >= -1e-13 * float(total)).all()
 
 
 @settings(max_examples=200)
@@ -185,6 +186,17 @@ def test_rate_scales_the_dynamic_part_only_by_hand():
     assert made.node_idle_joules.tolist() == [200.0]
     assert made.step_time.tolist() == [0.0, 1.0, 3.0, 4.0]
     assert made.step_watts.tolist() == [200.0, 900.0, 112.5, 100.0]
+
+
+def test_a_node_that_draws_less_when_busy_by_hand():
+    # 4 processors: 100 W idle, 60 W with two in use, 20 W full; nothing of it grows with the rate.
+    curve = [100 - 8 * i for i in range(11)]
+    jobs = [Job(0.0, 4.0, ((0, 2),)), Job(2.0, 4.0, ((0, 2),))]
+    made = bill(Case(jobs, [4], [curve], [0.0, 1.0], [1.0, 3.0]))
+    # Each processor costs a quarter of what the node draws.
+    assert made.job_joules.tolist() == [2 * 15.0 * 2 + 2 * 5.0 * 2, 2 * 5.0 * 2]
+    assert made.node_idle_joules.tolist() == [2 * 15.0 * 2]
+    assert made.step_watts.tolist() == [60.0, 60.0, 20.0, 100.0]
 
 
 def test_a_job_that_takes_no_time_costs_nothing_but_may_come_last():

@@ -67,7 +67,8 @@ def log(tmp_path: Path) -> str:
 def test_in_the_summary_and_its_file(log: str, tmp_path: Path) -> None:
     result = sojourn.simulate(sojourn.read_swf(log), 16, "easy")
     assert result.summary["half_max_wait"] == result.summary["wait"]["max"] / 2 > 0
-    assert "half of the maximum wait (s)" in result._repr_html_()
+    hours = result.summary["half_max_wait"] / 3600
+    assert f">half of the maximum wait</td><td>{hours:.4g} h<" in result._repr_html_()
     assert main(["simulate", log, "--out", str(tmp_path / "run")]) == 0
     written = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert written["half_max_wait"] == result.summary["half_max_wait"]
@@ -101,7 +102,8 @@ def test_in_the_table_of_compare(log: str, capsys: pytest.CaptureFixture[str]) -
     assert lines[1].split()[-2] == f"{values[1] / 3600:.3f}*"
     compared = sojourn.compare(sojourn.read_swf(log), 16, ["fcfs", "easy"])
     assert compared.table["half_max_wait"].tolist() == values
-    assert f"{LABEL} (s)" in compared._repr_html_()
+    assert f"{LABEL} (h)" in compared._repr_html_()
+    assert f"<b>{values[1] / 3600:.4g}</b>" in compared._repr_html_()
 
 
 def test_as_a_column_of_a_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

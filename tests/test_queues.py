@@ -243,6 +243,25 @@ def test_partitions_with_limits() -> None:
     assert where.loc[[1, 2, 5]].tolist() == [["n0"], ["n1"], ["n0"]]
 
 
+def test_without_an_estimate_limits_see_the_plan() -> None:
+    """Of partition and queue alike: the recorded runtime, times the factor of the estimates."""
+    jobs = {
+        "submit": [0, 0, 0],
+        "runtime": [100, 60, 60],
+        "procs": [1, 1, 1],
+        "estimate": [100, -1, 101],
+    }
+    in_partition = [Partition("short", (0, 1), max_time=100)]
+    machines = {
+        "partition": Cluster.of(nodes(2, 2), partitions=in_partition),
+        "queue": Cluster.of(nodes(2, 2), queues=[Queue("short", max_time=100)]),
+    }
+    for reason, cluster in machines.items():
+        for estimates, fate in (("user", ""), (1.5, ""), (2.0, reason)):
+            result = sojourn.simulate(Jobs(jobs), cluster, estimates=estimates, clean=())
+            assert result.jobs["reason"].tolist() == ["", fate, reason], (reason, estimates)
+
+
 def test_licences_are_shared_by_the_whole_cluster() -> None:
     cluster = Cluster.of(nodes(4, 4), pools={"matlab": 2})
     jobs = {

@@ -4,31 +4,59 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Container, Iterable, Sequence
 
 __all__ = ["html_table", "plain", "sparkline"]
 
 _WIDTH, _HEIGHT = 240, 32
+_LEFT = ' style="text-align:left"'
+_CAPTION = "text-align:left;font-weight:bold;white-space:nowrap"
+_SMALL = "margin:0.3em 0;font-size:smaller"
+_NUMBER = re.compile(r"[\d–+-]")
 
 
 def html_table(
-    caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]], note: str = ""
+    caption: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    note: str = "",
+    *,
+    bold: Container[tuple[int, int]] = (),
 ) -> str:
     """Return a table with a caption and, below it, a note; every text is escaped.
 
+    Numbers stay to the right, as notebooks have them; columns of words are set to the left.
+
+    Parameters
+    ----------
+    caption, heads, rows, note : its parts; without heads there is no head.
+    bold : cells in bold, by row and column.
+
     Examples
     --------
-    >>> html_table("Run", ["a"], [["<b>"]])
-    '<table><caption>Run</caption><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
+    >>> "<tr><td>1,000</td></tr>" in html_table("Run", ["jobs"], [[1000]])
+    True
+    >>> '<td style="text-align:left">&lt;b&gt;</td>' in html_table("Run", ["user"], [["<b>"]])
+    True
     """
-    head = "".join(f"<th>{html.escape(text)}</th>" for text in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(plain(cell))}</td>" for cell in row) + "</tr>"
-        for row in rows
-    )
-    below = f"<p>{html.escape(note)}</p>" if note else ""
-    top = f"<thead><tr>{head}</tr></thead>" if heads else ""
-    title = f"<caption>{html.escape(caption)}</caption>"
+    cells = [[plain(cell) for cell in row] for row in rows]
+    columns = zip(*cells, strict=True)
+    sides = ["" if all(map(_NUMBER.match, column)) else _LEFT for column in columns]
+    sides = sides or [""] * len(heads)
+
+    def line(tag: str, texts: Sequence[str], row: int = -1) -> str:
+        parts = [
+            f"<b>{html.escape(text)}</b>" if (row, place) in bold else html.escape(text)
+            for place, text in enumerate(texts)
+        ]
+        placed = zip(parts, sides, strict=True)
+        return f"<tr>{''.join(f'<{tag}{side}>{part}</{tag}>' for part, side in placed)}</tr>"
+
+    body = "".join(line("td", texts, row) for row, texts in enumerate(cells))
+    below = f'<p style="{_SMALL}">{html.escape(note)}</p>' if note else ""
+    top = f"<thead>{line('th', heads)}</thead>" if heads else ""
+    title = f'<caption style="{_CAPTION}">{html.escape(caption)}</caption>'
     return f"<table>{title}{top}<tbody>{body}</tbody></table>{below}"
 
 
@@ -61,7 +89,8 @@ def sparkline(values: Sequence[float], title: str) -> str:
     )
     text = html.escape(title)
     return (
-        f'<figure><figcaption>{text}</figcaption><svg width="{_WIDTH}" height="{_HEIGHT}" '
+        f'<figure style="{_SMALL}"><figcaption>{text}</figcaption>'
+        f'<svg width="{_WIDTH}" height="{_HEIGHT}" '
         f'role="img" aria-label="{text}"><polyline points="{points}" fill="none" '
         'stroke="currentColor"/></svg></figure>'
     )

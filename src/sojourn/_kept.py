@@ -233,20 +233,10 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     _impl_class = _Implementation
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], announce: Callable[[], None]) -> None:
         super().__init__(function)
         self._cache_file = _Files(Path(self._cache_path), self._impl.filename_base)
-
-    @property
-    def holds_any(self) -> bool:
-        """Whether a kernel of that name has been kept."""
-        files = self._cache_file
-        return any(files.folder.glob(f"{files.base}.*"))
-
-    def holds(self, signature: Any, target: Any) -> bool:
-        """Whether a kernel of that name and signature has been kept."""
-        key = self._index_key(signature, target.codegen())
-        return self._cache_file._path(key).exists()
+        self._announce = announce
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         """By signature and processor: the folder stands for the sources, the file for the name.
@@ -258,10 +248,12 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what was kept, or None; whatever is wrong with it, it can be compiled again."""
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:
-            return None
+        found = None
+        with contextlib.suppress(Exception):
+            found = super().load_overload(sig, target_context)
+        if found is None:
+            self._announce()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled kernel, where there is room for it."""

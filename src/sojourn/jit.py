@@ -6,14 +6,17 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numba
-from numba import config
+from numba import config, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
 from ._kept import KernelCache, cache_folder
 
-__all__ = ["cache_folder", "called", "compiled", "inlined", "is_cold", "notice_if_cold", "spliced"]
+__all__ = ["PART", "cache_folder", "called", "compiled", "inlined", "spliced"]
 
 
 def _defer_linear_algebra() -> None:
@@ -46,7 +49,6 @@ def _defer_linear_algebra() -> None:
 _defer_linear_algebra()
 
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
-_ENGINE = f"{__package__}.engine."
 _announced: set[str] = set()
 
 
@@ -66,21 +68,17 @@ def compiled(
     allocates : whether it makes arrays. One that does not is compiled without reference counts,
         which otherwise cost more than the work between them.
     pointer : whether it is handed to kernels as a function pointer.
-    slow : what the user is told to wait for; the engine's kernels need not say it.
-    seconds : about how long, on a core of its own; 0 if not known.
+    slow : what the user is told to wait for, where that is half a second or more.
+    seconds : about how long, on a core of its own.
     """
     options = {**_OPTIONS, "_nrt": allocates, "no_cfunc_wrapper": not pointer}
 
     def decorate(function: Callable[..., Any]) -> Any:
         kernel = numba.njit(**options)(function)
-        if not config.DISABLE_JIT:
-            kernel._cache = KernelCache(function)
-        if signature is not None and not config.DISABLE_JIT:
-            # As njit with a signature does, but with a word first where it takes long.
-            engine = function.__module__.startswith(_ENGINE)
-            what = slow or ("the engine" if engine else "")
-            if what and not kernel._cache.holds(signature, kernel.targetctx):
-                notice_if_cold(kernel, what, seconds, surely=True)
+        if config.DISABLE_JIT:
+            return kernel
+        kernel._cache = KernelCache(function, partial(_announce, slow, seconds))
+        if signature is not None:
             kernel.compile(signature)
             kernel.disable_compile()
         return kernel
@@ -88,13 +86,83 @@ def compiled(
     return decorate
 
 
-# Parts of kernels are never called from Python: without wrappers they compile much faster.
-_PART = {**_OPTIONS, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+def _announce(what: str, seconds: float) -> None:
+    """One line on standard error before a first compilation, instead of silence."""
+    if what and what not in _announced:
+        _announced.add(what)
+        print(
+            f"sojourn: compiling {what}; this takes about {seconds:.2g} s, and happens once ...",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """The code of a part, which is only ever linked into that of kernels.
+
+    It is optimised there, and becomes machine code there. Numba would do both for each part by
+    itself as well, and so for each part of a part, over and over: half of all that compiling takes.
+    """
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """There is none."""
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """Stands for the engine that would have to know where to find Python's objects."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Without machine code nothing can be looked up."""
+
+
+class _PartCompiler(Compiler):  # type: ignore[misc]
+    """As Numba's, but for where the code goes."""
+
+    def _compile_core(self) -> Any:
+        if self.state.library is None:
+            name = self.state.func_id.func_qualname
+            self.state.library = _PartLibrary(self.state.targetctx.codegen(), name)
+        return super()._compile_core()
+
+
+PART = {
+    **_OPTIONS,
+    "_nrt": False,
+    # Parts of kernels are never called from Python.
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": _PartCompiler,
+}
+"""How parts of kernels are compiled."""
+
+
+def _part(function: Callable[..., Any], **options: Any) -> Any:
+    """Compile a part once for each type of its arguments, not for each constant it is handed."""
+    part = numba.njit(**PART, **options)(function)
+    if not config.DISABLE_JIT:
+        fold = part._compiler.fold_argument_types
+
+        def fold_and_forget(given: Any, named: Any) -> Any:
+            signature, folded = fold(given, named)
+            return signature, tuple(types.unliteral(each) for each in folded)
+
+        part._compiler.fold_argument_types = fold_and_forget
+    return part
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small part of a kernel so that it always melts into its caller."""
-    return numba.njit(forceinline=True, **_PART)(function)
+    return _part(function, forceinline=True)
 
 
 def spliced(function: Callable[..., Any]) -> Any:
@@ -102,31 +170,9 @@ def spliced(function: Callable[..., Any]) -> Any:
 
     For the machine as `inlined`; but a part that calls many others is not compiled twice.
     """
-    return numba.njit(inline="always", **_PART)(function)
+    return _part(function, inline="always")
 
 
 def called(function: Callable[..., Any]) -> Any:
     """Compile a larger part of a kernel as a function of its own, called with few arrays."""
-    return numba.njit(**_PART)(function)
-
-
-def is_cold(kernel: Any) -> bool:
-    """Whether a kernel still has to be compiled on this machine."""
-    if config.DISABLE_JIT or kernel.signatures:
-        return False
-    return not kernel._cache.holds_any
-
-
-def notice_if_cold(kernel: Any, what: str, seconds: float = 0.0, *, surely: bool = False) -> None:
-    """One line on standard error before a first compilation, instead of silence.
-
-    `surely` where it is known that it is one, though others of that name have been compiled.
-    """
-    if what not in _announced and (surely or is_cold(kernel)):
-        _announced.add(what)
-        long = f"takes about {seconds:.0f} s" if seconds else "may take a minute or two"
-        print(
-            f"sojourn: compiling {what}; this {long}, and happens once ...",
-            file=sys.stderr,
-            flush=True,
-        )
+    return _part(function)

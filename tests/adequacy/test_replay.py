@@ -10,8 +10,8 @@ import pytest
 
 from sojourn.adequacy import CALIBRATED, Calibration, replay
 from sojourn.adequacy.overheads import Overhead, Overheads
-from sojourn.adequacy.replaying import COLUMNS, _agreed, _typical
-from sojourn.errors import ClusterError, LogError, OptionError
+from sojourn.adequacy.replaying import COLUMNS, agreed, typical
+from sojourn.errors import LogError, OptionError
 from sojourn.policy.slurm import plain_conf, read_slurm_conf
 
 CONF = """
@@ -88,8 +88,8 @@ def test_progress_is_reported_within_a_run(files, monkeypatch):
 
 def test_times_are_means_over_the_runs_that_agree():
     runs = [np.array(run) for run in ([10, 20, np.nan, 1], [11, 50, 3, np.nan], [12, 20.5, 3, 2.4])]
-    assert _agreed(runs, 0) == pytest.approx([10.5, 20.25, np.nan, 1.7], nan_ok=True)
-    assert _agreed(runs, 1) == pytest.approx([11, 50, 3, np.nan], nan_ok=True)
+    assert agreed(runs, 0) == pytest.approx([10.5, 20.25, np.nan, 1.7], nan_ok=True)
+    assert agreed(runs, 1) == pytest.approx([11, 50, 3, np.nan], nan_ok=True)
 
 
 def test_means_over_all_beginnings_are_told(files):
@@ -206,12 +206,12 @@ def test_what_a_log_does_not_tell_may_be_told_by_submits(files, tmp_path):
 
 def test_the_most_typical_run_stands_for_all():
     runs = [np.array(run, float) for run in ([0, 0, np.nan], [3, 4, np.nan], [30, 40, 1])]
-    chosen, apart = _typical(runs)
+    chosen, apart = typical(runs)
     # Distances over two jobs: 5, 50 and 45, each over the root of two.
     assert chosen == 1
     assert apart == pytest.approx(45 / 2**0.5)
-    assert _typical(runs[:1])[0] == 0
-    assert math.isnan(_typical(runs[:1])[1])
+    assert typical(runs[:1])[0] == 0
+    assert math.isnan(typical(runs[:1])[1])
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_the_most_typical_run_stands_for_all():
         ({"changes": {"bf_intervall": "5"}}, OptionError, "did you mean 'bf_interval'"),
         ({"changes": {"BF_Interval": "soon"}}, OptionError, "bf_interval=soon: give a whole"),
         ({"changes": {"SchedulerType": "builtin"}}, OptionError, "choose sched/backfill or"),
-        ({"changes": {"MinJobAge": "old"}}, ClusterError, "MinJobAge"),
+        ({"changes": {"MinJobAge": "old"}}, OptionError, "MinJobAge"),
         ({"format": "pbs"}, OptionError, "tells no requests"),
         ({"nodes": 2, "path": "wide.csv"}, LogError, "no nodes suit any of its jobs"),
         ({"path": "far.swf"}, OptionError, "more than a hundred years"),

@@ -143,5 +143,5 @@ def test_options_of_accounting_are_none_of_a_stream(files, tmp_path, capsys):
     command = ["replay", str(stream), "--slurm-conf", str(conf), "--timezone", "Europe/Berlin"]
     assert main(command) == 2
     said = capsys.readouterr().err
-    assert "timezone: only for logs of sacct, jobcomp, pbs" in said
+    assert "timezone: only for logs of csv, parquet, jobcomp, pbs, sacct" in said
     assert "not stream; leave it out" in said

@@ -129,6 +129,7 @@ def refuses(
         (f"{QUEUE}order = 'zz'", "queue 'q': unknown order 'zz'"),
         (f"{QUEUE}priority = 'x'", "field 'queue 1: priority': 'x' is not a number"),
         (f"{QUEUE}weight = 0", "field 'queue 1: weight': 0 is not above 0"),
+        (f"{QUEUE}partitions = []", "field 'queue 1: partitions': names none; name some"),
         (f"{QUEUE}max_time = 'x'", "field 'queue 1: max_time': 'x' is no time"),
         (f"{QUEUE}max_procs = 0", "field 'queue 1: max_procs': 0 is not above 0"),
         (f"{QUEUE}max_running = -1", "field 'queue 1: max_running': -1 is not above 0"),
@@ -227,6 +228,18 @@ def test_slurm_conf(refuses: Callable[..., str], text: str, said: str) -> None:
         ("gres_conf", "gpu\n", "gres.conf, line 1: 'gpu' is not Name=value"),
         ("topology_conf", "SwitchName=s Nodes=n[\n", "topology.conf, line 1, field 'Nodes': 'n['"),
         ("topology_conf", "s\n", "topology.conf, line 1: 's' is not Name=value"),
+        ("topology_conf", "SwitchName=\n", "line 1, field 'SwitchName': is missing; give each"),
+        (
+            "topology_conf",
+            "SwitchName=s Nodes=n1\nSwitchName=s Nodes=n1\n",
+            "line 2, field 'SwitchName': switch 's' has a line already; give each a name",
+        ),
+        ("topology_conf", "SwitchName=s Switches=t\n", "line 1, field 'Switches': 't' is no value"),
+        (
+            "topology_conf",
+            "SwitchName=s Switches=t\nSwitchName=t Switches=s\n",
+            "line 1, field 'Switches': switch 's' is below itself; correct one of the lines",
+        ),
     ],
 )
 def test_files_beside_slurm_conf(

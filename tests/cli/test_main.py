@@ -213,7 +213,7 @@ def test_the_installed_command_answers() -> None:
 
 def test_a_first_compilation_is_announced_once(small: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "SOJOURN_CACHE_DIR": str(tmp_path / "cache")}
-    first = "sojourn: compiling the reader of logs; this may take a minute or two, and happens once"
+    first = "sojourn: compiling the reader of logs; this takes about 1 s, and happens once"
     for notice in (f"{first} ...\n", ""):
         done = subprocess.run(
             command("inspect", small),

@@ -238,7 +238,7 @@ def test_a_notebook_shows_all_parts():
         "to p&lt;i&gt;, priority 2.5, weight 4, at most 1:00:00, 8 processors of a job, "
         "1 jobs at once, 16 processors at once",
         "between queues: weights",
-        "<td>matlab</td><td>1,200</td>",
+        '<td style="text-align:left">matlab</td><td>1,200</td>',
     ):
         assert words in page
     assert "<i>" not in page

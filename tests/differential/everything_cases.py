@@ -81,7 +81,7 @@ def as_given(case: Case, rng: random.Random, *, min_plan: int) -> Case:
         nodes = (nodes[0]._replace(more=(max(1, *nodes[0].more),)), *nodes[1:])
     jobs = []
     for job in case.jobs:
-        if job.limit is None and job.work >= min_plan and not case.partitions:
+        if job.limit is None and job.work >= min_plan:
             job = job._replace(plan=job.work)
         else:
             plan = max(1, job.plan)

@@ -18,7 +18,6 @@ from oracle.strategies import _jitter as jitter
 
 from sojourn.cluster import Cluster
 from sojourn.engine.drive import DONE, Laws, Run
-from sojourn.engine.passes import PREEMPT
 from sojourn.engine.types import JobView
 from sojourn.policy import Control, Policy, constant
 from sojourn.run.build import engine
@@ -150,7 +149,7 @@ def _columns(run: Run, expected: Outcome) -> Iterator[tuple[str, list[Any], Sequ
         above = [math.nextafter(x, math.inf) for x in wanted]
         found = [x if y == up else y for x, y, up in zip(wanted, found, above, strict=True)]
         yield "promise", found, wanted, 0.0
-    if expected.segments and run.rules.backfill >= PREEMPT:
+    if expected.segments and run.rules.backfill.preempts:
         columns = [run.rows(name).tolist() for name in SEGMENT]
         found = sorted(zip(*columns, strict=True))
         for i, name in enumerate(SEGMENT):

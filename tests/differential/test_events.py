@@ -19,6 +19,7 @@ from oracle.strategies import Workload, workloads
 
 from sojourn.cluster import Cluster
 from sojourn.engine import calendar as o
+from sojourn.engine import happenings as h
 from sojourn.engine import types as t
 from sojourn.engine.drive import DONE, Run
 from sojourn.policy import Policy, parse_policy
@@ -31,13 +32,13 @@ from .harness import MOST_INSTANTS, TICKS, TOLERANCE, Pair, Speed, jittered, law
 from .test_differential import EXAMPLES, USUAL, crowd
 
 KINDS = {
-    "withdraw": o.WITHDRAW,
-    "strike": o.STRIKE,
-    "down": o.DOWN,
-    "up": o.UP,
-    "stop": o.STOP,
-    "resume": o.RESUME,
-    "look": o.LOOK,
+    "withdraw": h.WITHDRAW,
+    "strike": h.STRIKE,
+    "down": h.DOWN,
+    "up": h.UP,
+    "stop": h.STOP,
+    "resume": h.RESUME,
+    "look": h.LOOK,
 }
 FATES = {
     t.UNDECIDED: "waiting",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+from fractions import Fraction
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from oracle import orders
 from oracle.named import Scheduling
 from oracle.named_strategies import Case, cases, constrained_by, node_of
-from oracle.nodes import Request
+from oracle.nodes import Node, Request
 
 from sojourn.policy import Policy, parse_policy
 
@@ -135,9 +136,10 @@ def test_long_queues(name):
 @pytest.mark.parametrize("name", ["easy", "easy-sjbf", "saf+easy"])
 def test_reservations_of_nodes_last_no_longer_than_they_may(name):
     pair = PAIRS[name]
-    for seed in range(90):
+    night = EXAMPLES > USUAL
+    for seed in range(500 if night else 90):
         rng = random.Random(seed)
-        drawn = crowd(rng, pair, constrained=True, numbers=(3, 12))
+        drawn = crowd(rng, pair, constrained=True, numbers=(3, 12, 40) if night else (3, 12))
         if seed % 3:
             # All end as planned: a head waits long for what it was first reserved.
             exact = tuple(job._replace(plan=max(job.work, pair.min_plan)) for job in drawn.jobs)
@@ -145,6 +147,41 @@ def test_reservations_of_nodes_last_no_longer_than_they_may(name):
         passes = rng.choice(("instant", "event"))
         choice = CHOICES[seed % len(CHOICES)]
         compare(pair, CONSTANT[1.0], choice, drawn, passes=passes, exactly=True)
+
+
+def by_budget(rng: random.Random) -> Case:
+    """Jobs that come one by one, and end as planned, to nodes among which a budget chooses."""
+    nodes = []
+    for _ in range(rng.choice((3, 4, 6))):
+        procs, watts = rng.randint(1, 3), rng.randint(1, 6)
+        slowness = rng.choice((1, 1, 1, 2, Fraction(1, 2)))
+        nodes.append(Node(procs, slowness, (*(0,) * 10, procs * watts)))
+    servers = sum(node.procs for node in nodes)
+    jobs, submit = [], 0
+    for _ in range(rng.randrange(6, 24)):
+        submit += rng.choice((1, 1, 2, 3))
+        work, procs = rng.randrange(1, 25), rng.randint(1, max(1, servers // 2))
+        budget = None
+        if rng.random() >= 0.4:
+            budget = procs * rng.randint(1, 4) + rng.randint(0, 3)
+        jobs.append(Request(submit, work, procs, work, power_budget=budget))
+    return Case(tuple(nodes), tuple(jobs))
+
+
+# Their order of visits is fixed; a head over its budget comes to other nodes after a backfill.
+FIXED = ("first-fit", "fastest", "slowest", "lowest-power", "lowest-energy", "most processors")
+MET = (600, 1171, 1507, 1592, 1831)
+"""Seeds that meet this."""
+
+
+@pytest.mark.parametrize("blind", [False, True], ids=["nodes", "log"])
+@pytest.mark.parametrize("name", ["easy", "easy-sjbf", "saf+easy", "first-fit"])
+def test_lone_arrivals_beside_a_head_with_a_budget(name, blind):
+    pair = PAIRS[name].foreseeing(blind=blind)
+    choices = [choice for choice in CHOICES if choice.name in FIXED]
+    for seed in [*MET, *range(max(EXAMPLES // 4, 25))]:
+        drawn, choice = by_budget(random.Random(seed)), choices[seed % len(choices)]
+        compare(pair, CONSTANT[1.0], choice, drawn, exactly=True)
 
 
 def test_neighbours_that_draw_too_much_give_way_to_faster_ones():

@@ -15,12 +15,12 @@ import pytest
 from snippets import ROOT, blocks
 
 import sojourn
-from sojourn import jit
 from sojourn.cli import main
-from sojourn.jobs import RULES, log
+from sojourn.engine.happenings import KINDS
+from sojourn.jobs import RULES
 from sojourn.jobs.log import FORMATS
 from sojourn.jobs.schema import STORED, SWF_FIELDS
-from sojourn.policy import BACKFILLS, ORDERS, POLICIES
+from sojourn.policy import BACKFILLS, CONTROLS, ORDERS, POLICIES
 from sojourn.run.classes import CLASSES
 from sojourn.run.result import WHO
 
@@ -164,6 +164,22 @@ def test_formats():
         assert f"| `{entry.suffix}` |" in text or f"--log-format {name}" in text, name
 
 
+def test_controls():
+    told = " ".join(first_cells(page("guides/rates.md")))
+    kinds = [name for name in CONTROLS if name != "constant"]  # Which is a number.
+    assert [name for name in kinds if f"{name}:" not in told] == []
+
+
+def test_kinds_of_events():
+    table = page("guides/events.md").partition("## The table")[2].partition("## The events")[0]
+    rows = [line.split("|") for line in table.splitlines() if line.startswith("| `")]
+    told = {name for row in rows for name in re.findall(r"`(\w+)`", row[1])}
+    assert told == set(KINDS)
+    for name, kind in KINDS.items():
+        takes = {cell for row in rows if f"`{name}`" in row[1] for cell in row[2].split("`")[1::2]}
+        assert takes >= {*kind.about, *kind.takes}, name
+
+
 def test_public_names():
     text = page("reference/api.md")
     for name in sojourn.__all__:
@@ -222,45 +238,16 @@ def test_every_citation_is_in_the_bibliography():
     assert cited <= keys, cited - keys
 
 
-WITH_EXAMPLES = (
-    "sojourn",
-    "sojourn._html",
-    "sojourn.adequacy.measure",
-    "sojourn.adequacy.overheads",
-    "sojourn.capacity.saturation",
-    "sojourn.capacity.targets",
-    "sojourn.run.compare",
-    "sojourn.measures.fragmentation.holding",
-    "sojourn.measures.registry",
-    "sojourn.report.figures.of_run",
-    "sojourn.study.intervals",
-    "sojourn.study.paired",
-    "sojourn.run.simulate",
-    "sojourn.run.step",
-    "sojourn.policy.policy",
-    "sojourn.policy.score",
-    "sojourn.theory.fit.model",
-    "sojourn.theory.markov",
-    "sojourn.theory.recursion",
-    "sojourn.theory.response",
-    "sojourn.theory.saturated",
-    "sojourn.jobs.names",
-    "sojourn.jobs.formats._pbs_fields",
-    "sojourn.jobs.formats._pbs_requests",
-    "sojourn.jobs.formats.slurm_fields",
-    "sojourn.jobs.formats._slurm_resources",
-    "sojourn.jobs.formats._synonyms",
-    "sojourn.jobs.classes",
-    "sojourn.jobs.header",
-    "sojourn.jobs.table",
-    "sojourn.jobs.occupancy",
-    "sojourn.jobs.schema",
-    "sojourn.jobs.models.spec",
-    "sojourn.jobs.waits",
-)
+def modules_with_examples() -> list[str]:
+    sources = {path: path.relative_to(ROOT / "src") for path in (ROOT / "src").rglob("*.py")}
+    return sorted(
+        ".".join(place.with_suffix("").parts).removesuffix(".__init__")
+        for path, place in sources.items()
+        if ">>> " in path.read_text(encoding="utf-8")
+    )
 
 
-@pytest.mark.parametrize("name", WITH_EXAMPLES)
+@pytest.mark.parametrize("name", modules_with_examples())
 def test_examples_in_docstrings(name):
     module = importlib.import_module(name)
     outcome = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
@@ -313,17 +300,6 @@ def _add(name: str, folder: Path) -> dict[str, Any]:
     return namespace
 
 
-def test_walk_through_a_policy(monkeypatch, tmp_path):
-    monkeypatch.setattr(jit, "cache_folder", lambda _: tmp_path)
-    _add("policy/orders.py", tmp_path)
-    try:
-        jobs = sojourn.lublin(50, 16, load=0.9, seed=2)
-        ran = sojourn.simulate(jobs, 16, "thinnest+conservative")
-        assert str(ran.policy) == "thinnest+conservative"
-    finally:
-        del ORDERS["thinnest"]
-
-
 def test_walk_through_a_cleaning_rule(tmp_path):
     _add("jobs/clean.py", tmp_path)
     try:
@@ -333,12 +309,6 @@ def test_walk_through_a_cleaning_rule(tmp_path):
         assert left.report.count("cancelled") == 2
     finally:
         del RULES["cancelled"]
-
-
-def test_walk_through_a_format(monkeypatch, tmp_path):
-    monkeypatch.setattr(log, "FORMATS", _add("jobs/log.py", tmp_path)["FORMATS"])
-    (tmp_path / "jobs.tsv").write_text("submit\truntime\tprocs\n0\t10\t1\n")
-    assert len(sojourn.read_log(tmp_path / "jobs.tsv")) == 1
 
 
 def test_make_targets_of_contributing():
@@ -353,9 +323,3 @@ def test_citation_has_the_version():
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"version: {sojourn.__version__}\n" in text
     assert f"## {sojourn.__version__} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-
-
-def test_links_to_files_lead_somewhere():
-    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
-        for target in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
-            assert "://" in target or (ROOT / target).exists(), f"{path.name}: {target}"

@@ -124,6 +124,60 @@ def test_no_node_is_ever_exceeded(eurora, cluster, log, policy):
     assert stretches["size"].tolist() == stretches["nunique"].tolist() == wanted
 
 
+ALTERED = """\
+[[node]]
+name = "g[1-20]"
+cores = 16
+memory = 32
+gpu = 2
+
+[[node]]
+name = "m[1-12]"
+cores = 24
+memory = 48
+mic = 1
+
+[[partition]]
+name = "all"
+nodes = "all"
+default = true
+
+[[partition]]
+name = "mics"
+nodes = "m[1-12]"
+max_time = "4:00:00"
+"""
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_no_node_of_another_machine_is_ever_exceeded(eurora, tmp_path, policy):
+    """Half the nodes, with other cores, memory and fewer MICs; some jobs ask for a partition."""
+    path = tmp_path / "altered.toml"
+    path.write_text(ALTERED, encoding="utf-8")
+    log = eurora / f"{LOGS[0]}.csv"
+    jobs = sojourn.read_log(log)
+    part = np.where(np.arange(len(jobs)) % 3 == 0, "mics,all", "all")
+    jobs = jobs.replace(partition=part.tolist())
+    cluster = sojourn.read_cluster(path)
+    result = sojourn.simulate(jobs, cluster, policy=policy)
+    given = result.allocations
+    asked = {int(row["job"]): row for row in _rows(log)}
+    names = {node.name: k for k, node in enumerate(cluster.nodes)}
+    node = np.array([names[name] for name in given["node"].astype(str)])
+    held = np.array(
+        [
+            [-(-int(asked[number][name]) // int(asked[number]["nodes"])) for name in RESOURCES]
+            for number in given["job"].tolist()
+        ]
+    )
+    most = _most(node, given["start"].to_numpy(), given["end"].to_numpy(), held)
+    capacity = np.repeat([[16, 2, 0, 32 * 2**20], [24, 0, 1, 48 * 2**20]], [20, 12], axis=0)
+    assert np.all(most[:32] <= capacity), np.argwhere(most[:32] > capacity)
+    # Cores that no node of Eurora has are used, and every job is served.
+    assert most[:32, 0].max() > 16
+    assert set(given["job"].tolist()) == set(asked)
+
+
 def test_what_eurora_never_had_is_not_accepted_and_why(eurora, cluster):
     jobs = sojourn.read_log(eurora / f"{LOGS[0]}.csv")
     gpus, mics = jobs.gpus.copy(), jobs["mics"].copy()

@@ -112,7 +112,7 @@ def test_pictures_are_drawn(data_dir, tmp_path, name):
     ("arguments", "message"),
     [
         (["rumyantsev2018-fig3", "--data", "{}"], "needs hpcwld/HPC_KRC2.csv"),
-        (["rumyantsev2018-fig4"], "did you mean rumyantsev2018-fig"),
+        (["rumyantsev2018-fig4"], "did you mean 'rumyantsev2018-fig"),
         (["rumyantsev2018-fig1", "--printed"], "leave out --printed"),
         (["rumyantsev2018-fig1", "--picture", "gif"], "choose png, svg or pdf"),
         (["rumyantsev2018-fig1", "--out", "{}/file/below"], "is a file"),
@@ -136,7 +136,7 @@ def test_data_may_lie_in_the_folder_itself(tmp_path):
 
 
 def test_a_paper_adds_its_own(monkeypatch, tmp_path):
-    monkeypatch.setattr(registry, "_FOUND", {})
+    monkeypatch.setattr(registry, "_REPRODUCTIONS", {})
 
     @reproduction("smith2031-table1", "Mean waits")
     def table(request: Request) -> Outcome:

@@ -26,11 +26,15 @@ def watts_at(node: Node, busy: int, rate: Exact = 1, exponent: int = 3) -> Exact
     watts: Exact = node.watts[level]
     if part:
         watts += part * (node.watts[level + 1] - node.watts[level])
-    return node.watts[0] + (watts - node.watts[0]) * rate**exponent
+    base = min(watts, node.watts[0])
+    return base + (watts - base) * rate**exponent
 
 
 def bill(outcome: NamedOutcome, nodes: Sequence[Node]) -> Bill:
-    """Idle processors are billed their part of an idle node; the busy ones share the rest."""
+    """Idle processors are billed their part of an idle node; the busy ones share the rest.
+
+    Their part of what the node draws, where that is less than idle.
+    """
     run = outcome.run
     jobs: list[Exact] = [0] * len(run.start)
     idle: Exact = 0
@@ -41,7 +45,8 @@ def bill(outcome: NamedOutcome, nodes: Sequence[Node]) -> Bill:
         for k, node in enumerate(nodes):
             busy = sum(taken.get(k, 0) for taken in used)
             watts = watts_at(node, busy, rate)
-            unused = Fraction((node.procs - busy) * node.watts[0], node.procs)
+            base = min(node.watts[0], watts_at(node, busy))
+            unused = Fraction(node.procs - busy, node.procs) * base
             idle += unused * (end - begin)
             total += watts * (end - begin)
             for j, taken in zip(running, used, strict=True):

@@ -226,7 +226,7 @@ def _partitions(rng: random.Random, nodes: int) -> tuple[Partition, ...]:
     made = []
     for _ in range(rng.randint(1, 3)):
         members = [k for k in range(nodes) if rng.random() < 0.6] or [rng.randrange(nodes)]
-        made.append(Partition(frozenset(members), rng.choice((None, None, None, 9))))
+        made.append(Partition(frozenset(members), rng.choice((None, None, 4, 9))))
     return tuple(made)
 
 
@@ -236,7 +236,7 @@ def _queues(rng: random.Random, servers: int, partitions: int) -> tuple[Queue, .
             score=rng.choice(QUEUE_ORDERS),
             priority=rng.randint(0, 2),
             weight=rng.randint(1, 3),
-            max_time=rng.choice((None, None, 12)),
+            max_time=rng.choice((None, 5, 12)),
             max_procs=rng.choice((None, None, 1 + servers // 2)),
             max_running=rng.choice((None, 1, 2)),
             max_used=rng.choice((None, None, 1 + servers // 2)),

@@ -22,7 +22,7 @@ from sojourn.report.page.folder import read_folder
 from sojourn.report.page.methods import REFERENCES, cited
 from sojourn.report.page.pack import Packer
 from sojourn.report.page.sections import page_of
-from sojourn.report.page.subjects import Comparison, Run, Study
+from sojourn.report.page.subjects import ComparisonFolder, RunFolder, StudyFolder
 from sojourn.report.page.words import listed, measure, value_text
 from sojourn.run.folder import write_run
 
@@ -70,11 +70,11 @@ def facts_of(page: str) -> dict:
 
 
 def test_a_folder_is_what_it_holds(run_folder, comparison_folder, study_folder):
-    assert isinstance(read_folder(run_folder), Run)
+    assert isinstance(read_folder(run_folder), RunFolder)
     found = read_folder(comparison_folder)
-    assert isinstance(found, Comparison)
+    assert isinstance(found, ComparisonFolder)
     assert [run.name for run in found.runs] == ["fcfs", "easy", "conservative"]
-    assert isinstance(read_folder(study_folder), Study)
+    assert isinstance(read_folder(study_folder), StudyFolder)
 
 
 def test_a_page_of_a_run(run_folder):
@@ -112,7 +112,7 @@ def without_names(folder, copy):
 def test_users_are_read_from_the_log_as_long_as_it_is_the_same(run_folder, tmp_path):
     folder = without_names(run_folder, tmp_path / "early")
     run = read_folder(folder)
-    assert isinstance(run, Run)
+    assert isinstance(run, RunFolder)
     log = sojourn.read_swf(run_folder.parent / "easy.swf")
     assert run.who("user").tolist() == log.user.astype(str).tolist()
     share = np.bincount(log.user, log.procs * log.runtime)
@@ -163,7 +163,7 @@ def test_a_comparison_names_the_best_and_by_how_much(comparison_folder):
 
 def test_a_study_tells_intervals_of_replications(study_folder):
     study = read_folder(study_folder)
-    assert isinstance(study, Study)
+    assert isinstance(study, StudyFolder)
     assert study.keys == ("control.k", "policy.order")
     points = points_of_study(study)
     assert len(points) == 8

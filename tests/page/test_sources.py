@@ -14,7 +14,7 @@ from sojourn.errors import OptionError
 from sojourn.jobs import write_log, write_swf
 from sojourn.report.page import make_report
 from sojourn.report.page.folder import read_folder
-from sojourn.report.page.subjects import Comparison, Run
+from sojourn.report.page.subjects import ComparisonFolder, RunFolder
 from sojourn.study import read_scenario, run_scenario
 
 from .conftest import made_jobs, study_rows, write_simulated, write_study
@@ -38,7 +38,7 @@ def test_runs_side_by_side_are_a_comparison_if_they_are_alike(tmp_path):
     for name, runs in made.items():
         for i, (log, procs, policy) in enumerate(runs):
             write_simulated(tmp_path / name / f"run{i}", log, procs, policy)
-    assert isinstance(read_folder(tmp_path / "alike"), Comparison)
+    assert isinstance(read_folder(tmp_path / "alike"), ComparisonFolder)
     for name, told in (("logs", r"their logs \(by SHA-256\)"),
                        ("processors", r"their processors \(16 and 32\)")):  # fmt: skip
         with pytest.raises(OptionError, match=f"run0 and run1 cannot .* differ in {told}; report"):
@@ -47,17 +47,17 @@ def test_runs_side_by_side_are_a_comparison_if_they_are_alike(tmp_path):
     for name in ("alike", "logs"):
         for folder in (tmp_path / name).glob("run?"):
             retold(folder, lambda summary: summary.pop("provenance"))
-    assert isinstance(read_folder(tmp_path / "alike"), Comparison)
+    assert isinstance(read_folder(tmp_path / "alike"), ComparisonFolder)
     with pytest.raises(OptionError, match="when their jobs were submitted"):
         read_folder(tmp_path / "logs")
     # What compare wrote is a comparison, whatever it compared.
     (tmp_path / "logs" / "compare.json").write_text('{"folders": ["run0", "run1"]}')
-    assert isinstance(read_folder(tmp_path / "logs"), Comparison)
+    assert isinstance(read_folder(tmp_path / "logs"), ComparisonFolder)
 
 
 def test_a_folder_called_runs_is_no_study(tmp_path, run_folder):
     shutil.copytree(run_folder, tmp_path / "here" / "runs")
-    assert isinstance(read_folder(tmp_path / "here"), Run)
+    assert isinstance(read_folder(tmp_path / "here"), RunFolder)
     folder = write_study(tmp_path / "study", study_rows())
     (folder / "study.json").unlink()
     assert read_folder(folder).keys == ("control.k", "policy.order")
@@ -88,7 +88,7 @@ def test_why_users_are_not_known(tmp_path):
     for name, workload, told in (
         ("model", 'model = "lublin"\njobs = 60\n', "those of a model, which has none."),
         ("draw", 'log = "nobody.swf"\nresample = "jobs"\n', "the jobs was drawn from anew."),
-        ("nobody", 'log = "nobody.swf"\n', "does not tell whose they are."),
+        ("nobody", 'log = "nobody.swf"\n', "does not record whose they are."),
     ):
         (tmp_path / f"{name}.toml").write_text(f"[workload]\n{workload}[cluster]\nprocs = 16\n")
         run_scenario(read_scenario(tmp_path / f"{name}.toml"), tmp_path / name)

@@ -76,7 +76,7 @@ def test_one_reservation_is_easy(drawn: Workload):
     control = CONSTANT[1.0].control
     cluster = sojourn.Cluster.homogeneous(drawn.servers)
     rules = rules_of(view, cluster, PAIRS["easy:2"].policy, control, Options(), False)
-    assert rules.backfill == RESERVE
+    assert rules.backfill.code == RESERVE
     other = Run(
         view,
         replace(rules, reservations=1),

@@ -26,7 +26,7 @@ from sojourn.errors import OptionError, RunError
 from sojourn.report.figures.binning import Path as StepPath
 from sojourn.report.figures.binning import bin_path, counted
 from sojourn.report.figures.boxes import Boxes, paint
-from sojourn.report.figures.style import Clock, duration, energy, number
+from sojourn.report.figures.style import TimeAxis, duration, energy, number
 
 
 def fcfs(submit, runtime, procs, servers):
@@ -599,7 +599,7 @@ def test_numbers_and_energies():
     ("span", "unit"), [(100, "s"), (7200, "min"), (2 * 86400, "h"), (30 * 86400, "days")]
 )
 def test_time_units(span, unit):
-    assert Clock.spanning(0.0, span).unit == unit
+    assert TimeAxis.spanning(0.0, span).unit == unit
 
 
 def test_importing_the_folder_imports_no_matplotlib():

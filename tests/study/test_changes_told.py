@@ -12,10 +12,10 @@ from studies import small_scenario
 import sojourn
 from sojourn.cli._study import as_change
 from sojourn.study import Scenario, sweep
+from sojourn.study.front import redrawn
 from sojourn.study.intervals import Interval
 from sojourn.study.outcome import replicated_change
 from sojourn.study.paired import relative_change
-from sojourn.study.pareto import redrawn
 from sojourn.study.plan import draws_log
 from sojourn.study.ratios import ratio_interval
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sojourn
+from sojourn.adequacy import replay
 from sojourn.cli import main
 from sojourn.errors import OptionError
 from sojourn.study.difference import Change, as_rows
@@ -98,12 +99,22 @@ def test_the_log_says_what_the_first_side_is_worth(site):
     assert found.trust.jobs == len(stream())
     assert found.trust.recorded == pytest.approx(real.wait.mean())
     assert 0 < found.trust.P < real.wait.max()
-    itself = sojourn.diff(
-        policy, policy, sojourn.simulate(stream(), None, policy).as_log(), draws=2
-    )
-    # Ends at limits and the controller's latency are all that is between them.
-    assert pytest.approx(0.0, abs=0.1) == itself.trust.P
-    assert itself.trust.near == 1.0
+    counted = sojourn.Cluster.homogeneous(16)
+    easy = sojourn.diff(counted, counted, sojourn.simulate(stream(), counted).as_log(), draws=2)
+    assert (easy.trust.P, easy.trust.near, easy.trust.members) == (0.0, 1.0, 1)
+
+
+def test_slurm_is_held_against_the_log_as_a_replay_does(site):
+    policy = sojourn.slurm(site / "a.conf", bf_interval=600)
+    log = sojourn.simulate(stream(), None, policy).as_log()
+    log = log.replace(wait=log.wait.round(), runtime=log.runtime.round())
+    sojourn.write_swf(log, site / "real.swf")
+    found = sojourn.diff(site / "a.conf", site / "b.conf", site / "real.swf", draws=2).trust
+    expected = replay(site / "real.swf", site / "a.conf")
+    assert found.members == expected.members == 16
+    assert pytest.approx(expected.adequacy.P, rel=0.01) == found.P
+    assert found.itself == pytest.approx(expected.itself, rel=0.01)
+    assert found.near == pytest.approx(expected.near, abs=0.01)
 
 
 def test_clusters_and_scenarios_are_sides_too(tmp_path):
@@ -191,6 +202,46 @@ def test_the_verb_complains_in_a_line(site, capsys, change, words):
 def test_what_is_no_side(site):
     with pytest.raises(OptionError, match="cannot be compared; give a"):
         sojourn.diff(3, site / "a.conf", stream())
+
+
+def test_every_part_of_a_configuration_that_the_model_reads_is_a_line(site):
+    text = (site / "a.conf").read_text()
+    changed = text.replace("CPUs=1", "CPUs=1 Sockets=1 CoreSpecCount=0 Feature=fast")
+    changed = changed.replace("Default=YES", "Default=YES DefMemPerCPU=100 MaxNodes=8 MinNodes=2")
+    (site / "c.conf").write_text(changed)
+    lines = {
+        line.name: line.b
+        for line in lines_that_differ(*map(side_of, (site / "a.conf", site / "c.conf")))
+    }
+    assert "nodes of CPUs=1 RealMemory=1 Feature=fast" in lines
+    for words in ("DefMemPerCPU=100", "MaxNodes=8", "MinNodes=2"):
+        assert words in lines["partition main"]
+
+
+def test_who_is_not_judged_is_named(site):
+    jobs = stream()
+    user = jobs.user.copy()
+    user[0] = 99  # one job, of which a draw of stretches has none or a few
+    jobs = jobs.replace(user=user)
+    found = [
+        sojourn.diff(site / "a.conf", site / "b.conf", jobs, draws=2, by=["user"], seed=seed)
+        for seed in range(4)
+    ]
+    for each in found:
+        judged = {row.name for row in each.classes["user"]}
+        assert judged.isdisjoint(each.left["user"])
+        assert judged | set(each.left["user"]) == set(map(str, np.unique(user)))
+        assert ("99" in each.left_in_words("user")) == ("99" not in judged)
+    assert any(each.left["user"] == ("99",) for each in found)
+
+
+def test_shares_in_words():
+    def said(a, b):
+        return Change("mean wait", "s", a, b, Interval(b - a, 0, 0, 0.95, 9, "")).in_percent
+
+    assert [said(*pair) for pair in ((100, 86), (1e5, 1e5 - 1), (0.5, 7200), (0, 5))] == [
+        *("-14.0 %", "+0.0 %", "x 14,400", "-")
+    ]
 
 
 def test_rows(site):

@@ -484,7 +484,7 @@ def test_schema_lists_every_key_with_its_meaning():
             assert key["description"].endswith("."), name
     assert '"null"' not in json.dumps(schema)
     control = tables["ControlKeys"]["properties"]
-    assert control["kind"]["enum"] == ["constant", "threshold", "workload", "count", "random"]
+    assert control["kind"]["enum"] == ["constant", "random", "count", "workload", "threshold"]
     assert "sjf" in tables["PolicyKeys"]["properties"]["order"]["anyOf"][0]["enum"]
     assert tables["ClusterKeys"]["properties"]["procs"]["minimum"] == 1
 

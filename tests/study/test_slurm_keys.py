@@ -10,6 +10,7 @@ import pytest
 import sojourn
 from sojourn.cli import main
 from sojourn.errors import OptionError
+from sojourn.policy.slurm.site_cluster import scaled_conf
 from sojourn.run.scenario import Scenario, read_scenario
 
 CONF = """\
@@ -97,3 +98,70 @@ def test_verbs_take_it(site, capsys, monkeypatch):
     assert "600" in said
     plan = ["plan", "jobs.swf", "--policy", "slurm", "--slurm-conf", "slurm.conf", "--procs", "64"]
     assert main([*plan, "--target-wait", "p95=20h", "--step", "16"]) == 0
+    capsys.readouterr()
+    assert main([*plan[:-2], "--target-wait", "p95=20h", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["today"], told["least_simulated"], told["step"]) == (64, None, 16)
+    sizes = {size["procs"]: size for size in told["sizes"]}
+    policy = sojourn.slurm("slurm.conf")
+    result = sojourn.simulate(sojourn.read_swf("jobs.swf"), None, policy)
+    assert sizes[64]["mean_wait"] == pytest.approx(result.summary["wait"]["mean"])
+    assert sizes[told["procs"]]["met"]
+
+
+def test_a_site_in_other_sizes(site):
+    conf = sojourn.slurm(site / "slurm.conf").conf
+    larger, smaller = scaled_conf(conf, 160), scaled_conf(conf, 16)
+    assert [node.name for node in larger.nodes] == [
+        *("n1", "n2", "n3", "n4", "n1-2", "n2-2", "n3-2", "n4-2", "n1-3", "n2-3")
+    ]
+    assert {node.cpus for node in larger.nodes} == {16}
+    assert sorted(larger.partitions[0].nodes) == sorted(node.name for node in larger.nodes)
+    assert smaller.partitions[0].nodes == ("n1",)
+    assert scaled_conf(conf, 64) == conf
+
+
+def test_nodes_of_a_slurm_conf_draw_the_watts_that_are_given(site):
+    scenario = read_scenario(site / "s.toml")
+    jobs = scenario.workload()
+    plain = scenario.run(jobs)
+    assert not plain.states_energy
+    for policy in ("slurm", "easy"):
+        given = scenario.with_values({"policy.name": policy, "power.busy": 10, "power.idle": 4})
+        result = given.run(jobs)
+        if policy == "slurm":
+            assert np.array_equal(result.start, plain.start)
+        assert result.states_energy
+        held = result.allocations
+        busy = float(((held["end"] - held["start"]) * held["procs"]).sum())
+        idle = 64 * (held["end"].max() - jobs.submit.min()) - busy
+        assert result.summary["energy"]["busy_joules"] == pytest.approx(10 * busy)
+        assert result.summary["energy"]["idle_joules"] == pytest.approx(4 * idle, rel=1e-3)
+    with pytest.raises(OptionError, match=r"give power.busy and power.idle"):
+        scenario.with_value("power.static", "3")
+
+
+def test_diff_states_energy_where_watts_are_given(site):
+    jobs = sojourn.read_swf(site / "jobs.swf")
+    sides = site / "slurm.conf", sojourn.slurm(site / "slurm.conf", bf_interval=600)
+    found = sojourn.diff(*sides, jobs, draws=2, power=sojourn.ConstantPower(10, 4))
+    energy = next(each for each in found.measures if each.measure == "energy")
+    scenario = read_scenario(site / "s.toml").with_values({"power.busy": 10, "power.idle": 4})
+    total = scenario.run(scenario.workload()).summary["energy"]["total_kwh"]
+    assert energy.a == pytest.approx(total)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PriorityWeightAge", "much"),
+        ("PriorityWeightFairshare", "-1"),
+        ("OverTimeLimit", "late"),
+        ("PriorityMaxAge", "old"),
+    ],
+)
+def test_a_value_that_no_line_can_have_is_blamed_on_who_gave_it(site, name, value):
+    with pytest.raises(OptionError, match=rf"slurm.{name}': {value}: give "):
+        read_scenario(site / "s.toml").with_value(f"slurm.{name}", value)
+    with pytest.raises(OptionError, match=rf"^{name}={value}: give "):
+        sojourn.slurm(site / "slurm.conf", **{name: value})

@@ -26,11 +26,11 @@ from sojourn.study.intervals import (
     bootstrap_interval,
     mean_interval,
     quantile_interval,
+    resampled_interval,
     sectioned_quantile,
 )
 from sojourn.study.paired import paired_difference, relative_change
-from sojourn.study.regeneration import regeneration_points, regenerative_interval
-from sojourn.study.resample import resampled_interval
+from sojourn.study.ratios import regeneration_points, regenerative_interval
 from sojourn.study.sequential import replicate
 from sojourn.study.sweeping import sweep
 

@@ -10,7 +10,8 @@ import sojourn
 from sojourn import Jobs, OptionError
 from sojourn.jobs.facts import daily_counts
 from sojourn.jobs.models.resample import BLOCKS, fitting_block, resample_blocks
-from sojourn.study.resample import resampled_change, resampled_interval
+from sojourn.study.intervals import resampled_interval
+from sojourn.study.paired import resampled_change
 
 DAY = 86_400
 WEEK = 7 * DAY

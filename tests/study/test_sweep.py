@@ -21,7 +21,7 @@ from sojourn.errors import InputError, OptionError, RunError
 from sojourn.study import Grid, Precision, read_runs, sweep
 from sojourn.study import execute as execution
 from sojourn.study import store as storing
-from sojourn.study.plan import Plan, plan_runs, replication_seed, spelt
+from sojourn.study.plan import StudyPlan, plan_runs, replication_seed, spelt
 
 TWO = {"policy.name": ["fcfs", "easy"]}
 
@@ -156,7 +156,7 @@ def test_columns_of_other_types_are_put_together(tmp_path: Path) -> None:
 
         def add(*values: object) -> list[object]:
             runs = tuple(run._replace(run_id=spelt(each), values=(each,)) for each in values)
-            plan = Plan(scenario, ("k",), runs)
+            plan = StudyPlan(scenario, ("k",), runs)
             for each in runs:
                 store.add(plan, [execution.failed_row(each, "")])
             return store.table(None).column("k").to_pylist()

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from sojourn.study.plan import Run
+from sojourn.study.plan import PlannedRun
 from sojourn.study.work_left import Left
 
-RUNS = [Run(str(i), (), i, i, "") for i in range(1000)]
+RUNS = [PlannedRun(str(i), (), i, i, "") for i in range(1000)]
 
 
 @pytest.mark.parametrize(

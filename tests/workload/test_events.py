@@ -8,7 +8,7 @@ import pytest
 from sojourn.errors import OptionError
 from sojourn.jobs import Jobs
 from sojourn.jobs.events import EXTERNAL, INTERNAL, KINDS, events_of, read_accounting, read_events
-from sojourn.jobs.formats.sniff import format_of
+from sojourn.jobs.log import format_of
 
 HEAD = "JobID|Submit|Start|End|State|Timelimit|NNodes|NodeList\n"
 

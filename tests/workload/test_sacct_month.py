@@ -131,7 +131,7 @@ def test_a_scenario_has_the_options_too(month, tmp_path, capsys):
     assert main(["run", str(scenario), "--out", str(tmp_path / "again")]) == 2
     said = capsys.readouterr().err
     assert "workload.timezone" in said
-    assert "timezone: only for logs of sacct, jobcomp, pbs" in said
+    assert "timezone: only for logs of csv, parquet, jobcomp, pbs, sacct" in said
     assert "not swf; leave it out" in said
 
 

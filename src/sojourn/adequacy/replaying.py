@@ -36,7 +36,7 @@ from .calibration import CALIBRATED, Calibration
 from .measure import Adequacy, compare_streams
 from .stream import JobStream, read_stream
 
-__all__ = ["COLUMNS", "Replay", "replay"]
+__all__ = ["COLUMNS", "Replay", "agreed", "beginning", "replay", "typical", "usual_members"]
 
 Floats = NDArray[np.float64]
 
@@ -208,14 +208,14 @@ def replay(
     # What accounting calls elapsed has launch and completion in it.
     is_log = kind_of(path, format) in ("sacct", "jobcomp", "swf")
     if members is None:
-        members = max(1, min(_MEMBERS, _MEMBERS * _MANY // len(jobs)))
+        members = usual_members(len(jobs))
     rng = np.random.default_rng(seed)
     made = []
     for k in range(members):
         drawn = {} if is_log else _overheads(calibration, len(jobs), rng)
-        pace = _pace(calibration, policy.conf, origin_of(jobs), k, is_log)
-        beginning = policy.with_pace(pace, **drawn)
-        run, prepared = prepare_slurm(jobs, None, beginning, constant(1.0), Options(clean=()))
+        pace = beginning(calibration, policy.conf, origin_of(jobs), k, is_log=is_log)
+        begun = policy.with_pace(pace, **drawn)
+        run, prepared = prepare_slurm(jobs, None, begun, constant(1.0), Options(clean=()))
         report = _in_run(k, members, progress)
         run.to_the_end(report)
         report(len(jobs), len(jobs))
@@ -231,11 +231,9 @@ def replay(
             f"no nodes suit any of its jobs, of which the first is one of those {why}; check the "
             "configuration's nodes",
         )
-    chosen, itself = _typical([run.end - asked.submit for run in runs])
+    chosen, itself = typical([run.end - asked.submit for run in runs])
     scheduled = runs[chosen]
-    start, end = (
-        _agreed([getattr(run, name) for run in runs], chosen) for name in ("start", "end")
-    )
+    start, end = (agreed([getattr(run, name) for run in runs], chosen) for name in ("start", "end"))
     # Nodes are what a job got: a log that tells processors only is held against processors.
     by_procs = real is not None and not (real.nodes > 0).any()
     stream = _stream(asked, scheduled.refused, start, end, by_procs=by_procs)
@@ -301,8 +299,15 @@ def _overheads(calibration: Calibration, jobs: int, rng: np.random.Generator) ->
     }
 
 
-def _pace(known: Calibration, site: SlurmConf, origin: float, k: int, is_log: bool) -> Pace:
-    """The beginning of run `k` of several, spread evenly over what is not known of it.
+def usual_members(jobs: int) -> int:
+    """Return how many runs with other beginnings so many jobs are given."""
+    return max(1, min(_MEMBERS, _MEMBERS * _MANY // max(jobs, 1)))
+
+
+def beginning(
+    known: Calibration, site: SlurmConf, origin: float, k: int, *, is_log: bool = True
+) -> Pace:
+    """Return the beginning of run `k` of several, spread evenly over what is not known of it.
 
     A stream is sent by us, so many seconds after the controller's start; a log may have been begun
     at any moment of the loops' periods. How much longer than a second a round of the main loop is
@@ -321,8 +326,8 @@ def _pace(known: Calibration, site: SlurmConf, origin: float, k: int, is_log: bo
     return usual._replace(started=started, tick=tick, epoch=epoch)
 
 
-def _typical(residences: list[Floats]) -> tuple[int, float]:
-    """The run that is nearest to all others, and the median distance between two."""
+def typical(residences: list[Floats]) -> tuple[int, float]:
+    """Return the run that is nearest to all others, and the median distance between two."""
     if len(residences) == 1:
         return 0, math.nan
     times = np.stack(residences)
@@ -331,8 +336,8 @@ def _typical(residences: list[Floats]) -> tuple[int, float]:
     return chosen, float(np.median(apart[~np.eye(len(times), dtype=bool)]))
 
 
-def _agreed(instants: list[Floats], chosen: int) -> Floats:
-    """Mean instants over the runs in which a job fares as in the chosen one."""
+def agreed(instants: list[Floats], chosen: int) -> Floats:
+    """Return mean instants over the runs in which a job fares as in the chosen one."""
     times = np.stack(instants)
     # Decisions that differ move a job by a period of the loops, or more.
     near = np.abs(times - times[chosen]) <= _SAME

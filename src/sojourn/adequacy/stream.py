@@ -15,8 +15,8 @@ from ..jobs import Jobs, read_log
 from ..jobs.events import read_accounting
 from ..jobs.formats.accounting import Accounting
 from ..jobs.formats.runs import distinct
-from ..jobs.formats.sniff import format_of
 from ..jobs.intake import accounting_options
+from ..jobs.log import format_of
 from ._tables import table_columns
 
 if TYPE_CHECKING:

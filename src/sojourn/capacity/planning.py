@@ -13,7 +13,8 @@ from ..errors import OptionError
 from ..jobs import Jobs
 from ..jobs.arrivals import grown
 from ..policy import Policy, Score, parse_policy
-from ..run.simulate import simulate
+from ..policy.slurm import SlurmPolicy
+from ..run.simulate import prepare, simulate
 from ..theory.estimate import Estimate
 from ..theory.stability import smallest_stable
 from .demand import LARGEST, Demand, demand_of
@@ -45,7 +46,8 @@ class Plan:
     step : sizes are multiples of it, at least of 0.2 % where there are many.
     demand : what the grown log asks for.
     least_exponential : the smallest machine that keeps up, by rho < 1 [rumyantsev2014, eq. 3].
-    least_simulated : the same by working off a backlog of the log's own jobs under the policy.
+    least_simulated : the same by working off a backlog of the log's own jobs under the policy;
+        None under Slurm, whose loops would take too long with such a queue.
     first_guess : where the theory of waits would have put the answer.
     sizes : every machine that was tried, in order.
     theory : what the theory of waits expects of sizes in that range.
@@ -65,7 +67,7 @@ class Plan:
     step: int
     demand: Demand
     least_exponential: int
-    least_simulated: int
+    least_simulated: int | None
     first_guess: int
     sizes: tuple[Size, ...]
     theory: Expected
@@ -158,8 +160,9 @@ def plan(
     growth : arrivals are so many times as dense: times between submits are divided by it.
     target : one or several such as ``"p95=1h"``, ``"mean=30m"``; all must hold, over all jobs.
     policy : the discipline, as for `simulate`.
-    procs : processors today; default: those of the log.
-    step : whole nodes: sizes are multiples of it.
+    procs : processors today; default: those of the log. Under Slurm the default is its own
+        machine, and sizes have more or fewer nodes of each kind; else each processor is a node.
+    step : whole nodes: sizes are multiples of it; on a machine of Slurm's at least its largest.
     seed : of the saturated runs and of the resampling.
     progress : called with (jobs simulated, about how many there will be).
     **options : of `simulate`, such as estimates and over_limit.
@@ -176,6 +179,11 @@ def plan(
     targets = parse_targets(target)
     scheduling = parse_policy(policy)
     unit = checks.servers(step, "step", LARGEST)
+    of_site = False
+    if procs is None and isinstance(scheduling, SlurmPolicy):
+        of_site = True
+        procs, jobs = scheduling.cluster.procs, _that_fit(jobs, scheduling, options)
+        unit = max(unit, *(node.cpus for node in scheduling.conf.nodes))
     today = checks.servers(jobs.max_procs if procs is None else procs, "procs", LARGEST)
     jobs = jobs.sorted()
     over_limit = options.get("over_limit", "kill")
@@ -187,14 +195,16 @@ def plan(
         )
     dense = grown(jobs, factor)
     asked = demand_of(dense, over_limit)
-    count = default_jobs(scheduling, asked.busy / asked.mean_width)
-    backlog = log_backlog(jobs, count, _REPLICATIONS, seed, over_limit)
-    least = least_processors(backlog, asked, scheduling, **options)
-    search = Search(dense, targets, scheduling, unit, asked, options, progress)
+    least = None
+    if not isinstance(scheduling, SlurmPolicy):
+        count = default_jobs(scheduling, asked.busy / asked.mean_width)
+        backlog = log_backlog(jobs, count, _REPLICATIONS, seed, over_limit)
+        least = least_processors(backlog, asked, scheduling, **options)
+    search = Search(dense, targets, scheduling, unit, asked, options, progress, of_site=of_site)
     guess = search.guess()
     cut_short = False
     try:
-        search.around(max(guess, whole(least, search.step)), today)
+        search.around(max(guess, whole(least or 0, search.step)), today)
     except KeyboardInterrupt:
         cut_short = True
     answer = search.answer
@@ -215,16 +225,27 @@ def plan(
         weeks=() if wait is None else by_week(jobs.submit, wait, targets),
         intervals=() if wait is None else resampled(jobs.submit, wait, targets, seed=seed),
         interrupted=cut_short,
-        recorded=None if cut_short else _recorded(jobs, today, scheduling, options),
+        recorded=None
+        if cut_short
+        else _recorded(jobs, None if of_site else today, scheduling, options),
     )
 
 
+def _that_fit(jobs: Jobs, policy: Policy, options: dict[str, Any]) -> Jobs:
+    """Return the jobs that the machine of today does not refuse: no other size would take them."""
+    _, prepared = prepare(jobs, None, policy, clean=(), **options)
+    fits = prepared.jobs.job[prepared.accepted]
+    if not fits.size:
+        raise OptionError("no job fits on the machine of the slurm.conf; check it")
+    return jobs[np.isin(jobs.job, fits)]
+
+
 def _recorded(
-    jobs: Jobs, today: int, policy: Policy, options: dict[str, Any]
+    jobs: Jobs, today: int | None, policy: Policy, options: dict[str, Any]
 ) -> dict[str, Any] | None:
     """Recorded waits of the log beside those that the machine of today would give."""
     busy = demand_of(jobs, options.get("over_limit", "kill")).busy
-    if not (jobs.wait >= 0).any() or today <= busy:
+    if not (jobs.wait >= 0).any() or (today is not None and today <= busy):
         return None
     try:
         summary = simulate(jobs, today, policy, clean=(), **options).summary

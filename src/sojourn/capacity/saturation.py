@@ -114,7 +114,7 @@ def looks_at_all(policy: Policy) -> bool:
     """Whether a discipline looks at every waiting job again in each pass: slow with a backlog."""
     own = policy.backfill_score
     timed = policy.score.depends_on_time or (own is not None and own.depends_on_time)
-    return timed or policy.reservations > 1 or policy.backfill == "conservative"
+    return timed or (policy.rule.indexed is None and not policy.preemptive)
 
 
 def default_jobs(policy: Policy, at_once: float = 0.0) -> int:
@@ -125,7 +125,7 @@ def default_jobs(policy: Policy, at_once: float = 0.0) -> int:
     policy : the discipline.
     at_once : jobs that fill the machine: a batch is long only if it has many times as many.
     """
-    if policy.backfill == "conservative":
+    if policy.rule.keeps_promises:
         # Each end before the estimate plans all of them anew: cubic in the backlog.
         least = _FEWEST_JOBS
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from ..jobs import Jobs
 from ..jobs.arrivals import order_of_arrival
 from ..policy import Policy
+from ..policy.slurm import SlurmPolicy
+from ..policy.slurm.site_cluster import scaled_conf
 from ..run.simulate import simulate
 from ..theory.response import Response
 from ..theory.saturated import Saturated
@@ -115,6 +117,8 @@ class Search:
     demand : what the log asks for.
     options : of `simulate`.
     progress : called with (jobs simulated, about how many there will be).
+    of_site : sizes are those of Slurm's own machine with more or fewer nodes of each kind; else
+        processors are counted.
     """
 
     def __init__(
@@ -126,8 +130,11 @@ class Search:
         demand: Demand,
         options: Mapping[str, Any],
         progress: Callable[[int, int], None] | None = None,
+        *,
+        of_site: bool = False,
     ) -> None:
         self._jobs, self._targets, self._policy = jobs, targets, policy
+        self._of_site = of_site
         self._demand, self._options, self._progress = demand, dict(options), progress
         self._tried: dict[int, Size] = {}
         self.waits: dict[int, Floats] = {}
@@ -224,12 +231,16 @@ class Search:
     def _try(self, procs: int) -> bool:
         """Run the log on a machine, once, and tell whether it is good enough."""
         if procs not in self._tried:
+            where, policy = self._machine(procs)
             result = simulate(
-                self._jobs, procs, self._policy, progress=self._report, clean=(), **self._options
+                self._jobs, where, policy, progress=self._report, clean=(), **self._options
             )
             wait = self._in_order(result.start - result.submit)
+            if len(wait) < len(self._jobs):
+                # A machine that some job never fits on is too small, however short waits are.
+                wait = np.full(len(self._jobs), np.inf)
             values = tuple(target.of(wait) for target in self._targets)
-            span = float(result.end.max() - self._jobs.submit[0])
+            span = float(result.end.max(initial=self._jobs.submit[-1]) - self._jobs.submit[0])
             self._tried[procs] = Size(
                 procs,
                 values,
@@ -241,6 +252,12 @@ class Search:
             self.waits[procs] = wait
             self._report(0, len(wait))
         return self._tried[procs].met
+
+    def _machine(self, procs: int) -> tuple[int | None, Policy]:
+        """What a size is, and the policy there."""
+        if not (self._of_site and isinstance(self._policy, SlurmPolicy)):
+            return procs, self._policy
+        return None, replace(self._policy, conf=scaled_conf(self._policy.conf, procs))
 
     def _in_order(self, wait: Floats) -> Floats:
         """Waits of jobs as they came, in the order of their submits."""

@@ -23,7 +23,7 @@ import typer
 from ..__about__ import __version__
 from ..errors import InputError, OptionError, SojournError
 from ..files.ledger import Ledger, keeping_ledger
-from ..report.text.streams import StreamError, drop, own_streams, visible
+from ..report.text.streams import OutputError, drop, own_streams, visible
 from . import (
     adequacy,
     cluster,
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             drop(sys.stdout)
             return FAILED
         except BaseException as error:
-            if isinstance(error, StreamError):
+            if isinstance(error, OutputError):
                 drop(sys.stdout)
             return _tell(error, ledger)
         finally:

@@ -61,7 +61,7 @@ def adequacy(
         option(
             "SECONDS",
             "By how much submits may differ; default: 0 for whole seconds, 1 where a clock "
-            "tells fractions.",
+            "has fractions.",
             "Comparison",
         ),
     ] = None,
@@ -106,7 +106,7 @@ def adequacy(
         str | None,
         option(
             "NAME",
-            "Format of REAL and its repetitions where the file does not tell: swf, sacct, "
+            "Format of REAL and its repetitions where the file does not show it: swf, sacct, "
             "jobcomp, pbs, parquet or csv.",
             "Files",
         ),
@@ -132,8 +132,7 @@ def adequacy(
     Example: sojourn adequacy real.csv model.csv --reference again.csv --out DIR
     """
     from ..adequacy import compare_streams, judge, read_stream, reference_value
-    from ..jobs.formats.sniff import TOLD as ACCOUNTING
-    from ..jobs.formats.sniff import format_of
+    from ..jobs.log import ACCOUNTING, format_of
     from ..run.folder import as_json, check_folder
 
     if out is not None:

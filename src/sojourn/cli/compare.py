@@ -47,7 +47,7 @@ def compare(
         str | None,
         option(
             "NAME,NAME,...",
-            "Policies as for simulate; changes are told against the first. Default: "
+            "Policies as for simulate; changes are relative to the first. Default: "
             f"{_STANDARD} for a log where nothing else is varied.",
             "Scheduling",
             autocompletion=_completion.policy_lists,

@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 @takes(
-    *("log", READING, CLEANING),
+    *("log", "watts_busy", "watts_idle", READING, CLEANING),
     log=option("LOG", "The log whose jobs run on both.", flag="--log"),
 )
 def diff(
@@ -72,11 +72,15 @@ def diff(
     Example: sojourn diff slurm.conf new/slurm.conf --log sacct.txt --report diff.html
     """
     from ..jobs.classes import listed_classes
+    from ..run.building import make_power
     from ..run.folder import as_json, check_folder, staged, write_rows
     from ..study.difference import as_rows
     from ..study.difference import diff as compare
 
+    if chosen.options.get("log") is None:
+        raise OptionError("--log: is missing; give the log whose jobs run on both")
     scenario = chosen.scenario
+    power = scenario.keys.power
     if out is not None:
         check_folder(out)
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
@@ -87,6 +91,7 @@ def diff(
             b,
             scenario.raw_log(),
             policy=policy,
+            power=make_power(power) if power.busy is not None or power.idle is not None else None,
             by=None if by is None else listed_classes(by),
             draws=draws,
             block=block,
@@ -125,17 +130,18 @@ def _show(difference: Difference) -> None:
         console.print("\nThe log recorded no starts: how near A comes to them is not known.")
     else:
         console.print(f"\nHow near A comes to the log ({trust.jobs:,} jobs with recorded starts)")
-        console.print(
-            facts_table(
-                [
-                    ("mean wait", f"{as_seconds(trust.wait)}, recorded "
-                     f"{as_seconds(trust.recorded)}"),
-                    ("P", f"{as_seconds(trust.P)}, root mean square difference of times in the "
-                     f"system; {trust.relative:.1%} of their mean"),
-                    ("within 60 s", f"{trust.near:.1%} of the jobs")
-                ]
-            )
-        )  # fmt: skip
+        facts = [
+            ("mean wait", f"{as_seconds(trust.wait)}, recorded {as_seconds(trust.recorded)}"),
+            ("P, log", f"{as_seconds(trust.P)}, root mean square difference of times in the "
+             f"system; {100 * trust.relative:.1f} % of their mean"),
+            ("within 60 s", f"{100 * trust.near:.1f} % of the jobs"),
+        ]  # fmt: skip
+        if trust.members > 1:
+            facts.append(
+                ("P, model", f"{as_seconds(trust.itself)} between runs of A that begin at other "
+                 f"moments of its loops ({trust.members} runs, median)")
+            )  # fmt: skip
+        console.print(facts_table(facts))
     console.print("\nLines that differ" if difference.lines else "\nNo line differs.")
     for line in difference.lines:
         console.print(f"  {line.name}", style="bold")
@@ -151,6 +157,8 @@ def _show(difference: Difference) -> None:
     for by, rows in difference.classes.items():
         if rows:
             _show_classes(console, by, rows)
+        if words := difference.left_in_words(by):
+            console.print(words, style="dim", soft_wrap=True)
     console.print()
     for sentence in difference.in_words():
         console.print(sentence, soft_wrap=True)
@@ -183,9 +191,8 @@ def _cells(change: Change) -> tuple[str, str, str, str]:
     from ..report.text import as_number
 
     difference = change.difference
-    share = f"{change.share:+.1%}" if change.share == change.share else "-"
     reach = f"{as_number(difference.low)} to {as_number(difference.high)}"
-    return as_number(difference.estimate), reach, share, change.verdict
+    return as_number(difference.estimate), reach, change.in_percent, change.verdict
 
 
 def _line(value: str | None) -> str:

@@ -32,7 +32,7 @@ def limits(
     out: PictureFolder = None,
     json: AsJson = False,
 ) -> None:
-    """Tell how many jobs finish within their time limits, and at which limit enough would.
+    """Show how many jobs finish within their time limits, and at which limit enough would.
 
     Example: sojourn limits log.swf.gz --target 0.95 --out DIR
     """

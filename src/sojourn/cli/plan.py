@@ -27,7 +27,12 @@ def register(app: typer.Typer) -> None:
 @takes(
     *("log", "procs", "policy", "policy_file", "slurm_conf", "estimates", "over_limit"),
     *(READING, CLEANING),
-    procs=option("P", "Processors today; default: MaxProcs of the log.", "Machine"),
+    procs=option(
+        "P",
+        "Processors today; default: MaxProcs of the log. With --slurm-conf the default is "
+        "its machine, which gets more or fewer nodes of each kind.",
+        "Machine",
+    ),
 )
 def plan(
     chosen: Chosen,
@@ -49,11 +54,12 @@ def plan(
 ) -> None:
     """Find the smallest machine on which the waits of a log meet a target.
 
-    Theory tells where to look, simulation of the (grown) log confirms it size by size.
+    Theory says where to look, simulation of the (grown) log confirms it size by size.
 
     Example: sojourn plan log.swf --growth 1.3 --target-wait p95=1h --step 16 --out DIR
     """
     from ..capacity.targets import parse_targets
+    from ..policy.slurm import SlurmPolicy
     from ..run.folder import as_json, check_folder
     from ..run.outcome.unmodelled import not_acted_on
 
@@ -62,7 +68,13 @@ def plan(
     scenario.check_parts()
     if out is not None:
         check_folder(out)
-    jobs, size = cleaned_log(scenario)
+    policy, of_site = scenario.policy, scenario.keys.cluster.procs is None
+    if of_site and isinstance(policy, SlurmPolicy):
+        size = policy.cluster.procs
+        jobs = scenario.cleaned(scenario.raw_log(), size)
+    else:
+        of_site = False
+        jobs, size = cleaned_log(scenario)
 
     from ..capacity import plan as find
 
@@ -71,8 +83,8 @@ def plan(
             jobs,
             growth=growth,
             target=targets,
-            policy=scenario.policy,
-            procs=size,
+            policy=policy,
+            procs=None if of_site else size,
             step=step,
             progress=report,
             estimates=scenario.keys.policy.estimates,
@@ -80,7 +92,7 @@ def plan(
         )
     numbers = {
         **answer.as_dict(),
-        "not_modelled": not_acted_on(jobs, scenario.policy),
+        "not_modelled": not_acted_on(jobs, policy, None, scenario.nodes if of_site else None),
         "cleaning": jobs.report.as_dict(),
     }
     if out is not None and answer.sizes:
@@ -100,13 +112,15 @@ def _write(answer: Plan, numbers: dict[str, Any], out: Path) -> None:
     from ..report import save, size_curves
     from ..run.folder import as_json, staged
 
+    # A size that some job never fits on has no waits.
+    sizes = [size for size in answer.sizes if math.isfinite(size.mean_wait)]
     figure = size_curves(
-        [size.procs for size in answer.sizes],
+        [size.procs for size in sizes],
         {
-            target.name: ([size.values[k] for size in answer.sizes], target.limit)
+            target.name: ([size.values[k] for size in sizes], target.limit)
             for k, target in enumerate(answer.targets)
         },
-        [size.utilisation for size in answer.sizes],
+        [size.utilisation for size in sizes],
         theory={
             target.name: (answer.theory.procs, answer.theory.values[k])
             for k, target in enumerate(answer.targets)
@@ -142,13 +156,18 @@ def _show(answer: Plan, numbers: dict[str, Any], step: int) -> None:
     show_not_acted_on(console, numbers["not_modelled"])
     console.print()
     demand = answer.demand
+    simulated = (
+        ""
+        if answer.least_simulated is None
+        else f", {answer.least_simulated:,} by simulating {answer.policy} with a long queue"
+    )
     dense = "" if answer.growth == 1 else f"{answer.growth:g} times as dense "
     rows = [
         ("jobs", f"{demand.jobs:,}, arrivals {dense}as in the log"),
         ("busy", f"{as_number(demand.busy)} processors on average; the widest job has "
          f"{demand.widest:,}"),
         ("keeps up", f"{answer.least_exponential:,} processors by theory (fcfs, exponential "
-         f"runtimes), {answer.least_simulated:,} by simulating {answer.policy} with a long queue"),
+         f"runtimes){simulated}"),
         ("first guess", f"{answer.first_guess:,} processors by the theory of waits")
     ]  # fmt: skip
     if answer.step > step:

@@ -41,7 +41,8 @@ def replay(
         Path | None,
         option(
             "FILE",
-            "Submit commands or a stream that tell what the log does not: features, memory, GPUs.",
+            "Submit commands or a stream with what the log does not record: features, memory, "
+            "GPUs.",
         ),
     ] = None,
     change: Annotated[
@@ -56,7 +57,7 @@ def replay(
         Path | None,
         option(
             "RUN.csv",
-            "Another run of the manager, as sojourn virtual run writes it, that tells how "
+            "Another run of the manager, as sojourn virtual run writes it, that shows how "
             "fast its controller is.",
         ),
     ] = None,
@@ -64,8 +65,9 @@ def replay(
         int | None,
         option(
             "K",
-            "Runs of the model whose loops begin at other moments; the most typical is told, "
-            "with the mean times of those that agree. Default: 16, fewer for more than 4,000 jobs.",
+            "Runs of the model whose loops begin at other moments; the most typical is "
+            "reported, with the mean times of those that agree. Default: 16, fewer for more than "
+            "4,000 jobs.",
             min=1,
         ),
     ] = None,
@@ -77,7 +79,7 @@ def replay(
     out: Annotated[Path | None, option("DIR", "Folder for jobs, numbers and pictures.")] = None,
     json: AsJson = False,
 ) -> None:
-    """Model what Slurm would do with the jobs of a log, and tell how near that comes.
+    """Model what Slurm would do with the jobs of a log, and measure how near that comes.
 
     Example: sojourn replay sacct.txt --slurm-conf /etc/slurm/slurm.conf --out DIR
     """

@@ -44,7 +44,7 @@ def stability(
     out: PictureFolder = None,
     json: AsJson = False,
 ) -> None:
-    """Tell whether a machine keeps up with a log, by what margin, and the smallest that would.
+    """Say whether a machine keeps up with a log, by what margin, and the smallest that would.
 
     Two answers side by side: the formula, exact for exponential service times, and a saturated
     simulation of the log's own jobs.

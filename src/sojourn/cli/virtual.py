@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 
 def check(json: AsJson = False) -> None:
-    """Tell what is missing on this machine, and what to install. Installs nothing.
+    """List what is missing on this machine, and what to install. Installs nothing.
 
     Example: sojourn virtual check
     """

@@ -67,7 +67,7 @@ def waits(
         ),
     ] = None,
 ) -> None:
-    """Tell who waited how long, by the waits that a log has recorded.
+    """Show who waited how long, by the waits that a log has recorded.
 
     One table per class: waits, the share of jobs that waited longer than the target, hours used and
     hours waited; and where most of the waiting is.

@@ -36,16 +36,24 @@ def _nodes(cluster: Cluster) -> str:
     title = f"cluster of {cluster.procs:,} processors"
     if not cluster.is_named:
         return html_table(title, (), [("power", str(cluster.power))])
-    more = cluster.resource_names[2:]
-    kinds = Counter(
-        (node.server.model, node.server.cores, *(node.server.resources.get(r, 0) for r in more))
-        for node in cluster.nodes
-    )
+    servers = [node.server for node in cluster.nodes]
+    columns: dict[str, list[object]] = {
+        "server": [server.model for server in servers],
+        "cores": [server.cores for server in servers],
+    }
+    if not all(math.isnan(server.memory) for server in servers):
+        # Those of unknown memory are one kind: nan, which equals nothing, would make many.
+        columns["memory (GB)"] = [
+            "–" if math.isnan(server.memory) else server.memory for server in servers
+        ]
+    for name in cluster.resource_names[2:]:
+        columns[name] = [server.resources.get(name, 0) for server in servers]
+    kinds = Counter(zip(*columns.values(), strict=True))
     most = kinds.most_common(_KINDS_SHOWN)
     rest = len(kinds) - len(most)
     note = f"and {rest:,} more kinds of nodes" if rest else ""
-    rows = [(*kind, count) for kind, count in most]
-    return html_table(title, ("server", "cores", *more, "nodes"), rows, note)
+    rows = [(count, *kind) for kind, count in most]
+    return html_table(f"{title} on {len(servers):,} nodes", ("nodes", *columns), rows, note)
 
 
 def time_words(seconds: float) -> str:

@@ -104,6 +104,8 @@ def queues_of(path: Path, groups: Sequence[Group], partitions: Sequence[str]) ->
 
     def made(reader: GroupReader) -> Queue:
         names = _words(reader, "partitions")
+        if not names and "partitions" in reader.group.said:
+            raise reader.error("partitions", "names none; name some, or leave it out for all nodes")
         for name in names:
             if name not in partitions:
                 raise reader.error("partitions", unknown("partition", name, partitions))

@@ -34,7 +34,7 @@ class NodeColumns(NamedTuple):
 
     `slowness` is how much longer than recorded a job runs there: the ratio in [gomez2012, eq. 2].
     Where speeds are not known all processors are equally fast; where watts are not known they are
-    those of `AssumedPower`.
+    those of the cluster's `power`.
     """
 
     procs: NDArray[np.int64]
@@ -45,15 +45,16 @@ class NodeColumns(NamedTuple):
     memory: NDArray[np.int64]  # KB of the whole node; -1 if not known
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cluster:
     """A machine: equal servers that are only counted, or named nodes.
 
     Parameters
     ----------
     procs : number of servers (processors).
-    power : watts of one server, busy and idle; of no effect where there are nodes. Default: watts
-        that are assumed, on which no energy is stated unless it is asked for.
+    power : watts of one server, busy and idle; of nodes, those of a processor of each node whose
+        own watts are not known. Default: watts that are assumed, on which no energy is stated
+        unless it is asked for.
     nodes : the machines, in the order in which first fit looks at them; empty if only counted.
     processor : what counts as a processor of a node: ``core``, ``chip`` or ``node``.
     reference_ops : operations per second of the processor on which the runtimes were recorded;
@@ -65,6 +66,15 @@ class Cluster:
     between : how queues take turns: ``priority`` (the highest first), ``round-robin`` or
         ``weights``.
     switches : places of the nodes at each leaf switch of the network, if they are known.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> sojourn.Cluster.homogeneous(128)
+    <Cluster of 128 processors, assumed 41/18 W per processor>
+    >>> thin, gpu = sojourn.Server("thin", 32), sojourn.Server("gpu", 32, resources={"gpu": 4})
+    >>> sojourn.Cluster.of([thin] * 12 + [gpu] * 4)
+    <Cluster of 512 processors on 16 nodes>
     """
 
     procs: int
@@ -168,6 +178,10 @@ class Cluster:
             between=between,
         )
 
+    def __repr__(self) -> str:
+        nodes = f" on {len(self.nodes)} nodes" if self.nodes else f", {self.power}"
+        return f"<Cluster of {self.procs} processors{nodes}>"
+
     def _repr_html_(self) -> str:
         return cluster_html(self)
 
@@ -179,16 +193,14 @@ class Cluster:
     @property
     def power_model(self) -> str | None:
         """What watts are assumed, in words; None where they were given or are those of nodes."""
-        if self.has_watts:
-            return None
-        return str(AssumedPower() if self.is_named else self.power)
+        return None if self.has_watts else str(self.power)
 
     @cached_property
     def has_watts(self) -> bool:
-        """Whether watts were given: for counted processors, or of every node."""
-        if not self.is_named:
-            return not isinstance(self.power, AssumedPower)
-        return all(node.server.has_watts for node in self.nodes)
+        """Whether watts were given: for processors, or of every node."""
+        if not isinstance(self.power, AssumedPower):
+            return True
+        return self.is_named and all(node.server.has_watts for node in self.nodes)
 
     @property
     def has_speeds(self) -> bool:
@@ -227,10 +239,10 @@ class Cluster:
 
     @cached_property
     def curves(self) -> NDArray[np.float64]:
-        """Watts of each node at the eleven `LEVELS`; where not known, those of `AssumedPower`."""
-        assumed = AssumedPower()
-        idle, more = assumed.idle_watts, assumed.busy_watts - assumed.idle_watts
-        line = np.array([idle + more * level for level in LEVELS])
+        """Watts of each node at the eleven `LEVELS`; where not known, those of its processors."""
+        rate = np.ones(1)
+        busy, idle = self.power.busy(rate)[0], self.power.idle(rate)[0]
+        line = idle + (busy - idle) * np.array(LEVELS)
         rows = [
             node.server.watts or node.server.procs(self.processor) * line for node in self.nodes
         ]

@@ -48,6 +48,12 @@ def parse_cluster(
         between.
     catalogue : a cluster that has the servers; default: the built-in library.
     processor, reference_ops : see `Cluster`.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> sojourn.parse_cluster("64 x (16 cores, 32G, 2 gpu), 8 x (64 cores, 512G)")
+    <Cluster of 1536 processors on 72 nodes>
     """
     parts = list(_parts(text))
     kinds: dict[Server, str] = {}

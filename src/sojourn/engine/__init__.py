@@ -2,7 +2,8 @@
 
 - `types`, `state`: what policies see, and what changes during a run
 - `loop`: from one instant to the next; `service`: jobs enter service and leave it
-- `calendar`: external events, and what they do
+- `calendar`: external events in their order; `happenings`: their kinds, and what they do
+- `backfills`: the backfilling rules, a file each, and the disciplines that serve them
 - `passes`: the disciplines, a file each, over the verbs of `verbs`: fits, earliest, hold, start;
   and Slurm's controller, which has nodes and clocks of its own (`passes/slurm*`)
 - `queue`, `heap`, `bits`, `profile`: the data structures that decide the speed
@@ -23,7 +24,7 @@ __all__ = ["load_all_kernels"]
 
 def load_all_kernels(part: int = 0, parts: int = 1) -> None:
     """Compile every kernel that is not in the cache yet, or one of several parts of them."""
-    from .drive import ALL_KERNELS, load_kernel
+    from .drive import all_kernels, load_kernel
 
-    for rules, named, eventful, queued in ALL_KERNELS[part::parts]:
+    for rules, named, eventful, queued in all_kernels()[part::parts]:
         load_kernel(rules, named=named, eventful=eventful, queued=queued)

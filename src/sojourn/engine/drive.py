@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RunError
+from .backfills import BACKFILLS, Backfill, load_backfill
 from .calendar import Calendar, make_calendar
 from .grid import in_seconds, in_ticks, ticks_in
 from .kernels import kernel_for, parts_for
 from .nodes import Facts, Needs, enlarge, example, make_nodes
 from .pacing import asked_to_pause
-from .passes import CONSERVATIVE, EASY, FIRST_FIT, NONE, PREEMPT, REMAINING, RESERVE
-from .profile import make_profile
-from .queue import QueueIndex, make_queue_index
+from .passes import DISCIPLINES, Setting
 from .queues import BETWEEN, QueueRules, Queues, make_queues, no_queues
 from .scores import no_node_score
 from .state import SCALARS, Recording, make_recording, make_running, make_scalars
 from .types import CANCELLED, UNDECIDED, JobView, empty_jobs
-from .waiting import make_waiting
 
-__all__ = ["ALL_KERNELS", "Laws", "Orders", "Rules", "Run", "backfill_code", "load_kernel"]
+__all__ = ["Laws", "Orders", "Rules", "Run", "all_kernels", "load_kernel"]
 
 DONE, PAUSED, FULL = range(3)
 
@@ -39,28 +37,13 @@ _MOST_AT_ONCE = 8
 _COMPILED = ("_functions", "_kernel")
 """What a run that is pickled loads anew."""
 
-_CODES = {
-    "none": NONE,
-    "first-fit": FIRST_FIT,
-    "conservative": CONSERVATIVE,
-    "preempt": PREEMPT,
-    "remaining": REMAINING,
-}
-
-
-def backfill_code(backfill: str, reservations: float) -> int:
-    """Return the kernel's number for a backfilling rule."""
-    if backfill == "easy":
-        return EASY if reservations == 1 else RESERVE
-    return _CODES[backfill]
-
 
 @dataclass(frozen=True)
 class Rules:
     """What a run must know of the policy besides its functions."""
 
     servers: int
-    backfill: int = NONE
+    backfill: Backfill = field(default_factory=lambda: load_backfill("none"))
     reservations: int = 1
     dynamic_order: bool = False
     dynamic_backfill: bool = False
@@ -119,15 +102,8 @@ class Laws:
 def _is_indexed(rules: Rules, calendar: Calendar | None, queues: QueueRules | None) -> bool:
     """Whether the waiting jobs live in a queue index: one fixed order, and no look-ahead."""
     listed = rules.dynamic_order or rules.dynamic_backfill or rules.stop_at_decisions or rules.log
-    return rules.backfill <= EASY and not listed and calendar is None and queues is None
-
-
-def _index(key: Floats | None, servers: int) -> QueueIndex:
-    if key is None:
-        return make_queue_index(np.empty(0, dtype=np.int64), 1)
-    in_place = bool(np.all(key[1:] >= key[:-1]))
-    order = np.arange(len(key)) if in_place else np.argsort(key, kind="stable")
-    return make_queue_index(order, servers)
+    served = rules.backfill.indexed is not None
+    return served and not listed and calendar is None and queues is None
 
 
 class Run:
@@ -146,6 +122,12 @@ class Run:
         queues: QueueRules | None = None,
     ) -> None:
         n = len(jobs.submit)
+        facts = None if machine is None else machine[0]
+        planned = rules.backfill.several
+        if facts is not None and facts.pinned and facts.blind and planned is not None:
+            # Jobs end at other times than was expected when they started: what they leave to the
+            # head is in the plan.
+            rules = replace(rules, backfill=planned)
         self.jobs, self.rules, self.laws = jobs, rules, laws
         # What the kernel sees of the jobs: their times may be in ticks.
         self._ticks = ticks_in(jobs, calendar) if self._is_plain(rate, machine) else 1
@@ -157,7 +139,7 @@ class Run:
             calendar = make_calendar(None, None, n)
         self.calendar = calendar
         s = self.s = make_scalars(rules.servers, rate)
-        s.backfill, s.reservations = rules.backfill, rules.reservations
+        s.backfill, s.reservations = rules.backfill.code, rules.reservations
         s.dynamic_order, s.dynamic_backfill = rules.dynamic_order, rules.dynamic_backfill
         if queues is not None:
             # In a pass, the order of all queues is a fixed one.
@@ -168,9 +150,9 @@ class Run:
         s.controlled, s.timed = rules.controlled, rules.timed_control
         s.records, s.logs, s.requeue = rules.record, rules.log, rules.requeue
         s.exact = rules.exact and self.events is None
-        s.plans = rules.backfill >= EASY or not indexed
+        s.plans = rules.backfill.plans or not indexed
         s.lists, s.in_pieces = not indexed, calendar is not None
-        s.planning = rules.backfill in (RESERVE, CONSERVATIVE) or self._reserves
+        s.planning = rules.backfill.plans_ahead or self._reserves
         s.written = bool(
             s.records or s.controlled or s.logs or calendar is not None or machine is not None
         )
@@ -192,7 +174,7 @@ class Run:
     @property
     def in_pieces(self) -> bool:
         """Whether jobs may be stopped, so that stretches of service are what there is to add up."""
-        return self.events is not None or self.rules.backfill >= PREEMPT
+        return self.events is not None or self.rules.backfill.preempts
 
     @property
     def always_ends(self) -> bool:
@@ -259,44 +241,16 @@ class Run:
 
     def _make_discipline(self, orders: Orders, indexed: bool, queues: Queues | None) -> Any:
         """Return the discipline with its tables."""
-        rules, n = self.rules, len(self.jobs.submit)
-        if indexed:
-            from .passes.ordered import Ordered
-
-            own = orders.backfill if rules.own_backfill_order else None
-            return Ordered(_index(orders.order, rules.servers), _index(own, rules.servers))
-        if rules.backfill >= PREEMPT:
-            from .passes.preempt import Preempt
-
-            key = np.zeros(n) if orders.order is None else orders.order.copy()
-            return Preempt(
-                *(np.empty(n), np.empty(n, np.int64), key),
-                *(self._seen.work.copy(), self._seen.plan.copy()),
-                *(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64)),
-            )
-        waiting = make_waiting(n, orders.order, orders.backfill)
-        most = min(n, rules.servers) + 1
-        steps = {CONSERVATIVE: 2 * n + 16}.get(rules.backfill, 4 * most + 64)
-        if rules.backfill == RESERVE:
-            steps += 2 * min(n, rules.reservations)
-        if self._reserves and self.events is not None:
-            steps += 2 * len(self.events.reservation) + 2 * min(n, rules.reservations)
-        profile = make_profile(steps, rules.servers)
-        if rules.stop_at_decisions:
+        rules = self.rules
+        kind = rules.backfill.indexed if indexed else rules.backfill.discipline
+        if rules.stop_at_decisions and not rules.backfill.preempts:
             from .passes.ask import Ask
 
-            return Ask(waiting, profile)
-        if rules.backfill == CONSERVATIVE:
-            from .passes.conservative import Conservative
-
-            return Conservative(
-                *(waiting, profile, np.full(n, np.inf), np.full(n, np.nan)),
-                np.zeros(n, np.int64),
-                *(np.empty(2 * n + 16), np.empty(2 * n + 16, np.int64), queues),
-            )
-        from .passes.listed import Listed
-
-        return Listed(waiting, profile, queues)
+            kind = Ask
+        reserved = 0 if self.events is None else len(self.events.reservation)
+        make = DISCIPLINES[kind].make
+        assert make is not None
+        return make(Setting(self._seen, rules, orders, queues, reserved))
 
     @property
     def _tables(self) -> tuple[Any, ...]:
@@ -398,21 +352,19 @@ class Run:
             self.nodes = enlarge(s, self.nodes)
 
 
-ALL_KERNELS = tuple(
-    (rules, named, eventful, queued)
-    for rules, eventful, queued in (
-        (Rules(1, EASY), False, False),
-        (Rules(1, EASY), True, False),
-        (Rules(1, EASY), True, True),
-        (Rules(1, CONSERVATIVE), True, False),
-        (Rules(1, CONSERVATIVE), True, True),
-        (Rules(1, PREEMPT), True, False),
-        (Rules(1, stop_at_decisions=True), True, False),
-    )
+def all_kernels() -> list[tuple[Rules, bool, bool, bool]]:
+    """Rules, whether on named nodes, with external events and with queues: one of each kernel."""
+    rules = {
+        kind: Rules(1, rule)
+        for rule in map(load_backfill, BACKFILLS)
+        for kind in (rule.indexed, rule.discipline)
+        if kind is not None
+    }
+    kernels = [(each, each.backfill.indexed is not kind, False) for kind, each in rules.items()]
+    kernels += [(each, True, True) for kind, each in rules.items() if "queues" in kind._fields]
+    kernels += [(Rules(1, stop_at_decisions=True), True, False)]
     # In turns, so that of two halves only one compiles the parts that named nodes share.
-    for named in (True, False)
-)
-"""Rules, whether on named nodes, with external events and with queues: one of each kernel."""
+    return [(each, named, a, b) for each, a, b in kernels for named in (True, False)]
 
 
 def load_kernel(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import called, inlined
+from ..jit import called
 from .calendar import stretch_of
 from .choosing import choose, picked_slowness
-from .nodes import BY_NODE, FREE, PER_JOB, PICK, PICK_TASKS, SPEED, expected, takes
+from .nodes import BY_NODE, FREE, KEY, PER_JOB, PICK, PICK_TASKS, SPEED, expected, takes
 from .plans import (
     note_hold,
     plan_append,
@@ -55,39 +55,21 @@ def plan_running(s, run, nodes):
         plan_append(s, nodes, run.plan[i], max(run.planned[run.plan[i]], soonest))
 
 
-@inlined
-def _not_kept_before(s, calendar, i, begins, ends):
-    """The first part of [begins, ends) in which no reservation before `i` keeps the same node."""
-    until = ends
-    moved = True
-    while moved:
-        moved = False
-        for other in range(i):
-            if calendar.reservation[other].what != calendar.reservation[i].what:
-                continue
-            first, last = stretch_of(s, calendar, other)
-            if first <= begins < last:
-                begins, until, moved = last, ends, True
-            elif begins < first < until:
-                until = first
-    return begins, until
-
-
 @called
 def keep_reserved(s, nodes, calendar):
     """Take the reserved nodes out of what is free ahead, each once at a time.
 
     Of a node that is down nothing is free that could be taken.
     """
+    until = nodes.real[KEY]
+    until[: s.nodes] = -np.inf
     for i in range(calendar.reservation.shape[0]):
-        if nodes.node[calendar.reservation[i].what].there == 0:
-            continue
+        node = calendar.reservation[i].what
         begins, ends = stretch_of(s, calendar, i)
-        while begins < ends:
-            begins, until = _not_kept_before(s, calendar, i, begins, ends)
-            if begins < until:
-                plan_block(s, nodes, calendar.reservation[i].what, begins, until)
-            begins = until
+        if nodes.node[node].there == 1 and until[node] < ends < np.inf:
+            # They come by their beginnings: what was kept of the node ends in between.
+            plan_block(s, nodes, node, max(begins, until[node]), ends)
+            until[node] = ends
 
 
 @called
@@ -155,6 +137,7 @@ def earliest(s, nodes, jobs, j, at_once, score, theta):
                 if turn > 0 or stays_free(s, nodes, j, step, end):
                     if begin > s.work or can_take(s, nodes, j, end):
                         return begin, end
+                    break
                 if s.pools == 1:
                     break
             elif turn == 0:

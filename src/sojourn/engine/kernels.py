@@ -6,6 +6,7 @@ the same for all disciplines, and what is compiled once is not compiled into eac
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..jit import compiled
 from .foresight import earliest, promise, take_now, take_promised
 from .loop import loop
 from .nodes import NODE_SCORE_POINTER, example, make_nodes
+from .passes import DISCIPLINES
 from .starting import find_naturally, find_shadow_on_nodes, try_to_start
 from .state import make_running, make_scalars
 from .types import CONTROL_POINTER, SCORES_POINTER, Parts, empty_jobs
@@ -37,23 +39,18 @@ _PARTS = {
     "take_promised": take_promised,
     "find_naturally": find_naturally,
 }
-_NEEDED = {
-    "Ordered": ("try_to_start", "find_shadow"),
-    "Listed": ("try_to_start", "find_shadow", "earliest", "take_now"),
-    "Conservative": ("promise", "take_promised"),
-    "Preempt": ("find_naturally",),
-    "Ask": ("try_to_start", "earliest", "take_now"),
+_SECONDS_OF_QUEUES = 2.0
+_SECONDS_OF_NODES = 2.5
+"""That queues take beside, and what any part on named nodes has in common."""
+_SECONDS_OF_PARTS = {
+    "try_to_start": 4.0,
+    "find_shadow": 1.8,
+    "earliest": 1.3,
+    "take_now": 0.5,
+    "promise": 2.4,
+    "take_promised": 1.3,
+    "find_naturally": 3.0,
 }
-_WORDS = {
-    "Ordered": "fixed orders",
-    "Listed": "changing orders, events and several reservations",
-    "Conservative": "conservative backfilling",
-    "Preempt": "preemption",
-    "Ask": "stepping",
-    "Slurm": "the model of Slurm",
-}
-_SECONDS, _SECONDS_OF_PARTS = 8.0, 18.0
-"""What compiling takes on a core of its own: of a kernel, and of the parts that one needs."""
 
 
 @cache
@@ -75,21 +72,29 @@ def _signatures() -> dict[str, Any]:
     }
 
 
-@cache
-def _part(name: str) -> Any:
-    function = _PARTS[name]
-    if config.DISABLE_JIT:
-        return function
-    slow = "the engine's parts for named nodes"
-    return compiled(_signatures()[name], pointer=True, slow=slow, seconds=_SECONDS_OF_PARTS)(
-        function.py_func
-    )
+def _wait(d: Any, named: bool, parts: Sequence[str]) -> dict[str, Any]:
+    """What a user waits for, and about how long (s), with `parts` that are not compiled yet."""
+    kind = DISCIPLINES[type(d)]
+    queued = getattr(d, "queues", None) is not None
+    rules = f"{'queues, ' if queued else ''}{kind.says}"
+    seconds = kind.seconds[named] + _SECONDS_OF_QUEUES * queued + _SECONDS_OF_NODES * named
+    seconds += sum(_SECONDS_OF_PARTS[name] for name in parts)
+    machine = "named nodes" if named else "counted processors"
+    return {"slow": f"the engine for {rules} on {machine}", "seconds": seconds}
+
+
+_parts: dict[str, Any] = {}
 
 
 def parts_for(d: Any, nodes: Any) -> Parts:
     """Return the parts that a discipline needs on named nodes."""
-    needed = () if nodes is None else _NEEDED[type(d).__name__]
-    return Parts(*(_part(name) if name in needed else None for name in Parts._fields))
+    needed = () if nodes is None else DISCIPLINES[type(d)].parts
+    for k, name in enumerate(needed):
+        if name not in _parts and not config.DISABLE_JIT:
+            kernel = compiled(_signatures()[name], pointer=True, **_wait(d, True, needed[k:]))
+            _parts[name] = kernel(_PARTS[name].py_func)
+    ready = _PARTS if config.DISABLE_JIT else _parts
+    return Parts(*(ready[name] if name in needed else None for name in Parts._fields))
 
 
 _kernels: dict[tuple[Any, ...], Any] = {}
@@ -118,8 +123,5 @@ def kernel_for(d: Any, *tables: Any) -> Any:
             for name, part in parts_for(d, nodes)._asdict().items()
         )
         signature = types.int64(*given, *_FUNCTIONS, *parts, types.int64)
-        machine = "counted processors" if nodes is None else "named nodes"
-        rules = _WORDS.get(type(d).__name__, "a discipline")
-        slow = f"the engine for {'queues, ' if queued else ''}{rules} on {machine}"
-        _kernels[which] = compiled(signature, slow=slow, seconds=_SECONDS)(loop)
+        _kernels[which] = compiled(signature, **_wait(d, nodes is not None, ()))(loop)
     return _kernels[which]

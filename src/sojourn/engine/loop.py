@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import called, inlined
-from .calendar import arrive, due_time, happen
+from .calendar import arrive, due_time
+from .happenings import happen
 from .nodes import open_nodes
 from .passes import DECIDE, schedule
 from .service import finish, first_end, present

@@ -341,7 +341,7 @@ def _is_lasting(s, nodes, head):
     What is free at each time to come then only becomes less, and at the reservation not what the
     head holds; a placement that visits nodes in an order of its own finds the same nodes again.
     """
-    surely = s.rule <= SLOWEST and s.blind == 0 and s.lists == 0
+    surely = s.rule <= SLOWEST and s.lists == 0
     return surely and nodes.job[head].budget == np.inf
 
 
@@ -431,7 +431,9 @@ def _free_beside(s, nodes, calendar, at, length):
         nodes.node[node].shut = 0
     for i in range(calendar.reservation.shape[0]):
         begins, ends = stretch_of(s, calendar, i)
-        if begins < at + length and ends > at:
+        if at + length <= begins < np.inf:
+            break
+        if begins < np.inf and ends > at:
             nodes.node[calendar.reservation[i].what].shut = 1
     have = np.int64(0)
     for node in range(s.nodes):
@@ -456,7 +458,9 @@ def find_shadow_around(s, run, nodes, calendar, jobs, head):
         if i >= 0:
             after = max(run.planned[run.plan[i]], soonest)
         for k in range(calendar.reservation.shape[0]):
-            _, ends = stretch_of(s, calendar, k)
+            begins, ends = stretch_of(s, calendar, k)
+            if after <= begins < np.inf:
+                break
             if at < ends < after:
                 after = ends
         if after == np.inf:

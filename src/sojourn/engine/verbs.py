@@ -30,6 +30,7 @@ __all__ = [
     "fits",
     "hold",
     "is_overdue",
+    "may_start",
     "note",
     "plan_ahead",
     "plan_profile",
@@ -198,3 +199,19 @@ def note(s, recording, j, code, about, value):
         line.about = about
         line.value = value
         s.logged += 1
+
+
+@inlined
+def may_start(s, jobs, run, profile, nodes, calendar, j, laws):
+    """Whether a job fits now, beside what is reserved from outside; its place is taken then."""
+    planned = s.reserving == 1
+    if nodes is not None:
+        planned = planned and s.pinned == 1
+    if not planned:
+        return fits(s, jobs, nodes, j, False, laws)
+    plan_ahead(s, run, profile, nodes, calendar)
+    begins, ends = earliest(s, jobs, profile, nodes, j, True, laws)
+    if begins > s.work:
+        return False
+    take(s, jobs, profile, nodes, j, ends, laws)
+    return True

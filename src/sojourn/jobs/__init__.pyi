@@ -16,10 +16,10 @@ from .formats.parquet import read_parquet as read_parquet
 from .formats.parquet import write_parquet as write_parquet
 from .formats.pbs import read_pbs as read_pbs
 from .formats.sacct import read_sacct as read_sacct
-from .formats.sniff import format_of as format_of
 from .formats.swf import read_swf as read_swf
 from .formats.swf import write_swf as write_swf
 from .header import Header as Header
+from .log import format_of as format_of
 from .log import read_log as read_log
 from .log import write_log as write_log
 from .models import generate as generate

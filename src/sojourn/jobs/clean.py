@@ -223,6 +223,13 @@ def clean(
         For an unknown rule, or ``too-wide`` without `procs`.
     JobError
         When strict, at the first violation.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> jobs = sojourn.Jobs({"submit": [0, 5], "runtime": [60, -1], "procs": [4, 8]})
+    >>> sojourn.clean(jobs)
+    <Jobs: 1 jobs>
     """
     check_jobs(jobs)
     if isinstance(rules, str):

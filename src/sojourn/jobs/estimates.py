@@ -247,6 +247,13 @@ def apply_estimates(
     -------
     Jobs
         A new stream; ``jobs`` is left as it was.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> jobs = sojourn.Jobs({"submit": [0, 5], "runtime": [60, 30], "procs": [4, 8]})
+    >>> sojourn.apply_estimates(jobs, 2.0).estimate
+    array([120.,  60.])
     """
     # Jobs are often drawn with the same seed: their numbers are not to come again here.
     (rng,) = streams(seed, 1, first=_FIRST)

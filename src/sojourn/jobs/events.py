@@ -255,7 +255,7 @@ def read_events(
         file's content or suffix.
     options : of that format's reader.
     """
-    from .formats.sniff import format_of
+    from .log import format_of, read_log
 
     name = format or format_of(path)
     if name == "pbs":
@@ -269,8 +269,6 @@ def read_events(
         return gathering.stream(told["run"], told.source, told.lacks)
     if name in ("sacct", "jobcomp"):
         return events_of(read_accounting(path, name, **options))
-    from .log import read_log
-
     return events_of(read_log(path, format=name, **options))
 
 

@@ -20,22 +20,6 @@ from ..files.lines import read_text
 
 __all__ = ["ExternalEvent", "ExternalEvents", "is_external", "read_external"]
 
-_TAKES = {
-    "cancel": ("job",),
-    "kill": ("job",),
-    "early": ("job", "runtime"),
-    "down": ("job", "procs", "nodes", "until"),
-    "up": ("procs", "nodes"),
-    "stop": ("until",),
-    "resume": (),
-    "reserve": ("procs", "nodes", "until", "announced"),
-}
-_NEEDS = {
-    "cancel": ("job",),
-    "kill": ("job",),
-    "early": ("job", "runtime"),
-    "reserve": ("until",),
-}
 _WHOLE, _REAL = ("job", "procs"), ("time", "until", "announced", "runtime")
 
 
@@ -118,7 +102,7 @@ def _in_program(place: int, field: str, problem: str) -> InputError:
 
 def is_external(path: str | os.PathLike[str]) -> bool:
     """Whether a file is a table of external events, and not a log: it has their columns."""
-    from .formats.sniff import format_of
+    from .log import format_of
 
     if format_of(path) not in ("csv", "swf"):
         return False
@@ -191,16 +175,22 @@ def _event(
             known = ExternalEvent._fields[:-1]
             near = did_you_mean(str(name), known) or f"; the fields are {', '.join(known)}"
             raise error(str(name), f"is unknown{near}")
+    # What a kind takes stands with what it does.
+    from ..engine.happenings import KINDS
+
     kind = str(given.pop("kind", "")).lower()
-    if kind not in _TAKES:
-        near = did_you_mean(kind, _TAKES) or f"; the kinds are {', '.join(_TAKES)}"
+    if kind not in KINDS:
+        near = did_you_mean(kind, KINDS) or f"; the kinds are {', '.join(KINDS)}"
         raise error("kind", f"'{kind}' is no event{near}")
+    one_of, takes, needs = KINDS[kind].about, KINDS[kind].takes, KINDS[kind].needs
+    if len(one_of) == 1:
+        needs = (*one_of, *needs)
     values: dict[str, Any] = {}
     for name, value in given.items():
-        if name not in ("time", *_TAKES[kind]):
+        if name not in ("time", *one_of, *takes):
             raise error(name, f"'{kind}' takes no {name}; leave it empty")
         values[name] = _value(name, value, error)
-    for name in _NEEDS.get(kind, ()):
+    for name in needs:
         if name not in values:
             raise error(name, f"'{kind}' needs it; fill it in")
     # How long a job runs does not depend on when.
@@ -208,8 +198,8 @@ def _event(
     if math.isnan(time) and kind != "early":
         raise error("time", f"'{kind}' needs it; fill it in")
     about = [name for name in ("job", "procs", "nodes") if name in values]
-    if kind in ("down", "up", "reserve") and len(about) != 1:
-        wanted = [name for name in ("procs", "nodes", "job") if name in _TAKES[kind]]
+    if one_of and len(about) != 1:
+        wanted = [name for name in ("procs", "nodes", "job") if name in one_of]
         raise error(about[-1] if about else "procs", f"'{kind}' needs one of {', '.join(wanted)}")
     if values.get("until", math.inf) <= time:
         raise error("until", f"{values['until']:g} s is not after {time:g} s; correct one of them")

@@ -8,8 +8,7 @@ from typing import Any
 
 from ..errors import LogError, OptionError, did_you_mean
 from .clean import STANDARD, clean
-from .formats.sniff import format_of
-from .log import options_of, read_log
+from .log import ACCOUNTING, FORMATS, format_of, options_of, read_log
 from .names import known_names, without_told
 from .table import Jobs
 
@@ -36,14 +35,6 @@ SIMULATED = (
 
 CLEANED = (*SIMULATED, "requested", "allocated")
 """What is looked at before and while jobs are cleaned."""
-
-_TAKEN_BY = {
-    "timezone": ("sacct", "jobcomp", "pbs", "csv", "parquet"),
-    "wait_from": ("sacct", "jobcomp", "pbs"),
-    "columns": ("sacct",),
-    "delimiter": ("sacct",),
-}
-"""Options of dates and columns, and the formats whose readers take them."""
 
 
 def kind_of(path: str | os.PathLike[str], format: str | None = None) -> str:
@@ -85,9 +76,9 @@ def read_jobs(
     if width is not None:
         options["width"] = width
     # Any column may be the one that tells partitions, and messages list those that there are.
-    if only is not None and kind == "swf" and partition_column is None:
+    if only is not None and "only" in options_of(kind) and partition_column is None:
         options["only"] = only
-    if strict and kind in ("swf", "sacct", "jobcomp", "pbs"):
+    if strict and "strict" in options_of(kind):
         options["strict"] = True
     options |= accounting_options(kind, **accounting)
     for name, key in (("width", "width"), ("columns", "columns"), ("mapping", "columns")):
@@ -148,9 +139,11 @@ def accounting_options(kind: str, **given: Any) -> dict[str, Any]:
     """
     chosen = {name: value for name, value in given.items() if value is not None}
     for name in chosen:
-        formats = _TAKEN_BY.get(name, (kind,))
-        if kind not in formats:
-            known = ", ".join(formats)
+        # Columns of other tables are those of a mapping.
+        formats = ACCOUNTING if name == "columns" else FORMATS
+        takers = [each for each in formats if name in options_of(each)]
+        if takers and kind not in takers:
+            known = ", ".join(takers)
             option = name.replace("_", "-")
             raise OptionError(
                 f"{option}: only for logs of {known}, not {kind}; leave it out",

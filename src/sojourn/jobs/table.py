@@ -240,10 +240,14 @@ class Jobs:
         return f"<Jobs: {len(self)} jobs{source}>"
 
     def _repr_html_(self) -> str:
-        shown = [name for name in self.names if name in _SHOWN]
+        known = [name for name in self.names if not len(self) or (self[name] != MISSING).any()]
+        shown = [name for name in known if name in _SHOWN]
         few = self[:_ROWS_SHOWN]
         columns = [(few.labels(name) if name in NAMED else few[name]).tolist() for name in shown]
-        rows = list(zip(*columns, strict=True))
+        rows = [
+            ["–" if value in (MISSING, "") else value for value in row]
+            for row in zip(*columns, strict=True)
+        ]
         rest = len(self) - len(rows)
         note = f"and {rest:,} more; times in seconds" if rest else "times in seconds"
         title = f"{len(self):,} jobs" + (f" from {self.source}" if self.source else "")
@@ -333,6 +337,12 @@ class Jobs:
         """Return jobs with some columns (or header, source, report) replaced or added.
 
         Names given as texts are numbered as the header has them, those that are new after them.
+
+        Examples
+        --------
+        >>> jobs = Jobs({"submit": [0, 5], "runtime": [60, 30], "procs": [4, 8]})
+        >>> jobs.replace(user=["ann", "bob"]).labels("user").tolist()
+        ['ann', 'bob']
         """
         check_columns(name for name in columns if name not in self._columns)
         told = self.header if header is None else Header(header)
@@ -399,6 +409,13 @@ class Jobs:
         frame : one row per job; columns of any type, and missing values are unknown.
         mapping : our column name -> the frame's, as `columns` of `read_csv`.
         timezone : of dates that name none, such as ``Europe/Moscow``; None: as in UTC.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"submit": [0, 5], "runtime": [60, 30], "cores": [4, 8]})
+        >>> Jobs.from_pandas(frame, {"procs": "cores"}).procs
+        array([4, 8])
         """
         from .formats.frames import jobs_of
 

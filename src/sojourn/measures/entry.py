@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from .._html import plain
+
 __all__ = ["KINDS", "TABLES", "UNITS", "Measure", "Unit"]
 
 KINDS = ("job", "system", "count", "energy", "cost", "events")
@@ -103,6 +105,23 @@ class Measure:
         """Choose the unit in which the largest of some values reads best."""
         most = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
         return next((unit for unit in reversed(self.units) if most >= unit.size), self.units[0])
+
+    def unit_of_column(self, rows: Iterable[Mapping[str, float]]) -> Unit:
+        """Choose the unit of a column: h or kW where its largest number fills one, else s or W.
+
+        Times of jobs are all in the unit of the mean wait.
+        """
+        by = "wait_mean" if self.unit == "s" and self.kind == "job" else self.name
+        large = next((unit for unit in self.units if unit.name in ("h", "kW")), None)
+        filled = large is not None and any(row[by] > large.size for row in rows)
+        return large if large is not None and filled else self.units[0]
+
+    def text(self, value: float) -> str:
+        """Return a number with the unit in which it reads best; a dash where there is none."""
+        if not math.isfinite(value):
+            return plain(value)
+        unit = self.unit_for([value])
+        return f"{plain(value / unit.size)} {unit.name}".rstrip()
 
     def column(self, unit: str) -> str:
         """Return the heading of a narrow column of numbers in a unit, in two lines."""

@@ -35,12 +35,7 @@ _MOST_OVERESTIMATED = 3.0
 
 
 def stream(jobs: int) -> list[Job]:
-    """Draw a stream; the paper's, made from the statistics of MVS-10P OP, is not published.
-
-    Parameters
-    ----------
-    jobs : how many; the same seed gives the same stream.
-    """
+    """Draw a stream; the paper's, made from the statistics of MVS-10P OP, is not published."""
     from ..adequacy.virtual import Job
 
     rng = np.random.default_rng(_SEED)
@@ -71,9 +66,9 @@ def table1(request: Request) -> Outcome:
     check_plan(jobs, NODES, request.mode, "none")
     runs = [run_stream(jobs, NODES, mode=request.mode, progress=request.progress) for _ in range(2)]
     first, second = map(_as_stream, runs)
-    found = compare_streams(first, second, within=WITHIN, submit_tolerance=WITHIN, nodes=NODES)
-    rows = [_row(prefix.n, prefix.P, prefix.different) for prefix in found.prefixes]
-    return Outcome(rows, _says(found, runs), table=_table(rows))
+    distance = compare_streams(first, second, within=WITHIN, submit_tolerance=WITHIN, nodes=NODES)
+    rows = [_row(prefix.n, prefix.P, prefix.different) for prefix in distance.prefixes]
+    return Outcome(rows, _says(distance, runs), table=_table(rows))
 
 
 def _as_stream(run: Run) -> JobStream:
@@ -96,15 +91,15 @@ def _row(n: int, P: float, different: int) -> Row:
     }
 
 
-def _says(found: Adequacy, runs: list[Run]) -> str:
+def _says(distance: Adequacy, runs: list[Run]) -> str:
     first = runs[0]
     span, seconds = first.span / 86400, sum(run.seconds for run in runs)
     return (
         f"Slurm {first.slurm} with its default cycles on {NODES} virtual nodes, {first.mode} time: "
-        f"two repetitions of {found.n:,} jobs over {span:.2f} days in {seconds:,.0f} s\n"
-        f"P_ideal = {found.P:.1f} s, {100 * found.relative:.2g} % of the mean residence time; half "
-        f"of its square comes from {found.half:,} jobs, the median difference is "
-        f"{found.median_abs:.2f} s"
+        f"two repetitions of {distance.n:,} jobs over {span:.2f} days in {seconds:,.0f} s\n"
+        f"P_ideal = {distance.P:.1f} s, {100 * distance.relative:.2g} % of the mean residence "
+        f"time; half of its square comes from {distance.half:,} jobs, the median difference is "
+        f"{distance.median_abs:.2f} s"
     )
 
 

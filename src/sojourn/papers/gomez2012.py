@@ -203,10 +203,10 @@ def _says(rows: list[Row]) -> str:
         policy: max(abs(float(row["rel"])) for row in rows if row["policy"] == policy)
         for policy in POLICIES
     }
-    told = ", ".join(f"{policy} {value:.1%}" for policy, value in worst.items())
+    differences = ", ".join(f"{policy} {value:.1%}" for policy, value in worst.items())
     return (
         "waiting jobs planned with recorded runtimes; "
-        f"largest difference from the paper: {told}; see docs/background/peas"
+        f"largest difference from the paper: {differences}; see docs/background/peas"
     )
 
 
@@ -256,7 +256,7 @@ def _paler(color: str, part: float) -> tuple[float, ...]:
 
 
 def _draw_bars(ax: Axes, rows: list[Row], label: str) -> None:
-    from ..report.figures.style import PALETTE, number, title
+    from ..report.figures.style import PALETTE, number_tick, title
 
     width = 0.13
     for p, policy in enumerate(POLICIES):
@@ -264,8 +264,8 @@ def _draw_bars(ax: Axes, rows: list[Row], label: str) -> None:
         for s, (what, part) in enumerate((("ours", 1.0), ("paper", 0.4))):
             place = np.arange(len(LOGS)) + (2 * p + s - 2.5) * width
             height = [float(mine[name][what]) for name in LOGS]
-            told = f"{policy}, {what}"
-            ax.bar(place, height, width, color=_paler(PALETTE[p], part), label=told)
+            label_of = f"{policy}, {what}"
+            ax.bar(place, height, width, color=_paler(PALETTE[p], part), label=label_of)
     ax.set_xticks(np.arange(len(LOGS)), list(LOGS))
-    ax.yaxis.set_major_formatter(lambda value, _: number(value))
+    ax.yaxis.set_major_formatter(number_tick)
     title(ax, label)

@@ -23,7 +23,7 @@ WIDTHS = (1, 3, 5)
 """k of Fig. 4."""
 
 TARGET = 0.9
-"""P_cr for which the critical limit (45) is told; the paper gives no number."""
+"""P_cr for which the critical limit (45) is given; the paper gives no number."""
 
 
 @reproduction("mminf2023-fig3", "Probability of completion against the mean limit, one server")
@@ -49,12 +49,12 @@ def fig4(request: Request) -> Outcome:
     """P_serv of (48), and beside it one limit that all sub-requests share (errata 4)."""
     from ..theory import completion_curve, critical_limit
 
-    each, shared = (
+    own, shared = (
         {k: completion_curve(MEAN_LIMITS, MEAN_SERVICE, k, limits=limits) for k in WIDTHS}
         for limits in ("each", "shared")
     )
     columns = {"mean_limit": MEAN_LIMITS}
-    columns |= {f"k_{k}": each[k] for k in WIDTHS}
+    columns |= {f"k_{k}": own[k] for k in WIDTHS}
     columns |= {f"k_{k}_shared": shared[k] for k in WIDTHS if k > 1}
     rows = [
         dict(zip(columns, map(float, row), strict=True))
@@ -67,14 +67,14 @@ def fig4(request: Request) -> Outcome:
         f"sub-requests, z = {critical_limit(TARGET, MEAN_SERVICE, WIDTHS[-1], limits='shared'):.3g}"
         f" for k = {WIDTHS[-1]}"
     )
-    solid = {f"k = {k}": curve for k, curve in each.items()}
+    solid = {f"k = {k}": curve for k, curve in own.items()}
     dashed = {f"k = {k}, one limit for all": shared[k] for k in WIDTHS if k > 1}
     return Outcome(rows, says, partial(_draw, solid, dashed))
 
 
 def _draw(solid: dict[str, NDArray[np.float64]], dashed: dict[str, NDArray[np.float64]]) -> Figure:
     """Draw curves over the mean limit; the dashed ones in the colours of the last solid ones."""
-    from ..report.figures.style import MUTED, PALETTE, new_axes, root, styled, title
+    from ..report.figures.style import MUTED, PALETTE, new_axes, note, root, styled, title
 
     @styled
     def draw() -> Figure:
@@ -84,14 +84,7 @@ def _draw(solid: dict[str, NDArray[np.float64]], dashed: dict[str, NDArray[np.fl
         for index, (name, curve) in enumerate(dashed.items(), len(solid) - len(dashed)):
             ax.plot(MEAN_LIMITS, curve, "--", color=PALETTE[index], linewidth=1.1, label=name)
         ax.axvline(MEAN_SERVICE, color=MUTED, linewidth=0.8, linestyle=":")
-        ax.annotate(
-            r"$\bar z = \bar x$",
-            (MEAN_SERVICE, 1),
-            xytext=(4, -11),
-            textcoords="offset points",
-            color=MUTED,
-            fontsize=8,
-        )
+        note(ax, r"$\bar z = \bar x$", (MEAN_SERVICE, 1), (4, -11))
         ax.set_xlim(0, float(MEAN_LIMITS[-1]))
         ax.set_ylim(0, 1)
         ax.set_xlabel(r"mean limit $\bar z$ (in mean service times $\bar x = 1$)")

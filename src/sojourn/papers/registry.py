@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import OptionError
+from ..errors import OptionError, nearest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +26,7 @@ class Outcome:
 
     Parameters
     ----------
-    rows : the numbers behind the table or figure, with words that tell them apart.
+    rows : the numbers behind the table or figure, with words that distinguish them.
     says : what they show, in a line or two.
     draw : draws the figure; None for a table.
     table : the rows as people read them; empty where one line per row is good enough.
@@ -43,7 +42,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Request:
-    """What a reproduction is asked for.
+    """What a reproduction is made from.
 
     Parameters
     ----------
@@ -63,13 +62,7 @@ class Request:
     progress: Callable[[int, int], None] | None = None
 
     def file(self, path: str, origin: str) -> Path:
-        """Find a file of the data folder, there or where `path` says below it.
-
-        Parameters
-        ----------
-        path : where the file lies below the data folder.
-        origin : what it is and where it comes from, for the error when it is missing.
-        """
+        """Find a file of the data folder, there or where `path` says; `origin` is for the error."""
         for place in (self.data / path, self.data / Path(path).name):
             if place.is_file():
                 return place
@@ -126,7 +119,7 @@ class Reproduction:
         return self.make(Request(self.name, data, printed, wanted, mode or "model", progress))
 
 
-_FOUND: dict[str, Reproduction] = {}
+_REPRODUCTIONS: dict[str, Reproduction] = {}
 
 
 def reproduction(
@@ -146,10 +139,10 @@ def reproduction(
     """
 
     def enter(make: Callable[[Request], Outcome]) -> Reproduction:
-        if name in _FOUND:
+        if name in _REPRODUCTIONS:
             raise ValueError(f"two reproductions are called {name}")
-        _FOUND[name] = Reproduction(name, title, make, printed, jobs)
-        return _FOUND[name]
+        _REPRODUCTIONS[name] = Reproduction(name, title, make, printed, jobs)
+        return _REPRODUCTIONS[name]
 
     return enter
 
@@ -159,7 +152,7 @@ def catalogue() -> dict[str, Reproduction]:
     package = importlib.import_module(__package__)
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{__package__}.{module.name}")
-    return dict(sorted(_FOUND.items()))
+    return dict(sorted(_REPRODUCTIONS.items()))
 
 
 def find(name: str) -> Reproduction:
@@ -167,9 +160,7 @@ def find(name: str) -> Reproduction:
     known = catalogue()
     if name in known:
         return known[name]
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(known)}"
-    raise OptionError(f"no reproduction is called '{name}': {hint}")
+    raise OptionError(f"no reproduction is called '{name}': {nearest(name, known)}")
 
 
 def write(outcome: Outcome, name: str, folder: Path, *, kind: str = "png") -> list[str]:

@@ -44,12 +44,10 @@ _COLUMNS = ("C", "arrival_rate", "mean_service", "rho", "time_per_job", "low", "
 
 
 @dataclass(frozen=True)
-class Hyperexponential:
+class BalancedHyperexponential:
     """Mean 1; short times and long ones carry half of the work each (balanced means).
 
-    Parameters
-    ----------
-    variation : squared coefficient of variation, at least 1.
+    `variation` is the squared coefficient of variation, at least 1.
     """
 
     variation: float
@@ -122,9 +120,12 @@ def _saturated() -> Iterator[Row]:
 
     p = SMALL[GENERAL]
     services = {"exponential": stats.expon(), "deterministic": [1.0]}
-    services |= {f"hyperexponential (c² = {each:g})": Hyperexponential(each) for each in VARIATION}
+    services |= {
+        f"hyperexponential (c² = {variation:g})": BalancedHyperexponential(variation)
+        for variation in VARIATION
+    }
     for name, service in services.items():
-        found = saturated_throughput(
+        throughput = saturated_throughput(
             service, p, jobs=_JOBS, replications=_REPLICATIONS, seed=_SEED, confidence=0.99
         )
         yield _row(
@@ -132,9 +133,9 @@ def _saturated() -> Iterator[Row]:
             len(p),
             C=stability_constant(p),
             mean_service=1.0,
-            time_per_job=1 / found.value,
-            low=1 / found.high,
-            high=1 / found.low,
+            time_per_job=1 / throughput.value,
+            low=1 / throughput.high,
+            high=1 / throughput.low,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,7 +137,13 @@ def fig3(request: Request) -> Outcome:
         f"from k = 0 to 3e6, energy goes from {energy[0]:.4f} to {energy[-1]:.4f} per unit time "
         f"and workload from {work[0]:.4g} to {work[-1]:.4g}; energy constants {constants}"
     )
-    return Outcome(rows, says, partial(_draw_fig3, list(THRESHOLDS), energy, work))
+
+    def draw() -> Figure:
+        from ..report import trade_off
+
+        return trade_off(THRESHOLDS, energy, work, unit="kW")
+
+    return Outcome(rows, says, draw)
 
 
 def _point(k: float, result: Result) -> dict[str, float]:
@@ -149,9 +154,3 @@ def _point(k: float, result: Result) -> dict[str, float]:
         "workload": summary["mean_workload"],
         "time_at_high_rate": summary["rate_shares"].get(f"{RATES[1]:g}", 0.0),
     }
-
-
-def _draw_fig3(k: list[float], energy: list[float], work: list[float]) -> Figure:
-    from ..report import trade_off
-
-    return trade_off(k, energy, work, unit="kW")

@@ -1,9 +1,12 @@
 from .constraints import Asked as Asked
 from .constraints import Constraints as Constraints
+from .control import CONTROLS as CONTROLS
 from .control import Control as Control
 from .control import constant as constant
 from .control import control as control
+from .control import control_keys as control_keys
 from .control import count_hysteresis as count_hysteresis
+from .control import examples_of_controls as examples_of_controls
 from .control import parse_control as parse_control
 from .control import randomized as randomized
 from .control import threshold as threshold

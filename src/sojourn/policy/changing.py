@@ -5,30 +5,47 @@ A kernel takes a fixed number of functions, whatever the number of queues.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..jit import inlined
 from ._scores import compile_formula
-from .orders import ORDERS, expansion, unicef, wfp3
+from .orders import ORDERS
 from .score import Score
 
 __all__ = ["CHANGING", "changing_order", "codes_of"]
 
-CHANGING = ("expansion", "unicef", "wfp3")
+CHANGING = tuple(name for name, order in ORDERS.items() if order.depends_on_time)
 """The named orders that read the time."""
 
-_expansion, _unicef, _wfp3 = inlined(expansion), inlined(unicef), inlined(wfp3)
+
+def _no_order(jobs, j, now, theta):  # type: ignore[no-untyped-def]
+    return 0.0
 
 
-@compile_formula
-def changing_order(jobs, j, now, theta):  # type: ignore[no-untyped-def]
+def _before(place: int, formula: Any, others: Any) -> Any:
+    """Return the score by the order at one place, and by all that `others` know."""
+
+    def score(jobs, j, now, theta):  # type: ignore[no-untyped-def]
+        if theta[j] == place:
+            return formula(jobs, j, now, theta)
+        return others(jobs, j, now, theta)
+
+    return score
+
+
+def _changing_order() -> Any:
     """The score of a job by the order of its queue: ``theta[j]`` is its place in `CHANGING`."""
-    if theta[j] == 0.0:
-        return _expansion(jobs, j, now, theta)
-    if theta[j] == 1.0:
-        return _unicef(jobs, j, now, theta)
-    return _wfp3(jobs, j, now, theta)
+    score: Any = _no_order
+    for place, name in enumerate(CHANGING):
+        score = _before(place, inlined(ORDERS[name].formula), inlined(score))
+    score.__name__ = "changing_order"
+    return score
+
+
+changing_order = compile_formula(_changing_order())
 
 
 def codes_of(scores: list[Score], members: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,7 +1,8 @@
 """Service-rate controls: at each event, how fast all servers run [rumyantsev2018, sec. II-III].
 
 A control is a compiled function of the system at an event; some also name a workload level at
-which they want to be asked again. To add one, write its functions and its constructor here.
+which they want to be asked again. To add one, write its functions and its constructor here, with
+`_kind` above it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +22,13 @@ from ._numbers import numbers
 from .record import with_record
 
 __all__ = [
+    "CONTROLS",
     "Control",
     "constant",
     "control",
+    "control_keys",
     "count_hysteresis",
+    "examples_of_controls",
     "parse_control",
     "randomized",
     "threshold",
@@ -183,14 +187,75 @@ def _pointer(law: Law, house: bool, wakes: bool) -> Any:
         raise PolicyError(why_not_compiled("control", law, error)) from None
 
 
+class ControlKind(NamedTuple):
+    """A kind of control, as texts and scenarios name it.
+
+    Parameters
+    ----------
+    make : makes it of what its keys hold.
+    form : its text behind the kind, by the keys of a scenario: between colons, one key, which holds
+        a number or several, or keys with commas between, which hold one each.
+    example : such a text.
+    says : what its keys mean, of those that other controls do not have.
+    more : keys that its text has no place for.
+    counts : whether its thresholds are numbers of jobs.
+    """
+
+    make: Callable[..., Control]
+    form: str
+    example: str
+    says: dict[str, str]
+    more: tuple[str, ...] = ()
+    counts: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that it needs."""
+        return tuple(self.form.replace(":", ",").split(","))
+
+
+CONTROLS: dict[str, ControlKind] = {}
+"""Every kind of control by name."""
+
+
+def _kind(
+    name: str,
+    form: str,
+    example: str,
+    *,
+    more: tuple[str, ...] = (),
+    counts: bool = False,
+    **says: str,
+) -> Callable[[Any], Any]:
+    """Register a constructor; see `ControlKind`."""
+
+    def register(make: Callable[..., Control]) -> Callable[..., Control]:
+        CONTROLS[name] = ControlKind(make, form, f"{name}:{example}", says, more, counts)
+        return make
+
+    return register
+
+
+@_kind("constant", "rate", "1.5")
 def constant(rate: float = 1.0) -> Control:
-    """One rate for ever: a true system without control (errata 7)."""
+    """One rate for ever: a true system without control (errata 7).
+
+    Parameters
+    ----------
+    rate : work done per second, 1 being the speed of the log.
+    """
     rate = float(rate)
     return Control(_keep, rate, rates=(rate,), house=True, text=f"constant {rate:g}")
 
 
 def randomized(low: float, high: float, p_low: float, p_high: float) -> Control:
-    """Up with probability `p_high` at an arrival, down with `p_low` at a departure (eq. 5)."""
+    """Up with probability `p_high` at an arrival, down with `p_low` at a departure (eq. 5).
+
+    Parameters
+    ----------
+    low, high : the two rates.
+    p_low, p_high : probabilities.
+    """
     for name, p in (("p_low", p_low), ("p_high", p_high)):
         if not 0 <= p <= 1:
             raise OptionError(f"rate control: {name} = {p}; a probability lies in [0, 1]")
@@ -201,12 +266,27 @@ def randomized(low: float, high: float, p_low: float, p_high: float) -> Control:
     )
 
 
+@_kind("random", "rates:p_low,p_high", "2.0,2.66:0.3,0.7")
+def _randomized(rates: Sequence[float], p_low: float, p_high: float) -> Control:
+    if len(rates) != 2:
+        raise OptionError(
+            f"rate control: {len(rates)} rates; a random control has 2", key="control.rates"
+        )
+    return randomized(rates[0], rates[1], p_low, p_high)
+
+
+@_kind("count", "rates:low:high", "2.0,2.66:5:10", counts=True)
 def count_hysteresis(
     rates: Sequence[float], low: float | Sequence[float], high: float | Sequence[float]
 ) -> Control:
     """Rate by the number of customers: up above `high`, down at `low` and below (sec. III-A).
 
     With m + 1 rates there are m thresholds of each kind, one between each rate and the next.
+
+    Parameters
+    ----------
+    rates : from slow to fast.
+    low, high : numbers of jobs in the system, waiting or in service.
     """
     theta = _levels(rates, low, high)
     text = f"count hysteresis {_join(rates)} at {_join(low)} / {_join(high)}"
@@ -215,6 +295,7 @@ def count_hysteresis(
     )
 
 
+@_kind("workload", "rates:low:high", "2.0,2.66:1e5:3e5", more=("timer",))
 def workload_hysteresis(
     rates: Sequence[float],
     low: float | Sequence[float],
@@ -224,7 +305,21 @@ def workload_hysteresis(
 ) -> Control:
     """Rate by the unfinished work: up above `high`, down at `low` and below (sec. III-C).
 
-    With ``timer=False`` the workload is looked at only at arrivals and departures.
+    Parameters
+    ----------
+    rates : from slow to fast; with m + 1 of them there are m thresholds of each kind.
+    low, high : unfinished work of all jobs, waiting or in service (s at rate 1).
+    timer : whether the rate goes down as soon as the workload has fallen to `low`; else it is
+        looked at only at arrivals and departures.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> jobs = sojourn.lublin(100, 64, load=0.7, seed=1)
+    >>> slow = sojourn.workload_hysteresis([0.8, 1.0], low=0, high=14400)
+    >>> result = sojourn.simulate(jobs, 64, "easy", rate=slow)
+    >>> result.rates["rate"].unique().tolist()
+    [0.8, 1.0]
     """
     theta = _levels(rates, low, high)
     text = f"workload hysteresis {_join(rates)} at {_join(low)} / {_join(high)}"
@@ -239,8 +334,9 @@ def workload_hysteresis(
     )
 
 
+@_kind("threshold", "rates:k", "2.0,2.66:1e5")
 def threshold(rates: Sequence[float], k: float | Sequence[float]) -> Control:
-    """Single threshold: workload hysteresis with both thresholds at `k`."""
+    """Single threshold: workload hysteresis with both thresholds at `k` (s of work)."""
     return workload_hysteresis(rates, k, k)
 
 
@@ -300,8 +396,7 @@ def _check_arguments(function: Any) -> None:
 def parse_control(value: Control | float | str | None) -> Control:
     """Make a control from a rate or a text.
 
-    ``1.5`` | ``constant:1.5`` | ``random:RL,RH:PL,PH`` | ``count:R0,R1[,..]:KL[,..]:KH[,..]`` |
-    ``workload:R0,R1[,..]:KL[,..]:KH[,..]`` | ``threshold:R0,R1[,..]:K[,..]``
+    ``1.5``, or ``KIND:...`` with what the form of a kind in `CONTROLS` says.
     """
     if value is None:
         return constant()
@@ -311,25 +406,34 @@ def parse_control(value: Control | float | str | None) -> Control:
         return constant(float(value))
     if not isinstance(value, str):
         raise OptionError(f"rate control: give a rate, a text or a sojourn.control, not {value!r}")
-    kind, _, rest = value.partition(":")
     try:
-        numbers = [[float(x) for x in part.split(",")] for part in rest.split(":")] if rest else []
-        if not rest:
-            return constant(float(kind))
-        makers: dict[str, Callable[..., Control]] = {
-            "constant": lambda a: constant(a[0]),
-            "random": lambda a, b: randomized(a[0], a[1], b[0], b[1]),
-            "count": count_hysteresis,
-            "workload": workload_hysteresis,
-            "threshold": threshold,
-        }
-        return makers[kind](*numbers)
-    except (KeyError, IndexError, TypeError, ValueError):
+        keys = control_keys(value)
+        return CONTROLS[keys.pop("kind")].make(**keys)
+    except (KeyError, TypeError, ValueError):
         raise OptionError(
-            f"rate control '{value}' cannot be read; write for example 1.5, "
-            "workload:2.0,2.66:1e5:3e5, threshold:2.0,2.66:1e5, count:2.0,2.66:5:10 or "
-            "random:2.0,2.66:0.3,0.7"
+            f"rate control '{value}' cannot be read; write for example {examples_of_controls()}"
         ) from None
+
+
+def control_keys(text: str) -> dict[str, Any]:
+    """Return a control's kind and keys from its text; KeyError or ValueError if it has no form."""
+    kind, _, rest = text.partition(":")
+    if not rest:
+        kind, rest = "constant", text
+    keys: dict[str, Any] = {"kind": kind}
+    for names, part in zip(CONTROLS[kind].form.split(":"), rest.split(":"), strict=True):
+        numbers = [float(number) for number in part.split(",")]
+        if "," in names:
+            keys.update(zip(names.split(","), numbers, strict=True))
+        else:
+            keys[names] = numbers if len(numbers) > 1 or names == "rates" else numbers[0]
+    return keys
+
+
+def examples_of_controls() -> str:
+    """Return texts of controls, one of each kind, as a part of a sentence."""
+    *others, last = (kind.example.removeprefix("constant:") for kind in CONTROLS.values())
+    return f"{', '.join(others)} or {last}"
 
 
 def _join(values: float | Sequence[float]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,8 @@ class Placement:
     rule : how it finds its nodes; ``ordered`` visits them in the order of `key`.
     key : for ``ordered``: of slowness, watts and operations per second of a processor; nodes
         with equal keys, and all if there is none, are visited as in the cluster's file.
-    score : a user's own formula.
+    score : a formula of a node, for ``ordered`` and ``scored``.
+    by_watts : whether it must know what nodes draw.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Placement:
     rule: str
     key: Key | None = None
     score: NodeScore | None = None
+    by_watts: bool = False
 
     @property
     def has_fixed_order(self) -> bool:
@@ -51,7 +53,7 @@ class Placement:
     def __reduce__(self) -> Any:
         if PLACEMENTS.get(self.name) is self:
             return parse_placement, (self.name,)
-        return Placement, (self.name, self.says, self.rule, self.key, self.score)
+        return Placement, (self.name, self.says, self.rule, self.key, self.score, self.by_watts)
 
 
 def _slowness(slow: Floats, watts: Floats, ops: Floats) -> Floats:
@@ -74,8 +76,12 @@ PLACEMENTS = {
         Placement("worst-fit", "the node with most free processors", "worst"),
         Placement("fastest", "fastest processors first", "ordered", _slowness),
         Placement("slowest", "slowest processors that meet the job's limit first", "slowest"),
-        Placement("lowest-power", "fewest watts per processor first", "ordered", _watts),
-        Placement("lowest-energy", "most operations per joule first", "ordered", _joules),
+        Placement(
+            "lowest-power", "fewest watts per processor first", "ordered", _watts, by_watts=True
+        ),
+        Placement(
+            "lowest-energy", "most operations per joule first", "ordered", _joules, by_watts=True
+        ),
         Placement("pack", "partly busy nodes first, so that others stay idle", "pack"),
         Placement("spread", "one processor at a time, from the node with most free", "spread"),
         Placement("contiguous", "neighbouring nodes only; waits for them", "contiguous"),
@@ -85,6 +91,19 @@ PLACEMENTS = {
 """The named placements."""
 
 
+def _placement(formula: Callable[..., float]) -> Callable[..., float]:
+    """Register a formula over nodes: the smallest comes first; its first line says what it does."""
+    name = formula.__name__.replace("_", "-")
+    says = (formula.__doc__ or "").partition("\n")[0].removesuffix(".")
+    PLACEMENTS[name] = replace(_scored(NodeScore(formula)), name=name, says=says)
+    return formula
+
+
+def _scored(score: NodeScore) -> Placement:
+    rule = "ordered" if score.is_fixed else "scored"
+    return Placement(score.name, "by a score of the user's", rule, score=score)
+
+
 def parse_placement(placement: str | Placement | NodeScore) -> Placement:
     """Return a placement from its name, from ``FILE.py:name``, or from a score over nodes."""
     if isinstance(placement, Placement):
@@ -92,8 +111,7 @@ def parse_placement(placement: str | Placement | NodeScore) -> Placement:
     if isinstance(placement, str) and ".py:" in placement:
         placement = load_node_score(placement)
     if isinstance(placement, NodeScore):
-        rule = "ordered" if placement.is_fixed else "scored"
-        return Placement(placement.name, "by a score of the user's", rule, score=placement)
+        return _scored(placement)
     if not isinstance(placement, str):
         raise PolicyError(
             "placement: give a name or a function of (nodes, n, jobs, j, now, theta) decorated "

@@ -9,21 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .._html import html_table
+from ..engine.backfills import BACKFILLS, Backfill, load_backfill
 from ..errors import PolicyError
 from .orders import ORDERS
 from .score import Score
 
 __all__ = ["BACKFILLS", "POLICIES", "Policy", "parse_policy"]
-
-BACKFILLS = {
-    "none": "start in order; the first that does not fit blocks the rest",
-    "first-fit": "start whatever fits, in order; nobody has a reservation",
-    "easy": "the first blocked job has a reservation (the first k with easy:k)",
-    "conservative": "every job has a reservation, made on arrival",
-    "preempt": "serve the longest prefix of all jobs present that fits; stopped jobs resume",
-    "remaining": "as preempt, by remaining estimate and only at departures",
-}
-"""What may start out of order."""
 
 POLICIES = {
     "easy": "fcfs+easy",
@@ -44,11 +35,16 @@ class Policy:
     Parameters
     ----------
     order : a named order or a `Score`.
-    backfill : one of `BACKFILLS`.
+    backfill : one of `BACKFILLS`, the files of `engine.backfills`.
     reservations : for ``easy``: how many blocked jobs have a reservation (math.inf for all,
         made anew in each pass).
     backfill_order : for ``easy``: the order in which backfilling looks at the queue, if not
         `order` (SJBF is ``sjf``).
+
+    Examples
+    --------
+    >>> str(Policy("sjf", "easy", reservations=2))
+    'sjf+easy:2'
     """
 
     order: str | Score = "fcfs"
@@ -77,25 +73,30 @@ class Policy:
                 "or inf",
                 key="policy.reservations",
             )
-        if self.reservations != 1 and self.backfill != "easy":
+        rule = load_backfill(self.backfill)
+        if self.reservations != 1 and rule.several is None:
+            able = [name for name in BACKFILLS if load_backfill(name).several]
             raise PolicyError(
-                f"policy: only easy takes reservations, not '{self.backfill}'",
+                f"policy: only {' and '.join(able)} takes reservations, not '{self.backfill}'",
                 key="policy.reservations",
             )
-        if self.backfill_order is not None and self.backfill != "easy":
+        if self.backfill_order is not None and not rule.own_order:
+            able = [name for name in BACKFILLS if load_backfill(name).own_order]
             raise PolicyError(
-                f"policy: '{self.backfill}' has no backfill order; only easy has one",
+                f"policy: '{self.backfill}' has no backfill order; only {' and '.join(able)} has "
+                "one",
                 key="policy.backfill_order",
             )
-        if self.backfill == "preempt" and self.score.depends_on_time:
+        if rule.fixed_order and self.score.depends_on_time:
             raise PolicyError(
-                f"policy: preempt needs an order that is fixed in time; '{self.score.name}' reads "
-                "now, or calls what may",
+                f"policy: {self.backfill} needs an order that is fixed in time; "
+                f"'{self.score.name}' reads now, or calls what may",
                 key="policy.backfill",
             )
-        if self.backfill == "remaining" and self.score.name not in ("sjf", "ljf"):
+        if rule.orders and self.score.name not in rule.orders:
+            usable = " or ".join(_short(f"{order}+{self.backfill}") for order in rule.orders)
             raise PolicyError(
-                "policy: remaining goes by remaining estimate: use spf or lpf",
+                f"policy: {self.backfill} goes by an order of its own: use {usable}",
                 key="policy.backfill",
             )
 
@@ -112,11 +113,17 @@ class Policy:
     @property
     def preemptive(self) -> bool:
         """Whether running jobs may be stopped."""
-        return self.backfill in ("preempt", "remaining")
+        return self.rule.preempts
+
+    @property
+    def rule(self) -> Backfill:
+        """What the engine knows of the backfilling rule, with so many reservations."""
+        rule = load_backfill(self.backfill)
+        return rule if self.reservations == 1 else rule.several or rule
 
     def _repr_html_(self) -> str:
         rows = [("order", self.score.name), ("backfilling", BACKFILLS[self.backfill])]
-        if self.backfill == "easy":
+        if load_backfill(self.backfill).several is not None:
             rows.append(("reservations", f"{self.reservations:g}"))
         if self.backfill_score is not None:
             rows.append(("backfill order", self.backfill_score.name))
@@ -130,7 +137,12 @@ class Policy:
             text += f":{'inf' if math.isinf(self.reservations) else int(self.reservations)}"
         if self.backfill_score is not None:
             text += f"@{self.backfill_score.name}"
-        return next((short for short, long in POLICIES.items() if long == text), text)
+        return _short(text)
+
+
+def _short(text: str) -> str:
+    """The name that a combination has, if it has one."""
+    return next((short for short, long in POLICIES.items() if long == text), text)
 
 
 def _as_score(order: str | Score) -> Score:

@@ -12,7 +12,7 @@
 - one page of a run: `overview`
 - `save` writes a figure to a PNG, SVG or PDF file
 
-The modules `servers`, `binning` and `boxes` compute for them; `style` has colours, axes and files.
+The modules `binning` and `boxes` compute for them; `style` has colours, axes and files.
 Matplotlib is imported when the first is used.
 """
 

@@ -15,24 +15,20 @@ from ..cluster import (
     RatePower,
     ScaledPower,
 )
-from ..errors import InputError, OptionError, PolicyError
+from ..errors import InputError, PolicyError
 from ..jobs.models.spec import parse_time
 from ..policy import (
+    CONTROLS,
     Constraints,
     Control,
     NodeScore,
     Placement,
     Policy,
     Score,
-    constant,
-    count_hysteresis,
     load_node_score,
     load_score,
     parse_placement,
     parse_policy,
-    randomized,
-    threshold,
-    workload_hysteresis,
 )
 from ..policy.slurm import SlurmPolicy, policy_from_slurm
 from .inputs import Stamp, machine_files, module_files, stamp_of
@@ -71,36 +67,11 @@ _OF_NODES = (
 )
 _POWERS = (("levels",), ("static", "dynamic", "exponent", "reference"), ("busy", "idle"))
 
-_NEEDED: dict[str, tuple[str, ...]] = {
-    "constant": (),
-    "threshold": ("rates", "k"),
-    "workload": ("rates", "low", "high"),
-    "count": ("rates", "low", "high"),
-    "random": ("rates", "p_low", "p_high"),
-}
-"""Keys that each kind of control needs."""
-
-_ALLOWED = {"constant": ("rate",), "workload": ("timer",)}
-"""Keys that a kind of control may have besides; it has no others."""
-
 
 def make_control(keys: ControlKeys) -> Control:
     """Return the service-rate control."""
-    kind, rates = keys.kind, keys.rates or []
-    if kind == "constant":
-        return constant(keys.rate)
-    if kind == "random":
-        if len(rates) != 2:
-            raise OptionError(
-                f"rate control: {len(rates)} rates; a random control has 2", key="control.rates"
-            )
-        return randomized(rates[0], rates[1], keys.p_low or 0.0, keys.p_high or 0.0)
-    if kind == "threshold":
-        return threshold(rates, keys.k or 0.0)
-    low, high = keys.low or 0.0, keys.high or 0.0
-    if kind == "count":
-        return count_hysteresis(rates, low, high)
-    return workload_hysteresis(rates, low, high, timer=keys.timer)
+    kind = CONTROLS[keys.kind]
+    return kind.make(**{name: getattr(keys, name) for name in (*kind.keys, *kind.more)})
 
 
 def make_power(keys: PowerKeys) -> Power:
@@ -268,6 +239,10 @@ def _workload(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
 
 def _cluster(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
     if keys.cluster.nodes is None and keys.slurm.conf is not None and keys.cluster.procs is None:
+        for name in (name for names in _POWERS[:-1] for name in names):
+            if _is_given(keys.power, name):
+                words = "with {slurm.conf} give {power.busy} and {power.idle}, of a processor"
+                yield ("power", name), words
         return
     if keys.cluster.nodes is None:
         for section, name in _OF_NODES:
@@ -326,7 +301,7 @@ def _policy(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
 
 def _control(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     control, kind = keys.control, keys.control.kind
-    needed, allowed = _NEEDED[kind], (*_NEEDED[kind], *_ALLOWED.get(kind, ()))
+    needed, allowed = CONTROLS[kind].keys, (*CONTROLS[kind].keys, *CONTROLS[kind].more)
     for name in needed:
         if getattr(control, name) is None:
             yield ("control", name), f"a control of kind '{kind}' needs it; give it"
@@ -336,7 +311,7 @@ def _control(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tuple[Path, 
             has = f"it has {', '.join(allowed)}"
             yield ("control", name), f"a control of kind '{kind}' has no such key; {has}"
             return
-    for name in needed if kind == "count" else ():
+    for name in needed if CONTROLS[kind].counts else ():
         value = given["control"][name]
         values = value if isinstance(value, list) else [value]
         if any(isinstance(item, str) for item in values):

@@ -27,6 +27,7 @@ from ..policy import (
 )
 from .build.engine import finish
 from .build.events import before_cleaning, load_events
+from .options import with_keywords
 from .result import Result
 from .simulate import machine_of, prepare
 
@@ -101,6 +102,16 @@ class Comparison(Sequence[Outcome]):
     Attributes
     ----------
     outcomes : one `Outcome` per policy, and on named nodes per placement.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> jobs = sojourn.lublin(100, 16, load=0.8, seed=3)
+    >>> found = sojourn.compare(jobs, 16, ["fcfs", "easy"])
+    >>> found[1].result
+    <Result of 100 jobs on 16 processors, easy>
+    >>> bool(found.table.loc["easy", "wait_mean"] < found.table.loc["fcfs", "wait_mean"])
+    True
     """
 
     def __init__(self, outcomes: Iterable[Outcome]) -> None:
@@ -129,7 +140,7 @@ class Comparison(Sequence[Outcome]):
         return pd.DataFrame([outcome.row() for outcome in self]).set_index("policy")
 
     def by(self, what: str) -> pd.DataFrame:
-        """Measures per class of jobs under each policy, and on named nodes placement.
+        """Measures per class of jobs under measure policy, and on named nodes placement.
 
         Parameters
         ----------
@@ -149,27 +160,53 @@ class Comparison(Sequence[Outcome]):
         rows = [outcome.row() for outcome in self]
         run = self[0].result
         shown = measures_of(run.cluster, vars(run.options))
+        units = [measure.unit_of_column(rows) for measure in shown]
         keys = [key for key in ("policy", "placement") if key in rows[0]]
         cells = [
-            [*(row[key] for key in keys), *(measure.shown(row[measure.name]) for measure in shown)]
+            [
+                *(row[key] for key in keys),
+                *(
+                    row[measure.name] / unit.size
+                    for measure, unit in zip(shown, units, strict=True)
+                ),
+            ]
             for row in rows
         ]
+        heads = [measure.titled(unit) for measure, unit in zip(shown, units, strict=True)]
+        tops = {
+            (at, len(keys) + i) for i, measure in enumerate(shown) for at in best(rows, measure)
+        }
         title = f"{len(run):,} jobs on {run.cluster.procs:,} processors"
-        return html_table(title, [*keys, *(measure.title for measure in shown)], cells)
+        assumed = (
+            run.cluster.power_model if any(measure.rests_on_watts for measure in shown) else None
+        )
+        note = f"the best in bold; energy: {assumed}" if assumed else "the best in bold"
+        return html_table(title, [*keys, *heads], cells, note, bold=tops)
 
 
+@with_keywords
 def compare(
     jobs: Jobs,
     cluster: Cluster | int | None,
     policies: Sequence[str | Policy | Score],
+    *,
+    rate: Control | float | str | None = None,
+    placements: Sequence[str | Placement | NodeScore] = (),
+    progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Comparison:
     """Run the same jobs under several policies, and with several placements.
 
+    `outcomes_of` in `sojourn.compare` hands out the runs one by one instead of keeping them all.
+
     Parameters
     ----------
-    jobs, cluster, policies, **options : as for `outcomes_of`, which hands out the runs one by one
-        instead of keeping them all.
+    jobs : the job stream; cleaned once.
+    cluster : the machine, or its number of processors.
+    policies : as for `simulate`.
+    rate, progress : as for `simulate`.
+    placements : of named nodes, as for `simulate`; default: the one of the options.
+    **options : the keywords of `Options`.
 
     Examples
     --------
@@ -178,7 +215,8 @@ def compare(
     >>> sojourn.compare(jobs, 16, ["fcfs", "easy"]).table.index.tolist()
     ['fcfs', 'easy']
     """
-    return Comparison(outcomes_of(jobs, cluster, policies, **options))
+    given = {"rate": rate, "placements": placements, "progress": progress, **options}
+    return Comparison(outcomes_of(jobs, cluster, policies, **given))
 
 
 def outcomes_of(
@@ -191,15 +229,11 @@ def outcomes_of(
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Iterator[Outcome]:
-    """Run the same jobs under each policy, one after the other, and with each placement.
+    """Run the same jobs under measure policy, one after the other, and with measure placement.
 
     Parameters
     ----------
-    jobs : the job stream; cleaned once.
-    cluster : the machine, or its number of processors.
-    policies : as for `simulate`.
-    placements : of named nodes, as for `simulate`; default: the one of the options.
-    rate, progress, **options : as for `simulate`.
+    jobs, cluster, policies, rate, placements, progress, **options : as for `compare`.
     """
     if not policies:
         raise OptionError("no policies to compare; give at least one")
@@ -287,5 +321,5 @@ def report(rows: Sequence[dict[str, Any]], title: str, pictures: dict[str, str])
     lines += ["", f"Bold: best of its column. All of it is simulated.{energy}", ""]
     for caption, file in pictures.items():
         lines += [f"## {caption}", "", f"![{caption}]({file})", ""]
-    lines += [f"Made by sojourn {__version__}; each run's folder says with which options."]
+    lines += [f"Made by sojourn {__version__}; measure run's folder says with which options."]
     return "\n".join(lines) + "\n"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._html import html_table, sparkline
+from ..cluster.wattage import assumed_watts
 from ..engine.drive import Run
 from ..errors import OptionError
 from ..jobs.arrivals import arrivals_of, start_later
@@ -43,16 +44,29 @@ further counts of the log, such as those of another resource."""
 
 
 class Result:
-    """The outcome of one run.
+    """The outcome of one run: its tables, its measures, its pictures.
 
     Attributes
     ----------
-    jobs : table, one row per job; times in seconds as in the log, energy in joules.
-    trajectory : table, one row per scheduling instant (needs ``record=True``).
-    segments : table of uninterrupted stretches of service (several per job if preempted).
-    rates : table of the epochs at which the service rate changed.
-    summary : the measures, as plain numbers.
+    cluster : the machine.
+    policy : the scheduling policy.
+    control : the control of the service rate.
+    options : the other options of the run.
     cleaning : the report of what cleaning changed.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> jobs = sojourn.lublin(100, 64, load=0.7, seed=1, estimates="tsafrir")
+    >>> result = sojourn.simulate(jobs, 64, "easy")
+    >>> result
+    <Result of 100 jobs on 64 processors, easy>
+    >>> result.jobs[["job", "submit", "start", "wait", "procs"]].head(2)
+       job  submit  start  wait  procs
+    0    1   260.0  260.0   0.0      8
+    1    2   627.0  627.0   0.0      4
+    >>> result.summary["utilisation"] < 1
+    True
     """
 
     def __init__(self, prepared: Prepared, run: Run) -> None:
@@ -78,9 +92,12 @@ class Result:
             value = measure.of(self.summary)
             known = value == value or not measure.needs
             if known and (self.states_energy or not measure.rests_on_watts):
-                rows.append((measure.title, measure.shown(value)))
+                money = self.summary["energy"].get("currency", "") if measure.name == "cost" else ""
+                rows.append((measure.label, f"{measure.text(value)} {money}".rstrip()))
         title = f"{self.policy} on {self.cluster.procs:,} processors"
-        return html_table(title, (), rows) + self._waits_over_time()
+        assumed = assumed_watts(self.summary) if self.states_energy else ""
+        note = f"energy: {assumed}" if assumed else ""
+        return html_table(title, (), rows, note) + self._waits_over_time()
 
     def _waits_over_time(self) -> str:
         """A line of mean waits, by when jobs were submitted."""
@@ -92,10 +109,12 @@ class Result:
             return ""
         count, edges = np.histogram(submit, bins=min(48, len(submit)))
         total, _ = np.histogram(submit, bins=edges, weights=wait)
-        hours = (edges[1] - edges[0]) / 3600.0
-        means = total / np.maximum(count, 1) / 3600.0
-        top = f"{means.max():.3g} h at most"
-        return sparkline(means.tolist(), f"mean wait of jobs submitted every {hours:.3g} h; {top}")
+        means = total / np.maximum(count, 1)
+        text = registry.get("wait_mean").text
+        title = (
+            f"mean wait by submit, every {text(edges[1] - edges[0])}; at most {text(means.max())}"
+        )
+        return sparkline(means.tolist(), title)
 
     @property
     def plot(self) -> RunPlots:
@@ -128,7 +147,7 @@ class Result:
 
     @property
     def promises(self) -> Floats:
-        """First promised start of each accepted job under conservative backfilling, as work."""
+        """First reserved start of each accepted job under conservative backfilling, as work (s)."""
         return self._run.promises
 
     @property
@@ -148,7 +167,7 @@ class Result:
 
     @property
     def slowness(self) -> Floats:
-        """How much longer than recorded each accepted job ran [gomez2012, eq. 2]."""
+        """How many times longer than recorded each accepted job ran [gomez2012, eq. 2]."""
         return self._schedule.slowness
 
     def allocation_columns(self) -> dict[str, NDArray[Any]]:
@@ -310,7 +329,10 @@ class Result:
 
     @cached_property
     def jobs(self) -> pd.DataFrame:
-        """The job table (see `docs/reference/jobs`)."""
+        """The job table, one row per job: submit, start, end, wait (s), energy (J) and so on.
+
+        The columns are those of `docs/reference/jobs`.
+        """
         import pandas as pd
 
         columns: dict[str, Any] = self.job_columns()
@@ -350,14 +372,19 @@ class Result:
 
     @cached_property
     def trajectory(self) -> pd.DataFrame:
-        """The trajectory: the state after each scheduling instant, until the next."""
+        """The trajectory: the state after each scheduling instant, until the next.
+
+        Columns: ``time`` (s), ``rate``, jobs ``present`` and ``queued``, processors ``busy``, jobs
+        ``running``, ``workload`` (s) and, where energy is stated, ``power`` (W). It needs
+        ``record=True``.
+        """
         import pandas as pd
 
         return pd.DataFrame(self.trajectory_columns(), copy=False)
 
     @cached_property
     def segments(self) -> pd.DataFrame:
-        """Stretches of service: job (number in the log), start, end."""
+        """Stretches of service, several where a job was preempted: its number, start, end (s)."""
         import pandas as pd
 
         job, start, stop = self._schedule.stretches
@@ -366,7 +393,7 @@ class Result:
 
     @cached_property
     def rates(self) -> pd.DataFrame:
-        """Epochs of the service rate: time and the rate from then on."""
+        """Epochs of the service rate: time (s) and the rate from then on."""
         import pandas as pd
 
         time, rate = self._schedule.epochs
@@ -374,7 +401,17 @@ class Result:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The measures of the run as plain numbers, ready for JSON."""
+        """The measures of the run as plain numbers, ready for JSON (see `docs/reference/summary`).
+
+        Times are in seconds, energies in joules, shares from 0 to 1.
+
+        Examples
+        --------
+        >>> import sojourn
+        >>> result = sojourn.simulate(sojourn.lublin(100, 64, load=0.7, seed=1), 64)
+        >>> list(result.summary["wait"])
+        ['mean', 'median', 'p90', 'p95', 'p99', 'max']
+        """
         # Measures of users may be computed from ours: these are there first.
         self.__dict__["summary"] = made = summarise(self._schedule)
         try:
@@ -385,7 +422,12 @@ class Result:
         return made
 
     def after_warmup(self, jobs: int) -> Result:
-        """Return the same run, whose measures over jobs leave out its first jobs."""
+        """Return the same run, whose measures over jobs leave out its first jobs.
+
+        Parameters
+        ----------
+        jobs : how many jobs are left out, in the order in which they came.
+        """
         options = self.options.changed(warmup=jobs)
         return Result(replace(self._prepared, options=options), self._run)
 
@@ -399,6 +441,13 @@ class Result:
         ----------
         what : ``user``, ``group``, ``account``, ``queue``, ``partition``, ``qos``, ``width`` (by
             powers of two) or ``status``.
+
+        Examples
+        --------
+        >>> import sojourn
+        >>> result = sojourn.simulate(sojourn.lublin(100, 64, load=0.7, seed=1), 64)
+        >>> result.by("width")["jobs"].to_dict()
+        {'1': 27, '2': 14, '3-4': 21, '5-8': 19, '9-16': 5, '17-32': 11, '33-64': 3}
         """
         from .classes import measure_classes
 

@@ -253,11 +253,15 @@ class Scenario:
 
     @property
     def _machine_of_slurm(self) -> Cluster:
-        """The machine of the ``slurm.conf``, for any policy."""
-        if isinstance(self.policy, SlurmPolicy):
-            return self.policy.cluster
-        path = self._resolved.slurm.conf or ""
-        return self._kept("_site", lambda: policy_from_slurm(path).cluster, "slurm")
+        """The machine of the ``slurm.conf``, for any policy; it has no watts of its own."""
+
+        def made() -> Cluster:
+            policy = self.policy
+            if not isinstance(policy, SlurmPolicy):
+                policy = policy_from_slurm(self._resolved.slurm.conf or "")
+            return replace(policy.cluster, power=building.make_power(self._resolved.power))
+
+        return self._kept("_site", made, "slurm", "policy")
 
     @property
     def _procs(self) -> int | None:

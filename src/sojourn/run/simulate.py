@@ -169,7 +169,7 @@ def _named(jobs: Jobs, cluster: Cluster, options: Options) -> Machine | None:
     """The named nodes of a run, or None where processors are only counted."""
     placement = options.placement
     if cluster.is_named:
-        return build_machine(jobs, cluster, placement, options.constraints)
+        return build_machine(jobs, cluster, placement, options.constraints, options.factor)
     for what, given in (
         (f"placement '{placement.name}'", placement.name != "first-fit"),
         ("constraints", not options.constraints.are_none),

@@ -57,7 +57,9 @@ def prepare_slurm(
     conf, machine = policy.conf, policy.cluster
     if cluster is not None and cluster is not machine:
         given = cluster if isinstance(cluster, Cluster) else Cluster.homogeneous(cluster)
-        conf = conf_on(given, conf)
+        # That of the file may have been given watts.
+        if replace(given, power=machine.power) != machine:
+            conf = conf_on(given, conf)
         machine = given if given.is_named else replace(policy, conf=conf).cluster
     if options.over_limit == "run":
         conf = conf.with_parameters({"OverTimeLimit": "UNLIMITED"})

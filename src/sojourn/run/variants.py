@@ -87,7 +87,7 @@ def variants_of(
     differ = [
         text
         for text in (
-            [str(scenario.policy) for scenario, _ in made],
+            [_policy(scenario, about) for scenario, about in made],
             [str(scenario.placement) for scenario, _ in made],
         )
         if len(set(text)) > 1 and len(bases) == 1
@@ -96,6 +96,12 @@ def variants_of(
         Variant(scenario, about, ", ".join([*_words(about), *(text[place] for text in differ)]))
         for place, (scenario, about) in enumerate(made)
     ]
+
+
+def _policy(scenario: Scenario, about: Values) -> str:
+    """The policy's name, without lines of Slurm that are named already."""
+    name = str(scenario.policy)
+    return name.partition("[")[0] if any(key.startswith("slurm.") for key in about) else name
 
 
 def _words(about: Values) -> Iterator[str]:

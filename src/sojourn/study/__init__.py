@@ -1,15 +1,15 @@
 """Asking a simulation a thousand times.
 
 - `sweeping`: many points, several times each; `outcome`: what they found
-- `optimising`: the best trade-offs, as a `front`; `pareto`: what a front is
+- `optimising`: the best trade-offs, as a `front`
 - `grid`, `plan`: which points, which runs; `store`: the runs on disk
 - `runners`, `processes`, `worker_process`, `dask_runner`, `execute`: where and how runs are
   carried out
-- `intervals`, `ratios`, `paired`: what replications tell, and what a policy changes; `sequential`:
+- `intervals`, `ratios`, `paired`: what replications show, and what a policy changes; `sequential`:
   how many are enough
-- `warmup`, `batches`, `regeneration`: what one long run tells; `resample`: other logs like a log
+- `batches`, `ratios`: what one long run shows; `difference`, `sides`: two configurations on one log
 
-What is asked is a scenario, see `sojourn.run`; its names are here too.
+What is run is a scenario, see `sojourn.run`; its names are here too.
 """
 
 from .._lazy import attach

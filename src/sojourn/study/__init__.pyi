@@ -13,6 +13,8 @@ from .batches import batch_quantile as batch_quantile
 from .batches import correlation_test as correlation_test
 from .batches import split as split
 from .front import Front as Front
+from .front import hypervolume as hypervolume
+from .front import nondominated as nondominated
 from .grid import Grid as Grid
 from .grid import Range as Range
 from .grid import latin_hypercube as latin_hypercube
@@ -23,6 +25,7 @@ from .intervals import Interval as Interval
 from .intervals import bootstrap_interval as bootstrap_interval
 from .intervals import mean_interval as mean_interval
 from .intervals import quantile_interval as quantile_interval
+from .intervals import resampled_interval as resampled_interval
 from .intervals import sectioned_quantile as sectioned_quantile
 from .optimising import optimise as optimise
 from .outcome import Point as Point
@@ -32,12 +35,9 @@ from .paired import compare_pairs as compare_pairs
 from .paired import holm as holm
 from .paired import paired_difference as paired_difference
 from .paired import relative_change as relative_change
-from .pareto import hypervolume as hypervolume
-from .pareto import nondominated as nondominated
 from .ratios import ratio_interval as ratio_interval
-from .regeneration import regeneration_points as regeneration_points
-from .regeneration import regenerative_interval as regenerative_interval
-from .resample import resampled_interval as resampled_interval
+from .ratios import regeneration_points as regeneration_points
+from .ratios import regenerative_interval as regenerative_interval
 from .sequential import is_precise as is_precise
 from .sequential import replicate as replicate
 from .sequential import replications_needed as replications_needed

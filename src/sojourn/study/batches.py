@@ -1,6 +1,6 @@
 """Intervals from one long run, whose values depend on each other: means of batches.
 
-Neighbouring jobs wait for the same reasons, so their waits tell less than as many independent
+Neighbouring jobs wait for the same reasons, so their waits say less than as many independent
 ones. Means of long batches hardly depend on each other any more.
 """
 
@@ -8,23 +8,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import checks
 from ..errors import OptionError
-from ._samples import Floats, level_of, quantile_level, sample
-from .intervals import Interval, around, sectioned_quantile
+from .intervals import (
+    Floats,
+    Interval,
+    around,
+    level_of,
+    quantile_level,
+    sample,
+    sectioned_quantile,
+)
 
 __all__ = ["batch_means", "batch_quantile", "correlation_test", "split"]
 
 _FEWEST, _MOST = 10, 30
-"""Batches: more tell hardly more, and each is then shorter [schmeiser1982]."""
+"""Batches: more say hardly more, and each is then shorter [schmeiser1982]."""
 _DOUBT = 0.2
-"""Batches are told from independent ones if chance would make them so alike as rarely as this."""
+"""Batches count as correlated if chance would make them so alike as rarely as this."""
 _BEYOND = 50
-"""Values beyond a quantile in each batch, or its quantile is too crude to tell an error by."""
+"""Values beyond a quantile in each batch, or its quantile is too crude to estimate an error by."""
 
 
 def batch_means(values: ArrayLike, *, batches: int | None = None, level: float = 0.95) -> Interval:
@@ -74,16 +82,10 @@ def batch_quantile(
             f"quantile {share:g} in each; give at least {least}"
         )
     parts, doubt = _divided(values, batches, quantiles, min(_MOST, most))
-    found = sectioned_quantile(parts, share, level=level)
-    error = found.half_width * _widening(quantiles(parts), doubt)
-    return Interval(
-        found.estimate,
-        found.estimate - error,
-        found.estimate + error,
-        found.level,
-        found.n,
-        f"batch quantiles{doubt}",
-    )
+    sections = sectioned_quantile(parts, share, level=level)
+    error = sections.half_width * _widening(quantiles(parts), doubt)
+    low, high = sections.estimate - error, sections.estimate + error
+    return replace(sections, low=low, high=high, method=f"batch quantiles{doubt}")
 
 
 def split(values: ArrayLike, batches: int) -> Floats:

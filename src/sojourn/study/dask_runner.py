@@ -20,8 +20,8 @@ from distributed import Client, Future, KilledWorker
 
 from ..errors import OptionError, RunError
 from .execute import Bundle, Row, Worker, failed_row
-from .plan import Run
-from .work_left import AHEAD, Batch, Left
+from .plan import PlannedRun
+from .work_left import AHEAD, DIED, Batch, Left
 
 __all__ = ["DaskRunner", "connected"]
 
@@ -54,13 +54,7 @@ def _worker_for(bundle: Bundle) -> Worker:
 
 
 class DaskRunner:
-    """Carries out runs on the workers of a Dask cluster.
-
-    Parameters
-    ----------
-    client : connected to the cluster; it stays open.
-    bundle : what the runs have in common.
-    """
+    """Carries out runs on the workers of a Dask cluster, whose client stays open."""
 
     def __init__(self, client: Client, bundle: Bundle) -> None:
         if not isinstance(client, Client):
@@ -77,7 +71,7 @@ class DaskRunner:
         self._seconds = math.nan
         self._available, self._counted = 0, -math.inf
 
-    def run(self, runs: Sequence[Run], seconds: float = math.nan) -> Iterator[list[Row]]:
+    def run(self, runs: Sequence[PlannedRun], seconds: float = math.nan) -> Iterator[list[Row]]:
         """Yield the rows of runs, as they are finished; each takes so long, if that is known."""
         left, self._seconds = Left(runs), seconds
         try:
@@ -98,7 +92,7 @@ class DaskRunner:
             self._sent = self._scattered()
         while left.unsuspected and len(self._under_way) < AHEAD * threads:
             self._submit(left.take(self._seconds, threads))
-        # A worker that dies takes with it what waited for it: only alone a run tells on itself.
+        # A worker that dies takes with it what waited for it: the cause shows when it is alone.
         if left and not self._under_way:
             self._watched = left.suspect()
             self._submit(self._watched)
@@ -115,11 +109,11 @@ class DaskRunner:
             try:
                 return self._client.scatter(self._bundle, broadcast=True, hash=False)
             except (OSError, TimeoutError) as error:
-                # Workers that have just died were among those asked.
+                # Workers that have just died were among those that were to answer.
                 attempts -= 1
                 if not attempts:
-                    told = " ".join(str(error).split())
-                    raise RunError(f"the Dask workers cannot be reached ({told})") from None
+                    reason = " ".join(str(error).split())
+                    raise RunError(f"the Dask workers cannot be reached ({reason})") from None
                 self._count()
 
     def _threads(self) -> int:
@@ -147,15 +141,15 @@ class DaskRunner:
 
     def _heard(self) -> list[Future]:
         """Batches that are over; none if there was no news for a while."""
-        found = []
+        over = []
         try:
-            found.append(self._news.get(timeout=_LOOK))
+            over.append(self._news.get(timeout=_LOOK))
             while True:
-                found.append(self._news.get_nowait())
+                over.append(self._news.get_nowait())
         except queue.Empty:
-            if not found:
+            if not over:
                 self._count()
-        return found
+        return over
 
     def _taken(self, future: Future, left: Left) -> list[Row]:
         """The rows of a batch; none if it has to be done again."""
@@ -166,8 +160,7 @@ class DaskRunner:
             rows, seconds = future.result(timeout=_PATIENCE)
         except KilledWorker:
             if batch is self._watched:
-                told = "its worker died each time; it may need more memory than there is"
-                return [failed_row(batch[0], told)]
+                return [failed_row(batch[0], DIED)]
             left.doubt(batch)
             return []
         except RunError:
@@ -178,9 +171,9 @@ class DaskRunner:
             left.again(batch)
             return []
         except Exception as error:
-            told = " ".join(f"{type(error).__name__}: {error}".split())
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise RunError(
-                f"a Dask worker failed ({told}); is the same sojourn installed there?"
+                f"a Dask worker failed ({reason}); is the same sojourn installed there?"
             ) from None
         self._seconds = seconds / len(batch)
         return list(rows)
@@ -200,9 +193,10 @@ def connected(address: str) -> Iterator[Client]:
         try:
             client = Client(address, timeout=_CONNECT)
         except Exception as error:  # TypeError, RuntimeError, ...: by the kind of address.
-            told = " ".join(str(error).split())
+            reason = " ".join(str(error).split())
             raise OptionError(
-                f"--dask {address}: no scheduler answers ({told}); start one, or check the address"
+                f"--dask {address}: no scheduler answers ({reason}); start one, or check the "
+                "address"
             ) from None
         with client:
             yield client

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..adequacy import distance
+from ..adequacy.replaying import agreed, typical
+from ..cluster import Power
 from ..errors import OptionError
 from ..jobs import STANDARD, Jobs
 from ..jobs.classes import check_known, classed, known_classes
 from ..jobs.intake import cleaned, read_jobs
 from ..jobs.models.resample import fitting_block, resample_blocks
+from ..measures.formulas import quantiles
 from ..policy import Policy
 from ..run.result import Result
-from .intervals import Interval
-from .resample import resampled_change, resampled_interval
+from .intervals import Interval, resampled_interval
+from .paired import resampled_change
 from .sides import LineChange, Side, lines_that_differ, side_of
 
 __all__ = ["BY", "Change", "ClassChange", "Difference", "Trust", "as_rows", "diff"]
@@ -46,7 +49,10 @@ UNITS = {
 
 _LARGER_IS_BETTER = ("utilisation",)
 _NEAR = 60.0
+_SAME = 1.0  # s: accounting of managers knows whole seconds
 _LEAST = 2
+_FAR = 9.0
+_NAMED = 5
 _JOULES_PER_KWH = 3.6e6
 
 
@@ -61,6 +67,9 @@ class Trust:
     relative : the same over the mean recorded time in the system.
     near : share of the jobs within a minute.
     wait, recorded : mean waits (s), simulated and recorded.
+    members : runs of the first side, of which the most typical is held against the log: with
+        Slurm's loops begun at other moments, as `replay` does; 1 under other policies.
+    itself : s, the median P between two of these runs; nan of one.
     """
 
     jobs: int
@@ -69,6 +78,8 @@ class Trust:
     near: float
     wait: float
     recorded: float
+    members: int = 1
+    itself: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -94,11 +105,23 @@ class Change:
         return self.difference.estimate / self.a if self.a else float("nan")
 
     @property
+    def in_percent(self) -> str:
+        """The share in words: a percentage, or how many times as much where that is far more."""
+        if not np.isfinite(self.share):
+            return "-"
+        if self.share > _FAR:
+            return f"x {1 + self.share:,.0f}"
+        return f"{round(100 * self.share, 1) + 0.0:+.1f} %"
+
+    @property
     def verdict(self) -> str:
-        """``better``, ``worse``, or ``no sure difference``."""
+        """``better``, ``worse``, ``no sure difference``, or ``same``: of waits, to the second."""
         found = self.difference
+        near = _SAME if self.unit == "s" else 0.0
+        if max(abs(found.low), abs(found.high)) <= near:
+            return "same"
         if not (found.low > 0 or found.high < 0):
-            return "same" if found.low == found.high == 0 else "no sure difference"
+            return "no sure difference"
         more_is_better = self.measure in _LARGER_IS_BETTER
         return "better" if (found.estimate > 0) == more_is_better else "worse"
 
@@ -128,7 +151,7 @@ class ClassChange:
         return {"class": self.name, "jobs": self.jobs, **parts}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Difference:
     """What changes from one side to the other on a log.
 
@@ -144,6 +167,9 @@ class Difference:
     classes : by what jobs are told apart by.
     draws, block : how many logs were drawn, and of which blocks.
     not_modelled : what the sides have no notion of, in words.
+    left : classes that are in too few of the draws to be judged, by what jobs are told apart by;
+        those with most jobs first.
+    runs : of both sides on the log itself.
     """
 
     a: str
@@ -159,6 +185,11 @@ class Difference:
     draws: int
     block: str
     not_modelled: tuple[str, ...]
+    left: dict[str, tuple[str, ...]]
+    runs: tuple[Result, Result] = field(repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return f"<Difference from {self.a} to {self.b}: {' '.join(self.in_words())}>"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -169,20 +200,29 @@ class Difference:
             "lines": [asdict(each) for each in self.lines],
             "measures": [each.as_dict() for each in self.measures],
             "classes": {by: [each.as_dict() for each in rows] for by, rows in self.classes.items()},
+            "left": {by: list(names) for by, names in self.left.items()},
             "not_modelled": list(self.not_modelled),
         }
+
+    def left_in_words(self, by: str) -> str:
+        """Return which classes are not judged, in a sentence; empty where all are."""
+        left = self.left[by]
+        if not left:
+            return ""
+        more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+        return f"In fewer than half of the draws, and not judged: {', '.join(left[:_NAMED])}{more}."
 
     def in_words(self) -> list[str]:
         """Return the answer in a few sentences."""
         said = []
         for each in self.measures[:1]:
-            size = f"{abs(each.share):.1%} " if np.isfinite(each.share) else ""
+            size = f"{100 * abs(each.share):.1f} % " if np.isfinite(each.share) else ""
             more = "longer" if each.difference.estimate > 0 else "shorter"
             found = each.difference
             reach = f"{found.low:+,.0f} to {found.high:+,.0f} s"
             said.append(
                 {
-                    "same": "Every mean wait is the same.",
+                    "same": "The mean wait is the same, to the second.",
                     "no sure difference": f"No sure difference in the mean wait ({reach}).",
                 }.get(each.verdict, f"Mean waits are {size}{more} with {self.b} ({reach}).")
             )
@@ -195,8 +235,8 @@ class Difference:
                 )
         if self.trust is not None:
             said.append(
-                f"{self.a} is {self.trust.relative:.1%} of the mean time in the system away from "
-                "the log, job by job: smaller differences of single jobs mean little."
+                f"{self.a} is {100 * self.trust.relative:.1f} % of the mean time in the system "
+                "away from the log, job by job: smaller differences of single jobs mean little."
             )
         return said
 
@@ -207,6 +247,7 @@ def diff(
     log: str | os.PathLike[str] | Jobs,
     *,
     policy: str | Policy = "easy",
+    power: Power | None = None,
     by: Sequence[str] | None = None,
     draws: int = 20,
     block: str | None = None,
@@ -225,6 +266,7 @@ def diff(
         `Cluster` or a `Scenario`.
     log : the log, or its jobs.
     policy : of clusters, which have none of their own.
+    power : watts of a processor, where those of the nodes are not known; scenarios say their own.
     by : classes of jobs: ``partition``, ``account``, ``user``, ``width`` and so on; default: those
         of `BY` that the log knows.
     draws : logs drawn from blocks of this one, on which both sides run for the intervals.
@@ -252,7 +294,7 @@ def diff(
     """
     if draws < _LEAST:
         raise OptionError(f"draws {draws}: give {_LEAST} or more, to know how sure a difference is")
-    sides = side_of(a, policy, **options), side_of(b, policy, **options)
+    sides = side_of(a, policy, power, **options), side_of(b, policy, power, **options)
     jobs = log if isinstance(log, Jobs) else read_jobs(log, **(reading or {}))
     source = jobs.source if isinstance(log, Jobs) else os.fspath(log)
     size = max(side.machine(jobs).procs for side in sides)
@@ -268,7 +310,7 @@ def diff(
             progress(done, 2 * (draws + 1))
 
     report(0)
-    first = [side.run(jobs) for side in sides]
+    first = sides[0].run(jobs, record=True), sides[1].run(jobs, record=True)
     report(2)
     real = _both(jobs, first, wanted)
     drawn = []
@@ -277,6 +319,7 @@ def diff(
         drawn.append(_both(other, [side.run(other) for side in sides], wanted))
         report(2 * (k + 2))
     names = _names(sides)
+    classes = {name: tuple(_class_changes(name, real, drawn, level)) for name in wanted}
     return Difference(
         a=names[0],
         b=names[1],
@@ -284,15 +327,17 @@ def diff(
         jobs=real.jobs,
         only_a=real.only[0],
         only_b=real.only[1],
-        trust=_trust(jobs, first[0]),
+        trust=_trust(jobs, sides[0], first[0]),
         lines=lines_that_differ(*sides),
         measures=tuple(_changes(real, drawn, level)),
-        classes={name: tuple(_class_changes(name, real, drawn, level)) for name in wanted},
+        classes=classes,
         draws=draws,
         block=chosen,
         not_modelled=tuple(
             dict.fromkeys(what for each in first for what in each.summary["not_modelled"])
         ),
+        left={name: _left(real.classes[name], rows) for name, rows in classes.items()},
+        runs=first,
     )
 
 
@@ -327,8 +372,8 @@ def _both(jobs: Jobs, runs: Sequence[Result], by: Sequence[str]) -> _Both:
     slowdowns = [table["bounded_slowdown"][common] for table in tables]
     measures = {
         "mean wait": _pair(waits, np.mean),
-        "median wait": _pair(waits, np.median),
-        "95 % wait": _pair(waits, lambda x: np.quantile(x, 0.95)),
+        "median wait": _pair(waits, lambda x: quantiles(x, [0.5])[0]),
+        "95 % wait": _pair(waits, lambda x: quantiles(x, [0.95])[0]),
         "mean bounded slowdown": _pair(slowdowns, np.mean),
         "utilisation": _pair(runs, lambda run: run.summary["utilisation"]),
     }
@@ -420,26 +465,34 @@ def _class_changes(
         )
 
 
-def _trust(jobs: Jobs, run: Result) -> Trust | None:
-    """How near a run comes to the starts that the log recorded."""
+def _left(every: dict[str, Any], rows: Sequence[ClassChange]) -> tuple[str, ...]:
+    """Names of the classes that are not among the rows."""
+    others = every.keys() - {row.name for row in rows}
+    return tuple(sorted(others, key=lambda name: (-every[name][0], name)))
+
+
+def _trust(jobs: Jobs, side: Side, run: Result) -> Trust | None:
+    """How near a side comes to the starts that the log recorded."""
     if "wait" not in jobs.names:
         return None
-    table = _in_order(jobs, run)
-    real = jobs.wait
-    known = (real >= 0) & np.isfinite(table["wait"]) & (jobs.runtime >= 0)
-    if not known.any():
+    here = (jobs.wait >= 0) & np.isfinite(_in_order(jobs, run)["wait"]) & (jobs.runtime >= 0)
+    if not here.any():
         return None
-    wait, real = table["wait"][known], real[known]
-    residence = real + jobs.runtime[known]
-    model = wait + jobs.runtime[known]
-    P = distance(residence, model)
+    runs = [run, *side.begun_otherwise(jobs)]
+    waits = [_in_order(jobs, each)["wait"][here] for each in runs]
+    chosen, itself = typical(waits)
+    wait, real = agreed(waits, chosen), jobs.wait[here]
+    residence = real + jobs.runtime[here]
+    P = distance(residence, wait + jobs.runtime[here])
     return Trust(
-        jobs=int(known.sum()),
+        jobs=int(here.sum()),
         P=P,
         relative=P / float(residence.mean()) if residence.mean() > 0 else float("nan"),
         near=float(np.mean(np.abs(wait - real) <= _NEAR)),
         wait=float(wait.mean()),
         recorded=float(real.mean()),
+        members=len(runs),
+        itself=itself,
     )
 
 

@@ -10,13 +10,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, OptionError, did_you_mean
+from ..errors import InputError, OptionError
 from ..run.scenario import Scenario
-from ._asked import check_measures
 from .execute import DONE, FAILED
 from .grid import Grid, Value
 from .outcome import Tally
-from .plan import Plan, at_point, plan_runs, spelt
+from .plan import StudyPlan, at_point, plan_runs, spelt
+from .precheck import check_measures
+from .rows import ABOUT, check_known
 from .runners import Runner
 from .store import Store
 from .sweeping import carried_out
@@ -28,13 +29,7 @@ Values = tuple[Value, ...]
 
 
 class Objective(NamedTuple):
-    """A measure that is to be small, or large.
-
-    Parameters
-    ----------
-    measure : its name.
-    sign : 1 where small is good, -1 where large is.
-    """
+    """A measure that is to be small (sign 1), or large (-1)."""
 
     measure: str
     sign: float = 1.0
@@ -44,14 +39,14 @@ def parse_objectives(
     minimise: Sequence[str] | str, maximise: Sequence[str] | str = ()
 ) -> tuple[Objective, ...]:
     """Return the objectives; an error where a measure is named twice, or none is."""
-    found = [Objective(name) for name in _names(minimise)]
-    found += [Objective(name, -1.0) for name in _names(maximise)]
-    names = [objective.measure for objective in found]
+    objectives = [Objective(name) for name in _names(minimise)]
+    objectives += [Objective(name, -1.0) for name in _names(maximise)]
+    names = [objective.measure for objective in objectives]
     if not names:
         raise OptionError("no measure to minimise; give one or more, such as wait_mean,energy_kwh")
     if len(set(names)) < len(names):
         raise OptionError(f"objectives {', '.join(names)}: one is named twice")
-    return tuple(found)
+    return tuple(objectives)
 
 
 def _names(measures: Sequence[str] | str) -> list[str]:
@@ -63,14 +58,7 @@ def _names(measures: Sequence[str] | str) -> list[str]:
 class Evaluations:
     """Evaluates points by their runs.
 
-    Parameters
-    ----------
-    scenario : what is the same in all runs.
-    keys : what is varied.
-    objectives : what counts.
-    seed : of the study.
-    store, runner : where runs are kept and carried out.
-    report : called with a tally, of all runs asked for so far, when some have been finished.
+    `report` is called with a tally, of all runs requested so far, when some have been finished.
     """
 
     def __init__(
@@ -112,7 +100,7 @@ class Evaluations:
         plan = plan_runs(
             self._scenario, grid, [count for _, count in wanted.values()], self._seed, alike=True
         )
-        # Runs asked for before are in a plan again where a point gets more replications.
+        # Runs of earlier plans are in a plan again where a point gets more replications.
         others = self._order.keys() - plan.by_name.keys()
         lost = len(others & self._failed.keys())
         self._order.update(dict.fromkeys(plan.by_name))
@@ -136,8 +124,8 @@ class Evaluations:
     def _check_names(self) -> None:
         """See that each objective is a measure, once there is a run that has some."""
         names = (objective.measure for objective in self._objectives)
-        asked = [name for name in names if name not in self._keys]
-        check_measures(asked, self._store.columns, self._keys)
+        wanted = [name for name in names if name not in self._keys]
+        check_measures(wanted, self._store.columns, self._keys)
 
     def _read(self) -> None:
         """Look up the objectives of all runs that are kept."""
@@ -146,30 +134,28 @@ class Evaluations:
             return
         names = [objective.measure for objective in self._objectives]
         ids, states = (table.column(name).to_pylist() for name in ("run_id", "status"))
-        told = zip(ids, states, table.column("error").to_pylist(), strict=True)
-        self._failed = {name: error for name, state, error in told if state == FAILED}
+        rows = zip(ids, states, table.column("error").to_pylist(), strict=True)
+        self._failed = {name: error for name, state, error in rows if state == FAILED}
         done = np.array([state == DONE for state in states])
         if not done.any():
             return
         for name in names:
-            if name not in table.column_names:
-                near = did_you_mean(name, table.column_names) or ""
-                raise OptionError(f"no measure is called '{name}'{near}")
+            check_known(name, [column for column in table.column_names if column not in ABOUT])
             if str(table.schema.field(name).type) == "string":
                 raise OptionError(f"'{name}' is a text; give measures to minimise or maximise")
         columns = [table.column(name).to_pandas().to_numpy(dtype=np.float64) for name in names]
         signed = np.column_stack(columns) * [objective.sign for objective in self._objectives]
         self._known = {name: row for name, row, good in zip(ids, signed, done, strict=True) if good}
 
-    def _take(self, plan: Plan) -> None:
+    def _take(self, plan: StudyPlan) -> None:
         """Put together the replications of each point; a failed one is a row of nan."""
         rows: dict[str, list[Floats | None]] = {}
         for run in plan.runs:
             rows.setdefault(spelt(run.values), []).append(self._known.get(run.run_id))
         nothing = np.full(len(self._objectives), np.nan)
-        for key, found in rows.items():
+        for key, runs in rows.items():
             self._samples[key] = np.array(
-                [nothing if row is None or not np.isfinite(row).all() else row for row in found]
+                [nothing if row is None or not np.isfinite(row).all() else row for row in runs]
             )
 
     def sample(self, values: Values) -> Floats:
@@ -183,7 +169,7 @@ class Evaluations:
 
     @property
     def done(self) -> int:
-        """How many of the runs that were asked for are there."""
+        """How many of the runs that were requested are there."""
         return len(self._order.keys() & self._store.finished())
 
     @property
@@ -193,5 +179,5 @@ class Evaluations:
 
     @property
     def order(self) -> list[str]:
-        """Names of all runs, in the order in which they were asked for."""
+        """Names of all runs, in the order in which they were requested."""
         return list(self._order)

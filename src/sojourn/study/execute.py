@@ -18,7 +18,7 @@ from ..errors import RunError, SojournError
 from ..measures.entry import Measure
 from ..measures.registry import own_measures, replace_own
 from ..run.inputs import Stamp, digest_of, stamp_of
-from .plan import Run, at_point, run_name, spelt
+from .plan import PlannedRun, at_point, run_name, spelt
 
 if TYPE_CHECKING:
     from ..jobs import Jobs
@@ -39,14 +39,9 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 class Bundle:
     """All that runs of a study have in common: what a process needs once.
 
-    Parameters
-    ----------
-    scenario : without the values that are varied.
-    keys : what is varied.
-    log, log_digest : the jobs that runs draw from, where they are read from a file, and the
-        SHA-256 of that file.
-    version : of the package that made it.
-    measures : those that users registered, pickled: other processes have not seen their code.
+    `scenario` is without the values that are varied. `log` are the jobs that runs draw from, where
+    they are read from a file, and `log_digest` is its SHA-256. `measures` are those that users
+    registered, pickled: other processes have not seen their code.
     """
 
     scenario: Scenario
@@ -82,7 +77,7 @@ class _Point:
         self._stamps: tuple[Stamp, ...] | None = None if scenario.files else ()
         self.is_known = False
 
-    def check(self, run: Run) -> None:
+    def check(self, run: PlannedRun) -> None:
         """Raise RunError where files are not those that a run has its name from.
 
         They are hashed once; as long as they stay as they are a run costs no more than a look.
@@ -92,9 +87,9 @@ class _Point:
         if stamps == self._stamps:
             return
         if run_name(self.scenario.digest, run.seed) != run.run_id:
-            told = " or ".join(self._suspects(stamps))
+            files = " or ".join(self._suspects(stamps))
             raise RunError(
-                f"{told}: not as it was when the study began; run it again, with the same files "
+                f"{files}: not as it was when the study began; run it again, with the same files "
                 "everywhere"
             )
         self._stamps = stamps
@@ -110,10 +105,7 @@ class _Point:
 class Worker:
     """Carries out runs one after the other, and keeps the jobs for those that share them.
 
-    Parameters
-    ----------
-    bundle : what the runs have in common.
-    shared : whether other processes carry out runs beside this one.
+    `shared` says that other processes carry out runs beside this one.
     """
 
     def __init__(self, bundle: Bundle, *, shared: bool = False) -> None:
@@ -135,12 +127,12 @@ class Worker:
         with _one_at_a_time():
             self._scenario.preload()
 
-    def run(self, run: Run) -> Row:
+    def run(self, run: PlannedRun) -> Row:
         """Carry out a run; what goes wrong is in the row."""
         try:
             point = self._at(run.values)
             scenario = point.scenario
-            if point.is_known:  # Else what is wrong with it is told first.
+            if point.is_known:  # Else what is wrong with it is reported first.
                 point.check(run)
             if self._jobs is None or self._draw != run.draw:
                 self._jobs = None  # The memory of the last jobs can go first.
@@ -174,12 +166,12 @@ def _pickled(measures: Sequence[Measure]) -> bytes:
     return bytes(cloudpickle.dumps(tuple(measures)))
 
 
-def failed_row(run: Run, error: BaseException | str) -> Row:
+def failed_row(run: PlannedRun, error: BaseException | str) -> Row:
     """Return the row of a run that failed, with the error in one line."""
-    told = str(error)
+    text = str(error)
     if not isinstance(error, SojournError | str):
-        told = f"{type(error).__name__}: {error}"
-    one_line = " ".join(told.split())
+        text = f"{type(error).__name__}: {error}"
+    one_line = " ".join(text.split())
     return {"run_id": run.run_id, "status": FAILED, "error": one_line, "measures": {}}
 
 

@@ -157,7 +157,7 @@ def _plain(value: Any) -> Value:
     """A value as TOML has it."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 @dataclass(frozen=True)
@@ -237,12 +237,12 @@ def sobol(ranges: Sequence[Range], count: int, seed: int = 0) -> Grid:
 
 def _sampled(ranges: Sequence[Range], draws: Any) -> Grid:
     points = tuple(
-        tuple(each.at(share) for each, share in zip(ranges, row, strict=True))
+        tuple(item.at(share) for item, share in zip(ranges, row, strict=True))
         for row in draws.tolist()
     )
     # Whole numbers and choices can be drawn twice, which would say nothing new.
     once = {repr(point): point for point in points}  # A list has no other way to be looked up.
-    return Grid(tuple(each.key for each in ranges), tuple(once.values()))
+    return Grid(tuple(item.key for item in ranges), tuple(once.values()))
 
 
 def parse_axis(text: str) -> tuple[str, list[Value]]:
@@ -251,12 +251,12 @@ def parse_axis(text: str) -> tuple[str, list[Value]]:
     Steps are counted in decimal: ``0:1:0.1`` has 0.3 in it. Each item of a list is read as TOML
     reads a value, and as text where that cannot be; commas in quotes or brackets do not part.
     """
-    key, told = _halves(text)
-    ends = _numbers(told, 3)
+    key, listed = _halves(text)
+    ends = _numbers(listed, 3)
     if ends is None:
-        if _numbers(told, 2) is not None:
-            raise OptionError(f"--set {text}: has no step; write {key}={told}:STEP")
-        return key, _checked([parse_value(item) for item in _items(told, text)], text, "--set")
+        if _numbers(listed, 2) is not None:
+            raise OptionError(f"--set {text}: has no step; write {key}={listed}:STEP")
+        return key, _checked([parse_value(item) for item in _items(listed, text)], text, "--set")
     first, last, step = ends
     try:
         if step == 0 or (last - first) / step < 0:
@@ -266,7 +266,7 @@ def parse_axis(text: str) -> tuple[str, list[Value]]:
         count = int((last - first) / step) + 1
     except DecimalException:
         raise OptionError(f"--set {text}: too large or too small; give other numbers") from None
-    whole = all(set(part.strip()) <= set("+-0123456789") for part in told.split(":"))
+    whole = all(set(part.strip()) <= set("+-0123456789") for part in listed.split(":"))
     kind = int if whole else float
     if not all(math.isfinite(float(end)) for end in (first, last)):
         raise OptionError(f"--set {text}: too large; give finite numbers")
@@ -278,16 +278,16 @@ def parse_range(text: str, option: str = "--vary") -> Range:
 
     Two ends without a decimal point or an exponent are whole numbers.
     """
-    key, told = _halves(text, option)
-    head, _, last = told.rpartition(":")
+    key, listed = _halves(text, option)
+    head, _, last = listed.rpartition(":")
     logarithmic = last.strip() == "log"
-    ends = _numbers(head if logarithmic else told, 2)
+    ends = _numbers(head if logarithmic else listed, 2)
     if ends is None:
-        items = [parse_value(item) for item in _items(told, text, option)]
+        items = [parse_value(item) for item in _items(listed, text, option)]
         if logarithmic or len(items) < 2:
             raise OptionError(f"{option} {text}: write {key}=LOW:HIGH, or {key}=a,b,c")
         return Range(key, choices=tuple(_checked(items, text, option)))
-    whole = not logarithmic and set(told) <= set("+-0123456789: ")
+    whole = not logarithmic and set(listed) <= set("+-0123456789: ")
     try:
         return Range(key, float(ends[0]), float(ends[1]), whole, logarithmic)
     except OptionError as error:
@@ -305,13 +305,13 @@ def _checked(values: list[Value], text: str, option: str) -> list[Value]:
 def parse_ranges(vary: Sequence[Range | str] | Mapping[str, str]) -> list[Range]:
     """Return ranges of different keys, each as of `parse_range`, or by key."""
     given = [f"{k}={v}" for k, v in vary.items()] if isinstance(vary, Mapping) else list(vary)
-    found = [each if isinstance(each, Range) else parse_range(each) for each in given]
-    if not found:
+    ranges = [item if isinstance(item, Range) else parse_range(item) for item in given]
+    if not ranges:
         raise OptionError("nothing is varied; give keys and their ranges, such as control.k=0:3e6")
-    keys = [each.key for each in found]
+    keys = [item.key for item in ranges]
     if len(set(keys)) < len(keys):
         raise OptionError(f"{', '.join(keys)}: a key is varied twice; give each one range")
-    return found
+    return ranges
 
 
 def parse_value(text: str) -> Value:
@@ -324,10 +324,10 @@ def parse_value(text: str) -> Value:
 
 
 def _halves(text: str, option: str = "--set") -> tuple[str, str]:
-    key, equals, told = text.partition("=")
-    if not (key.strip() and equals and told.strip()):
+    key, equals, listed = text.partition("=")
+    if not (key.strip() and equals and listed.strip()):
         raise OptionError(f"{option} {text}: write {option} KEY=VALUES")
-    return key.strip(), told.strip()
+    return key.strip(), listed.strip()
 
 
 def _numbers(text: str, count: int) -> list[Decimal] | None:
@@ -336,10 +336,10 @@ def _numbers(text: str, count: int) -> list[Decimal] | None:
     if len(parts) != count:
         return None
     try:
-        found = [Decimal(part.strip()) for part in parts]
+        numbers = [Decimal(part.strip()) for part in parts]
     except InvalidOperation:
         return None
-    return found if all(number.is_finite() for number in found) else None
+    return numbers if all(number.is_finite() for number in numbers) else None
 
 
 def _items(text: str, whole: str, option: str = "--set") -> list[str]:

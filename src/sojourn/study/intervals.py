@@ -1,4 +1,4 @@
-"""Confidence intervals from independent values: one number of each replication of a study."""
+"""Confidence intervals from independent values, such as one number of each replication."""
 
 from __future__ import annotations
 
@@ -8,23 +8,31 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
 from ..errors import OptionError
-from ._samples import Floats, level_of, quantile_level, sample, student
 
 __all__ = [
+    "Floats",
     "Interval",
     "around",
     "bootstrap_interval",
+    "level_of",
     "mean_interval",
+    "pairs",
     "quantile_interval",
+    "quantile_level",
+    "resampled_interval",
+    "sample",
     "sectioned_quantile",
+    "student",
 ]
 
+Floats = NDArray[np.float64]
+
 _EVEN = 0.1
-"""Difference of both sides, over their mean, that is not worth telling."""
+"""Difference of both sides, over their mean, that is not worth stating."""
 _CELLS = 1 << 22
 """Numbers drawn at once, so that memory does not grow with the sample."""
 _FLAT = 1e-9
@@ -38,7 +46,7 @@ class Interval:
     Parameters
     ----------
     estimate : in the unit of what was measured.
-    low, high : ends of the interval; nan where a single value tells nothing about them, infinite
+    low, high : ends of the interval; nan where a single value says nothing about them, infinite
         where the sample is too small to bound an end.
     level : how often such intervals cover the true value, from 0 to 1.
     n : replications, pairs, batches or cycles behind it.
@@ -63,7 +71,7 @@ class Interval:
 
     @property
     def is_even(self) -> bool:
-        """Whether it reaches about as far to either side, so that ± tells it all."""
+        """Whether it reaches about as far to either side, so that ± says it all."""
         return abs(self.high + self.low - 2 * self.estimate) <= _EVEN * self.half_width
 
     @property
@@ -81,15 +89,9 @@ class Interval:
 def around(
     estimate: float, error: float, n: int, level: float, method: str, *, freedom: int | None = None
 ) -> Interval:
-    """Return the interval of Student's t around an estimate.
+    """Return the interval of Student's t around an estimate with a standard error.
 
-    Parameters
-    ----------
-    estimate, error : the estimate and its standard error.
-    n : independent values behind both.
-    level : of confidence.
-    method : told with the interval.
-    freedom : degrees of freedom of the error; n - 1 if not given.
+    The error has n - 1 degrees of freedom, unless others are given.
     """
     left = n - 1 if freedom is None else freedom
     half = student(level, left) * error if left > 0 else math.nan
@@ -115,6 +117,43 @@ def mean_interval(values: ArrayLike, *, level: float = 0.95) -> Interval:
     n = given.size
     error = float(given.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
     return around(float(given.mean()), error, n, confidence, "Student t")
+
+
+def resampled_interval(
+    draws: ArrayLike,
+    *,
+    estimate: float | None = None,
+    level: float = 0.95,
+    method: str = "standard",
+) -> Interval:
+    """Estimate how far a number of a log is from that of what it is a sample of.
+
+    The spread of the draws is the error of the number. It does not shrink with more draws: they
+    are made of one log, which is all there is to know. (`mean_interval` of draws says how well
+    their own mean is known, which is another question.)
+
+    Parameters
+    ----------
+    draws : one number of each log drawn by `resample_blocks`; for a comparison the differences, or
+        ratios, of two policies on the same draws.
+    estimate : the number of the log itself; the mean of the draws if not given.
+    level : of confidence.
+    method : ``standard``, Student's t times the standard deviation of the draws; ``percentile``,
+        quantiles of the draws, of which there should be 100 or more.
+
+    Notes
+    -----
+    A log of few blocks understates its error: of m weeks, or of m days of each weekday, by
+    sqrt((m - 1) / m).
+    """
+    confidence = level_of(level)
+    checks.choice(method, ("standard", "percentile"), "method")
+    given = sample(draws, "draws", 2)
+    middle = float(given.mean()) if estimate is None else float(sample([estimate], "estimate")[0])
+    if method == "standard":
+        return around(middle, float(given.std(ddof=1)), given.size, confidence, "resampled")
+    low, high = np.quantile(given, [0.5 - confidence / 2, 0.5 + confidence / 2]).tolist()
+    return Interval(middle, low, high, confidence, given.size, "resampled, percentile")
 
 
 def quantile_interval(values: ArrayLike, q: float, *, level: float = 0.95) -> Interval:
@@ -160,18 +199,18 @@ def sectioned_quantile(
     Notes
     -----
     The estimate is the quantile of all values together; the quantiles of the sections, which are
-    more biased, tell only its error [asmussen2007].
+    more biased, give only its error [asmussen2007].
     """
     confidence, share = level_of(level), quantile_level(q)
     if len(sections) < 2:
         raise OptionError(f"sections: there is {len(sections)}; give at least two")
     parts = [sample(part, f"sections[{k}]") for k, part in enumerate(sections)]
-    whole, *each = (
+    whole, *quantiles = (
         float(np.quantile(part, share, method="inverted_cdf"))
         for part in (np.concatenate(parts), *parts)
     )
     n = len(parts)
-    error = math.sqrt(float(np.sum((np.array(each) - whole) ** 2)) / (n - 1) / n)
+    error = math.sqrt(float(np.sum((np.array(quantiles) - whole) ** 2)) / (n - 1) / n)
     return around(whole, error, n, confidence, "sectioning")
 
 
@@ -220,7 +259,7 @@ def bootstrap_interval(
     )
     reach = student(confidence, n - 1) * math.sqrt(n / (n - 1))
     below = np.count_nonzero(drawn < estimate) + np.count_nonzero(drawn == estimate) / 2
-    # Where all lie on one side, as those of a maximum may, no bias can be told.
+    # Where all lie on one side, as those of a maximum may, the bias is not known.
     bias = float(ndtri(below / count)) if 0 < below < count else 0.0
     shift = bias + np.array([-reach, reach])
     slope = np.maximum(1 - _acceleration(given, statistic) * shift, _FLAT)
@@ -236,3 +275,52 @@ def _acceleration(given: Floats, statistic: Callable[..., Any]) -> float:
     gaps = left.mean() - left
     spread = float(np.sum(gaps**2))
     return float(np.sum(gaps**3)) / (6 * spread**1.5) if spread > 0 else 0.0
+
+
+def sample(values: ArrayLike, name: str = "values", least: int = 1) -> Floats:
+    """Return a column of at least so many finite numbers; `name` is for messages."""
+    array = checks.numbers(values, name)
+    if array.ndim != 1 or array.size < least:
+        raise OptionError(
+            f"{name}: has {array.size} numbers in {array.ndim} dimensions; "
+            f"give a column of at least {least}"
+        )
+    checks.refuse_unknown(array, name)
+    return array
+
+
+def pairs(
+    first: ArrayLike, second: ArrayLike, names: tuple[str, str], least: int = 1
+) -> tuple[Floats, Floats]:
+    """Return two columns of finite numbers that belong together row by row."""
+    one, other = sample(first, names[0], least), sample(second, names[1], least)
+    if one.size != other.size:
+        raise OptionError(
+            f"{names[0]} has {one.size} numbers, {names[1]} has {other.size}; "
+            "give the same replications of both, in the same order"
+        )
+    return one, other
+
+
+def level_of(level: float) -> float:
+    """Return a level of confidence, strictly between 0 and 1."""
+    return _inside(level, "level", "such as 0.95")
+
+
+def quantile_level(q: float) -> float:
+    """Return which quantile is meant, strictly between 0 and 1."""
+    return _inside(q, "q", "such as 0.95 for the value that 5 % exceed")
+
+
+def _inside(value: float, name: str, example: str) -> float:
+    number = checks.probability(value, name)
+    if not 0 < number < 1:
+        raise OptionError(f"{name} = {number:g}: give a number between 0 and 1, {example}")
+    return number
+
+
+def student(level: float, freedom: int) -> float:
+    """Return how many standard errors Student's t reaches to either side."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 0.5 + level / 2))

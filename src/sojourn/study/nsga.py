@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
+from .front import unknown
 from .grid import Range, Value
-from .pareto import unknown
 
 __all__ = ["Generations"]
 
@@ -27,16 +27,7 @@ _UNUSABLE = 1e30
 
 
 class Generations:
-    """The population of a search.
-
-    Parameters
-    ----------
-    ranges : of the keys that are varied.
-    objectives : how many there are.
-    population : points of a generation.
-    generations : how many there are.
-    seed : of everything random.
-    """
+    """The population of a search over ranges, for so many objectives and generations."""
 
     def __init__(
         self, ranges: Sequence[Range], objectives: int, population: int, generations: int, seed: int
@@ -67,13 +58,13 @@ class Generations:
         """Return the points of the next generation; None at the end."""
         if not self._algorithm.has_next():
             return None
-        self._asked = self._algorithm.ask()
-        return None if self._asked is None else self._decoded(self._asked)
+        self._offspring = self._algorithm.ask()
+        return None if self._offspring is None else self._decoded(self._offspring)
 
     def tell(self, objectives: Floats) -> None:
         """Let a generation compete; a row of nan is of a point that cannot be run."""
-        self._set(self._asked, objectives)
-        self._algorithm.tell(infills=self._asked)
+        self._set(self._offspring, objectives)
+        self._algorithm.tell(infills=self._offspring)
 
     def front(self) -> list[Values]:
         """Return the points of the population that no other of them beats."""
@@ -82,7 +73,9 @@ class Generations:
     def revise(self, objectives: Callable[[Values], Floats]) -> None:
         """Let the population compete again, with what is known of its points by now."""
         population = self._algorithm.pop
-        self._set(population, np.array([objectives(each) for each in self._decoded(population)]))
+        self._set(
+            population, np.array([objectives(values) for values in self._decoded(population)])
+        )
         self._algorithm.pop = self._algorithm.survival.do(
             self._problem,
             population,
@@ -106,14 +99,14 @@ class Generations:
     def _decoded(self, population: Any) -> list[Values]:
         rows = population.get("X").tolist()
         return [
-            tuple(each.at(share) for each, share in zip(self._ranges, row, strict=True))
+            tuple(values.at(share) for values, share in zip(self._ranges, row, strict=True))
             for row in rows
         ]
 
     def _places(self, population: Any) -> Floats:
         """Shares of the way, with those of one value made equal."""
         shares = np.array(population.get("X"), dtype=np.float64)
-        for column, each in enumerate(self._ranges):
-            if each.count:
-                shares[:, column] = np.floor(shares[:, column] * each.count) / each.count
+        for column, values in enumerate(self._ranges):
+            if values.count:
+                shares[:, column] = np.floor(shares[:, column] * values.count) / values.count
         return shares

@@ -2,7 +2,7 @@
 
 Every point is run with the same random numbers, so that the search compares means over the same
 replications. A point that wins may have been lucky in them: the points found are run again with
-others, and only these are told.
+others, and only these are reported.
 """
 
 from __future__ import annotations
@@ -18,16 +18,23 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError, RunError
 from ..run.scenario import Scenario, scenario_of
-from ._asked import added_to, check_files, check_measurable, is_random_somewhere, typical_points
 from .evaluation import Evaluations, Objective, parse_objectives
 from .execute import Bundle
-from .front import Best, Front, comparable, estimated_front
+from .front import (
+    Front,
+    FrontPoint,
+    comparable,
+    estimated_front,
+    hypervolume,
+    nondominated,
+    unknown,
+)
 from .grid import Range, Value, parse_ranges
 from .intervals import Interval
 from .nsga import Generations
 from .outcome import Tally
-from .pareto import hypervolume, nondominated, unknown
 from .plan import check_keys, check_seed, check_size, draws_log, replicable, settled
+from .precheck import added_to, check_files, check_measurable, is_random_somewhere, typical_points
 from .runners import open_runner
 from .store import Store
 from .sweeping import described
@@ -74,7 +81,7 @@ def optimise(
         has, and one with more generations from where it ended.
     population, generations : of the search.
     replications : of each point; default: 5, or 1 where nothing in the scenario is random.
-    confirm : replications of each point that was found, with other random numbers: what is told
+    confirm : replications of each point that was found, with other random numbers: what is reported
         of the front is from these alone, without those that fail at one of the points. Default:
         as many as `replications`; 0 for none.
     noisy : begin with a quarter of the replications, and add to points as long as they are on the
@@ -82,13 +89,13 @@ def optimise(
     reference : of the hypervolume, one value for each measure; default: the worst of the first
         generation.
     progress : called with a `Tally` when runs have been finished.
-    origin : provenance, as from `output.provenance`.
+    origin : provenance, as from `run.folder.provenance`.
     """
     given = chosen = scenario_of(scenario)
     ranges = parse_ranges(vary)
-    keys = tuple(each.key for each in ranges)
+    keys = tuple(item.key for item in ranges)
     objectives = parse_objectives(minimise, maximise)
-    check_measurable([each.measure for each in objectives], keys)
+    check_measurable([objective.measure for objective in objectives], keys)
     points = typical_points(ranges)
     check_keys(chosen, points)
     check_files(chosen, points, apart=True)
@@ -100,36 +107,36 @@ def optimise(
     effort = _Effort(population, generations, replications, confirm, noisy, random)
     corner = _corner(reference, objectives)
     chosen = settled(chosen, points, effort.replications, start)
-    search = Generations(ranges, len(objectives), population, generations, start)
+    evolution = Generations(ranges, len(objectives), population, generations, start)
     folder = None if out is None else Path(out)
-    told = {
+    description = {
         **described(chosen, keys, start, origin),
         **added_to(given, chosen),
         "replications": effort.replications,
-        "objectives": [each.measure for each in objectives],
-        "maximised": [each.measure for each in objectives if each.sign < 0],
+        "objectives": [objective.measure for objective in objectives],
+        "maximised": [objective.measure for objective in objectives if objective.sign < 0],
     }
     bundle = Bundle.of(chosen, keys)
     with Store(folder) as store:
-        store.check(told)
+        store.check(description)
         with open_runner(bundle, workers=workers, client=client) as runner:
-            store.begin(told, chosen.as_toml(folder))
-            hunt = _Hunt(search, effort, corner)
+            store.begin(description, chosen.as_toml(folder))
+            search = _Search(evolution, effort, corner)
 
             def report(tally: Tally) -> None:
                 if progress is not None:
                     total = max(effort.runs, tally.done)
-                    progress(replace(tally, total=total, best=hunt.so_far))
+                    progress(replace(tally, total=total, best=search.so_far))
 
             evaluations = Evaluations(chosen, keys, objectives, start, store, runner, report)
             interrupted = False
             try:
-                hunt.through(evaluations)
+                search.through(evaluations)
             except KeyboardInterrupt:
                 interrupted = True
         store.compact(evaluations.order)
         resampled = draws_log(chosen, keys)
-        front = hunt.front(evaluations, keys, objectives, start, resampled)
+        front = search.front(evaluations, keys, objectives, start, resampled)
         front = replace(front, folder=folder, interrupted=interrupted)
         if front.points:
             store.write_json("front.json", front.as_dict())
@@ -187,18 +194,14 @@ class _Effort:
         return self.population * (self.generations * self.first + self.confirm)
 
 
-class _Hunt:
+class _Search:
     """The course of a search.
 
-    Parameters
-    ----------
-    search : the population.
-    effort : how much is run.
-    corner : reference of the hypervolume, signed; None: the worst of the first generation.
+    `corner` is the reference of the hypervolume, signed; None: the worst of the first generation.
     """
 
-    def __init__(self, search: Generations, effort: _Effort, corner: Floats | None) -> None:
-        self._search, self._effort, self._corner = search, effort, corner
+    def __init__(self, evolution: Generations, effort: _Effort, corner: Floats | None) -> None:
+        self._evolution, self._effort, self._corner = evolution, effort, corner
         self._worst: list[Values] = []
         self._found: list[Values] = []
         self.history: list[float] = []
@@ -210,33 +213,33 @@ class _Hunt:
     def through(self, evaluations: Evaluations) -> None:
         """Go through all generations, and confirm what they found."""
         effort = self._effort
-        while (asked := self._search.ask()) is not None:
-            evaluations.add(asked, effort.first)
-            means = np.array([evaluations.mean(values) for values in asked])
+        while (points := self._evolution.ask()) is not None:
+            evaluations.add(points, effort.first)
+            means = np.array([evaluations.mean(values) for values in points])
             if not self.history:
-                self._begin(asked, means, evaluations)
-            self._search.tell(means)
+                self._begin(points, means, evaluations)
+            self._evolution.tell(means)
             if effort.noisy:
-                self._add_to(self._search.front(), evaluations)
-                self._search.revise(evaluations.mean)
+                self._add_to(self._evolution.front(), evaluations)
+                self._evolution.revise(evaluations.mean)
             self._look(evaluations)
         # What is on the front by few replications has to stay there by all of them.
-        while any(len(evaluations.sample(each)) < effort.replications for each in self._found):
+        while any(len(evaluations.sample(values)) < effort.replications for values in self._found):
             evaluations.add(self._found + self._worst, effort.replications)
             self._look(evaluations)
         evaluations.add(self._found + self._worst, effort.replications + effort.confirm)
 
-    def _begin(self, asked: list[Values], means: Floats, evaluations: Evaluations) -> None:
+    def _begin(self, points: list[Values], means: Floats, evaluations: Evaluations) -> None:
         """See that some of the first generation is of use; its worst makes the reference."""
         usable = ~unknown(means)
         if not usable.any():
-            told = "no point of the first generation could be run"
+            problem = "no point of the first generation could be run"
             if evaluations.first_error:
-                raise RunError(f"{told}; the first error: {evaluations.first_error}")
-            raise evaluations.problem or OptionError(f"{told}; check what is varied")
+                raise RunError(f"{problem}; the first error: {evaluations.first_error}")
+            raise evaluations.problem or OptionError(f"{problem}; check what is varied")
         if self._corner is None:
             worst = np.where(usable[:, None], means, -np.inf).argmax(axis=0)
-            self._worst = [asked[place] for place in sorted(set(worst.tolist()))]
+            self._worst = [points[place] for place in sorted(set(worst.tolist()))]
 
     def _add_to(self, points: Sequence[Values], evaluations: Evaluations) -> None:
         """Give points some more replications."""
@@ -248,11 +251,11 @@ class _Hunt:
         """See which of all points looked at are on the front, by the search's replications."""
         points = list(evaluations.points.values())
         means = self._means(points, evaluations)
-        # Points that do the same are told once, by the first of them.
+        # Points that do the same are listed once, by the first of them.
         _, first = np.unique(means, axis=0, return_index=True)
         unlike = np.isin(np.arange(len(points)), first)
         on_front = nondominated(means) & unlike
-        self._found = [values for values, found in zip(points, on_front, strict=True) if found]
+        self._found = [values for values, best in zip(points, on_front, strict=True) if best]
         corner = self._corner
         if corner is None:
             corner = self._by_search(evaluations)
@@ -266,7 +269,7 @@ class _Hunt:
         """The reference by the search's replications, of which the first were good."""
         last = self._effort.replications
         samples = (evaluations.sample(values)[:last] for values in self._worst)
-        means: Floats = np.array([each[~unknown(each)].mean(axis=0) for each in samples])
+        means: Floats = np.array([rows[~unknown(rows)].mean(axis=0) for rows in samples])
         worst: Floats = means.max(axis=0)
         return worst
 
@@ -282,20 +285,20 @@ class _Hunt:
         last = self._effort.replications
         samples = [evaluations.sample(values) for values in self._found + self._worst]
         # Without enough of them, as when interrupted, those of the search have to do.
-        fresh = all(len(each) > last for each in samples)
-        samples = [each[last:] if fresh else each[:last] for each in samples]
+        fresh = all(len(rows) > last for rows in samples)
+        samples = [rows[last:] if fresh else rows[:last] for rows in samples]
         left, common = comparable(samples)
-        found = [self._found[place] for place in left if place < len(self._found)]
+        points_left = [self._found[place] for place in left if place < len(self._found)]
         limit = self._corner
-        if limit is None and len(left) == len(found) and self._worst:
+        if limit is None and len(left) == len(points_left) and self._worst:
             # No point of the reference was confirmed: by the search there is one.
             limit = self._by_search(evaluations)
-        points: tuple[Best, ...] = ()
+        points: tuple[FrontPoint, ...] = ()
         volume: Interval | None = None
         corner: tuple[float, ...] = ()
-        if found:
+        if points_left:
             stacked = np.stack([samples[place][common] for place in left])
-            known = found, stacked, limit
+            known = points_left, stacked, limit
             points, volume, corner = estimated_front(*known, keys, objectives, seed, resampled)
         return Front(
             keys=keys,
@@ -322,4 +325,4 @@ def _corner(reference: Sequence[float] | None, objectives: Sequence[Objective]) 
     if not np.isfinite(values).all():
         given = ", ".join(f"{value:g}" for value in values)
         raise OptionError(f"reference {given}: give finite numbers")
-    return np.array([each.sign for each in objectives]) * values
+    return np.array([objective.sign for objective in objectives]) * values

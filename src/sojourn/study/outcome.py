@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._html import html_table, plain
+from ..cluster.wattage import assumed_watts_of_study, study_asks
 from ..errors import OptionError, did_you_mean
-from ..measures.entry import Measure
+from ..measures.entry import Unit
 from ..measures.registry import in_table
 from .execute import DONE, FAILED
 from .grid import Value
-from .intervals import Interval, mean_interval
-from .paired import relative_change
-from .plan import Plan, as_cell, spelt
-from .resample import resampled_change, resampled_interval
-from .rows import ABOUT
+from .intervals import Interval, mean_interval, resampled_interval
+from .paired import relative_change, resampled_change
+from .plan import StudyPlan, as_cell, spelt
+from .rows import ABOUT, check_known
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,25 +53,20 @@ def replicated_change(
     return relative_change(values, baseline, level=level)
 
 
-def _with_half_width(measure: Measure, interval: Interval | None) -> str:
+def _with_half_width(interval: Interval | None, unit: Unit) -> str:
     """A mean as a notebook shows it."""
     if interval is None:
         return plain(math.nan)
-    half = measure.shown((interval.high - interval.low) / 2)
-    mean = plain(measure.shown(interval.estimate))
+    half = (interval.high - interval.low) / 2 / unit.size
+    mean = plain(interval.estimate / unit.size)
     return f"{mean} ± {plain(half)}" if math.isfinite(half) else mean
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How far a study is.
+    """How far a study is: runs that are done, those of earlier calls too; `new` just now.
 
-    Parameters
-    ----------
-    done, total : runs, those of earlier calls among them.
-    failed : how many of the runs that are done failed.
-    new : how many were finished just now.
-    best : what is best so far, in a few words; empty before there is anything.
+    `best` is what is best so far, in a few words; empty before there is anything.
     """
 
     done: int
@@ -101,47 +95,89 @@ class Point:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
-        measures = {name: interval.as_dict() for name, interval in self.measures.items()}
-        return {
-            "values": dict(self.values),
-            "n": self.n,
-            "failed": self.failed,
-            "measures": measures,
-        }
+        return asdict(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study:
     """The runs of a sweep.
 
     Parameters
     ----------
-    plan : what was asked for.
+    plan : what was requested.
     rows : one row per run: name, keys, replication, seed, every measure, status, error.
     new : how many runs this call carried out.
     folder : where they are kept; None if nowhere.
     interrupted : whether the study was cut short.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> workload = {"model": "lublin", "jobs": 200, "load": 0.8}
+    >>> scenario = {"workload": workload, "cluster": {"procs": 64}}
+    >>> grid = {"policy.name": ["fcfs", "easy"]}
+    >>> study = sojourn.sweep(scenario, grid, replications=3, workers=1)
+    >>> study
+    <Study of policy.name: 2 points, 6 of 6 runs>
+    >>> [point.n for point in study.points(["wait_mean"])]
+    [3, 3]
+    >>> first, second = study.changes({"policy.name": "fcfs"}, ["wait_mean"])
+    >>> second.measures["wait_mean"].estimate < 0
+    True
     """
 
-    plan: Plan
+    plan: StudyPlan
     rows: pa.Table
     new: int
     folder: Path | None = None
     interrupted: bool = False
 
+    def __repr__(self) -> str:
+        points = len(self._by_point) if self.rows.num_rows else 0
+        return f"<Study of {', '.join(self.plan.keys)}: {points} points, {self._progress}>"
+
+    @property
+    def _progress(self) -> str:
+        failed = f", {self.failed:,} failed" if self.failed else ""
+        return f"{self.done:,} of {len(self.plan):,} runs{failed}"
+
     def _repr_html_(self) -> str:
-        shown = [each for each in in_table("sweep") if each.name in self.measures]
+        scenario, keys = self.plan.scenario, self.plan.keys
+        settings = scenario.as_mapping()
+        assumed = assumed_watts_of_study(settings, keys)
+        if not assumed and scenario.nodes is not None:
+            assumed = scenario.nodes.power_model or ""
+        stated = not assumed or study_asks(settings, keys)
+        shown = [
+            what
+            for what in in_table("sweep")
+            if what.name in self.measures and (stated or not what.rests_on_watts)
+        ]
+        points = list(self.points([what.name for what in shown]))
+        means = [
+            {name: interval.estimate for name, interval in point.measures.items()}
+            for point in points
+            if len(point.measures) == len(shown)
+        ]
+        units = [what.unit_of_column(means) for what in shown]
         rows = [
             [
                 *point.values.values(),
                 point.n,
-                *(_with_half_width(each, point.measures.get(each.name)) for each in shown),
+                *(
+                    _with_half_width(point.measures.get(what.name), unit)
+                    for what, unit in zip(shown, units, strict=True)
+                ),
             ]
-            for point in islice(self.points([each.name for each in shown]), _POINTS_SHOWN)
+            for point in points[:_POINTS_SHOWN]
         ]
-        heads = [*self.plan.keys, "n", *(each.title for each in shown)]
-        title = f"{self.done:,} of {len(self.plan):,} runs"
-        return html_table(title, heads, rows, "means with half of their 95 % intervals")
+        heads = [what.titled(unit) for what, unit in zip(shown, units, strict=True)]
+        notes = ["means with half of their 95 % intervals"]
+        if len(points) > len(rows):
+            notes.append(f"and {len(points) - len(rows):,} more points")
+        if stated and assumed:
+            notes.append(f"energy: {assumed}")
+        return html_table(self._progress, [*keys, "n", *heads], rows, "; ".join(notes))
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -162,12 +198,12 @@ class Study:
 
     @cached_property
     def done(self) -> int:
-        """How many of the runs asked for are there and did not fail."""
+        """How many of the runs requested are there and did not fail."""
         return self._count(DONE)
 
     @cached_property
     def failed(self) -> int:
-        """How many of the runs asked for failed."""
+        """How many of the runs requested failed."""
         return self._count(FAILED)
 
     def _count(self, status: str) -> int:
@@ -186,8 +222,8 @@ class Study:
         """What went wrong in runs that failed, each message once."""
         if not self.failed:
             return []
-        told = self.table.iloc[: self._planned]
-        return list(dict.fromkeys(told.loc[told["status"] == FAILED, "error"]))
+        runs = self.table.iloc[: self._planned]
+        return list(dict.fromkeys(runs.loc[runs["status"] == FAILED, "error"]))
 
     def points(
         self, measures: Sequence[str] | None = None, *, level: float = 0.95
@@ -202,13 +238,13 @@ class Study:
         """
         names = self._chosen(measures)
         for values, failed, good in self._by_point:
-            told = dict(zip(self.plan.keys, values, strict=True))
-            found = {
+            intervals = {
                 name: replicated_interval(numbers, self.is_resampled, level=level)
                 for name in names
                 if len(good) and np.isfinite(numbers := good[name].to_numpy()).all()
             }
-            yield Point(told, len(good), failed, found)
+            at = dict(zip(self.plan.keys, values, strict=True))
+            yield Point(at, len(good), failed, intervals)
 
     def changes(
         self,
@@ -236,27 +272,27 @@ class Study:
                 near = did_you_mean(key, keys) or f"; varied are {', '.join(keys)}"
                 raise OptionError(f"baseline: '{key}' is not varied{near}")
         for values, failed, good in self._by_point:
-            told = dict(zip(keys, values, strict=True))
-            base = tuple(as_cell(value) for value in {**told, **baseline}.values())
+            at = dict(zip(keys, values, strict=True))
+            base = tuple(as_cell(value) for value in {**at, **baseline}.values())
             if base not in known:
                 other = ", ".join(f"{key}={value}" for key, value in baseline.items())
                 raise OptionError(f"baseline: no point has {other}; give values that were run")
             pairs = good.index.intersection(known[base].index)
-            found = {}
+            intervals = {}
             for name in names if len(pairs) > 1 else ():
                 these, those = (rows.loc[pairs, name].to_numpy() for rows in (good, known[base]))
                 if np.isfinite(these).all() and np.isfinite(those).all() and those.mean() != 0:
-                    found[name] = replicated_change(these, those, self.is_resampled, level=level)
-            yield Point(told, len(pairs), failed, found)
+                    intervals[name] = replicated_change(
+                        these, those, self.is_resampled, level=level
+                    )
+            yield Point(at, len(pairs), failed, intervals)
 
     def _chosen(self, measures: Sequence[str] | None) -> Sequence[str]:
-        """Measures asked for, each of them one that there is."""
+        """Measures requested, each of them one that there is."""
         if measures is None or not self.measures:
             return self.measures
         for name in measures:
-            if name not in self.measures:
-                near = did_you_mean(name, self.measures) or f"; one is '{self.measures[0]}'"
-                raise OptionError(f"no measure is called '{name}'{near}")
+            check_known(name, self.measures)
         return measures
 
     @cached_property
@@ -264,23 +300,23 @@ class Study:
         """Of each point its values, how many runs failed, and those that did not."""
         table = self.table.iloc[: self._planned]
         runs = self.plan.by_name
-        found = []
+        points = []
         for _, rows in table.groupby(
             [spelt(runs[name].values) for name in table["run_id"]], sort=False
         ):
             good = rows[rows["status"] == DONE].set_index("replication", drop=False)
             good.index.name = None
-            found.append((runs[rows["run_id"].iloc[0]].values, len(rows) - len(good), good))
-        return found
+            points.append((runs[rows["run_id"].iloc[0]].values, len(rows) - len(good), good))
+        return points
 
     def as_dict(
         self, measures: Sequence[str] | None = None, baseline: Mapping[str, Value] | None = None
     ) -> dict[str, Any]:
         """Return plain values, ready for JSON; with a baseline the changes against it too."""
-        told = [point.as_dict() for point in self.points(measures)]
+        points = [point.as_dict() for point in self.points(measures)]
         if baseline:
-            for each, change in zip(told, self.changes(baseline, measures), strict=True):
-                each["changes"] = change.as_dict()["measures"]
+            for point, change in zip(points, self.changes(baseline, measures), strict=True):
+                point["changes"] = change.as_dict()["measures"]
         return {
             "folder": None if self.folder is None else str(self.folder),
             "keys": list(self.plan.keys),
@@ -290,5 +326,5 @@ class Study:
             "new": self.new,
             "interrupted": self.interrupted,
             "errors": self.errors,
-            "points": told,
+            "points": points,
         }

@@ -1,7 +1,7 @@
 """Comparisons under common random numbers: what a policy changes, replication by replication.
 
-Two policies that meet the same jobs have good and bad luck together. The difference of a pair has
-none of it left, so pairs tell policies apart that their intervals do not.
+Two policies that serve the same jobs do well and badly together. The difference of a pair is free
+of that, so pairs distinguish policies that their intervals do not.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import OptionError, did_you_mean
-from ._samples import Floats, level_of, pairs, sample
-from .intervals import Interval, mean_interval
+from .intervals import Floats, Interval, around, level_of, mean_interval, pairs, sample
 from .ratios import ratio_interval
 
 __all__ = ["Comparison", "compare_pairs", "holm", "paired_difference", "relative_change"]
+__all__ += ["resampled_change"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Comparison:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the difference is told from chance, all comparisons together."""
+        """Whether there is a difference beyond chance, all comparisons together."""
         return self.adjusted < 1 - self.difference.level
 
     def in_words(self, measure: str = "") -> str:
@@ -54,20 +54,20 @@ class Comparison:
         ----------
         measure : what is compared, such as ``mean wait``.
         """
-        found, form = self.change, ".1%"
-        if not math.isfinite(found.half_width):
-            found, form = self.difference, ".4g"
+        interval, form = self.change, ".1%"
+        if not math.isfinite(interval.half_width):
+            interval, form = self.difference, ".4g"
         what = f" {measure}" if measure else ""
         if not self.is_significant:
-            ends = f"{found.low:+{form}} to {found.high:+{form}}"
-            told = f" in{what}" if measure else ""
-            return f"{self.name} and {self.baseline}: no difference{told} told from chance ({ends})"
-        least, most = sorted(abs(end) for end in (found.low, found.high))
+            ends = f"{interval.low:+{form}} to {interval.high:+{form}}"
+            where = f" in{what}" if measure else ""
+            return f"{self.name} and {self.baseline}: no significant difference{where} ({ends})"
+        least, most = sorted(abs(end) for end in (interval.low, interval.high))
         reach = f"({least:{form}} to {most:{form}})"
-        if found.is_even:
-            reach = f"± {found.half_width:{form}}"
-        size = f"{abs(found.estimate):{form}} {reach}"
-        more = "more" if found.estimate > 0 else "less"
+        if interval.is_even:
+            reach = f"± {interval.half_width:{form}}"
+        size = f"{abs(interval.estimate):{form}} {reach}"
+        more = "more" if interval.estimate > 0 else "less"
         return f"{self.name}: {size} {more}{what} than {self.baseline}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -105,31 +105,43 @@ def relative_change(
     '-30.3% ± 1.6%'
     """
     these, those = pairs(values, baseline, ("values", "baseline"))
-    found = ratio_interval(these, those, level=level, method=method)
+    ratio = ratio_interval(these, those, level=level, method=method)
     change = replace(
-        found,
-        estimate=found.estimate - 1,
-        low=found.low - 1,
-        high=found.high - 1,
-        method=f"paired ratio, {found.method}",
+        ratio,
+        estimate=ratio.estimate - 1,
+        low=ratio.low - 1,
+        high=ratio.high - 1,
+        method=f"paired ratio, {ratio.method}",
     )
-    return possible_change(change, these, those)
+    return _possible_change(change, these, those)
 
 
-def possible_change(change: Interval, values: ArrayLike, baseline: ArrayLike) -> Interval:
+def _possible_change(change: Interval, values: Floats, baseline: Floats) -> Interval:
     """Return the interval of a change without what it can never be: less than nothing left.
 
     A mean of values that are never below 0 is at least 0, and so is the ratio of two of them: what
     is cut off below -1 never held the true change.
-
-    Parameters
-    ----------
-    change : relative, -1 for nothing left.
-    values, baseline : that it was made of; where one is below 0 nothing is cut off.
     """
     if min(np.min(values), np.min(baseline)) < 0:
         return change
     return replace(change, low=max(change.low, -1.0))
+
+
+def resampled_change(values: ArrayLike, baseline: ArrayLike, *, level: float = 0.95) -> Interval:
+    """Estimate how far the relative change of two policies on one log is from the true one.
+
+    The change is that of the means over draws of `resample_blocks`, in the same order; its error is
+    the spread of what is left of each draw, by the delta method.
+    """
+    confidence = level_of(level)
+    these, those = pairs(values, baseline, ("values", "baseline"), 2)
+    middle = float(those.mean())
+    if middle == 0:
+        raise OptionError("baseline: its mean is 0, so there is no change relative to it")
+    ratio = float(these.mean()) / middle
+    spread = float(np.std(these - ratio * those, ddof=1)) / abs(middle)
+    change = around(ratio - 1, spread, these.size, confidence, "resampled ratio")
+    return _possible_change(change, these, those)
 
 
 def holm(p: ArrayLike) -> Floats:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from ..run.scenario import Scenario
 
 __all__ = [
-    "Plan",
-    "Run",
+    "PlannedRun",
+    "StudyPlan",
     "as_cell",
     "at_point",
     "check_keys",
@@ -57,7 +57,7 @@ _PILOTS = 10
 """Replications whose warm-up is looked at: of fewer the cut falls where they happen to be calm."""
 
 
-class Run(NamedTuple):
+class PlannedRun(NamedTuple):
     """One run of a study.
 
     Parameters
@@ -77,7 +77,7 @@ class Run(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """The runs of a study, in the order of their points, each with all its replications.
 
     Parameters
@@ -90,14 +90,14 @@ class Plan:
 
     scenario: Scenario
     keys: tuple[str, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[PlannedRun, ...]
     merged: int = 0
 
     def __len__(self) -> int:
         return len(self.runs)
 
     @cached_property
-    def by_name(self) -> dict[str, Run]:
+    def by_name(self) -> dict[str, PlannedRun]:
         """The runs by their names."""
         return {run.run_id: run for run in self.runs}
 
@@ -114,7 +114,7 @@ class Plan:
         """Whether replications are draws of one log: their spread is the error of its numbers."""
         return draws_log(self.scenario, self.keys)
 
-    def ordered(self, skip: Collection[str] = ()) -> list[Run]:
+    def ordered(self, skip: Collection[str] = ()) -> list[PlannedRun]:
         """Return the runs as they are best carried out, without those whose names are to skip.
 
         All points get their first replication before any gets its second, and runs of the same
@@ -134,7 +134,7 @@ def plan_runs(
     seed: int = 0,
     *,
     alike: bool = False,
-) -> Plan:
+) -> StudyPlan:
     """Return the runs of a study.
 
     Parameters
@@ -159,8 +159,8 @@ def plan_runs(
     check_keys(scenario, grid)
     seed = check_seed(seed)
     seeds = [replication_seed(seed, replication) for replication in range(max(counts))]
-    runs: dict[str, Run] = {}
-    met: set[str] = set()
+    runs: dict[str, PlannedRun] = {}
+    digests: set[str] = set()
     wrong: InputError | None = None
     usable = random = False
     for values, count in zip(grid.points, counts, strict=True):
@@ -170,14 +170,15 @@ def plan_runs(
             usable, random = True, random or count == 1 or point.is_random
         except InputError as error:
             wrong = wrong or error
-            told = spelt(dict(zip(grid.keys, values, strict=True)))  # In whatever order.
-            digest, drawn = f"{scenario.digest} {told}", ""
-        met.add(digest)
+            point_of = spelt(dict(zip(grid.keys, values, strict=True)))  # In whatever order.
+            digest, drawn = f"{scenario.digest} {point_of}", ""
+        digests.add(digest)
         for replication in range(count):
-            drawn_from = seeds[replication]
-            name = run_name(digest, drawn_from)
-            run = Run(name, tuple(values), replication, drawn_from, run_name(drawn, drawn_from))
-            runs.setdefault(name, run)
+            own = seeds[replication]
+            name = run_name(digest, own)
+            runs[name] = runs.get(name) or PlannedRun(
+                name, tuple(values), replication, own, run_name(drawn, own)
+            )
     if wrong is not None and not usable:
         raise wrong
     if not random and not alike:
@@ -185,7 +186,7 @@ def plan_runs(
             "nothing in the scenario is random, and all its replications would be alike; give it "
             "workload.resample or a workload.model, or ask for 1 replication"
         )
-    return Plan(scenario, grid.keys, tuple(runs.values()), len(grid) - len(met))
+    return StudyPlan(scenario, grid.keys, tuple(runs.values()), len(grid) - len(digests))
 
 
 def _whole(replications: Any) -> int:
@@ -215,25 +216,21 @@ def check_seed(seed: Any) -> int:
 
 def check_keys(scenario: Scenario, grid: Grid) -> None:
     """Raise OptionError for a key that is not known, or on which no measure depends."""
-    told, source = dict(scenario.given), Source(scenario.source.name)
+    settings, source = dict(scenario.given), Source(scenario.source.name)
     for key, value in zip(grid.keys, grid.points[0], strict=True):
         if key.partition(".")[0] in ASIDE:
             raise OptionError(
                 f"'{key}' changes no measure; for other random numbers give replications, or "
                 "another seed"
             )
-        told = with_setting(told, key, value, source)
+        settings = with_setting(settings, key, value, source)
 
 
 def replicable(scenario: Scenario, grid: Grid, replications: int) -> Scenario:
     """Return the scenario, with blocks of its log drawn where replications would be alike.
 
-    So it is if some point has nothing random: its copies would pass for a number without error.
-
-    Parameters
-    ----------
-    scenario, grid : as in `plan_runs`.
-    replications : of each point; one of them is of the log as it is.
+    So it is if some point has nothing random: its copies would pass for a number without error. One
+    replication is of the log as it is.
     """
     if _whole(replications) < 2 or _RESAMPLE in grid.keys or "workload.model" in grid.keys:
         return scenario
@@ -264,10 +261,6 @@ def settled(scenario: Scenario, grid: Grid, replications: int, seed: int) -> Sce
     """Return the scenario with a warm-up that is a number of jobs, the same in all its runs.
 
     MSER-5 over the first replications of the first point that can be run.
-
-    Parameters
-    ----------
-    scenario, grid, replications, seed : as in `plan_runs`.
     """
     if scenario.keys.workload.warmup != "mser" or _WARMUP in grid.keys:
         return scenario
@@ -277,7 +270,7 @@ def settled(scenario: Scenario, grid: Grid, replications: int, seed: int) -> Sce
         try:
             point = at_point(whole, grid.keys, values)
             drawn = (replication_seed(seed, replication) for replication in seeds)
-            cut = common_cut(point.run(point.workload(each), each) for each in drawn)
+            cut = common_cut(point.run(point.workload(own), own) for own in drawn)
         except InputError as error:
             wrong = wrong or error
             continue
@@ -318,6 +311,6 @@ def run_name(digest: str, seed: int) -> str:
 
     Measures that users registered are part of it: a run without them has not their columns.
     """
-    own = [[each.name, each.digest] for each in own_measures()]
+    own = [[measure.name, measure.digest] for measure in own_measures()]
     text = spelt([digest, seed, __version__, *([own] if own else [])])
     return hashlib.sha256(text.encode()).hexdigest()[:_NAME]

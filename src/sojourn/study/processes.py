@@ -26,8 +26,8 @@ from types import TracebackType
 
 from ..errors import RunError
 from .execute import Bundle, Row, failed_row
-from .plan import Run
-from .work_left import AHEAD, Batch, Left
+from .plan import PlannedRun
+from .work_left import AHEAD, DIED, Batch, Left
 
 __all__ = ["Processes"]
 
@@ -46,12 +46,7 @@ _BOOTSTRAP = (
 
 
 class _Worker:
-    """A process, the driver's end of what connects the two, and what it has been sent.
-
-    Parameters
-    ----------
-    bundle : handle of the memory with what runs have in common.
-    """
+    """A process, the driver's end of what connects the two, and what it has been sent."""
 
     def __init__(self, bundle: int) -> None:
         self.is_ready = False
@@ -97,13 +92,7 @@ class _Worker:
 
 
 class Processes:
-    """Carries out runs in processes of this machine; a context that ends them.
-
-    Parameters
-    ----------
-    bundle : what the runs have in common.
-    workers : how many processes.
-    """
+    """Carries out runs in so many processes of this machine; a context that ends them."""
 
     def __init__(self, bundle: Bundle, workers: int) -> None:
         self._count = workers
@@ -150,7 +139,7 @@ class Processes:
         self._receive(None, 0.0)
         return any(worker.is_ready for worker in self._workers)
 
-    def run(self, runs: Sequence[Run], seconds: float = math.nan) -> Iterator[list[Row]]:
+    def run(self, runs: Sequence[PlannedRun], seconds: float = math.nan) -> Iterator[list[Row]]:
         """Yield the rows of runs, as they are finished; each takes so long, if that is known."""
         left, self._seconds = Left(runs), seconds
         try:
@@ -235,8 +224,7 @@ class Processes:
         if self._deaths[name] < _ATTEMPTS:
             left.doubt(suspected)
             return []
-        told = "its worker died each time; it may need more memory than there is"
-        return [failed_row(suspected[0], told)]
+        return [failed_row(suspected[0], DIED)]
 
     def _drop(self) -> None:
         """End the processes that are still at something: nobody waits for it any more."""

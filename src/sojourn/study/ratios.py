@@ -1,23 +1,27 @@
 """Intervals of a ratio of two means that are measured together.
 
 The mean over jobs is such a ratio when jobs come in cycles (the sum of a cycle over its number of
-jobs), and so is the change from one policy to another under the same random numbers.
+jobs), and so is the change from one policy to another under the same random numbers. A cycle is
+what happens from one job that finds the system empty to the next: cycles are independent of each
+other, so that there is no warm-up and there are no batches to choose [crane1975].
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
 from ..errors import OptionError
-from ._samples import Floats, level_of, pairs, student
-from .intervals import Interval, around, mean_interval
+from .intervals import Floats, Interval, around, level_of, mean_interval, pairs, sample, student
 
-__all__ = ["ratio_interval"]
+__all__ = ["ratio_interval", "regeneration_points", "regenerative_interval"]
 
+_FEWEST = 30
+"""Cycles below which the normal approximation of their sums is no good."""
 _METHODS = ("fieller", "delta", "jackknife", "geometric")
 
 
@@ -57,7 +61,7 @@ def ratio_interval(
 
 
 def _fieller(above: Floats, below: Floats, level: float) -> Interval:
-    """All r for which the mean of above - r below is not told from 0 by Student's t."""
+    """All r for which the mean of above - r below does not differ from 0 by Student's t."""
     n = above.size
     reach = np.cov(above, below) * (student(level, n - 1) ** 2 / n)
     x, y = float(above.mean()), float(below.mean())
@@ -91,6 +95,69 @@ def _jackknife(above: Floats, below: Floats, level: float) -> Interval:
 def _geometric(above: Floats, below: Floats, level: float) -> Interval:
     if not (np.all(above > 0) and np.all(below > 0)):
         raise OptionError("method = 'geometric': some values are not above 0; choose another")
-    found = mean_interval(np.log(above / below), level=level)
-    estimate, low, high = (math.exp(value) for value in (found.estimate, found.low, found.high))
-    return Interval(estimate, low, high, level, found.n, "geometric")
+    logs = mean_interval(np.log(above / below), level=level)
+    estimate, low, high = map(math.exp, (logs.estimate, logs.low, logs.high))
+    return Interval(estimate, low, high, level, logs.n, "geometric")
+
+
+def regeneration_points(submit: ArrayLike, end: ArrayLike) -> NDArray[np.int64]:
+    """Return which jobs find the system empty.
+
+    Parameters
+    ----------
+    submit : submit times (s), ascending.
+    end : when each job left (s). A job that leaves at the instant of an arrival has left; one that
+        arrives at the same instant as another is not alone.
+
+    Notes
+    -----
+    The system begins anew there if interarrival times are independent and so are jobs, and the
+    machine remembers nothing while it is empty. A log with a daily cycle does not begin anew.
+    """
+    arrived, left = pairs(submit, end, ("submit", "end"))
+    if np.any(np.diff(arrived) < 0):
+        raise OptionError("submit: goes back in time; sort the jobs by submit time")
+    before = np.maximum.accumulate(left)[:-1]
+    alone = (before <= arrived[1:]) & (arrived[:-1] < arrived[1:])
+    return np.concatenate([[0], np.flatnonzero(alone) + 1])
+
+
+def regenerative_interval(
+    values: ArrayLike,
+    points: ArrayLike,
+    *,
+    level: float = 0.95,
+    method: str = "delta",
+) -> Interval:
+    """Estimate the mean over jobs by cycles.
+
+    Parameters
+    ----------
+    values : one number of each job, by submit time; also the warm-up.
+    points : which jobs find the system empty, as `regeneration_points` returns them. The cycle
+        after the last is not complete, and left out.
+    level : of confidence.
+    method : how the ratio of sums to numbers of jobs is estimated; see `ratio_interval`.
+
+    Notes
+    -----
+    For an average over time give the integrals over the cycles, and their lengths, to
+    `ratio_interval`.
+    """
+    level_of(level)
+    given = sample(values)
+    first = np.asarray(points)
+    if first.ndim != 1 or first.dtype.kind not in "iu":
+        raise OptionError("points: give places of jobs, as regeneration_points returns them")
+    if first.size and not (
+        first[0] >= 0 and first[-1] < given.size and bool(np.all(np.diff(first) > 0))
+    ):
+        raise OptionError(f"points: give ascending places from 0 to {given.size - 1}")
+    if first.size <= _FEWEST:
+        raise OptionError(
+            f"points: {max(first.size - 1, 0)} complete cycles, of at least {_FEWEST}: the system "
+            "is seldom empty; take batch_means, or a longer run"
+        )
+    sums = np.add.reduceat(given[: first[-1]], first[:-1])
+    ratio = ratio_interval(sums, np.diff(first), level=level, method=method)
+    return replace(ratio, method=f"regenerative, {ratio.method}")

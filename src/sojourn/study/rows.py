@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..errors import OptionError, did_you_mean
 from .execute import DONE, Row
-from .plan import Plan, as_cell
+from .plan import StudyPlan, as_cell
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ABOUT", "Kinds", "as_table", "fitted", "joint", "merged"]
+__all__ = ["ABOUT", "Kinds", "as_table", "check_known", "fitted", "joint", "merged"]
 
 ABOUT = ("run_id", "replication", "seed", "status", "error")
 """Columns of a run that are neither what was varied nor what was measured."""
@@ -23,7 +24,7 @@ Kinds = dict[str, Any]
 _TAIL = ("status", "error")
 
 
-def as_table(plan: Plan, rows: Sequence[Row]) -> pa.Table:
+def as_table(plan: StudyPlan, rows: Sequence[Row]) -> pa.Table:
     """Rows as columns: name, keys, replication, seed, measures, status, error."""
     import pyarrow as pa
 
@@ -98,3 +99,10 @@ def _wider(one: Any, other: Any) -> Any:
         return one
     numbers = all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in (one, other))
     return pa.float64() if numbers else pa.string()
+
+
+def check_known(name: str, measures: Sequence[str]) -> None:
+    """Raise OptionError for a name that is not among measures, with the nearest that is."""
+    if name not in measures:
+        near = did_you_mean(name, measures) or f"; one is '{measures[0]}'"
+        raise OptionError(f"no measure is called '{name}'{near}")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import OptionError, RunError
 from .execute import Bundle, Row, Worker
-from .plan import Run
+from .plan import PlannedRun
 from .processes import Processes
 
 if TYPE_CHECKING:
@@ -36,24 +36,18 @@ _PIECE = 0.1
 class Runner(Protocol):
     """Carries out runs and hands over their rows as they are finished, in any order."""
 
-    def run(self, runs: Sequence[Run]) -> Iterator[list[Row]]:
+    def run(self, runs: Sequence[PlannedRun]) -> Iterator[list[Row]]:
         """Yield the rows of runs, some at a time."""
         ...
 
 
 class Serial:
-    """Carries out runs one after the other in this process.
-
-    Parameters
-    ----------
-    bundle : what the runs have in common.
-    shared : whether other processes may carry out runs beside this one.
-    """
+    """Carries out runs one after the other in this process; `shared`: with others beside it."""
 
     def __init__(self, bundle: Bundle, *, shared: bool = False) -> None:
         self._worker = Worker(bundle, shared=shared)
 
-    def run(self, runs: Sequence[Run], together: float | None = None) -> Iterator[list[Row]]:
+    def run(self, runs: Sequence[PlannedRun], together: float | None = None) -> Iterator[list[Row]]:
         """Yield the rows of runs, in order, each time those of so many seconds."""
         most = _TOGETHER if together is None else together
         rows: list[Row] = []
@@ -75,14 +69,8 @@ class Serial:
 class Growing:
     """Begins in this process, and goes on in several where that is worth their start.
 
-    While these are started runs go on here.
-
-    Parameters
-    ----------
-    bundle : what the runs have in common.
-    workers : processes to go on in.
-    stack : closes them in the end.
-    required : whether it is an error if they cannot be started; else runs go on here.
+    While these are started runs go on here. If they cannot be started that is an error where they
+    are `required`; else runs go on here. `stack` closes them in the end.
     """
 
     def __init__(
@@ -94,13 +82,13 @@ class Growing:
         self._processes: Processes | None = None
         self._can_start = True
 
-    def run(self, runs: Sequence[Run]) -> Iterator[list[Row]]:
+    def run(self, runs: Sequence[PlannedRun]) -> Iterator[list[Row]]:
         """Yield the rows of runs, some at a time."""
-        done, begun, each = 0, time.perf_counter(), math.nan
+        done, begun, seconds = 0, time.perf_counter(), math.nan
         if not self._is_ready():
             if len(runs) >= _MANY and self._required:
                 self._start()
-            # The first one loads the compiled code, the second tells how long the others take.
+            # The first one loads the compiled code, the second shows how long the others take.
             parts = (self._serial.run(part, _PIECE) for part in (runs[:1], runs[1:2], runs[2:]))
             for rows in chain.from_iterable(parts):
                 done += len(rows)
@@ -108,14 +96,14 @@ class Growing:
                 if done == 1:
                     begun = time.perf_counter()
                     continue
-                each = (time.perf_counter() - begun) / (done - 1)
-                if each * (len(runs) - done) > _WORTH_IT:
+                seconds = (time.perf_counter() - begun) / (done - 1)
+                if seconds * (len(runs) - done) > _WORTH_IT:
                     self._start()
                 if self._is_ready():
                     break
         if done < len(runs):
             assert self._processes is not None
-            yield from self._processes.run(runs[done:], each)
+            yield from self._processes.run(runs[done:], seconds)
 
     def _start(self) -> None:
         """Start the processes beside what goes on here."""

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from .. import checks
 from ..errors import OptionError
-from ._samples import level_of, sample, student
-from .intervals import Interval, around, mean_interval
+from .intervals import Interval, around, level_of, mean_interval, sample, student
 
 __all__ = ["further_replications", "is_precise", "replicate", "replications_needed"]
 
@@ -26,7 +25,7 @@ def replications_needed(
     absolute: float | None = None,
     level: float = 0.95,
 ) -> int:
-    """Tell how many replications the mean needs to be known so precisely.
+    """Return how many replications the mean needs to be known so precisely.
 
     Parameters
     ----------
@@ -53,12 +52,9 @@ def replications_needed(
 def further_replications(
     interval: Interval, *, relative: float | None = None, absolute: float | None = None
 ) -> int:
-    """Tell how many replications would make an interval narrow enough, if their spread stays.
+    """Return how many replications would make an interval narrow enough, if their spread stays.
 
-    Parameters
-    ----------
-    interval : of Student's t over the replications so far, at least two.
-    relative, absolute : as in `replications_needed`.
+    The interval is that of Student's t over the replications so far, at least two.
     """
     goal, n = _goal(interval.estimate, relative, absolute), interval.n
     spread = interval.half_width * math.sqrt(n) / student(interval.level, n - 1)
@@ -122,7 +118,7 @@ def replicate(
         values += [float(run(k)) for k in range(first, min(wanted, last))]
         n = len(values)
         # The spread of the first stage alone is independent of when to stop [stein1945].
-        found = around(
+        interval = around(
             float(np.mean(sample(values))),
             spread / math.sqrt(n),
             n,
@@ -130,13 +126,13 @@ def replicate(
             method,
             freedom=first - 1,
         )
-        return found if wanted <= last else replace(found, method=f"{method}, not reached")
+        return interval if wanted <= last else replace(interval, method=f"{method}, not reached")
     while True:
-        found = replace(mean_interval(values, level=confidence), method=method)
-        if is_precise(found, relative=relative, absolute=absolute):
-            return found
+        interval = replace(mean_interval(values, level=confidence), method=method)
+        if is_precise(interval, relative=relative, absolute=absolute):
+            return interval
         if len(values) == last:
-            return replace(found, method=f"{method}, not reached")
+            return replace(interval, method=f"{method}, not reached")
         values.append(float(run(len(values))))
 
 

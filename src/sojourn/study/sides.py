@@ -3,39 +3,59 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ..cluster import Cluster, read_cluster
+from ..adequacy import CALIBRATED
+from ..adequacy.replaying import beginning, usual_members
+from ..cluster import Cluster, Power, read_cluster
+from ..cluster.slurm import SlurmNode, SlurmPartition
 from ..errors import OptionError
 from ..jobs import Jobs
 from ..jobs.formats.slurm_fields import fold_nodes
 from ..policy import Policy, parse_policy
 from ..policy.slurm import SlurmConf, SlurmPolicy, policy_from_slurm
+from ..policy.slurm.requests import origin_of
 from ..run.result import Result
 from ..run.scenario import Scenario, read_scenario
 from ..run.simulate import simulate
 
 __all__ = ["LineChange", "Side", "lines_that_differ", "side_of"]
 
-_SCENARIO = ("workload", "cluster", "policy", "control", "power", "run", "events", "study")
+_SCENARIO = ("workload", "cluster", "policy", "slurm", "control", "power", "run")
 """Tables of which a scenario has at least one; a description of nodes has none but ``cluster``."""
+
+_OF_NODES = {
+    "gres": "Gres",
+    "types": "GresTypes",
+    "held": "NoConsume",
+    "features": "Feature",
+    "sockets": "Sockets",
+    "threads_per_core": "ThreadsPerCore",
+    "reserved_cpus": "CoreSpecCount",
+    "reserved_memory": "MemSpecLimit",
+    "state": "State",
+}
+_OF_PARTITIONS = {
+    "is_up": "Up",
+    "whole": "Exclusive",
+    "default_minutes": "DefaultTime",
+    "least_nodes": "MinNodes",
+    "most_nodes": "MaxNodes",
+    "memory_per_cpu": "DefMemPerCPU",
+    "memory_per_node": "DefMemPerNode",
+    "most_cpus": "MaxCPUsPerNode",
+}
 
 
 @dataclass(frozen=True)
 class Side:
     """One of two things that are compared.
 
-    Parameters
-    ----------
-    name : of its file, or what it is.
-    lines : what it says, by name.
-    cluster, policy : what runs where; None for that of the policy.
-    scenario : in place of both.
-    options : of `simulate`.
-    path : its file, if it is one.
+    `lines` is what it says, by name. It is a policy on a cluster (None for that of the policy) with
+    options of `simulate`, or a scenario; `path` is its file, if it is one.
     """
 
     name: str
@@ -50,40 +70,48 @@ class Side:
         """Return what its jobs run on."""
         if self.scenario is not None:
             return self.scenario.cluster_for(jobs)
-        if self.cluster is None and isinstance(self.policy, SlurmPolicy):
-            return self.policy.cluster
         assert self.cluster is not None
         return self.cluster
 
-    def run(self, jobs: Jobs) -> Result:
-        """Simulate jobs that are clean."""
+    def run(self, jobs: Jobs, *, record: bool = False) -> Result:
+        """Simulate jobs that are clean; `record` keeps what the machine did over time."""
         if self.scenario is not None:
-            return self.scenario.run(jobs)
+            return self.scenario.run(jobs, record=record)
         assert self.policy is not None
-        return simulate(jobs, self.cluster, self.policy, **{**self.options, "clean": ()})
+        return simulate(
+            jobs, self.cluster, self.policy, **{**self.options, "clean": (), "record": record}
+        )
+
+    def begun_otherwise(self, jobs: Jobs) -> Iterator[Result]:
+        """Yield runs in which Slurm's loops begin at other moments; of other policies, none."""
+        policy = self.policy if self.scenario is None else self.scenario.policy
+        if not isinstance(policy, SlurmPolicy):
+            return
+        for k in range(1, usual_members(len(jobs))):
+            other = policy.with_pace(beginning(CALIBRATED, policy.conf, origin_of(jobs), k))
+            if self.scenario is None:
+                yield replace(self, policy=other).run(jobs)
+            else:
+                machine, options = self.scenario.cluster_for(jobs), self.scenario.options(jobs)
+                yield simulate(jobs, machine, other, rate=self.scenario.control, **options)
 
 
-def side_of(given: Any, policy: str | Policy = "easy", **options: Any) -> Side:
-    """Return one side of a comparison.
+def side_of(
+    given: Any, policy: str | Policy = "easy", power: Power | None = None, **options: Any
+) -> Side:
+    """Return one side of a comparison; options are those of `simulate`, where it is no scenario.
 
-    Parameters
-    ----------
-    given : a ``slurm.conf``, the file of a cluster or of a scenario; or a `SlurmPolicy`, a
-        `Cluster` or a `Scenario`.
-    policy : of a cluster.
-    options : of `simulate`, where it is no scenario.
-
-    Raises
-    ------
-    OptionError
-        When it is none of these.
+    It is a ``slurm.conf``, the file of a cluster or of a scenario; or a `SlurmPolicy`, a `Cluster`
+    (which runs under `policy`) or a `Scenario`. OptionError for anything else. `power` has the
+    watts of a processor where the nodes' own are not known; it is not for scenarios.
     """
     if isinstance(given, SlurmPolicy):
-        return Side(str(given), _of_slurm(given.conf), policy=given, options=options)
+        machine = _with(power, given.cluster)
+        return Side(str(given), _of_slurm(given.conf), machine, given, options=options)
     if isinstance(given, Cluster):
-        chosen = parse_policy(policy)
+        machine, chosen = _with(power, given), parse_policy(policy)
         name = f"{given.procs:,} processors"
-        return Side(name, _of_cluster(given, chosen), given, chosen, options=options)
+        return Side(name, _of_cluster(given, chosen), machine, chosen, options=options)
     if isinstance(given, Scenario):
         return Side("scenario", _flat(given.as_mapping()), scenario=given)
     if not isinstance(given, str | os.PathLike):
@@ -91,31 +119,25 @@ def side_of(given: Any, policy: str | Policy = "easy", **options: Any) -> Side:
             f"{given!r} cannot be compared; give a slurm.conf, a cluster or a scenario"
         )
     path = Path(given)
-    side = _of_file(path, policy, options)
-    return replace(side, path=str(path))
-
-
-def _of_file(path: Path, policy: str | Policy, options: Mapping[str, Any]) -> Side:
-    name = path.name
     if path.suffix.lower() == ".toml" and _is_scenario(path):
-        scenario = read_scenario(path)
-        return Side(name, _flat(scenario.as_mapping()), scenario=scenario)
-    if _is_slurm_conf(path):
-        site = policy_from_slurm(path)
-        return Side(name, _of_slurm(site.conf), policy=site, options=options)
-    cluster, chosen = read_cluster(path), parse_policy(policy)
-    return Side(name, _of_cluster(cluster, chosen), cluster, chosen, options=options)
+        what: Any = read_scenario(path)
+    else:
+        what = policy_from_slurm(path) if _is_slurm_conf(path) else read_cluster(path)
+    return replace(side_of(what, policy, power, **options), name=path.name, path=str(path))
+
+
+def _with(power: Power | None, cluster: Cluster) -> Cluster:
+    return cluster if power is None else replace(cluster, power=power)
 
 
 def _is_scenario(path: Path) -> bool:
     import tomllib
 
     try:
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return True  # Its reader says what is wrong, and in which line.
-    tables = [key for key, value in said.items() if isinstance(value, dict)]
-    return any(key in _SCENARIO for key in tables)
+    return any(isinstance(tables.get(name), dict) for name in _SCENARIO)
 
 
 def _is_slurm_conf(path: Path) -> bool:
@@ -130,23 +152,41 @@ def _is_slurm_conf(path: Path) -> bool:
 
 def _of_slurm(conf: SlurmConf) -> dict[str, str]:
     """What a configuration says, line by line: each scheduler parameter, and nodes by kind."""
-    said = {name: value for name, value in conf.lines.items() if name != "schedulerparameters"}
-    said |= conf.scheduling.parameters
+    lines = {name: value for name, value in conf.lines.items() if name != "schedulerparameters"}
+    lines |= conf.scheduling.parameters
     kinds: dict[str, list[str]] = {}
     for node in conf.nodes:
-        gres = ",".join(f"{kind}:{count}" for kind, count in node.gres)
-        words = [f"CPUs={node.cpus}", f"RealMemory={node.memory}"]
-        words += [f"Gres={gres}"] if gres else []
-        words += [f"Feature={','.join(node.features)}"] if node.features else []
+        words = [f"CPUs={node.cpus}", f"RealMemory={node.memory}", *_given(node, _OF_NODES)]
         kinds.setdefault(" ".join(words), []).append(node.name)
-    said |= {f"nodes of {kind}": _some(names) for kind, names in kinds.items()}
+    lines |= {f"nodes of {kind}": _some(names) for kind, names in kinds.items()}
     for part in conf.partitions:
-        words = [_some(list(part.nodes))]
-        words += ["Default=YES"] if part.is_default else []
+        words = [_some(list(part.nodes)), *(["Default=YES"] if part.is_default else [])]
         words += [f"MaxTime={part.most_minutes:g}", f"PriorityTier={part.tier}"]
-        words += [f"PriorityJobFactor={part.factor}"]
-        said[f"partition {part.name}"] = " ".join(words)
-    return said
+        words += [f"PriorityJobFactor={part.factor}", *_given(part, _OF_PARTITIONS)]
+        lines[f"partition {part.name}"] = " ".join(words)
+    for number, leaf in enumerate(conf.switches, 1):
+        lines[f"leaf switch {number}"] = _some(list(leaf))
+    return lines
+
+
+def _given(what: SlurmNode | SlurmPartition, names: Mapping[str, str]) -> list[str]:
+    """What else a line says, in Slurm's words; without what is as usual."""
+    usual = {field.name: field.default for field in fields(what)}
+    found = {name: getattr(what, name) for name in names}
+    return [
+        f"{names[name]}={_text(value)}"
+        for name, value in found.items()
+        if value != usual[name] and value == value  # not a number: not given
+    ]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "YES" if value else "NO"
+    if isinstance(value, tuple):
+        pairs = (each if isinstance(each, str) else f"{each[0]}:{each[1]}" for each in value)
+        return ",".join(pairs)
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _some(names: list[str]) -> str:
@@ -154,24 +194,25 @@ def _some(names: list[str]) -> str:
 
 
 def _of_cluster(cluster: Cluster, policy: Policy) -> dict[str, str]:
-    said = {"policy": str(policy), "processors": f"{cluster.procs:,}"}
+    lines = {"policy": str(policy), "processors": f"{cluster.procs:,}"}
     kinds: dict[str, list[str]] = {}
     for node in cluster.nodes:
         server = node.server
-        words = [f"{server.cores} cores", f"{server.memory:g} GB"]
+        words = [f"{server.cores} cores"]
+        words += [f"{server.memory:g} GB"] if server.memory == server.memory else []
         words += [f"{count} {kind}" for kind, count in server.resources.items()]
         words += [f"{server.watts[0]:g} to {server.watts[-1]:g} W"] if server.watts else []
         kinds.setdefault(f"{server.model}: {', '.join(words)}", []).append(node.name)
-    said |= {f"nodes of {kind}": _some(names) for kind, names in kinds.items()}
+    lines |= {f"nodes of {kind}": _some(names) for kind, names in kinds.items()}
     for part in cluster.partitions:
         names = [cluster.nodes[at].name for at in part.nodes]
-        said[f"partition {part.name}"] = f"{_some(names)} max_time={part.max_time:g} s"
-    return said
+        lines[f"partition {part.name}"] = f"{_some(names)} max_time={part.max_time:g} s"
+    return lines
 
 
-def _flat(said: Mapping[str, Any], above: str = "") -> dict[str, str]:
+def _flat(lines: Mapping[str, Any], above: str = "") -> dict[str, str]:
     made: dict[str, str] = {}
-    for key, value in said.items():
+    for key, value in lines.items():
         name = f"{above}.{key}" if above else str(key)
         if isinstance(value, Mapping):
             made |= _flat(value, name)

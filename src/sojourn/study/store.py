@@ -22,7 +22,7 @@ from ..errors import OptionError, RunError
 from ..files.staging import clear
 from ..run.folder import as_json, check_folder, staged
 from .execute import DONE, Row
-from .plan import Plan
+from .plan import StudyPlan
 from .rows import Kinds, as_table, fitted, joint, merged
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ _WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 class Store:
     """Keeps the runs of a study, in a folder that no other process writes to meanwhile.
 
-    Parameters
-    ----------
-    folder : made by `begin` if it is not there; None keeps the rows in memory alone.
+    Without a folder rows are kept in memory alone; one that is not there is made by `begin`.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:
@@ -77,11 +75,11 @@ class Store:
                 f"{self._folder}: cannot be written ({error.strerror}); name another folder"
             ) from None
         try:
-            found = _read_all(self._runs)
+            tables = _read_all(self._runs)
         except BaseException:
             self.close()
             raise
-        self._parts, self._tables = list(found), list(found.values())
+        self._parts, self._tables = list(tables), list(tables.values())
         for table in self._tables:
             self._kinds = joint(self._kinds, table)
         self._uneven = any(joint({}, table) != self._kinds for table in self._tables)
@@ -108,12 +106,12 @@ class Store:
         assert self._folder is not None
         return self._folder / RUNS
 
-    def check(self, told: Mapping[str, Any]) -> None:
+    def check(self, description: Mapping[str, Any]) -> None:
         """Raise OptionError if the folder holds another study."""
         if self._folder is not None and (self._folder / STUDY).exists():
-            _check_same(self._folder / STUDY, told, empty=not self._tables)
+            _check_same(self._folder / STUDY, description, empty=not self._tables)
 
-    def begin(self, told: Mapping[str, Any], scenario: str) -> None:
+    def begin(self, description: Mapping[str, Any], scenario: str) -> None:
         """Make the folder and write what the study is; an error if it holds another one."""
         if self._folder is None:
             return
@@ -129,18 +127,18 @@ class Store:
         self._made = [path for path in (*above, self._folder, *parts) if not path.exists()]
         if self._lock is None:
             self._take_hold()
-        self.check(told)
+        self.check(description)
         with staged(self._folder) as place:
             # Of a study that is continued from its own copy it is an input.
             if not _holds(self._folder / SCENARIO, text):
                 place(SCENARIO).write_bytes(text)
-            place(STUDY).write_text(as_json(told) + "\n", encoding="utf-8")
+            place(STUDY).write_text(as_json(description) + "\n", encoding="utf-8")
 
-    def write_json(self, name: str, told: Mapping[str, Any]) -> None:
+    def write_json(self, name: str, description: Mapping[str, Any]) -> None:
         """Write a file beside the runs."""
         if self._folder is not None:
             with staged(self._folder) as place:
-                place(name).write_text(as_json(told) + "\n", encoding="utf-8")
+                place(name).write_text(as_json(description) + "\n", encoding="utf-8")
 
     def remove(self, name: str) -> None:
         """Remove a file beside the runs, if it is there."""
@@ -154,14 +152,14 @@ class Store:
 
     def finished(self, *, failed: bool = True) -> set[str]:
         """Return the names of the runs that are there; `failed` ones among them or not."""
-        found: set[str] = set()
+        finished: set[str] = set()
         for table in self._tables:
             names = table.column("run_id").to_pylist()
             states = table.column("status").to_pylist()
-            found.update(n for n, s in zip(names, states, strict=True) if failed or s == DONE)
-        return found
+            finished.update(n for n, s in zip(names, states, strict=True) if failed or s == DONE)
+        return finished
 
-    def add(self, plan: Plan, rows: Sequence[Row]) -> None:
+    def add(self, plan: StudyPlan, rows: Sequence[Row]) -> None:
         """Keep the rows of some runs of a plan: on disk when this returns."""
         if self._folder is not None and self._lock is None:
             self._take_hold()
@@ -223,18 +221,18 @@ def _read_all(runs: Path) -> dict[Path, pa.Table]:
 
     So the list is looked at until it has nothing that is new.
     """
-    found: dict[Path, pa.Table] = {}
+    tables: dict[Path, pa.Table] = {}
     for _ in range(_ATTEMPTS):
-        new = [part for part in _parts(runs) if part not in found]
+        new = [part for part in _parts(runs) if part not in tables]
         if not new:
-            return found
+            return tables
         for part in new:
             with contextlib.suppress(FileNotFoundError):
-                found[part] = _read(part)
-    gone = [part for part in new if part not in found]
+                tables[part] = _read(part)
+    gone = [part for part in new if part not in tables]
     if gone:
         raise OptionError(f"{gone[0]}: cannot be read (no such file); remove it from the folder")
-    return found
+    return tables
 
 
 def _parts(runs: Path) -> list[Path]:
@@ -329,36 +327,36 @@ def _holder(path: Path) -> str:
     return "".join(filter(str.isprintable, " ".join(words))) or "another process"
 
 
-def _check_same(path: Path, told: Mapping[str, Any], *, empty: bool) -> None:
+def _check_same(path: Path, description: Mapping[str, Any], *, empty: bool) -> None:
     """Raise OptionError where a folder is not of sojourn, or has runs of another study."""
     try:
         former = json.loads(path.read_text(encoding="utf-8"))
         differing = [
-            name for name in _BELONGS if _unordered(former[name]) != _unordered(told[name])
+            name for name in _BELONGS if _unordered(former[name]) != _unordered(description[name])
         ]
     except (OSError, ValueError, LookupError, TypeError):
         raise OptionError(f"{path}: not written by sojourn; name another folder") from None
     if differing and not empty:
         name = differing[0]
-        if name == "scenario" and _as_given(former) == _as_given(told):
+        if name == "scenario" and _as_given(former) == _as_given(description):
             raise OptionError(
                 f"{path.parent}: holds runs of this scenario {_additions(former)}; now it is run "
-                f"{_additions(told)}, as other replications need; name another folder"
+                f"{_additions(description)}, as other replications need; name another folder"
             )
         what = "another scenario" if name == "scenario" else f"{name} {_words(former[name])}"
         raise OptionError(
-            f"{path.parent}: holds a study with {what}, not {_words(told[name])}; "
+            f"{path.parent}: holds a study with {what}, not {_words(description[name])}; "
             "name another folder"
         )
 
 
-def _as_given(told: Mapping[str, Any]) -> Any:
+def _as_given(description: Mapping[str, Any]) -> Any:
     """The digest of a scenario before anything was added to it."""
-    return told.get("given", told["scenario"])
+    return description.get("given", description["scenario"])
 
 
-def _additions(told: Mapping[str, Any]) -> str:
-    added = [f"{key} = {json.dumps(value)}" for key, value in told.get("added", {}).items()]
+def _additions(description: Mapping[str, Any]) -> str:
+    added = [f"{key} = {json.dumps(value)}" for key, value in description.get("added", {}).items()]
     return f"with {', '.join(added)} added to it" if added else "as it is"
 
 

@@ -13,11 +13,20 @@ from ..errors import InputError, OptionError
 from ..measures.registry import described_own, get
 from ..run.folder import provenance
 from ..run.scenario import Scenario, scenario_of
-from ._asked import added_to, check_files, check_measurable, check_measures
 from .execute import DONE, FAILED, Bundle, Row
 from .grid import Grid, Value
 from .outcome import Point, Study, Tally
-from .plan import Plan, Run, check_seed, check_size, plan_runs, replicable, settled, spelt
+from .plan import (
+    PlannedRun,
+    StudyPlan,
+    check_seed,
+    check_size,
+    plan_runs,
+    replicable,
+    settled,
+    spelt,
+)
+from .precheck import added_to, check_files, check_measurable, check_measures
 from .runners import Runner, open_runner
 from .sequential import further_replications, is_precise
 from .store import Store
@@ -49,11 +58,11 @@ class Precision:
 
     def replications(self, point: Point) -> int:
         """Return how many good replications a point needs, those that it has included."""
-        found = point.measures.get(self.measure)
-        if point.n < 2 or found is None or is_precise(found, relative=self.relative):
+        mean = point.measures.get(self.measure)
+        if point.n < 2 or mean is None or is_precise(mean, relative=self.relative):
             return point.n
         # Few replications know little of their spread: at most twice as many at a time.
-        wanted = min(further_replications(found, relative=self.relative), 2 * point.n)
+        wanted = min(further_replications(mean, relative=self.relative), 2 * point.n)
         return max(point.n, min(wanted, self.most))
 
 
@@ -91,10 +100,10 @@ def sweep(
     precision : how well a measure is to be known at each point; replications are added until it
         is.
     retry_failed : run again what failed.
-    measures : names that will be asked for: an error right after the first run if one is of none.
+    measures : names that will be wanted: an error right after the first run if one is of none.
     watch : the measure whose best mean `progress` gets.
     progress : called with a `Tally` when runs have been finished.
-    origin : provenance, as from `output.provenance`.
+    origin : provenance, as from `run.folder.provenance`.
 
     Returns
     -------
@@ -128,7 +137,7 @@ def sweep(
             "precision: all draws are of one log, and more of them do not make its numbers more "
             "certain; give replications alone"
         )
-    told = {
+    description = {
         **described(chosen, plan.keys, start, origin),
         **added_to(given, chosen),
         "replications": replications,
@@ -138,7 +147,7 @@ def sweep(
     folder = None if out is None else Path(out)
     new, begun, interrupted = 0, False, False
     with Store(folder) as store:
-        store.check(told)
+        store.check(description)
         try:
             with contextlib.ExitStack() as stack:
                 runner: Runner | None = None
@@ -152,7 +161,7 @@ def sweep(
                 # found before there is a folder.
                 if missing:
                     runner = opened()
-                store.begin(told, chosen.as_toml(folder))
+                store.begin(description, chosen.as_toml(folder))
                 begun = True
                 check_measures(names, store.columns, plan.keys)
                 while True:
@@ -176,17 +185,19 @@ def sweep(
     return Study(plan, rows, new, folder, interrupted)
 
 
-def _wanted(plan: Plan, store: Store, grid: Grid, precision: Precision | None) -> list[int] | None:
+def _wanted(
+    plan: StudyPlan, store: Store, grid: Grid, precision: Precision | None
+) -> list[int] | None:
     """Replications that each point needs to be known so well; None if it has them."""
     if precision is None:
         return None
     study = Study(plan, store.table(run.run_id for run in plan.runs), 0)
-    found = {
+    known = {
         spelt(list(point.values.values())): point for point in study.points([precision.measure])
     }
     counts, former = [], []
     for values in grid.points:
-        point = found.get(spelt(list(values)))
+        point = known.get(spelt(list(values)))
         if point is None:  # The same values were given before, spelt in another way.
             former.append(1)
             counts.append(1)
@@ -229,7 +240,7 @@ def _assumed_watts(scenario: Scenario) -> dict[str, str]:
 
 
 def carried_out(
-    plan: Plan, missing: Sequence[Run], store: Store, runner: Runner | None, watch: str
+    plan: StudyPlan, missing: Sequence[PlannedRun], store: Store, runner: Runner | None, watch: str
 ) -> Iterator[Tally]:
     """Carry out what is missing of a plan, and yield how far it is."""
     if not missing or runner is None:
@@ -246,7 +257,7 @@ def carried_out(
         yield Tally(done, len(plan), failed, len(rows), best.so_far)
 
 
-def _known(plan: Plan, missing: Sequence[Run], store: Store, watch: str) -> list[Row]:
+def _known(plan: StudyPlan, missing: Sequence[PlannedRun], store: Store, watch: str) -> list[Row]:
     """Rows of a plan that are there already, with the one measure that is watched."""
     table = store.table(None)
     wanted = plan.by_name.keys() - {run.run_id for run in missing}
@@ -265,7 +276,7 @@ def _known(plan: Plan, missing: Sequence[Run], store: Store, watch: str) -> list
 class _Best:
     """Which point has the best mean so far: the smallest, unless more of the measure is better."""
 
-    def __init__(self, plan: Plan, measure: str) -> None:
+    def __init__(self, plan: StudyPlan, measure: str) -> None:
         self._keys, self._measure = plan.keys, measure
         self._sign = -1.0 if get(measure).better == "higher" else 1.0
         self._runs = plan.by_name

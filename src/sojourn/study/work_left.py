@@ -7,14 +7,16 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import islice
 
-from .plan import Run
+from .plan import PlannedRun
 
-__all__ = ["AHEAD", "Batch", "Left"]
+__all__ = ["AHEAD", "DIED", "Batch", "Left"]
 
-Batch = Sequence[Run]
+Batch = Sequence[PlannedRun]
 
 AHEAD = 2
 """Batches on their way for each thread of a worker, so that none waits for the driver."""
+DIED = "its worker died each time; it may need more memory than there is"
+"""Why a run has failed that no worker survives."""
 _BATCH = 1.0
 """Seconds of work in a batch."""
 _HANDLING = 0.03
@@ -22,16 +24,11 @@ _HANDLING = 0.03
 
 
 class Left:
-    """Runs that are yet to be sent.
+    """Runs that are yet to be sent, in the order in which they are best carried out."""
 
-    Parameters
-    ----------
-    runs : in the order in which they are best carried out.
-    """
-
-    def __init__(self, runs: Sequence[Run]) -> None:
+    def __init__(self, runs: Sequence[PlannedRun]) -> None:
         self._runs = deque(runs)
-        self._suspects: deque[Run] = deque()
+        self._suspects: deque[PlannedRun] = deque()
 
     def __bool__(self) -> bool:
         return bool(self._runs or self._suspects)
@@ -54,13 +51,7 @@ class Left:
         return [self._suspects.popleft()]
 
     def take(self, seconds: float, threads: int) -> Batch:
-        """Return the next batch.
-
-        Parameters
-        ----------
-        seconds : that a run takes; nan if that is not known yet.
-        threads : among which the runs are divided.
-        """
+        """Return the next batch for so many threads; a run takes so long (s), nan if not known."""
         worth = max(_BATCH, _HANDLING * threads)
         by_time = 1 if math.isnan(seconds) else int(worth / max(seconds, 1e-6))
         # Towards the end batches become smaller, so that all threads end together.

@@ -5,6 +5,8 @@
   of several kinds
 - `saturated`: the saturated system: maximal throughput with classes of their own rates and speeds
 - `markov`: small FCFS systems, with rate control, solved as a Markov chain; `two_server`
+- `sleep`: servers that are switched off when idle and take time to wake
+- `checkpoint`: how often to save a job that may be killed
 - `response`: mean waits near saturation
 - `infinite`: servers without end and time limits; `batch`: the same for times of any law;
   `limits`: who finishes in time; `widths`: servers per request

@@ -1,6 +1,8 @@
 from . import fit as fit
 from .batch import batch_completion_probability as batch_completion_probability
 from .batch import batch_infinite_servers as batch_infinite_servers
+from .checkpoint import checkpoint_interval as checkpoint_interval
+from .checkpoint import expected_runtime as expected_runtime
 from .correlation import distributional_correlation as distributional_correlation
 from .estimate import Estimate as Estimate
 from .fit.model import Fit as Fit
@@ -28,6 +30,8 @@ from .response import response_time as response_time
 from .saturated import Saturated as Saturated
 from .saturated import max_throughput as max_throughput
 from .saturated import saturated_system as saturated_system
+from .sleep import SleepingServers as SleepingServers
+from .sleep import sleeping_servers as sleeping_servers
 from .stability import Bounds as Bounds
 from .stability import estimate_stability_constant as estimate_stability_constant
 from .stability import max_arrival_rate as max_arrival_rate

@@ -89,7 +89,12 @@ class Levels:
         return float(np.abs(np.linalg.eigvals(self.ratio)).max())
 
 
-def solve(up: Sequence[Floats], down: Sequence[Floats], repeat: Floats) -> Levels:
+def solve(
+    up: Sequence[Floats],
+    down: Sequence[Floats],
+    repeat: Floats,
+    within: Sequence[Floats] | None = None,
+) -> Levels:
     """Solve a chain from its rates between levels.
 
     Parameters
@@ -97,20 +102,22 @@ def solve(up: Sequence[Floats], down: Sequence[Floats], repeat: Floats) -> Level
     up : rates from level n to n + 1, for n = 0 .. L; from L on they repeat.
     down : rates from level n to n - 1, for n = 1 .. L (`down[0]` is not looked at).
     repeat : rates from level n to n - 1 for all n above L.
+    within : rates between the phases of level n, for n = 0 .. L, without a diagonal; from L on they
+        repeat. None where each event is an arrival or a departure.
 
     Notes
     -----
-    A level has no rates within itself: each event is an arrival or a departure. The chain must be
-    stable and have one closed class.
+    The chain must be stable and have one closed class.
     """
     last = len(up) - 1
-    ratio = _ratio(up[last], repeat)
+    inside = [np.zeros((len(rates), len(rates))) for rates in up] if within is None else within
+    ratio = _ratio(up[last], repeat, inside[last])
     ratios: list[Floats] = [ratio] * (last + 1)
     below = repeat
     for n in range(last, 0, -1):
-        ratios[n - 1] = _upward(up[n - 1], ratios[n] @ below, down[n])
+        ratios[n - 1] = _upward(up[n - 1], ratios[n] @ below + inside[n], down[n])
         below = down[n]
-    boundary = [eliminate(ratios[0] @ below)]
+    boundary = [eliminate(ratios[0] @ below + inside[0])]
     for n in range(last):
         boundary.append(boundary[-1] @ ratios[n])
         # A level far more likely than those before it: keep the numbers near 1.
@@ -122,11 +129,11 @@ def solve(up: Sequence[Floats], down: Sequence[Floats], repeat: Floats) -> Level
     return Levels(tuple(pi / total for pi in boundary), ratio)
 
 
-def _ratio(up: Floats, down: Floats) -> Floats:
+def _ratio(up: Floats, down: Floats, inside: Floats) -> Floats:
     """R = up (-stay - up G)^-1, with G by logarithmic reduction."""
     identity = np.eye(len(up))
-    out = (up.sum(axis=1) + down.sum(axis=1))[:, None]
-    rise, fall = up / out, down / out
+    stay = np.diag((up + down + inside).sum(axis=1)) - inside
+    rise, fall = np.linalg.solve(stay, up), np.linalg.solve(stay, down)
     g, path = fall.copy(), rise.copy()
     for _ in range(_STEPS):
         both = identity - rise @ fall - fall @ rise
@@ -140,7 +147,7 @@ def _ratio(up: Floats, down: Floats) -> Floats:
         raise RunError("the chain's solution did not converge: the load is too near to 1")
     # A stable chain comes down from every level with certainty.
     g /= g.sum(axis=1, keepdims=True)
-    return _upward(up, up @ g, down)
+    return _upward(up, up @ g + inside, down)
 
 
 def _upward(up: Floats, around: Floats, down: Floats) -> Floats:

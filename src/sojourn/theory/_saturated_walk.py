@@ -57,7 +57,7 @@ def begin_walk(classes: int) -> Walk:
     return Walk(running, np.zeros(2 * leaves), np.array([0, -1]))
 
 
-@compiled(allocates=True)
+@compiled(allocates=True, slow="the saturated system", seconds=0.5)
 def walk(
     widths: Any,
     cumulated: Any,

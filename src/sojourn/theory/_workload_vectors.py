@@ -147,7 +147,7 @@ def _merge(runs: Any, parts: Any, many: int, each: int, delay: float, gap: float
     runs.first[0] = first
 
 
-@compiled()
+@compiled(slow="the recursion", seconds=0.5)
 def subtract(stream: Any, runs: Any, concurrent: bool, vectors: Any) -> None:
     """Go through the customers as eqs. (1) and (2) are written.
 
@@ -202,7 +202,7 @@ def _rise(end: Any, count: Any, size: int, instant: float, servers: int) -> None
     count[k] = servers
 
 
-@compiled()
+@compiled(slow="the recursion", seconds=0.5)
 def complete(stream: Any, end: Any, count: Any, size: int, concurrent: bool) -> tuple[int, float]:
     """Go through the customers with a heap of runs by the instant at which their work is done.
 

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
 from ..errors import JobError, OptionError
-from ..jit import notice_if_cold
 from ._workload_vectors import Runs, Stream, complete, subtract
 
 if TYPE_CHECKING:
@@ -184,7 +183,6 @@ class Recursion:
             raise OptionError(f"vectors: give float64 of the shape {room}, not {seen.shape}")
         concurrent = self.release == "concurrent"
         if vectors is None and self._is_exact(stream):
-            notice_if_cold(complete, "the recursion")
             work, count = self._kept()
             end, servers = np.zeros(self.servers), np.zeros(self.servers, np.int64)
             end[: work.size], servers[: work.size] = work, count
@@ -192,7 +190,6 @@ class Recursion:
             order = np.argsort(end[:size])
             self._keep(np.maximum(end[order] - now, 0), servers[order])
         else:
-            notice_if_cold(subtract, "the recursion")
             # Each customer may meet a run per server; an interrupt is heard between two pieces.
             piece = max(_PIECE // self.servers, 1)
             for first in range(0, len(stream.gap), piece):

@@ -10,9 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import sojourn
 from sojourn.report.page import write_report
 from sojourn.report.page.collect import points_of_study
+from sojourn.report.page.difference import write_difference
 from sojourn.report.page.folder import read_folder
+from sojourn.study.difference import Difference
 
 from ..conftest import EVIL, made_jobs, study_rows, write_simulated, write_study
 from ..test_numbers import searched
@@ -343,3 +346,56 @@ def test_words_of_others_do_nothing(browser, tmp_path):
     picture(browser, "evil")
     assert browser.evaluate("document.querySelectorAll('img').length") == 0
     check_quiet(browser)
+
+
+@pytest.fixture(scope="session")
+def difference(tmp_path_factory) -> tuple[Difference, Path]:
+    jobs = made_jobs(2000, 64, load=0.9, users=6)
+    found = sojourn.diff(
+        sojourn.Cluster.homogeneous(64), sojourn.Cluster.homogeneous(72), jobs, draws=4
+    )
+    page = tmp_path_factory.mktemp("difference") / "diff.html"
+    return found, write_difference(found, page)
+
+
+def test_a_difference_is_drawn_dark_and_light(browser, difference):
+    _, page = difference
+    for dark in (True, False):
+        browser.look(1200, 900, dark=dark)
+        browser.open(page)
+        check_scheme(browser, dark=dark)
+        picture(browser, f"difference-{'dark' if dark else 'light'}")
+    order = browser.evaluate("[...document.querySelectorAll('section')].map(node => node.id)")
+    assert order[:3] == ["part-adequacy", "part-lines", "part-measures"]
+    assert set(order[3:]) >= {"part-by-user", "part-by-width", "part-distributions", "part-time"}
+    check_quiet(browser)
+
+
+def test_who_gains_and_who_loses_stand_where_they_should(browser, difference):
+    found, page = difference
+    browser.look(1200, 900)
+    browser.open(page)
+    drawn = browser.evaluate(
+        "document.getElementById('changes-user')._fullData.map(trace => ({verdict: trace.uid,"
+        "color: trace.marker.color, x: [...trace.x], y: [...trace.y],"
+        "more: [...trace.error_x.array], less: [...trace.error_x.arrayminus]}))"
+    )
+    color = {"better": "#0072B2", "worse": "#D55E00", "no sure difference": "#6E6E6E"}
+    rows = {row.name: row.wait for row in found.classes["user"]}
+    seen = []
+    for trace in drawn:
+        assert trace["color"] == color[trace["verdict"]]
+        for name, x, more, less in zip(
+            *(trace[k] for k in ("y", "x", "more", "less")), strict=True
+        ):
+            change = rows[name].difference
+            assert rows[name].verdict == trace["verdict"]
+            ends = (change.low, change.estimate, change.high)
+            assert 60 * np.sinh([x - less, x, x + more]) == pytest.approx(ends, rel=1e-4, abs=0.1)
+            seen.append(name)
+    assert sorted(seen) == sorted(rows)
+    shown = browser.evaluate(
+        "document.getElementById('changes-user')._fullLayout.yaxis._categories"
+    )
+    by_change = sorted(rows, key=lambda name: -rows[name].difference.estimate)
+    assert shown == by_change  # from below: who gains most is on top

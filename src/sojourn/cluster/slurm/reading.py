@@ -266,12 +266,42 @@ def _switches(
             "TopologyPlugin=topology/tree without a topology.conf beside the file: "
             "the nodes of one NodeName line are taken for those of one leaf switch",
         )
-    leaves = []
+    leaves, below = [], dict[str, tuple[str, ...]]()
+    line_of = dict[str, Line]()
     for line in read_lines(file):
         said = {name.lower(): value for name, value in line.pairs}
-        if "switchname" in said and said.get("nodes"):
+        name = said.get("switchname")
+        if name is None:
+            continue
+        if not name or name in line_of:
+            problem = f"switch '{name[:40]}' has a line already" if name else "is missing"
+            raise ClusterError(
+                file, f"{problem}; give each a name", line=line.number, field="SwitchName"
+            )
+        line_of[name] = line
+        below[name] = _names(said.get("switches", ""), line, "Switches")
+        if said.get("nodes"):
             leaves.append(_names(said["nodes"], line, "Nodes"))
+    _check_tree(line_of, below)
     return tuple(leaves), ()
+
+
+def _check_tree(line_of: Mapping[str, Line], below: Mapping[str, tuple[str, ...]]) -> None:
+    """Refuse switches that no line has, and such as are below themselves."""
+    left = dict(below)
+    for name, others in below.items():
+        for other in others:
+            if other not in below:
+                raise _bad(line_of[name], "Switches", other)
+    while left:
+        done = [name for name, others in left.items() if not any(each in left for each in others)]
+        if not done:
+            name = next(iter(left))
+            problem = f"switch '{name[:40]}' is below itself; correct one of the lines"
+            line = line_of[name]
+            raise ClusterError(line.path, problem, line=line.number, field="Switches")
+        for name in done:
+            del left[name]
 
 
 def _names(text: str, line: Line, field: str) -> tuple[str, ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...jit import inlined
 from ..calendar import look_ahead
 from ..decided import STARTED
 from ..profile import Profile
 from ..starting import note_reserved
-from ..verbs import earliest, fits, note, plan_ahead, start, take
+from ..verbs import may_start, note, start
 from ..waiting import Waiting, admit, list_remove
-from . import DECIDE, GO_ON, discipline
+from . import DECIDE, GO_ON, Setting, discipline
+from .listed import list_and_profile
 
 __all__ = ["Ask"]
 
@@ -23,23 +23,11 @@ class Ask(NamedTuple):
     profile: Profile
 
 
-@inlined
-def _may_start(d, s, jobs, run, nodes, calendar, j, laws):
-    """Whether a job fits now, beside what is reserved."""
-    planned = s.reserving == 1
-    if nodes is not None:
-        planned = planned and s.pinned == 1
-    if not planned:
-        return fits(s, jobs, nodes, j, False, laws)
-    plan_ahead(s, run, d.profile, nodes, calendar)
-    begins, ends = earliest(s, jobs, d.profile, nodes, j, True, laws)
-    if begins > s.work:
-        return False
-    take(s, jobs, d.profile, nodes, j, ends, laws)
-    return True
+def _make(given: Setting) -> Ask:
+    return Ask(*list_and_profile(given))
 
 
-@discipline(Ask)
+@discipline(Ask, "stepping", _make, ("try_to_start", "earliest", "take_now"), (4.5, 8.0))
 def asking_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     """Ask whom to start while somebody waits, until nobody is named (`s.chosen`)."""
     if s.pending == 0:
@@ -58,7 +46,7 @@ def asking_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     s.chosen = 0
     j = d.waiting.chosen[0]
     free = s.free
-    s.refused = 0 if _may_start(d, s, jobs, run, nodes, calendar, j, laws) else 1
+    s.refused = 0 if may_start(s, jobs, run, d.profile, nodes, calendar, j, laws) else 1
     if s.refused == 0:
         note(s, recording, j, STARTED, -1, free)
         list_remove(s, d.waiting, j)

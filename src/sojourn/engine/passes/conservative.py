@@ -23,7 +23,8 @@ from ..starting import note_reserved
 from ..types import WAITS
 from ..verbs import is_overdue, note, plan_ahead, start, time_of
 from ..waiting import Waiting, admit, list_remove, put_in_order
-from . import GO_ON, discipline
+from . import GO_ON, Setting, discipline
+from .listed import list_and_profile
 
 __all__ = ["Conservative"]
 
@@ -45,6 +46,17 @@ class Conservative(NamedTuple):
     due_key: np.ndarray
     due_job: np.ndarray
     queues: Queues | None
+
+
+def _make(given: Setting) -> Conservative:
+    n = len(given.jobs.submit)
+    most = 2 * n + 16
+    waiting, profile = list_and_profile(given, steps=most)
+    return Conservative(
+        *(waiting, profile, np.full(n, np.inf), np.full(n, np.nan)),
+        np.zeros(n, np.int64),
+        *(np.empty(most), np.empty(most, np.int64), given.queues),
+    )
 
 
 @called
@@ -328,7 +340,9 @@ def _next_due(d, s, run):
         s.due_work = _first_after(d.due_key, d.due_job, s.dues, d.promise, s.work)
 
 
-@discipline(Conservative)
+@discipline(
+    Conservative, "conservative backfilling", _make, ("promise", "take_promised"), (8.0, 10.0)
+)
 def conservative_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     """Bring the promises up to date, and start the jobs whose promise has come."""
     w = d.waiting

@@ -25,14 +25,14 @@ from ..decided import (
     WOULD_DELAY,
 )
 from ..heap import heap_pop, make_heap
-from ..profile import Profile
+from ..profile import Profile, make_profile
 from ..queues import Queues, count_running, is_passed_over, note_limit, note_turn, take_turns
 from ..starting import note_reserved
 from ..verbs import earliest, find_shadow, fits, hold, note, plan_ahead, start, take, time_of
-from ..waiting import Waiting, admit, list_remove
-from . import EASY, FIRST_FIT, GO_ON, NONE, RESERVE, discipline
+from ..waiting import Waiting, admit, list_remove, make_waiting
+from . import FIRST_FIT, GO_ON, NONE, RESERVE, Setting, discipline
 
-__all__ = ["Listed"]
+__all__ = ["Listed", "list_and_profile"]
 
 _STARTS, _RESERVED, _WAITS = range(3)
 
@@ -46,6 +46,21 @@ class Listed(NamedTuple):
     waiting: Waiting
     profile: Profile
     queues: Queues | None
+
+
+def list_and_profile(given: Setting, steps: int = 0) -> tuple[Waiting, Profile]:
+    """Return the list of waiting jobs, and the profile with room for at least so many steps."""
+    rules, orders, n = given.rules, given.orders, len(given.jobs.submit)
+    steps = steps or 4 * (min(n, rules.servers) + 1) + 64
+    if rules.backfill.code == RESERVE:
+        steps += 2 * min(n, rules.reservations)
+    if given.reserved:
+        steps += 2 * given.reserved + 2 * min(n, rules.reservations)
+    return make_waiting(n, orders.order, orders.backfill), make_profile(steps, rules.servers)
+
+
+def _make(given: Setting) -> Listed:
+    return Listed(*list_and_profile(given), given.queues)
 
 
 @inlined
@@ -99,7 +114,7 @@ def _start_or_reserve(d, s, jobs, recording, nodes, j, head, laws):
         if s.logs == 1:
             _explain(s, jobs, recording, j, False, True, False, head, s.free, s.extra)
         return _WAITS
-    if s.backfill == EASY:
+    if s.reservations == 1:
         # A moment is kept for a head of no length, too.
         ends = max(ends, np.nextafter(begins, np.inf))
     hold(s, jobs, d.profile, nodes, j, begins, ends)
@@ -259,7 +274,12 @@ def _backfill(d, s, jobs, run, recording, nodes, calendar, left, planned, beside
                 narrowest, shortest = jobs.procs[j], jobs.plan[j]
 
 
-@discipline(Listed)
+@discipline(
+    Listed,
+    "changing orders, events and several reservations",
+    _make,
+    ("try_to_start", "find_shadow", "earliest", "take_now"),
+)
 def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     """In order, until somebody is blocked; then whoever delays no reservation."""
     w = d.waiting

@@ -8,9 +8,9 @@ import numpy as np
 
 from ...jit import inlined
 from ..nodes import SLOWEST
-from ..queue import QueueIndex, queue_find, queue_insert, queue_remove
+from ..queue import QueueIndex, make_queue_index, queue_find, queue_insert, queue_remove
 from ..verbs import find_shadow, fits, start
-from . import EASY, GO_ON, NONE, discipline
+from . import EASY, GO_ON, NONE, Setting, discipline
 
 __all__ = ["Ordered"]
 
@@ -20,6 +20,20 @@ class Ordered(NamedTuple):
 
     queue: QueueIndex
     backfill: QueueIndex
+
+
+def _index(key: np.ndarray | None, servers: int) -> QueueIndex:
+    if key is None:
+        return make_queue_index(np.empty(0, dtype=np.int64), 1)
+    in_place = bool(np.all(key[1:] >= key[:-1]))
+    order = np.arange(len(key)) if in_place else np.argsort(key, kind="stable")
+    return make_queue_index(order, servers)
+
+
+def _make(given: Setting) -> Ordered:
+    rules, orders = given.rules, given.orders
+    own = orders.backfill if rules.own_backfill_order else None
+    return Ordered(_index(orders.order, rules.servers), _index(own, rules.servers))
 
 
 @inlined
@@ -48,11 +62,13 @@ def _unqueue(d, s, j):
 def _is_lone(d, s, nodes, j):
     """Whether a single arrival is all that is new: nobody else's chances have changed.
 
-    Unless the head's reservation depends on what has been backfilled since it was made.
+    Unless the head's reservation depends on what has been backfilled since it was made: with a
+    budget, too, the placement may come to other nodes when some that draw much are taken.
     """
     if nodes is not None:
-        if s.pinned == 1 and s.rule > SLOWEST:
-            return False
+        if s.pinned == 1:
+            if s.rule > SLOWEST or nodes.job[d.queue.by_rank[s.head]].budget < np.inf:
+                return False
     return s.departed == 0 and s.may_overrun == 0 and d.queue.rank[j] >= s.head
 
 
@@ -69,7 +85,7 @@ def _settle_arrival(d, s, jobs, run, nodes, calendar, laws, j):
         _enqueue(d, s, jobs, j)
 
 
-@discipline(Ordered)
+@discipline(Ordered, "fixed orders", _make, ("try_to_start", "find_shadow"), (3.0, 4.0))
 def ordered_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     """One pass: settle a lone arrival at once, else walk the queue: heads, then backfilling."""
     new = s.new

@@ -20,7 +20,7 @@ from ..service import begin, retire
 from ..starting import open_again, shut_reserved
 from ..types import NEW, WAITS
 from ..verbs import note
-from . import GO_ON, REMAINING, discipline
+from . import GO_ON, REMAINING, Setting, discipline
 
 __all__ = ["Preempt"]
 
@@ -40,6 +40,15 @@ class Preempt(NamedTuple):
     sort_key: np.ndarray
     listed: np.ndarray
     joining: np.ndarray
+
+
+def _make(given: Setting) -> Preempt:
+    order, n = given.orders.order, len(given.jobs.submit)
+    return Preempt(
+        *(np.empty(n), np.empty(n, np.int64), np.zeros(n) if order is None else order.copy()),
+        *(given.jobs.work.copy(), given.jobs.plan.copy()),
+        *(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64)),
+    )
 
 
 @inlined
@@ -257,7 +266,7 @@ def _start_arrival(d, s, jobs, run, recording, nodes, calendar, laws, j):
     return True
 
 
-@discipline(Preempt)
+@discipline(Preempt, "preemption", _make, ("find_naturally",), (3.5, 7.0))
 def preemptive_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     """Serve the longest prefix, in order, of all customers present.
 

@@ -285,7 +285,7 @@ def _pass_over(d, until):
             c.wake = c.wake + 1.0 + d.pace.nap
 
 
-@discipline(Slurm)
+@discipline(Slurm, "the model of Slurm", seconds=(13.0, 13.0))
 def slurm_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     """Carry out what is due, in order; the next of the controller's clocks is the timer."""
     c = d.controller[0]

@@ -180,7 +180,7 @@ def _rounded(mantissa, exponent):  # type: ignore[no-untyped-def]
     return math.ldexp(np.float64(kept), int(binary) - 52)
 
 
-@compiled()
+@compiled(slow="the reader of logs", seconds=1.0)
 def scan(buf, pos, line, row, slots, ints, floats, notes):  # type: ignore[no-untyped-def]
     """Parse Standard Workload Format lines into columns until the end, or until notes are full.
 

@@ -18,9 +18,10 @@ from ..submission import Submission, jobs_of
 from ..table import Jobs
 from ._slurm_resources import gpus_in
 from .slurm_fields import kilobytes, limit
-from .sniff import SUBMIT_COMMAND
 
-__all__ = ["read_stream", "read_submit_commands", "read_submits"]
+__all__ = ["SUBMIT_COMMAND", "read_stream", "read_submit_commands", "read_submits"]
+
+SUBMIT_COMMAND = re.compile(r"-dt\s+(\d+(?:\.\d*)?)\s+-e\s+(\S+)\s*\|(.*)")
 
 _MOST = 1e9
 _WHOLE = ("id", "nodes", "cpus", "gpus")

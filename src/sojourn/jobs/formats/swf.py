@@ -112,11 +112,9 @@ class _Scanner:
 
     def run(self) -> None:
         """Fill the columns; the bytes of the log are let go on return."""
-        from ...jit import notice_if_cold
         from . import scanning as kernels
 
         data = _text_of(self.path)
-        notice_if_cold(kernels.scan, "the reader of logs")
         buffer = np.frombuffer(data, np.uint8)
         capacity = min(_lines_in(buffer), len(data) // _SHORTEST) + 1
         self.ints = np.empty((self.kept[True], capacity), np.int64)

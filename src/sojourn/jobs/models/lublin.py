@@ -178,6 +178,12 @@ def lublin(
     -------
     Jobs
         Sorted by submit, with an SWF header saying how they were made.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> sojourn.lublin(1000, 128, load=0.8, seed=7, estimates="tsafrir")
+    <Jobs: 1000 jobs, from 'lublin'>
     """
     _check(jobs, procs, load)
     kinds = _kinds(parameters)

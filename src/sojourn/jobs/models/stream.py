@@ -38,6 +38,14 @@ def generate(
     width : processors of a job, whole numbers >= 1.
     seed : the only source of randomness.
     servers : size of the machine, processors; a wider job is an error. Goes into the header.
+
+    Examples
+    --------
+    >>> from sojourn.jobs.models import Discrete, Exponential, generate
+    >>> width = Discrete([1, 8], [0.5, 0.5])
+    >>> jobs = generate(100, Exponential(60), Exponential(600), width, seed=1)
+    >>> len(jobs), sorted(set(jobs.procs.tolist()))
+    (100, [1, 8])
     """
     at_least_one("generate", "n", n)
     if servers is not None:

@@ -42,13 +42,13 @@ class BilledRows(NamedTuple):
 
 
 class BilledNodes(NamedTuple):
-    """Columns by node; `dynamic[first[k] + b]` is the W above idle of node k with b in use."""
+    """Columns by node; ``[first[k] + b]`` of the others is that of node k with b in use."""
 
     procs: Integers
     busy: Integers
-    idle_watts: Floats  # per processor
     first: Integers
-    dynamic: Floats
+    base: Floats  # W of each processor, whatever the rate
+    dynamic: Floats  # W of all busy processors together, at rate 1
     account: Floats  # nodes x ACCOUNT
 
 
@@ -73,26 +73,28 @@ def _settle(nodes: Any, k: int, now: float, clock: Any) -> None:
     if lapse <= 0:
         return
     busy = nodes.busy[k]
+    base = nodes.base[nodes.first[k] + busy]
     if busy > 0:
         scaled = (clock[0, 0] - account[k, _CLOCK]) + (clock[0, 1] - account[k, _CLOCK + 1])
         above = nodes.dynamic[nodes.first[k] + busy] / busy
-        _add(account, k, _SHARE, nodes.idle_watts[k] * lapse + above * scaled)
-    _add(account, k, IDLE, (nodes.procs[k] - busy) * lapse)
+        _add(account, k, _SHARE, base * lapse + above * scaled)
+    _add(account, k, IDLE, (nodes.procs[k] - busy) * base * lapse)
     account[k, _TIME] = now
     account[k, _CLOCK] = clock[0, 0]
     account[k, _CLOCK + 1] = clock[0, 1]
 
 
 @inlined
-def _change(nodes: Any, k: int, more: int, above: Any) -> None:
+def _change(nodes: Any, k: int, more: int, above: Any, below: Any) -> None:
     """Let `more` processors of node k come into use; fewer if negative."""
     before = nodes.first[k] + nodes.busy[k]
     nodes.busy[k] += more
     _add(above, 0, 0, nodes.dynamic[before + more])
     _add(above, 0, 0, -nodes.dynamic[before])
+    _add(below, 0, 0, (nodes.base[before + more] - nodes.base[before]) * nodes.procs[k])
 
 
-@compiled()
+@compiled(slow="what jobs cost", seconds=1.6)
 def walk(
     jobs: Any, rows: Any, nodes: Any, rates: Any, steps: Any, last: float, sums: Any
 ) -> tuple[int, int]:
@@ -104,18 +106,19 @@ def walk(
     rates : epochs, and the factor of the dynamic part from each on.
     steps : room for the time and watts of each instant.
     last : the last end, s.
-    sums : zeros (2 x 1 x 2): the integral of the rate factor, and the W above idle at rate 1.
+    sums : zeros (3 x 1 x 2): the integral of the rate factor, the W above the base at rate 1, and
+        the W of the base less that of idle nodes.
 
     Returns
     -------
     The number of steps; and `ALL_FIT`, or the row that takes more than its node has.
     """
-    clock, above = sums[0], sums[1]
+    clock, above, below = sums[0], sums[1], sums[2]
     account = nodes.account
     static = 0.0
     now = rates[0, 0]
     for k in range(len(nodes.procs)):
-        static += nodes.idle_watts[k] * nodes.procs[k]
+        static += nodes.base[nodes.first[k]] * nodes.procs[k]
         account[k, _TIME] = now
     factor = rates[1, 0]
     epoch, started, ended, made = 1, 0, 0, 0
@@ -134,10 +137,11 @@ def walk(
                 used = rows.procs[r] * share
                 spent += used
                 _add(account, k, BUSY, used)
-                _change(nodes, k, -rows.procs[r], above)
+                _change(nodes, k, -rows.procs[r], above, below)
             jobs.joules[j] = spent
         if ended == started:  # exactly idle, whatever rounding left
-            above[0, 0], above[0, 1] = 0.0, 0.0
+            above[:] = 0.0
+            below[:] = 0.0
         while started < count and jobs.start[jobs.by_start[started]] <= now:
             j = jobs.by_start[started]
             started += 1
@@ -148,12 +152,13 @@ def walk(
                     return made, r
                 rows.share[r] = account[k, _SHARE]
                 rows.share_rest[r] = account[k, _SHARE + 1]
-                _change(nodes, k, rows.procs[r], above)
+                _change(nodes, k, rows.procs[r], above, below)
         while epoch < rates.shape[1] and rates[0, epoch] <= now:
             factor = rates[1, epoch]
             epoch += 1
         steps[0, made] = now
-        steps[1, made] = static + (above[0, 0] + above[0, 1]) * factor
+        base = static + (below[0, 0] + below[0, 1])
+        steps[1, made] = base + (above[0, 0] + above[0, 1]) * factor
         made += 1
         if now >= last:
             break

@@ -1,9 +1,10 @@
 """The energy of named nodes, which jobs may share.
 
-A node with b of its c processors in use draws P(b): its measured curve at load b/c, with straight
-lines between the levels. Each processor, busy or idle, costs the idle share P(0)/c; the dynamic
-part, P(b) - P(0), is split equally over the b busy ones and grows with the rate as R**exponent. So
-jobs and idle processors together pay for the power of all nodes.
+A node with b of its c processors in use draws P(b) at rate 1: its measured curve at load b/c, with
+straight lines between the levels; at rate R it draws B + D * R**exponent, where the base is
+B = min(P(0), P(b)) and the dynamic part D = P(b) - B. Each processor, busy or idle, costs B/c; the
+b busy ones share the dynamic part equally. So jobs and idle processors together pay for the power
+of all nodes, and none of them less than nothing.
 """
 
 from __future__ import annotations
@@ -121,19 +122,19 @@ def bill_nodes(
     check(len(jobs.first_row) == len(begin) + 1, "first_row needs one entry more than jobs")
     _check_nodes(jobs.first_row, rows, count, curve)
     watts, first = watts_by_busy(count, curve)
-    idle = curve[:, 0] / count
+    base = np.minimum(watts, np.repeat(curve[:, 0], count + 1))
     nodes = BilledNodes(
         procs=count,
         busy=np.zeros_like(count),
-        idle_watts=idle,
         first=first,
-        dynamic=watts - np.repeat(curve[:, 0], count + 1),
+        base=base / np.repeat(count, count + 1),
+        dynamic=watts - base,
         account=np.zeros((len(count), ACCOUNT)),
     )
     steps = np.empty((2, 2 * len(by_start) + len(epoch) + 1))
     last = float(stop.max(initial=max(epoch[0], until)))
     table = np.stack([epoch, speed**exponent])
-    made, overfull = walk(jobs, rows, nodes, table, steps, last, np.zeros((2, 1, 2)))
+    made, overfull = walk(jobs, rows, nodes, table, steps, last, np.zeros((3, 1, 2)))
     if overfull != ALL_FIT:
         j, k = np.searchsorted(jobs.first_row, overfull, side="right") - 1, node[overfull]
         raise RunError(
@@ -143,7 +144,7 @@ def bill_nodes(
     return Bill(
         job_joules=jobs.joules,
         node_busy_joules=nodes.account[:, BUSY : BUSY + 2].sum(axis=1),
-        node_idle_joules=nodes.account[:, IDLE : IDLE + 2].sum(axis=1) * idle,
+        node_idle_joules=nodes.account[:, IDLE : IDLE + 2].sum(axis=1),
         step_time=steps[0, :made].copy(),
         step_watts=steps[1, :made].copy(),
     )

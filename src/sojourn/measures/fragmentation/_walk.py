@@ -151,7 +151,7 @@ def _record(steps: Any, made: int, now: float, level: Any) -> int:
     return made + 1
 
 
-@compiled()
+@compiled(slow="what is left unused", seconds=1.6)
 def walk(
     rows: Any, gone: Any, nodes: Any, steps: Any, level: Any, begin: float, end: float
 ) -> tuple[int, int]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import OptionError, did_you_mean
+from ..._html import html_table
+from ...errors import ClusterError, OptionError, did_you_mean
 from ..policy import Policy
 from .conf import plain_conf, read_slurm_conf
 from .nodes import node_table
@@ -39,10 +40,15 @@ LINES = (
 )
 """Lines of a configuration that the model reads, besides those with few values."""
 
+_TIMES = ("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod")
+_NUMBERS = (
+    *("MinJobAge", "FairShareDampeningFactor", "PriorityWeightAge", "PriorityWeightFairshare"),
+    *("PriorityWeightJobSize", "PriorityWeightPartition", "OverTimeLimit"),
+)
 _DIGITS, _LONGEST = 10, 1_000  # of a number, which has 32 bits in Slurm; of any value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SlurmPolicy(Policy):
     """Slurm's two loops over one queue, by the numbers of a ``slurm.conf``.
 
@@ -63,6 +69,21 @@ class SlurmPolicy(Policy):
     def __str__(self) -> str:
         changed = ",".join(f"{name}={value}" for name, value in self.changes)
         return f"slurm[{changed}]" if changed else "slurm"
+
+    def __repr__(self) -> str:
+        return f"<SlurmPolicy {self}{self._source}>"
+
+    @property
+    def _source(self) -> str:
+        return f" of {self.conf.path}" if self.conf.path else ""
+
+    def _repr_html_(self) -> str:
+        """Show the lines that the model reads; Slurm's defaults hold for all others."""
+        said = self.conf.lines
+        rows = [(n, said[n.lower()]) for n in (*CHOICES, *LINES) if n.lower() in said]
+        vain = len(self.not_modelled)
+        note = f"without effect here: {vain}, see not_modelled" if vain else ""
+        return html_table(f"policy {self}{self._source}", (), rows, note)
 
     @cached_property
     def cluster(self) -> Cluster:
@@ -154,5 +175,14 @@ def _check(name: str, value: str) -> None:
         raise OptionError(f"{name}={value[:40]}: give a whole number below 1e{_DIGITS - 1}")
     if len(value) > _LONGEST:
         raise OptionError(f"{name}={value[:40]}...: give a shorter value")
+    alone = SlurmConf("", {name.lower(): value}, (), ())
+    try:
+        if name in _NUMBERS and (name, value.upper()) != ("OverTimeLimit", "UNLIMITED"):
+            alone.number(name, 0.0)
+        if name in _TIMES:
+            alone.seconds(name, 0.0)
+    except ClusterError:
+        wanted = "a number of at least 0" if name in _NUMBERS else "minutes, or days-hours:minutes"
+        raise OptionError(f"{name}={value[:40]}: give {wanted}") from None
     if value.lower() not in CHOICES.get(name, (value.lower(),)):
         raise OptionError(f"{name}={value}: choose {' or '.join(CHOICES[name])}")

@@ -15,7 +15,7 @@ from ...errors import OptionError
 from .conf import plain_conf
 from .site import Node, Partition, SlurmConf
 
-__all__ = ["cluster_of", "conf_on"]
+__all__ = ["cluster_of", "conf_on", "scaled_conf"]
 
 _MB_PER_GB = 1024.0
 
@@ -91,6 +91,39 @@ def conf_on(cluster: Cluster, conf: SlurmConf) -> SlurmConf:
     switches = tuple(tuple(names[at] for at in leaf) for leaf in cluster.switches)
     partitions = _partitions(cluster, conf, names)
     return replace(conf, nodes=nodes, partitions=partitions, switches=switches)
+
+
+def scaled_conf(conf: SlurmConf, procs: int) -> SlurmConf:
+    """Return a configuration of about so many processors, with all kinds of nodes in proportion.
+
+    Nodes that are alike, and in the same partitions and at the same switch, are more or fewer, but
+    at least one. A further node is called after the one that it is a copy of.
+    """
+    groups = [*(part.nodes for part in conf.partitions), *conf.switches]
+    inside = [frozenset(names) for names in groups]
+    kinds: dict[tuple[Node, tuple[bool, ...]], list[str]] = {}
+    for node in conf.nodes:
+        where = tuple(node.name in names for names in inside)
+        kinds.setdefault((replace(node, name=""), where), []).append(node.name)
+    factor = procs / sum(node.cpus for node in conf.nodes)
+    nodes = []
+    copies: dict[str, list[str]] = {}
+    for (kind, _), names in kinds.items():
+        for k in range(max(1, round(factor * len(names)))):
+            turn, at = divmod(k, len(names))
+            name = f"{names[at]}-{turn + 1}" if turn else names[at]
+            nodes.append(replace(kind, name=name))
+            copies.setdefault(names[at], []).append(name)
+
+    def there(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(copy for name in names for copy in copies.get(name, ()))
+
+    return replace(
+        conf,
+        nodes=tuple(nodes),
+        partitions=tuple(replace(part, nodes=there(part.nodes)) for part in conf.partitions),
+        switches=tuple(filter(None, map(there, conf.switches))),
+    )
 
 
 def _partitions(cluster: Cluster, conf: SlurmConf, names: list[str]) -> tuple[Partition, ...]:

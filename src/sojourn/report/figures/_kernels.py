@@ -12,7 +12,7 @@ __all__ = ["ALL_PLACED", "NO_ROOM", "add_corners", "first_fit"]
 ALL_PLACED, NO_ROOM = -1, -2
 
 
-@compiled()
+@compiled(slow="the assignment of servers", seconds=0.5)
 def first_fit(
     start: Any,
     end: Any,
@@ -25,18 +25,10 @@ def first_fit(
 ) -> tuple[int, int]:
     """Sweep over the starts and ends of jobs, keeping the free servers as a sorted list of gaps.
 
-    Parameters
-    ----------
-    orders : rows of jobs by start, and by end.
-    servers : of the cluster.
-    gaps : room for the beginning and end of each gap, one more than there are servers or pieces.
-    spans : room for the first and last piece of each job.
-    pieces : room for job, first server and servers of each piece.
-
-    Returns
-    -------
-    The number of pieces; and `ALL_PLACED`, or `NO_ROOM` for more of them, or the row of the first
-    job for which not enough servers are free.
+    `orders` has the rows of jobs by start, and by end; `gaps`, `spans` and `pieces` are room for
+    the ends of gaps, for the first and last piece of each job, and for job, first server and
+    servers of each piece. Returns the number of pieces; and `ALL_PLACED`, or `NO_ROOM` for more of
+    them, or the row of the first job for which not enough servers are free.
     """
     low, high = gaps[0], gaps[1]
     low[0], high[0] = 0, servers
@@ -105,7 +97,7 @@ def first_fit(
     return made, ALL_PLACED
 
 
-@compiled()
+@compiled(slow="the drawing of boxes", seconds=0.5)
 def add_corners(left: Any, right: Any, bottom: Any, top: Any, color: Any, grid: Any) -> None:
     """Add boxes to a grid of which two running sums, upwards and along, make the covered shares.
 

@@ -13,36 +13,22 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
-from .boxes import Boxes, draw_boxes
-from .servers import assign_servers
-from .style import (
-    INK,
-    MUTED,
-    PALETTE,
-    Clock,
-    Table,
-    column,
-    duration,
-    duration_axis,
-    new_figure,
-    polish,
-    root,
-    styled,
-    title,
-)
+from . import style
+from .binning import counted
+from .boxes import Boxes, assign_servers, draw_boxes
 
 __all__ = ["stream_differences", "stream_pair"]
 
 Floats = NDArray[np.float64]
 
-_SAME, _LATER, _SOONER = "#C6CAD0", PALETTE[1], PALETTE[0]
+_SAME, _LATER, _SOONER = "#C6CAD0", style.PALETTE[1], style.PALETTE[0]
 _HARDLY = 1e-6
 _DOTS = 4000
 
 
-@styled
+@style.styled
 def stream_pair(
-    streams: Mapping[str, Table],
+    streams: Mapping[str, style.TableLike],
     procs: int,
     *,
     within: float = 0.0,
@@ -65,7 +51,7 @@ def stream_pair(
     if len(streams) != 2:
         raise OptionError(f"{len(streams)} streams; give two")
     tables = list(streams.values())
-    waits = [column(table, "start") - column(table, "submit") for table in tables]
+    waits = [style.column(table, "start") - style.column(table, "submit") for table in tables]
     if waits[0].shape != waits[1].shape:
         raise OptionError("streams of different length; give the same jobs in both")
     rows = np.flatnonzero(np.isfinite(waits[0] + waits[1]))
@@ -75,27 +61,21 @@ def stream_pair(
     later, sooner = gap > within + _HARDLY, gap < -within - _HARDLY
     rgb = np.tile(to_rgb(_SAME), (rows.size, 1))
     rgb[later], rgb[sooner] = to_rgb(_LATER), to_rgb(_SOONER)
-    first = min(float(column(table, "start")[rows].min()) for table in tables)
-    last = max(float(column(table, "end")[rows].max()) for table in tables)
-    clock = Clock.spanning(first, last, unix_start)
-    fig = fig if fig is not None else new_figure(10.0, 6.4)
+    first = min(float(style.column(table, "start")[rows].min()) for table in tables)
+    last = max(float(style.column(table, "end")[rows].max()) for table in tables)
+    clock = style.TimeAxis.spanning(first, last, unix_start)
+    fig = fig if fig is not None else style.new_figure(10.0, 6.4)
     axes = fig.subplots(2, 1, sharex=True)
     for ax, (name, table) in zip(axes, streams.items(), strict=True):
-        polish(ax, grid=False)
-        start, end, width = (column(table, each)[rows] for each in ("start", "end", "procs"))
-        servers = max(procs, _most(start, end, width))
+        style.polish(ax, grid=False)
+        start, end, width = (style.column(table, key)[rows] for key in ("start", "end", "procs"))
+        servers = max(procs, int(counted(start, end, width).value.max()), int(width.max()))
         pieces = assign_servers(start, end, width, servers)
-        boxes = Boxes(
-            start[pieces.job],
-            end[pieces.job],
-            pieces.first.astype(np.float64),
-            (pieces.first + pieces.procs).astype(np.float64),
-            rgb[pieces.job],
-        )
+        boxes = Boxes.of(pieces, start, end, rgb)
         caption = draw_boxes(ax, boxes, clock, (first, last, 0.0, float(servers)), "servers")
         ax.yaxis.set_major_locator(ticker.MaxNLocator(6, integer=True))
         ax.set_ylabel("servers")
-        title(ax, name, caption)
+        style.title(ax, name, caption)
         if moments is not None and name in moments:
             _mark(ax, float(clock(moments[name])))
     below = list(streams)[1]
@@ -114,31 +94,20 @@ def stream_pair(
         handlelength=1.0,
         borderaxespad=0.0,
     )
-    return root(fig)
-
-
-def _most(start: Floats, end: Floats, width: Floats) -> int:
-    """Return the most servers that were held at once."""
-    times, steps = np.concatenate((end, start)), np.concatenate((-width, width))
-    return int(max(np.cumsum(steps[np.lexsort((steps, times))]).max(), width.max()))
+    return style.root(fig)
 
 
 def _mark(ax: Axes, place: float) -> None:
-    ax.axvline(place, color=INK, linewidth=1.0, linestyle=(0, (4, 2)))
-    ax.annotate(
-        "first other decision",
-        (place, 1.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(3, -3),
-        textcoords="offset points",
-        va="top",
-        fontsize=8,
-        color=INK,
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
+    ax.axvline(place, color=style.INK, linewidth=1.0, linestyle=(0, (4, 2)))
+    behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
+    frame = ("data", "axes fraction")
+    words = "first other decision"
+    style.note(
+        ax, words, (place, 1.0), (3, -3), frame=frame, va="top", color=style.INK, bbox=behind
     )
 
 
-@styled
+@style.styled
 def stream_differences(
     submit: ArrayLike,
     difference: ArrayLike,
@@ -160,57 +129,49 @@ def stream_differences(
     when, gap = np.asarray(submit, np.float64), np.asarray(difference, np.float64)
     if gap.ndim != 1 or gap.size == 0 or when.shape != gap.shape or not np.isfinite(gap).all():
         raise OptionError("differences: give one finite number per job, at least one")
-    fig = fig if fig is not None else new_figure(10.0, 6.0)
+    fig = fig if fig is not None else style.new_figure(10.0, 6.0)
     grid = fig.add_gridspec(2, 2)
     over, run, spread = (
-        polish(fig.add_subplot(place)) for place in (grid[0, :], grid[1, 0], grid[1, 1])
+        style.polish(fig.add_subplot(place)) for place in (grid[0, :], grid[1, 0], grid[1, 1])
     )
     _draw_over_time(over, when, gap, unix_start)
     _draw_prefixes(run, gap, limit)
     _draw_distribution(spread, np.abs(gap))
-    return root(fig)
+    return style.root(fig)
 
 
 def _draw_over_time(ax: Axes, when: Floats, gap: Floats, unix_start: float | None) -> None:
-    clock = Clock.spanning(float(when[0]), float(when[-1]), unix_start)
+    clock = style.TimeAxis.spanning(float(when[0]), float(when[-1]), unix_start)
     shown = np.arange(gap.size)
     caption = ""
     if gap.size > _DOTS:
-        # The largest, and of the others as many as can be told apart.
+        # The largest, and of the others as many as can be distinguished.
         large = np.argsort(-np.abs(gap), kind="stable")[: _DOTS // 2]
         even = np.linspace(0, gap.size - 1, _DOTS // 2).astype(np.int64)
         shown = np.unique(np.concatenate((large, even)))
         caption = f"{shown.size:,} of {gap.size:,} jobs, the largest among them"
     colors = np.where(gap > _HARDLY, _LATER, np.where(gap < -_HARDLY, _SOONER, _SAME))
     ax.scatter(clock(when[shown]), gap[shown], s=9, c=colors[shown].tolist(), linewidths=0)
-    ax.axhline(0.0, color=MUTED, linewidth=0.8)
+    ax.axhline(0.0, color=style.MUTED, linewidth=0.8)
     ax.set_ylabel("difference (s)")
     clock.mark(ax, float(when[0]), float(when[-1]))
-    title(ax, "Residence time, model less real, by submit", caption)
+    style.title(ax, "Residence time, model less real, by submit", caption)
 
 
 def _draw_prefixes(ax: Axes, gap: Floats, limit: float | None) -> None:
     count = np.arange(1, gap.size + 1)
     measure = np.sqrt(np.cumsum(gap * gap) / count)
     step = max(1, gap.size // _DOTS)
-    ax.plot(count[::step], measure[::step], color=INK, linewidth=1.4)
+    ax.plot(count[::step], measure[::step], color=style.INK, linewidth=1.4)
     if limit is not None and np.isfinite(limit):
         ax.axhline(limit, color=_LATER, linewidth=1.0, linestyle=(0, (4, 2)))
-        ax.annotate(
-            f"$P_{{max}}$ = {duration(limit)}",
-            (0.99, limit),
-            xycoords=("axes fraction", "data"),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="right",
-            color=_LATER,
-            fontsize=8,
-        )
+        words, frame = f"$P_{{max}}$ = {style.duration(limit)}", ("axes fraction", "data")
+        style.note(ax, words, (0.99, limit), (0, 3), frame=frame, ha="right", color=_LATER)
     ax.set_ylim(bottom=0.0)
     ax.set_xlim(1, max(gap.size, 2))
     ax.set_xlabel("number of jobs")
     ax.set_ylabel("P (s)")
-    title(ax, f"P over the first jobs: {duration(float(measure[-1]))} over all")
+    style.title(ax, f"P over the first jobs: {style.duration(float(measure[-1]))} over all")
 
 
 def _draw_distribution(ax: Axes, size: Floats) -> None:
@@ -218,20 +179,20 @@ def _draw_distribution(ax: Axes, size: Floats) -> None:
     share = np.arange(1, size.size + 1) / size.size
     positive = ordered > _HARDLY
     ax.set_ylim(0, 1.02)
-    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
+    ax.yaxis.set_major_formatter(style.percent_tick)
     ax.set_ylabel("jobs")
     zero = 1 - positive.mean()
-    title(ax, "Absolute differences", f"equal: {100 * zero:.0f} % of jobs")
+    style.title(ax, "Absolute differences", f"equal: {100 * zero:.0f} % of jobs")
     ax.set_xlabel("at most (logarithmic)")
     if not positive.any():
-        ax.text(0.5, 0.5, "no difference", ha="center", transform=ax.transAxes, color=MUTED)
+        ax.text(0.5, 0.5, "no difference", ha="center", transform=ax.transAxes, color=style.MUTED)
         ax.set_xticks([])
         return
     low, high = float(ordered[positive][0]), float(ordered[-1])
     low, high = 0.8 * low, 1.25 * high
     values = np.concatenate(([low], ordered[positive], [high]))
     heights = np.concatenate(([zero], share[positive], [1.0]))
-    ax.step(values, heights, where="post", color=INK, linewidth=1.4)
+    ax.step(values, heights, where="post", color=style.INK, linewidth=1.4)
     ax.set_xscale("log")
     ax.set_xlim(low, high)
-    duration_axis(ax.xaxis, low, high)
+    style.duration_axis(ax.xaxis, low, high)

@@ -1,4 +1,4 @@
-"""Paths over time, brought to the width of a picture without losing area or extremes."""
+"""Paths and distributions, brought to the width of a picture without losing what matters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
 
-__all__ = ["Bins", "Path", "bin_path", "counted"]
+__all__ = ["Bins", "Curve", "Path", "bin_path", "counted", "distribution_curve"]
 
 Floats = NDArray[np.float64]
 
@@ -68,12 +68,9 @@ class Bins(NamedTuple):
 
 
 def bin_path(path: Path, edges: ArrayLike) -> Bins:
-    """Average a path over bins, exactly.
+    """Average a path over bins with rising edges (s), exactly.
 
-    Parameters
-    ----------
-    path : the path; it is 0 before its first instant and keeps its last value.
-    edges : rising edges of the bins (s).
+    The path is 0 before its first instant and keeps its last value.
     """
     edge = np.asarray(edges, dtype=np.float64)
     inside = path.time[(path.time > edge[0]) & (path.time < edge[-1])]
@@ -95,18 +92,36 @@ def bin_path(path: Path, edges: ArrayLike) -> Bins:
 
 
 def counted(enter: Floats, leave: Floats, weight: ArrayLike = 1.0) -> Path:
-    """Return how much is present over time: `weight` enters and later leaves.
-
-    Parameters
-    ----------
-    enter, leave : instants (s) of each item.
-    weight : what an item counts: 1, its processors, its work.
-    """
-    each = np.broadcast_to(np.asarray(weight, dtype=np.float64), enter.shape)
+    """Return how much is present over time: `weight` of an item enters and later leaves (s)."""
+    amount = np.broadcast_to(np.asarray(weight, dtype=np.float64), enter.shape)
     time = np.concatenate((enter, leave))
     order = np.argsort(time, kind="stable")
     time = time[order]
-    level = np.cumsum(np.concatenate((each, -each))[order])
+    level = np.cumsum(np.concatenate((amount, -amount))[order])
     last = np.flatnonzero(np.diff(time, append=np.inf) > 0)
     # Sums of fractions end a rounding error away from the 0 they stand for.
     return Path.of(time[last], np.maximum(level[last], 0.0))
+
+
+class Curve(NamedTuple):
+    """A distribution function: places, rising, and the share of the sample at or below each."""
+
+    value: Floats
+    share: Floats
+
+
+def distribution_curve(values: Floats, low: float, most: int = 400) -> Curve:
+    """Return the distribution function of a sample from `low` on, at about `most` points.
+
+    Of a larger sample there are evenly spaced quantiles and the hundred
+    largest values: each point is one of the sample, with its exact share.
+    """
+    value, count = np.unique(values[np.isfinite(values)], return_counts=True)
+    share = np.cumsum(count) / max(count.sum(), 1)
+    at_low = float(share[value <= low][-1]) if (value <= low).any() else 0.0
+    value, share = value[value > low], share[value > low]
+    if value.size > most:
+        even = np.searchsorted(share, np.linspace(at_low, 1.0, most - 100, endpoint=False))
+        chosen = np.unique(np.concatenate((even, np.arange(value.size - 100, value.size))))
+        value, share = value[chosen], share[chosen]
+    return Curve(np.append(low, value), np.append(at_low, share))

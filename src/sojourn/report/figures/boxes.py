@@ -1,4 +1,4 @@
-"""Coloured boxes over time, one by one or averaged into the cells of a picture."""
+"""Coloured boxes over time, such as jobs on servers: one by one, or averaged into cells."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from .style import Clock, duration, number
+from ...errors import OptionError
+from .style import TimeAxis, duration, number
 
-__all__ = ["EXACT", "Boxes", "draw_boxes", "paint"]
+__all__ = ["EXACT", "Boxes", "Pieces", "assign_servers", "draw_boxes", "paint"]
 
 Floats = NDArray[np.float64]
 
@@ -19,6 +20,77 @@ EXACT = 4000
 """Boxes up to which each is drawn by itself; more are averaged into cells."""
 
 _COLUMNS, _ROWS = 960, 400
+
+
+class Pieces(NamedTuple):
+    """Blocks of neighbouring servers held by jobs.
+
+    Attributes
+    ----------
+    job : row of the job in the arrays given, counted from 0.
+    first : lowest server of the block, counted from 0.
+    procs : servers in the block.
+    """
+
+    job: NDArray[np.int64]
+    first: NDArray[np.int64]
+    procs: NDArray[np.int64]
+
+
+def assign_servers(start: ArrayLike, end: ArrayLike, procs: ArrayLike, servers: int) -> Pieces:
+    """Name the servers that each job of a schedule occupied.
+
+    On a homogeneous cluster any naming that keeps jobs apart is a true picture of the run. Here
+    a job takes the lowest gap that holds it whole, else the lowest free servers in several pieces.
+    At one instant servers are released before they are taken, and jobs take them in row order.
+
+    Parameters
+    ----------
+    start, end : when each job held its servers (s). A job that never started (NaN), or held them
+        for no time, gets no piece.
+    procs : servers each job held.
+    servers : servers of the cluster.
+
+    Returns
+    -------
+    Pieces
+        One or more per job, in the order of starts; the pieces of a job stand together.
+
+    Raises
+    ------
+    OptionError
+        When the jobs need more servers at once than there are.
+    """
+    from ._kernels import NO_ROOM, first_fit
+
+    begins = np.ascontiguousarray(start, dtype=np.float64)
+    ends = np.ascontiguousarray(end, dtype=np.float64)
+    width = np.ascontiguousarray(procs, dtype=np.int64)
+    if not begins.shape == ends.shape == width.shape:
+        raise OptionError("start, end and procs differ in length; give one value of each per job")
+    if servers < 1:
+        raise OptionError(f"servers is {servers}; a cluster has at least 1")
+    held = np.flatnonzero((ends > begins) & (width > 0))
+    by_start = held[np.argsort(begins[held], kind="stable")]
+    by_end = held[np.argsort(ends[held], kind="stable")]
+    orders = np.stack((by_start, by_end))
+    spans = np.zeros((2, width.size), dtype=np.int64)
+    # A gap lies between two pieces, and each server is in one: no more room than jobs can fill.
+    room = 4 * held.size + min(int(servers), 4 * held.size) + 1
+    while True:
+        pieces = np.empty((3, room), dtype=np.int64)
+        gaps = np.empty((2, min(int(servers), room) + 1), dtype=np.int64)
+        made, stuck = first_fit(begins, ends, width, orders, int(servers), gaps, spans, pieces)
+        if stuck != NO_ROOM:
+            break
+        room *= 4
+    if stuck >= 0:
+        raise OptionError(
+            f"job in row {stuck}, field 'procs': at {begins[stuck]:.15g} s its {width[stuck]} "
+            f"servers are not free among {servers}; check the number of servers, and give "
+            "the segments of service if jobs were preempted"
+        )
+    return Pieces(*pieces[:, :made].copy())
 
 
 class Boxes(NamedTuple):
@@ -37,19 +109,18 @@ class Boxes(NamedTuple):
     top: Floats
     color: Floats
 
+    @classmethod
+    def of(cls, pieces: Pieces, start: Floats, end: Floats, color: Floats) -> Boxes:
+        """Return servers that jobs held as boxes, given times (s) and a colour of each job."""
+        bottom = pieces.first.astype(np.float64)
+        rows = pieces.job
+        return cls(start[rows], end[rows], bottom, bottom + pieces.procs, color[rows])
+
 
 def paint(boxes: Boxes, columns: Floats, rows: Floats) -> Floats:
-    """Average boxes over the cells of a grid: the exact picture at a coarser grain.
+    """Average boxes that do not overlap over evenly spaced cells: the picture at a coarser grain.
 
-    Parameters
-    ----------
-    boxes : rectangles that do not overlap.
-    columns, rows : evenly spaced edges of the cells, along time and upwards.
-
-    Returns
-    -------
-    array of shape (rows, columns, 4)
-        The sum of colour times covered share (three values), and the covered share (0 to 1).
+    Returns, by row and column, the sum of colour times covered share, and the covered share.
     """
     from ._kernels import add_corners
 
@@ -75,24 +146,19 @@ def paint(boxes: Boxes, columns: Floats, rows: Floats) -> Floats:
 def draw_boxes(
     ax: Axes,
     boxes: Boxes,
-    clock: Clock,
+    clock: TimeAxis,
     window: tuple[float, float, float, float],
     rows: str,
     *,
     solid: bool = False,
 ) -> str:
-    """Draw boxes one by one if they are few, else averaged into cells.
+    """Draw boxes one by one if they are few, else averaged into cells; say how, if averaged.
 
     Parameters
     ----------
     window : first and last time (s), lowest and highest row of the picture.
     rows : what the rows are, in the plural.
     solid : colour cells by what covers them, however little, instead of fading them to white.
-
-    Returns
-    -------
-    str
-        How they were drawn when averaged, for the caption; else nothing.
     """
     first, last, low, high = window
     last = last if last > first else first + 1.0
@@ -136,12 +202,11 @@ def draw_boxes(
             aspect="auto",
             interpolation="nearest",
         )
-        each = (high - low) / count
-        several = rows if each > 1 else rows.removesuffix("s")
+        height = (high - low) / count
+        kind = rows if height > 1 else rows.removesuffix("s")
         span = duration(columns[1] - columns[0])
-        caption = (
-            f"cells of {span} × {number(each)} {several}, {'any part' if solid else 'mean colour'}"
-        )
+        means = "any part" if solid else "mean colour"
+        caption = f"cells of {span} × {number(height)} {kind}, {means}"
     ax.set_ylim(low, high)
     clock.mark(ax, first, last)
     return caption

@@ -1,4 +1,4 @@
-"""How large a machine must be: what it can take, and how long jobs wait, by its size."""
+"""How large a machine must be, by what it can take and how long jobs wait; who finishes in time."""
 
 from __future__ import annotations
 
@@ -6,33 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
-from .style import (
-    INK,
-    MUTED,
-    PALETTE,
-    duration,
-    duration_axis,
-    new_axes,
-    new_figure,
-    number,
-    polish,
-    root,
-    styled,
-    title,
-)
+from . import style
 
-__all__ = ["size_curves", "stability_curves"]
+__all__ = ["limit_curves", "size_curves", "stability_curves"]
 
 Floats = NDArray[np.float64]
 
 _HOUR = 3600.0
-_LOG = PALETTE[3]
-_CURVES = (PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[4], PALETTE[5])
+_LOG = style.PALETTE[3]
+_CURVES = (*style.PALETTE[:3], *style.PALETTE[4:6])
 _BOXED: dict[str, Any] = {
     "frameon": True,
     "facecolor": "white",
@@ -42,13 +30,15 @@ _BOXED: dict[str, Any] = {
 _BEHIND: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.6}
 """What stands behind words that a curve may cross."""
 _MARKERS = ("o", "s", "^", "D", "v")
+_DASHES = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
+_MEASURED = "as measured"
 _LOW = 0.1
 """Share of an axis that a line of text takes."""
 _SHORTEST = 1.0
 """Wait (s) below which a logarithmic axis shows no difference."""
 
 
-@styled
+@style.styled
 def stability_curves(
     curves: Mapping[str, tuple[ArrayLike, ArrayLike]],
     arrival_rate: float,
@@ -70,14 +60,15 @@ def stability_curves(
     """
     if not curves:
         raise OptionError("no curves to draw; give at least one")
-    ax = new_axes(ax, 8.0, 4.4)
+    ax = style.new_axes(ax, 8.0, 4.4)
     last = 0.0
     others = 0
     for name, (sizes, rates) in curves.items():
         size, rate = np.asarray(sizes, dtype=np.float64), np.asarray(rates) * _HOUR
         last = max(last, float(size.max()))
         if name == "exponential":
-            ax.plot(size, rate, color=INK, linewidth=1.4, label="fcfs, exponential service (exact)")
+            label = "fcfs, exponential service (exact)"
+            ax.plot(size, rate, color=style.INK, linewidth=1.4, label=label)
             continue
         color = _CURVES[others % len(_CURVES)]
         mark = _MARKERS[others % len(_MARKERS)]
@@ -87,31 +78,24 @@ def stability_curves(
     if busy is not None:
         size = np.array([0.0, last])
         ideal = arrival_rate * _HOUR / busy * size
-        ax.plot(
-            size,
-            ideal,
-            color=MUTED,
-            linewidth=1.0,
-            linestyle=":",
-            label="own jobs, no processor idle",
-        )
+        label = "own jobs, no processor idle"
+        ax.plot(size, ideal, color=style.MUTED, linewidth=1.0, linestyle=":", label=label)
     ax.axhline(arrival_rate * _HOUR, color=_LOG, linewidth=1.2, linestyle=(0, (5, 2)))
-    ax.axvline(procs, color=MUTED, linewidth=1.0, linestyle=(0, (2, 1.5)))
+    ax.axvline(procs, color=style.MUTED, linewidth=1.0, linestyle=(0, (2, 1.5)))
     first = min(float(np.min(np.asarray(sizes))) for sizes, _ in curves.values())
     ax.set_xlim(first - 0.04 * (last - first or 1.0), last + 0.02 * (last - first or 1.0))
     ax.set_ylim(0, None)
     # Under its line, unless that is too close to the axis.
     low = arrival_rate * _HOUR < _LOW * ax.get_ylim()[1]
-    ax.annotate(
-        f"the log: {number(arrival_rate * _HOUR)} jobs/h",
+    style.note(
+        ax,
+        f"the log: {style.number(arrival_rate * _HOUR)} jobs/h",
         (1.0, arrival_rate * _HOUR),
-        xycoords=("axes fraction", "data"),
-        xytext=(-4, 4 if low else -4),
-        textcoords="offset points",
+        (-4, 4 if low else -4),
+        frame=("axes fraction", "data"),
         ha="right",
         va="bottom" if low else "top",
         color=_LOG,
-        fontsize=8.5,
     )
     _name_today(ax, procs, _LOW if low else 0.02)
     ax.xaxis.set_major_formatter("{x:,.6g}")
@@ -119,11 +103,11 @@ def stability_curves(
     ax.set_ylabel("largest arrival rate (jobs/h)")
     # Lines that mark sizes may run behind it.
     ax.legend(loc="upper left", **_BOXED)
-    title(ax, "What the machine can take", "stable where a curve is above the log's rate")
-    return root(ax)
+    style.title(ax, "What the machine can take", "stable where a curve is above the log's rate")
+    return style.root(ax)
 
 
-@styled
+@style.styled
 def size_curves(
     procs: ArrayLike,
     measures: Mapping[str, tuple[ArrayLike, float]],
@@ -150,13 +134,13 @@ def size_curves(
     size = np.asarray(procs, dtype=np.float64)
     if size.size == 0 or not measures:
         raise OptionError("no sizes or no measures to draw; give at least one of each")
-    fig = fig if fig is not None else new_figure(8.0, 6.0)
+    fig = fig if fig is not None else style.new_figure(8.0, 6.0)
     top, bottom = fig.subplots(2, 1, sharex=True, height_ratios=(2.4, 1))
-    polish(top)
-    polish(bottom)
+    style.polish(top)
+    style.polish(bottom)
     drawn = []
     for place, (name, (values, target)) in enumerate(measures.items()):
-        color = PALETTE[place % len(PALETTE)]
+        color = style.PALETTE[place % len(style.PALETTE)]
         mark = _MARKERS[place % len(_MARKERS)]
         wait = np.asarray(values, dtype=np.float64)
         drawn += [wait, np.array([target])]
@@ -165,38 +149,31 @@ def size_curves(
             _expected(top, name, *theory[name], color)
     shown = np.maximum(np.concatenate(drawn), _SHORTEST)
     if (np.concatenate(drawn) < _SHORTEST).any():
-        caption += f"{', ' if caption else ''}0 drawn as {duration(_SHORTEST)}"
+        caption += f"{', ' if caption else ''}0 drawn as {style.duration(_SHORTEST)}"
     low, high = float(shown.min()), float(shown.max())
     top.set_yscale("log")
     top.set_ylim(low / 1.5, high * 1.5)
-    duration_axis(top.yaxis, low / 1.5, high * 1.5)
+    style.duration_axis(top.yaxis, low / 1.5, high * 1.5)
     top.set_ylabel("wait (logarithmic)")
-    bottom.plot(size, 100 * np.asarray(utilisation), color=INK, marker="o", markersize=3.5)
+    bottom.plot(size, 100 * np.asarray(utilisation), color=style.INK, marker="o", markersize=3.5)
     bottom.set_ylim(0, 100)
     bottom.set_ylabel("utilisation (%)")
     bottom.set_xlabel("processors")
     bottom.xaxis.set_major_formatter("{x:,.6g}")
     if today is not None and size[0] <= today <= size[-1] and today != chosen:
         for ax in (top, bottom):
-            ax.axvline(today, color=MUTED, linewidth=1.0, linestyle=(0, (2, 1.5)))
+            ax.axvline(today, color=style.MUTED, linewidth=1.0, linestyle=(0, (2, 1.5)))
         _name_today(bottom, today)
     if chosen is not None:
         for ax in (top, bottom):
-            ax.axvline(chosen, color=PALETTE[2], linewidth=1.4)
-        bottom.annotate(
-            f"{chosen:,} meet the target{' (today)' if chosen == today else ''}",
-            (chosen, 16),
-            xytext=(5, 0),
-            textcoords="offset points",
-            color=PALETTE[2],
-            fontsize=8.5,
-            bbox=_BEHIND,
-        )
+            ax.axvline(chosen, color=style.PALETTE[2], linewidth=1.4)
+        words = f"{chosen:,} meet the target{' (today)' if chosen == today else ''}"
+        style.note(bottom, words, (chosen, 16), (5, 0), color=style.PALETTE[2], bbox=_BEHIND)
     # Waits fall from the upper left to the lower right, unless nobody waits anyway.
     flat = max(float(wait[0]) for wait in drawn[::2]) <= _SHORTEST
     top.legend(loc="center left" if flat else "lower left", **_BOXED)
-    title(top, "Waits by the size of the machine", caption)
-    return root(fig)
+    style.title(top, "Waits by the size of the machine", caption)
+    return style.root(fig)
 
 
 def _waits(
@@ -208,34 +185,83 @@ def _waits(
     ax.plot(size, shown, color=color, marker=mark, markersize=4, linewidth=1.4, label=label)
     line = max(target, _SHORTEST)
     ax.axhline(line, color=color, linewidth=0.9, linestyle=":")
-    ax.annotate(
-        f"{name} within {duration(target)}",
-        (1.0, line),
-        xycoords=("axes fraction", "data"),
-        xytext=(-4, 3),
-        textcoords="offset points",
-        ha="right",
-        color=color,
-        fontsize=8.5,
-        bbox=_BEHIND,
-    )
+    words, frame = f"{name} within {style.duration(target)}", ("axes fraction", "data")
+    style.note(ax, words, (1.0, line), (-4, 3), frame=frame, ha="right", color=color, bbox=_BEHIND)
 
 
 def _expected(ax: Axes, name: str, sizes: ArrayLike, values: ArrayLike, color: str) -> None:
     """Draw what theory says, where that is a wait at all."""
     wait = np.array(values, dtype=np.float64)
     wait[~(np.isfinite(wait) & (wait >= _SHORTEST))] = np.nan
-    style, label = (0, (5, 2)), f"{name}, theory"
-    ax.plot(np.asarray(sizes), wait, color=color, linestyle=style, linewidth=1.1, label=label)
+    dash, label = (0, (5, 2)), f"{name}, theory"
+    ax.plot(np.asarray(sizes), wait, color=color, linestyle=dash, linewidth=1.1, label=label)
 
 
 def _name_today(ax: Axes, procs: int, height: float = 0.02) -> None:
-    ax.annotate(
-        f"today: {procs:,}",
-        (procs, height),
-        xycoords=("data", "axes fraction"),
-        xytext=(4, 0),
-        textcoords="offset points",
-        color=MUTED,
-        fontsize=8.5,
-    )
+    style.note(ax, f"today: {procs:,}", (procs, height), (4, 0), frame=("data", "axes fraction"))
+
+
+@style.styled
+def limit_curves(
+    limits: ArrayLike,
+    panels: Mapping[str, Mapping[str, ArrayLike]],
+    *,
+    target: float | None = None,
+    fig: Figure | SubFigure | None = None,
+) -> Figure:
+    """Draw the probability of completion against the time limit [mminf2023, figs. 3 and 4].
+
+    Parameters
+    ----------
+    limits : limits (s), above 0 and rising.
+    panels : by its title, the curves of a panel: probabilities by name. One whose name begins
+        with ``as measured`` is drawn in black.
+    target : probability to mark, with the limit at which each curve first reaches it.
+    fig : figure to draw in; a new one when None.
+    """
+    z = np.asarray(limits, dtype=np.float64)
+    if z.ndim != 1 or z.size < 2 or not (z > 0).all() or not (np.diff(z) > 0).all():
+        raise OptionError("limits: give at least two, above 0 and rising")
+    if not panels:
+        raise OptionError("no curves to draw; give at least one panel")
+    fig = fig if fig is not None else style.new_figure(5.2 * len(panels), 5.0)
+    axes = fig.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for ax, (name, curves) in zip(axes, panels.items(), strict=True):
+        _draw_limits(style.polish(ax), z, curves, target)
+        style.title(ax, name)
+    axes[0].set_ylabel("probability of completion")
+    return style.root(fig)
+
+
+def _draw_limits(
+    ax: Axes, z: np.ndarray, curves: Mapping[str, ArrayLike], target: float | None
+) -> None:
+    if target is not None:
+        ax.axhline(target, color=style.MUTED, linewidth=0.8, linestyle=(0, (1, 2)))
+        style.note(
+            ax, style.percent_tick(target), (0.01, target), (0, 2), frame=("axes fraction", "data")
+        )
+    colours = iter(style.PALETTE[:-1] * (1 + len(curves) // (len(style.PALETTE) - 1)))
+    for index, (name, values) in enumerate(curves.items()):
+        curve = np.asarray(values, dtype=np.float64)
+        if curve.shape != z.shape:
+            raise OptionError(f"curve '{name}': {curve.size} values for {z.size} limits")
+        colour = style.INK if name.startswith(_MEASURED) else next(colours)
+        dash = "-" if colour == style.INK else _DASHES[index % len(_DASHES)]
+        label = name
+        reached = np.flatnonzero(curve >= target) if target is not None else np.empty(0, int)
+        if target is not None and reached.size and reached[0] > 0:
+            last = reached[0]
+            at = float(np.interp(target, curve[last - 1 : last + 1], z[last - 1 : last + 1]))
+            label = f"{name}: {style.duration(at)}"
+            ax.plot([at], [target], "o", color=colour, markersize=4.5, zorder=3)
+        ax.plot(z, curve, color=colour, linestyle=dash, linewidth=1.7, label=label)
+    ax.set_xscale("log")
+    ax.set_xlim(float(z[0]), float(z[-1]))
+    ax.set_ylim(0, 1.02)
+    ax.yaxis.set_major_locator(ticker.MultipleLocator(0.25))
+    ax.yaxis.set_major_formatter(style.percent_tick)
+    style.duration_axis(ax.xaxis, float(z[0]), float(z[-1]))
+    ax.set_xlabel("limit (logarithmic)")
+    heading = None if target is None else f"{100 * target:g} % finish at"
+    ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.16), title=heading, alignment="left")

@@ -1,4 +1,4 @@
-"""Distributions of what jobs met, and what a threshold trades for what."""
+"""Distributions of waits and slowdowns, and what a threshold trades for what."""
 
 from __future__ import annotations
 
@@ -15,65 +15,35 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import OptionError
 from ...measures import quantiles
 from ...measures.catalogue import DISTRIBUTIONS
-from .style import (
-    INK,
-    MUTED,
-    PALETTE,
-    Table,
-    column,
-    duration,
-    duration_axis,
-    log_axis,
-    new_axes,
-    new_figure,
-    number,
-    polish,
-    root,
-    styled,
-    title,
-)
+from . import style
+from .binning import distribution_curve
 
-__all__ = ["compare", "distributions", "draw_distribution", "trade_off"]
+__all__ = ["class_waits", "compare", "distributions", "draw_distribution", "trade_off"]
 
 Floats = NDArray[np.float64]
 
 _POINTS = 800
+_CLASSES = 6
+_LONGEST = 24  # letters of a name in the legend
 _MARKS = (0.5, 0.9, 0.99)
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
-_PANELS = tuple(
-    (name, DISTRIBUTIONS[name].label.capitalize())
-    for name in ("wait", "slowdown", "bounded_slowdown")
-)
+_PANELS = ("wait", "slowdown", "bounded_slowdown")
 
 
-def _curve(ordered: Floats, low: float) -> tuple[Floats, Floats]:
-    """Return the distribution function from `low` on, at no more points than a picture shows."""
-    share = np.arange(1, ordered.size + 1) / ordered.size
-    last = np.append(np.flatnonzero(np.diff(ordered) > 0), ordered.size - 1)
-    value, share = ordered[last], share[last]
-    inside = value > low
-    at_low = float(share[~inside][-1]) if not inside.all() else 0.0
-    value, share = value[inside], share[inside]
-    if value.size > _POINTS:
-        # Evenly in height, and the highest hundred in full, where single jobs matter.
-        keep = np.searchsorted(share, np.linspace(at_low, 1.0, _POINTS))
-        keep = np.unique(np.concatenate((keep, np.arange(value.size - 100, value.size))))
-        value, share = value[keep[keep < value.size]], share[keep[keep < value.size]]
-    return np.append(low, value), np.append(at_low, share)
+def _line(index: int) -> dict[str, Any]:
+    """Return how the curve of a run is drawn, by its place among the runs."""
+    dash = _DASHES[index // len(style.PALETTE) % len(_DASHES)]
+    return {"color": style.PALETTE[index % len(style.PALETTE)], "linestyle": dash}
 
 
 def draw_distribution(ax: Axes, runs: Mapping[str, Floats], name: str, *, marks: bool) -> None:
-    """Draw distribution functions on a logarithmic axis.
+    """Draw distribution functions of ``wait`` (s), ``slowdown`` or ``bounded_slowdown`` by run.
 
-    Parameters
-    ----------
-    runs : values by the name of the run; values that are not finite are left out and counted.
-    name : the measure: wait (s; zeros are stated in words, having no place on the axis),
-        slowdown or bounded_slowdown.
-    marks : whether to mark the median, the 90th and the 99th percentile of each run.
+    Values that are not finite are left out and counted; zeros, which have no place on a logarithmic
+    axis, are stated in words. `marks` adds the median, the 90th and the 99th percentile.
     """
     seconds = name == "wait"
-    text = duration if seconds else number
+    text = style.duration if seconds else style.number
     ordered = {run: np.sort(value[np.isfinite(value)]) for run, value in runs.items()}
     ordered = {run: value for run, value in ordered.items() if value.size}
     if not ordered:
@@ -82,13 +52,12 @@ def draw_distribution(ax: Axes, runs: Mapping[str, Floats], name: str, *, marks:
     positive = positive if positive.size else np.ones(1)
     high = max(float(positive.max()), 10.0 if not seconds else 0.0)
     low = min(max(float(positive.min()), min(1.0, high / 1e6)), high / 10) if seconds else 1.0
-    for index, (_, value) in enumerate(ordered.items()):
-        color = PALETTE[index % len(PALETTE)]
-        x, y = _curve(value, low)
-        dash = _DASHES[index // len(PALETTE) % len(_DASHES)]
+    for index, value in enumerate(ordered.values()):
+        color = style.PALETTE[index % len(style.PALETTE)]
+        x, y = distribution_curve(value, low, _POINTS)
         # Under a later curve an earlier one still shows as its rim.
         width = 1.5 + 1.3 * (len(ordered) - 1 - index) / max(len(ordered) - 1, 1)
-        ax.step(x, y, where="post", color=color, linestyle=dash, linewidth=width)
+        ax.step(x, y, where="post", linewidth=width, **_line(index))
         if not marks:
             continue
         for level in _MARKS:
@@ -97,30 +66,29 @@ def draw_distribution(ax: Axes, runs: Mapping[str, Floats], name: str, *, marks:
                 continue
             ax.plot([at], [level], "o", color=color, markersize=4.5, zorder=3)
             late = np.log(at / low) > 0.6 * np.log(high / low)
-            ax.annotate(
-                f"{100 * level:.0f} %: {text(at)}",
-                (at, level),
-                xytext=(-6, 4) if late else (7, -9),
-                textcoords="offset points",
-                ha="right" if late else "left",
-                color=INK,
-                fontsize=8,
+            words, shift = f"{100 * level:.0f} %: {text(at)}", (-6, 4) if late else (7, -9)
+            style.note(
+                ax, words, (at, level), shift, ha="right" if late else "left", color=style.INK
             )
     ax.set_xscale("log")
     ax.set_xlim(low, high * 1.05)
     ax.set_ylim(0, 1.04)
     ax.yaxis.set_major_locator(ticker.MultipleLocator(0.25))
-    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
+    ax.yaxis.set_major_formatter(style.percent_tick)
     if seconds:
-        duration_axis(ax.xaxis, low, high)
+        style.duration_axis(ax.xaxis, low, high)
         ax.set_xlabel("wait (logarithmic)")
     else:
-        log_axis(ax.xaxis)
-        ax.set_xlabel(f"{name.replace('_', ' ')} (ratio, logarithmic)")
+        style.log_axis(ax.xaxis)
+        ax.set_xlabel(f"{DISTRIBUTIONS[name].label} (ratio, logarithmic)")
     ax.set_ylabel("share of jobs at or below")
     _state_floor(ax, ordered, 0.0 if seconds else 1.0, seconds)
     left_out = sum(int((~np.isfinite(v)).sum()) for v in runs.values())
-    title(ax, dict(_PANELS)[name], f"{left_out:,} jobs without a value" if left_out else "")
+    style.title(
+        ax,
+        DISTRIBUTIONS[name].label.capitalize(),
+        f"{left_out:,} jobs without a value" if left_out else "",
+    )
 
 
 def _state_floor(ax: Axes, ordered: Mapping[str, Floats], floor: float, seconds: bool) -> None:
@@ -130,22 +98,21 @@ def _state_floor(ax: Axes, ordered: Mapping[str, Floats], floor: float, seconds:
         return
     what = "did not wait" if seconds else "have exactly 1"
     for index, share in enumerate(shares):
-        ax.annotate(
+        style.note(
+            ax,
             f"{100 * share:.1f} % {what}",
             (0.98, 0.03),
-            xycoords="axes fraction",
-            xytext=(0, 11 * (len(shares) - 1 - index)),
-            textcoords="offset points",
+            (0, 11 * (len(shares) - 1 - index)),
+            frame="axes fraction",
             ha="right",
             va="bottom",
             bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.5},
-            color=PALETTE[index % len(PALETTE)],
-            fontsize=8,
+            color=style.PALETTE[index % len(style.PALETTE)],
         )
 
 
-@styled
-def distributions(jobs: Table, *, fig: Figure | SubFigure | None = None) -> Figure:
+@style.styled
+def distributions(jobs: style.TableLike, *, fig: Figure | SubFigure | None = None) -> Figure:
     """Draw the distributions of wait, slowdown and bounded slowdown.
 
     Parameters
@@ -156,8 +123,10 @@ def distributions(jobs: Table, *, fig: Figure | SubFigure | None = None) -> Figu
     return _three({"": jobs}, fig)
 
 
-@styled
-def compare(runs: Mapping[str, Table], *, fig: Figure | SubFigure | None = None) -> Figure:
+@style.styled
+def compare(
+    runs: Mapping[str, style.TableLike], *, fig: Figure | SubFigure | None = None
+) -> Figure:
     """Draw the distributions of several runs over each other.
 
     Parameters
@@ -170,33 +139,66 @@ def compare(runs: Mapping[str, Table], *, fig: Figure | SubFigure | None = None)
     return _three(runs, fig)
 
 
-def _three(runs: Mapping[str, Table], fig: Figure | SubFigure | None) -> Figure:
+def _three(runs: Mapping[str, style.TableLike], fig: Figure | SubFigure | None) -> Figure:
     named = list(runs) != [""]
-    fig = fig if fig is not None else new_figure(10.0, 3.9 if named else 3.5)
+    fig = fig if fig is not None else style.new_figure(10.0, 3.9 if named else 3.5)
     axes = fig.subplots(1, 3, sharey=True)
-    for ax, (name, _) in zip(axes, _PANELS, strict=True):
-        values = {run: column(jobs, name) for run, jobs in runs.items()}
-        draw_distribution(polish(ax), values, name, marks=not named)
+    for ax, name in zip(axes, _PANELS, strict=True):
+        values = {run: style.column(jobs, name) for run, jobs in runs.items()}
+        draw_distribution(style.polish(ax), values, name, marks=not named)
         if ax is not axes[0]:
             ax.set_ylabel("")
     if named:
-        lines = []
-        for index, (run, jobs) in enumerate(runs.items()):
-            wait = column(jobs, "wait")
-            lines.append(
-                Line2D(
-                    [],
-                    [],
-                    color=PALETTE[index % len(PALETTE)],
-                    linestyle=_DASHES[index // len(PALETTE) % len(_DASHES)],
-                    label=f"{run} (mean wait {duration(float(np.nanmean(wait)))})",
-                )
-            )
+        waits = {run: float(np.nanmean(style.column(jobs, "wait"))) for run, jobs in runs.items()}
+        lines = [
+            Line2D([], [], label=f"{run} (mean wait {style.duration(wait)})", **_line(index))
+            for index, (run, wait) in enumerate(waits.items())
+        ]
         fig.legend(handles=lines, loc="outside lower center", ncols=min(len(lines), 4))
-    return root(fig)
+    return style.root(fig)
 
 
-@styled
+@style.styled
+def class_waits(classes: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> Figure:
+    """Draw the distributions of waits, a panel for each way to class jobs.
+
+    Parameters
+    ----------
+    classes : waits (s) by the name of the class, by what jobs are classed by. Of many classes those
+        with most hours waited are drawn.
+    """
+    if not classes:
+        raise OptionError("no classes to draw; give at least one way to class the jobs")
+    count = len(classes)
+    columns = min(count, 3)
+    rows = -(-count // columns)
+    fig = style.new_figure(max(4.0 * columns, 5.5), 4.2 * rows)
+    axes = fig.subplots(rows, columns, squeeze=False)
+    for ax in axes.flat[count:]:
+        ax.set_axis_off()
+    for ax, (by, waits) in zip(axes.flat, classes.items(), strict=False):
+        chosen = sorted(waits, key=lambda name: -float(waits[name].sum()))[:_CLASSES]
+        shown = {name: waits[name] for name in chosen}
+        draw_distribution(style.polish(ax), shown, "wait", marks=False)
+        left = len(waits) - len(chosen)
+        style.title(
+            ax, f"Wait by {by}", f"{len(chosen)} of {len(waits)} with most waiting" if left else ""
+        )
+        means = {name: style.duration(float(wait.mean())) for name, wait in shown.items()}
+        lines = [
+            Line2D([], [], label=f"{_cut(name)} (mean {mean})", **_line(index))
+            for index, (name, mean) in enumerate(means.items())
+        ]
+        # Below the panel: the curves and the shares that did not wait need the room inside.
+        ax.legend(handles=lines, loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=7.5)
+    return fig
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+
+
+@style.styled
 def trade_off(
     k: ArrayLike,
     energy: ArrayLike,
@@ -220,36 +222,35 @@ def trade_off(
     threshold, cost, work = (np.asarray(v, dtype=np.float64) for v in (k, energy, workload))
     if not threshold.shape == cost.shape == work.shape or threshold.size == 0:
         raise OptionError("k, energy and workload differ in length or are empty; give one of each")
-    ax = new_axes(ax, 6.4 if plane else 8.0, 4.2)
+    ax = style.new_axes(ax, 6.4 if plane else 8.0, 4.2)
     if plane:
         _plane(ax, threshold, cost, work, unit)
-        return root(ax)
-    ax.plot(threshold, cost, color=PALETTE[1], marker="o", markersize=3.5, linewidth=1.4)
+        return style.root(ax)
+    ax.plot(threshold, cost, color=style.PALETTE[1], marker="o", markersize=3.5, linewidth=1.4)
     ax.set_xlabel("switching threshold $k$ (s of work)")
-    ax.set_ylabel(f"mean energy ({unit})", color=PALETTE[1])
-    other = polish(ax.twinx(), grid=False)
-    other.plot(threshold, work, color=PALETTE[0], marker="s", markersize=3.5, linewidth=1.4)
-    other.set_ylabel("mean workload (s of work)", color=PALETTE[0])
-    other.spines["right"].set_visible(True)
-    other.spines["right"].set_color(MUTED)
-    other.spines["left"].set_visible(False)
+    ax.set_ylabel(f"mean energy ({unit})", color=style.PALETTE[1])
+    other = style.twin(ax)
+    other.plot(threshold, work, color=style.PALETTE[0], marker="s", markersize=3.5, linewidth=1.4)
+    other.set_ylabel("mean workload (s of work)", color=style.PALETTE[0])
     for axis in (ax.xaxis, ax.yaxis, other.yaxis):
         axis.set_major_formatter(ticker.ScalarFormatter(useMathText=True))
     ax.ticklabel_format(axis="x", scilimits=(-2, 4))
     other.ticklabel_format(axis="y", scilimits=(-2, 4))
     lines = [
-        Line2D([], [], color=PALETTE[1], marker="o", markersize=3.5, label="energy (left)"),
-        Line2D([], [], color=PALETTE[0], marker="s", markersize=3.5, label="workload (right)"),
+        Line2D([], [], color=style.PALETTE[1], marker="o", markersize=3.5, label="energy (left)"),
+        Line2D(
+            [], [], color=style.PALETTE[0], marker="s", markersize=3.5, label="workload (right)"
+        ),
     ]
     ax.legend(handles=lines, loc="center right")
-    title(ax, "Energy and workload by threshold")
-    return root(ax)
+    style.title(ax, "Energy and workload by threshold")
+    return style.root(ax)
 
 
 def _plane(ax: Axes, threshold: Floats, cost: Floats, work: Floats, unit: str) -> None:
-    ax.plot(work, cost, color=MUTED, linewidth=0.9, zorder=1)
+    ax.plot(work, cost, color=style.MUTED, linewidth=0.9, zorder=1)
     dots = ax.scatter(work, cost, c=threshold, cmap="viridis", s=26, zorder=2)
-    bar = root(ax).colorbar(dots, ax=ax, pad=0.02)
+    bar = style.root(ax).colorbar(dots, ax=ax, pad=0.02)
     bar.outline.set_visible(False)
     bar.set_label("threshold $k$ (s of work)")
     bar.formatter = ticker.ScalarFormatter(useMathText=True)
@@ -259,4 +260,4 @@ def _plane(ax: Axes, threshold: Floats, cost: Floats, work: Floats, unit: str) -
     ax.ticklabel_format(axis="x", scilimits=(-2, 4))
     ax.set_xlabel("mean workload (s of work)")
     ax.set_ylabel(f"mean energy ({unit})")
-    title(ax, "Energy against workload")
+    style.title(ax, "Energy against workload")

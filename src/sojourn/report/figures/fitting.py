@@ -12,33 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
 from ...theory.fit import Fit, kaplan_meier
-from .style import (
-    FAINT,
-    INK,
-    PALETTE,
-    Clock,
-    duration_axis,
-    log_axis,
-    new_figure,
-    number,
-    polish,
-    root,
-    styled,
-    title,
-)
+from . import style
 
 __all__ = ["fitted"]
 
 Floats = NDArray[np.float64]
 
-_DATA, _MODEL = PALETTE[0], PALETTE[1]
+_DATA, _MODEL = style.PALETTE[0], style.PALETTE[1]
 _POINTS = 600
 _DEEP = 1e-4
 _DAY = 86_400.0
 _DAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
 
 
-@styled
+@style.styled
 def fitted(fit: Fit, submit: ArrayLike, *, fig: Figure | SubFigure | None = None) -> Figure:
     """Draw a log beside its model: cycles, widths, and how far times are from exponential.
 
@@ -55,30 +42,30 @@ def fitted(fit: Fit, submit: ArrayLike, *, fig: Figure | SubFigure | None = None
     gaps = np.diff(np.sort(np.asarray(submit, dtype=np.float64)))
     if not (gaps > 0).any():
         raise OptionError("submit: give at least two different instants; there is nothing to draw")
-    fig = fig if fig is not None else new_figure(11.0, 6.6)
-    axes = [polish(ax) for ax in fig.subplots(2, 3).flat]
+    fig = fig if fig is not None else style.new_figure(11.0, 6.6)
+    axes = [style.polish(ax) for ax in fig.subplots(2, 3).flat]
     _cycle(axes[0], fit.arrivals.daily, [str(hour) for hour in range(24)], "hour of the day")
     if np.isnan(fit.arrivals.weekly).all():
         # Without dates there are no weekdays; the log's own days are shown instead.
-        title(axes[0], "By hour", "log's own clock")
+        style.title(axes[0], "By hour", "log's own clock")
         _by_day(axes[1], np.asarray(submit, dtype=np.float64))
     else:
-        title(axes[0], "By hour", fit.arrivals.clock)
+        style.title(axes[0], "By hour", fit.arrivals.clock)
         _cycle(axes[1], fit.arrivals.weekly, list(_DAYS), "day of the week")
-        title(axes[1], "By weekday")
+        style.title(axes[1], "By weekday")
     _widths(axes[2], fit)
     survival = kaplan_meier(gaps, np.ones(gaps.size, dtype=bool))
     _survival(
         axes[3], survival.time, survival.share, lambda t: np.exp(-t * fit.arrival_rate), "time"
     )
-    title(axes[3], "Interarrivals", f"squared CV {number(fit.arrivals.scv)}")
+    style.title(axes[3], "Interarrivals", f"squared CV {style.number(fit.arrivals.scv)}")
     seen = fit.outcomes
     ended = seen.are(("completed", "failed", "killed", "cancelled"))
     lasted = kaplan_meier(seen.duration, ended)
     _survival(axes[4], lasted.time, lasted.share, fit.duration_survival, "time in service")
-    title(axes[4], "Durations", f"squared CV {number(fit.duration_scv)}")
+    style.title(axes[4], "Durations", f"squared CV {style.number(fit.duration_scv)}")
     _quantiles(axes[5], lasted.time, lasted.share, fit)
-    return root(fig)
+    return style.root(fig)
 
 
 def _cycle(ax: Axes, factors: Floats, names: list[str], label: str) -> None:
@@ -97,7 +84,7 @@ def _by_day(ax: Axes, submit: Floats) -> None:
     ax.set_xlim(0, counts.size)
     ax.set_xlabel("day of the log")
     ax.set_ylabel("rate over its mean")
-    title(ax, "By day")
+    style.title(ax, "By day")
 
 
 def _widths(ax: Axes, fit: Fit) -> None:
@@ -107,13 +94,13 @@ def _widths(ax: Axes, fit: Fit) -> None:
     ax.set_xscale("log", base=2)
     ax.set_xlim(0.8, max(float(k[-1]), 2.0) * 1.25)
     ax.xaxis.set_major_locator(ticker.LogLocator(2, numticks=8))
-    ax.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.xaxis.set_minor_locator(ticker.NullLocator())
     ax.set_ylim(bottom=0)
-    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{100 * value:g} %"))
+    ax.yaxis.set_major_formatter(style.percent_tick)
     ax.set_xlabel("processors (logarithmic)")
     ax.set_ylabel("share of jobs")
-    title(ax, "Widths", f"mean {number(fit.widths.mean)}")
+    style.title(ax, "Widths", f"mean {style.number(fit.widths.mean)}")
 
 
 def _thinned(time: Floats, share: Floats) -> tuple[Floats, Floats]:
@@ -133,7 +120,7 @@ def _survival(ax: Axes, time: Floats, share: Floats, model: Any, label: str) -> 
     if not t.size:
         t, left = time[-1:], np.array([_DEEP])
     last = float(t[-1])
-    clock = Clock.spanning(0.0, last)
+    clock = style.TimeAxis.spanning(0.0, last)
     steps = clock(np.append(0, t))
     ax.step(steps, np.append(1, left), where="post", color=_DATA, label="measured")
     grid = np.linspace(0, last, 400)
@@ -141,7 +128,7 @@ def _survival(ax: Axes, time: Floats, share: Floats, model: Any, label: str) -> 
     ax.set_yscale("log")
     ax.set_ylim(max(float(left.min()), _DEEP) / 2, 1.3)
     ax.yaxis.set_major_locator(ticker.LogLocator(10, numticks=6))
-    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{100 * value:g} %"))
+    ax.yaxis.set_major_formatter(style.percent_tick)
     ax.yaxis.set_minor_locator(ticker.NullLocator())
     clock.mark(ax, 0.0, last)
     ax.set_xlabel(f"{label} ({clock.unit})")
@@ -153,7 +140,7 @@ def _quantiles(ax: Axes, time: Floats, share: Floats, fit: Fit) -> None:
     t, left = _thinned(time, share)
     if t.size < 2:
         ax.set_axis_off()
-        title(ax, "Quantiles of durations", "too few jobs")
+        style.title(ax, "Quantiles of durations", "too few jobs")
         return
     # The model's survival falls with time: its quantiles by interpolation.
     grid = np.geomspace(float(t[0]) * 1e-3, float(t[-1]) * 1e3, 4000)
@@ -167,10 +154,10 @@ def _quantiles(ax: Axes, time: Floats, share: Floats, fit: Fit) -> None:
         getattr(ax, f"set_{name}scale")("log")
         getattr(ax, f"set_{name}lim")(low, high)
         if high / low > 100:
-            duration_axis(axis, low, high)
+            style.duration_axis(axis, low, high)
         else:
-            log_axis(axis, "{} s")
-    ax.grid(color=FAINT, linewidth=0.6)
-    ax.set_xlabel("of the model", color=INK)
+            style.log_axis(axis, "{} s")
+    ax.grid(color=style.FAINT, linewidth=0.6)
+    ax.set_xlabel("of the model", color=style.INK)
     ax.set_ylabel("measured")
-    title(ax, "Quantiles of durations")
+    style.title(ax, "Quantiles of durations")

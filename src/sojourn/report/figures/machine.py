@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...cluster import LEVELS, Cluster, Server
 from ...errors import OptionError
-from .style import INK, MUTED, PALETTE, log_axis, new_figure, number, polish, root, styled, title
+from . import style
 
 __all__ = ["cluster"]
 
@@ -30,7 +30,7 @@ _FEW_CURVES = 40
 """Curves up to which none is faint."""
 
 
-@styled
+@style.styled
 def cluster(machine: Cluster, *, fig: Figure | SubFigure | None = None) -> Figure:
     """Draw the nodes by speed and power, and the power curve of each kind of node.
 
@@ -50,18 +50,18 @@ def cluster(machine: Cluster, *, fig: Figure | SubFigure | None = None) -> Figur
     kinds = _kinds(machine)
     servers = list(kinds)
     colors, scale = _colors(servers)
-    fig = fig if fig is not None else new_figure(10.0, 4.6)
-    left, right = (polish(ax) for ax in fig.subplots(1, 2))
+    fig = fig if fig is not None else style.new_figure(10.0, 4.6)
+    left, right = (style.polish(ax) for ax in fig.subplots(1, 2))
     _draw_speeds(left, machine, servers, colors)
     _draw_curves(right, servers, colors)
     if scale is not None:
         bar = fig.colorbar(scale, ax=right, pad=0.02, fraction=0.04, aspect=30)
         bar.outline.set_visible(False)
-        bar.ax.tick_params(length=2, color=MUTED, labelcolor=INK)
+        bar.ax.tick_params(length=2, color=style.MUTED, labelcolor=style.INK)
         bar.set_label("operations/s per W at full load")
         least, most = scale.get_clim()
         bar.set_ticks([least, (least * most) ** 0.5, most])
-        bar.ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
+        bar.ax.yaxis.set_major_formatter(style.number_tick)
         bar.ax.yaxis.set_minor_locator(ticker.NullLocator())
     else:
         handles = [
@@ -70,7 +70,7 @@ def cluster(machine: Cluster, *, fig: Figure | SubFigure | None = None) -> Figur
         ]
         right.legend(handles=handles, loc="upper left", handlelength=1.6)
         right.set_ylim(top=right.get_ylim()[1] * (1 + 0.05 * len(handles)))
-    return root(fig)
+    return style.root(fig)
 
 
 def _kinds(machine: Cluster) -> Counter[Server]:
@@ -85,16 +85,16 @@ def _kinds(machine: Cluster) -> Counter[Server]:
 
 def _label(server: Server, count: int) -> str:
     cores = "1 core" if server.cores == 1 else f"{server.cores:,} cores"
-    told = f"{f'{count:,} × ' if count > 1 else ''}{server.model}, {cores}"
+    words = f"{f'{count:,} × ' if count > 1 else ''}{server.model}, {cores}"
     if server.watts[-1] <= 0:
-        return told
-    return f"{told}, {number(server.ops / server.watts[-1])} operations/s per W"
+        return words
+    return f"{words}, {style.number(server.ops / server.watts[-1])} operations/s per W"
 
 
 def _colors(servers: list[Server]) -> tuple[list[Rgba], ScalarMappable | None]:
     """One colour for each kind if they are few, else by efficiency."""
-    if len(servers) <= len(PALETTE):
-        return [to_rgba(name) for name in PALETTE[: len(servers)]], None
+    if len(servers) <= len(style.PALETTE):
+        return [to_rgba(name) for name in style.PALETTE[: len(servers)]], None
     per_watt = np.array([s.ops / s.watts[-1] if s.watts[-1] > 0 else np.nan for s in servers])
     least = float(np.nanmin(per_watt))
     scale = ScalarMappable(
@@ -110,7 +110,7 @@ def _draw_speeds(ax: Axes, machine: Cluster, servers: list[Server], colors: list
     cores = np.array([server.cores for server in servers], dtype=np.float64)
     # Small nodes lie on top of large ones.
     order = np.argsort(-cores, kind="stable")
-    largest = _DOTS / max(1.0, len(servers) / len(PALETTE)) ** 0.5
+    largest = _DOTS / max(1.0, len(servers) / len(style.PALETTE)) ** 0.5
     ax.scatter(
         ops[order],
         watts[order],
@@ -123,33 +123,25 @@ def _draw_speeds(ax: Axes, machine: Cluster, servers: list[Server], colors: list
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.margins(0.12)
-        log_axis(ax.xaxis)
-        log_axis(ax.yaxis)
+        style.log_axis(ax.xaxis)
+        style.log_axis(ax.yaxis)
     else:
         ax.set_xlim(0, 1.18 * ops.max())
         ax.set_ylim(0, 1.25 * max(watts.max(), 1e-9))
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(ticker.MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-            axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
+            axis.set_major_formatter(style.number_tick)
     ax.grid(False)
     _draw_equal_energy(ax, ops, watts)
     slow = machine.average_ops if machine.reference_ops is None else machine.reference_ops
-    ax.axvline(slow, color=MUTED, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0.5)
-    said = "average" if machine.reference_ops is None else "reference"
-    ax.annotate(
-        said,
-        (slow, 0.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(3, 4),
-        textcoords="offset points",
-        color=MUTED,
-        fontsize=8,
-    )
+    ax.axvline(slow, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0.5)
+    words = "average" if machine.reference_ops is None else "reference"
+    style.note(ax, words, (slow, 0.0), (3, 4), frame=("data", "axes fraction"))
     ax.set_xlabel(f"operations/s of a {machine.processor}")
     ax.set_ylabel(f"W of a {machine.processor} at full load")
     nodes = len(machine.nodes)
     counted = "1 node" if nodes == 1 else f"{nodes:,} nodes"
-    title(ax, counted, "area: cores; dotted: equal energy for equal work")
+    style.title(ax, counted, "area: cores; dotted: equal energy for equal work")
 
 
 def _draw_equal_energy(ax: Axes, ops: Floats, watts: Floats) -> None:
@@ -161,7 +153,7 @@ def _draw_equal_energy(ax: Axes, ops: Floats, watts: Floats) -> None:
         per_watt = ops[known] / watts[known]
         x = np.geomspace(max(left, 1e-6 * right), right, 50)
         for level in np.unique([per_watt.min(), per_watt.max()]):
-            ax.plot(x, x / level, color=MUTED, linewidth=0.9, linestyle=":", zorder=0.4)
+            ax.plot(x, x / level, color=style.MUTED, linewidth=0.9, linestyle=":", zorder=0.4)
     ax.set_xlim(left, right)
     ax.set_ylim(low, high)
 
@@ -171,7 +163,7 @@ def _draw_curves(ax: Axes, servers: list[Server], colors: list[Rgba]) -> None:
     load = 100 * np.array(LEVELS)
     lines = np.empty((len(servers), load.size, 2))
     lines[:, :, 0], lines[:, :, 1] = load, watts
-    few = len(servers) <= len(PALETTE)
+    few = len(servers) <= len(style.PALETTE)
     ax.add_collection(
         LineCollection(
             list(lines),
@@ -188,9 +180,9 @@ def _draw_curves(ax: Axes, servers: list[Server], colors: list[Rgba]) -> None:
     ax.set_ylim(0, 1.05 * max(float(watts.max()), 1e-9))
     ax.xaxis.set_major_locator(ticker.MultipleLocator(20))
     ax.yaxis.set_major_locator(ticker.MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
+    ax.yaxis.set_major_formatter(style.number_tick)
     ax.set_xlabel("load (%)")
     ax.set_ylabel("W of a node")
     guessed = sum(not server.idle_known for server in servers)
     caption = f"idle power not known: {guessed:,} kinds" if guessed else ""
-    title(ax, "Power by load", caption)
+    style.title(ax, "Power by load", caption)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import groupby
 
 import numpy as np
@@ -11,12 +10,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ...errors import OptionError
-from .boxes import Boxes, draw_boxes
+from .boxes import Boxes, Pieces, assign_servers, draw_boxes
 from .schedule import LABELS, Color, colors_of, explain_colors, label_boxes, stretches_of
-from .servers import Pieces, assign_servers
-from .style import MUTED, Clock, Table, column, new_axes, root, styled, title
+from .style import MUTED, TableLike, TimeAxis, column, new_axes, root, styled, title
 
-__all__ = ["node_gantt"]
+__all__ = ["node_gantt", "pieces_on_nodes"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -29,9 +27,9 @@ _INCH_OF_LABEL = 0.15
 
 @styled
 def node_gantt(
-    jobs: Table,
-    allocations: Table,
-    nodes: Table,
+    jobs: TableLike,
+    allocations: TableLike,
+    nodes: TableLike,
     *,
     color: Color = "wait",
     ax: Axes | None = None,
@@ -56,28 +54,19 @@ def node_gantt(
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.
     """
     rows, start, end = stretches_of(jobs, allocations)
-    if rows.size == 0:
-        raise OptionError("no job was served; there is nothing to draw")
     taken = column(allocations, "procs")
     size = column(nodes, "procs").astype(np.int64)
-    where = _places(allocations, nodes)
-    pieces = _inside_nodes(start, end, taken.astype(np.int64), where, nodes)
+    pieces = pieces_on_nodes(allocations, nodes)
     colors = colors_of(jobs, rows, (end - start) * taken, color)
     # The first node is on top, and in it the first processor.
-    total = float(size.sum())
-    above = ((np.cumsum(size) - size)[where[pieces.job]] + pieces.first).astype(np.float64)
-    boxes = Boxes(
-        start[pieces.job],
-        end[pieces.job],
-        total - above - pieces.procs.astype(np.float64),
-        total - above,
-        colors.rgb[pieces.job],
-    )
+    total = int(size.sum())
+    turned = pieces._replace(first=total - pieces.first - pieces.procs)
+    boxes = Boxes.of(turned, start, end, colors.rgb)
     ax = new_axes(ax, 10.0, float(np.clip(1.8 + 0.24 * size.size, 3.2, 6.4)))
     ax.grid(False)
     first, last = float(start.min()), float(end.max())
-    clock = Clock.spanning(first, last, unix_start)
-    caption = draw_boxes(ax, boxes, clock, (first, last, 0.0, total), "processors")
+    clock = TimeAxis.spanning(first, last, unix_start)
+    caption = draw_boxes(ax, boxes, clock, (first, last, 0.0, float(total)), "processors")
     if boxes.left.size <= LABELS:
         label_boxes(ax, boxes, np.asarray(jobs["job"])[rows[pieces.job]], clock)
     _name_nodes(ax, nodes, size)
@@ -88,44 +77,39 @@ def node_gantt(
     return root(ax)
 
 
-def _places(allocations: Table, nodes: Table) -> Integers:
-    """Return the place among the nodes of each part of the schedule."""
+def pieces_on_nodes(allocations: TableLike, nodes: TableLike) -> Pieces:
+    """Return the processors of each part of a schedule, those of all nodes numbered in order."""
     import pandas as pd
 
-    names = pd.Index(np.asarray(nodes["node"], dtype=object))
+    names = np.asarray(nodes["node"], dtype=object)
     given = allocations["node"]
-    where: Integers = np.asarray(names.get_indexer(pd.Index(given)), dtype=np.int64)
+    where = np.asarray(pd.Index(names).get_indexer(pd.Index(given)), dtype=np.int64)
     if (where < 0).any():
         unknown = np.asarray(given, dtype=object)[np.argmax(where < 0)]
         raise OptionError(f"the schedule names node '{unknown}', which is not among the nodes")
-    return where
-
-
-def _inside_nodes(
-    start: Floats, end: Floats, taken: Integers, where: Integers, nodes: Table
-) -> Pieces:
-    """Number the processors that each part of the schedule has of its node."""
-    size = column(nodes, "procs").astype(np.int64)
+    start, end = column(allocations, "start"), column(allocations, "end")
+    taken, size = (column(table, "procs").astype(np.int64) for table in (allocations, nodes))
+    below = np.cumsum(size) - size
     order = np.argsort(where, kind="stable")
     first = np.searchsorted(where[order], np.arange(size.size + 1))
-    found: list[Pieces] = []
+    parts: list[Pieces] = []
     for node in np.flatnonzero(np.diff(first)):
-        mine = order[first[node] : first[node + 1]]
+        rows = order[first[node] : first[node + 1]]
         try:
-            pieces = assign_servers(start[mine], end[mine], taken[mine], int(size[node]))
+            pieces = assign_servers(start[rows], end[rows], taken[rows], int(size[node]))
         except OptionError as error:
-            name = np.asarray(nodes["node"], dtype=object)[node]
-            raise OptionError(f"node {name}: {error}") from None
-        found.append(pieces._replace(job=mine[pieces.job]))
-    return Pieces(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+            raise OptionError(f"node {names[node]}: {error}") from None
+        parts.append(Pieces(rows[pieces.job], below[node] + pieces.first, pieces.procs))
+    return Pieces(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _name_nodes(ax: Axes, nodes: Table, size: Integers) -> None:
+def _name_nodes(ax: Axes, nodes: TableLike, size: Integers) -> None:
     """Name the nodes, or runs of one model where they are too many, and draw lines between them."""
     names = [str(name) for name in np.asarray(nodes["node"], dtype=object)]
     groups = [(name, 1) for name in names]
     if len(names) > _LINES and "model" in nodes:
-        groups = list(_runs([str(model) for model in np.asarray(nodes["model"], dtype=object)]))
+        models = map(str, np.asarray(nodes["model"], dtype=object))
+        groups = [(model, len(list(run))) for model, run in groupby(models)]
     edges = np.cumsum([0, *(count for _, count in groups)])
     top = float(size.sum()) - np.concatenate([[0.0], np.cumsum(size)])[edges]
     if len(groups) <= _LINES:
@@ -143,9 +127,3 @@ def _name_nodes(ax: Axes, nodes: Table, size: Integers) -> None:
     ax.set_yticks(places, labels)
     ax.tick_params(axis="y", length=0)
     ax.set_ylabel("")
-
-
-def _runs(words: list[str]) -> Iterator[tuple[str, int]]:
-    """Yield each run of equal words with its length."""
-    for word, run in groupby(words):
-        yield word, sum(1 for _ in run)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .style import Clock, arrivals, column, new_axes, root, styled
+from ...cluster.wattage import assumed_watts
+from .style import MUTED, TimeAxis, column, new_axes, root, styled
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
 
     from ...run.result import Result
+    from .schedule import Color
 
 __all__ = ["RunPlots"]
 
@@ -18,21 +22,24 @@ __all__ = ["RunPlots"]
 class RunPlots:
     """Pictures of a run; each method returns a `matplotlib.figure.Figure`.
 
-    Called itself, it draws the run on one page. Options are those of the function of the same name
-    in `sojourn.report`. `workload` needs a run that was recorded (``record=True``).
+    Called itself, it draws the run on one page. All of them take `unix_start`, the Unix time (s)
+    of second 0, with which time axes show dates; and axes `ax`, or a figure `fig`, to draw in.
 
     Examples
     --------
     >>> import sojourn
     >>> result = sojourn.simulate(sojourn.lublin(50, 16, load=0.7, seed=1), 16)
-    >>> figure = result.plot.gantt(color="width")
+    >>> result.plot.gantt(color="width").savefig("gantt.png")  # doctest: +SKIP
+    >>> result.plot
+    <pictures of a run: plot(), plot.distributions(), plot.fragmentation(), plot.gantt(),
+    plot.occupation(), plot.power(), plot.queue(), plot.utilisation(), plot.workload()>
     """
 
     def __init__(self, result: Result) -> None:
         self._result = result
 
     def _over_time(self) -> pd.DataFrame:
-        """The trajectory, or the jobs of a run that was not recorded: one start tells all then."""
+        """The trajectory, or the jobs of a run that was not recorded: they say as much."""
         result = self._result
         if result.options.record or result.policy.preemptive:
             return result.trajectory
@@ -46,6 +53,11 @@ class RunPlots:
         """Draw the run on one page: Gantt chart, busy processors, queue, waits.
 
         Energy is stated only where watts were given, or where something asks for it.
+
+        Parameters
+        ----------
+        title : heading of the page; default: the policy and the size of the machine.
+        unix_start : Unix time (s) of second 0; given, time axes show dates.
         """
         from ...cluster.wattage import assumed_watts
         from .page import overview
@@ -65,73 +77,122 @@ class RunPlots:
             unix_start=unix_start,
         )
 
-    def gantt(self, **options: Any) -> Figure:
-        """Draw which job ran on which processors, or on which nodes, and when."""
+    def gantt(
+        self,
+        *,
+        color: Color = "wait",
+        ax: Axes | None = None,
+        unix_start: float | None = None,
+    ) -> Figure:
+        """Draw which job ran on which processors, or on which nodes, and when.
+
+        Parameters
+        ----------
+        color : what the colour says: ``wait``, ``width``, ``job``, or who ran it: ``user``,
+            ``account``, ``partition``, ``queue`` or ``qos`` where the log knows them.
+        ax : axes to draw in; a new figure when None.
+        unix_start : Unix time (s) of second 0; given, the time axis shows dates.
+        """
         from .nodes import node_gantt
         from .schedule import gantt
 
         result = self._result
+        options: dict[str, Any] = {"color": color, "ax": ax, "unix_start": unix_start}
         if result.cluster.is_named:
             return node_gantt(result.jobs, result.allocations, result.nodes, **options)
         segments = result.segments if result.policy.preemptive else None
         return gantt(result.jobs, result.cluster.procs, segments=segments, **options)
 
     @styled
-    def queue(self, *, ax: Any = None, unix_start: float | None = None) -> Figure:
-        """Draw the number of jobs waiting over time."""
+    def queue(self, *, ax: Axes | None = None, unix_start: float | None = None) -> Figure:
+        """Draw the number of jobs waiting over time.
+
+        A run that stops jobs (preemption) has to be recorded for it (``record=True``).
+        """
         import numpy as np
 
-        from .binning import Path, counted
-        from .timeline import draw_queue
+        from .binning import Path
+        from .timeline import draw_queue, queue_path
 
         table = self._over_time()
-        if "time" in table:
-            path = Path.of(column(table, "time"), column(table, "queued"))
-        else:
-            came, start = arrivals(table), column(table, "start")
-            ran = np.isfinite(start)
-            waiting = counted(came[ran], start[ran])
+        path = queue_path(table)
+        if "time" not in table:
             # The run goes on to its last end, without a queue.
-            last = max(float(np.nanmax(column(table, "end"))), float(waiting.time[-1]))
-            path = Path.of(np.append(waiting.time, last), np.append(waiting.value, 0.0))
+            last = max(float(np.nanmax(column(table, "end"))), float(path.time[-1]))
+            path = Path.of(np.append(path.time, last), np.append(path.value, 0.0))
         axes = new_axes(ax, 10.0, 3.2)
-        clock = Clock.spanning(path.time[0], path.time[-1], unix_start)
+        clock = TimeAxis.spanning(path.time[0], path.time[-1], unix_start)
         draw_queue(axes, path, clock)
         clock.mark(axes, path.time[0], path.time[-1])
         return root(axes)
 
-    def utilisation(self, **options: Any) -> Figure:
-        """Draw busy processors and the queue over time."""
+    def utilisation(
+        self, *, fig: Figure | SubFigure | None = None, unix_start: float | None = None
+    ) -> Figure:
+        """Draw busy processors and the queue over time.
+
+        A run that stops jobs (preemption) has to be recorded for it (``record=True``).
+        """
         from .timeline import utilisation
 
-        return utilisation(self._over_time(), self._result.cluster.procs, **options)
+        table, procs = self._over_time(), self._result.cluster.procs
+        return utilisation(table, procs, fig=fig, unix_start=unix_start)
 
-    def power(self, **options: Any) -> Figure:
-        """Draw the power of the whole cluster over time."""
+    @styled
+    def power(self, *, ax: Axes | None = None, unix_start: float | None = None) -> Figure:
+        """Draw the power (W) of the whole cluster over time, and state the energy.
+
+        Where nobody gave watts, the picture says which ones are assumed.
+        """
         from .timeline import power
 
-        return power(self._result.power_steps, **options)
+        axes = new_axes(ax, 10.0, 3.2)
+        figure = power(self._result.power_steps, ax=axes, unix_start=unix_start)
+        axes.set_title(assumed_watts(self._result.summary), loc="right", color=MUTED)
+        return figure
 
-    def fragmentation(self, **options: Any) -> Figure:
-        """Draw what is used, stranded, free and down of the resources of named nodes over time."""
+    def fragmentation(
+        self, *, fig: Figure | SubFigure | None = None, unix_start: float | None = None
+    ) -> Figure:
+        """Draw what is used, stranded, free and down of the resources of named nodes over time.
+
+        Stranded is what nobody can use because another resource of its node is used up.
+        """
         from .resources import fragmentation
 
-        return fragmentation(self._result.fragmentation, **options)
+        return fragmentation(self._result.fragmentation, fig=fig, unix_start=unix_start)
 
-    def workload(self, **options: Any) -> Figure:
-        """Draw the workload and the jobs in service over time."""
+    def workload(
+        self,
+        thresholds: Mapping[str, float] | Sequence[float] | None = None,
+        *,
+        ax: Axes | None = None,
+        unix_start: float | None = None,
+    ) -> Figure:
+        """Draw the workload (s) and the jobs in service over time; needs ``record=True``.
+
+        Parameters
+        ----------
+        thresholds : levels (s) at which a control switches the rate, to be marked; by name or not.
+        ax : axes to draw in; a new figure when None.
+        unix_start : Unix time (s) of second 0; given, the time axis shows dates.
+        """
         from .timeline import workload
 
-        return workload(self._result.trajectory, **options)
+        trajectory = self._result.trajectory
+        return workload(trajectory, thresholds, ax=ax, unix_start=unix_start)
 
-    def distributions(self, **options: Any) -> Figure:
-        """Draw the distributions of wait, slowdown and bounded slowdown."""
+    def distributions(self, *, fig: Figure | SubFigure | None = None) -> Figure:
+        """Draw the distributions of wait, slowdown and bounded slowdown over jobs."""
         from .curves import distributions
 
-        return distributions(self._result.jobs, **options)
+        return distributions(self._result.jobs, fig=fig)
 
-    def occupation(self, **options: Any) -> Figure:
+    def occupation(
+        self, *, fig: Figure | SubFigure | None = None, unix_start: float | None = None
+    ) -> Figure:
         """Draw the processors that jobs occupy, in the order of their arrival."""
         from .schedule import occupation
 
-        return occupation(self._result.jobs, self._result.cluster.procs, **options)
+        procs = self._result.cluster.procs
+        return occupation(self._result.jobs, procs, fig=fig, unix_start=unix_start)

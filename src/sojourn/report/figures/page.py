@@ -7,37 +7,24 @@ from matplotlib.figure import Figure
 
 from ...measures import quantiles
 from ...measures.registry import get as measure
-from .binning import Path, counted
+from . import style
 from .curves import draw_distribution
 from .nodes import node_gantt
 from .schedule import gantt
-from .style import (
-    MUTED,
-    Clock,
-    Table,
-    arrivals,
-    column,
-    duration,
-    energy,
-    new_figure,
-    number,
-    polish,
-    styled,
-)
-from .timeline import busy_path, draw_busy, draw_queue
+from .timeline import busy_path, draw_busy, draw_queue, queue_path
 
 __all__ = ["overview"]
 
 
-@styled
+@style.styled
 def overview(
-    jobs: Table,
-    trajectory: Table | None,
+    jobs: style.TableLike,
+    trajectory: style.TableLike | None,
     procs: int,
     title: str = "",
     *,
-    segments: Table | None = None,
-    on_nodes: tuple[Table, Table] | None = None,
+    segments: style.TableLike | None = None,
+    on_nodes: tuple[style.TableLike, style.TableLike] | None = None,
     unix_start: float | None = None,
 ) -> Figure:
     """Draw a run on one page: Gantt chart, busy processors, queue, distribution of waits.
@@ -54,37 +41,35 @@ def overview(
     on_nodes : the schedule and the nodes as for `node_gantt`, which is then drawn on top.
     unix_start : Unix time (s) of second 0; given, time axes show dates.
     """
-    fig = new_figure(10.0, 7.4)
+    fig = style.new_figure(10.0, 7.4)
     grid = fig.add_gridspec(1, 2, width_ratios=(2.15, 1), wspace=0.02)
     left, right = fig.add_subfigure(grid[0, 0]), fig.add_subfigure(grid[0, 1])
-    chart, busy_ax, queue_ax = (polish(ax) for ax in left.subplots(3, 1, height_ratios=(1.9, 1, 1)))
+    chart, busy_ax, queue_ax = (
+        style.polish(ax) for ax in left.subplots(3, 1, height_ratios=(1.9, 1, 1))
+    )
     waits, facts = right.subplots(2, 1, height_ratios=(1, 1))
-    polish(waits)
+    style.polish(waits)
     if on_nodes is not None:
         node_gantt(jobs, *on_nodes, ax=chart, unix_start=unix_start)
     else:
         gantt(jobs, procs, segments=segments, ax=chart, unix_start=unix_start)
-    busy = busy_path(jobs if trajectory is None else trajectory)
-    if trajectory is None:
-        came, start = arrivals(jobs), column(jobs, "start")
-        queue = counted(came[np.isfinite(start)], start[np.isfinite(start)])
-    else:
-        queue = Path.of(busy.time, column(trajectory, "queued"))
+    table = jobs if trajectory is None else trajectory
+    busy, queue = busy_path(table), queue_path(table)
     first = min(busy.time[0], queue.time[0])
     last = max(busy.time[-1], queue.time[-1])
-    clock = Clock.spanning(first, last, unix_start)
+    clock = style.TimeAxis.spanning(first, last, unix_start)
     share = draw_busy(busy_ax, busy, procs, clock)
     draw_queue(queue_ax, queue, clock)
     for ax in (chart, busy_ax, queue_ax):
         clock.mark(ax, first, last, label=ax is queue_ax)
     chart.set_xlabel("")
     left.align_ylabels((chart, busy_ax, queue_ax))
-    draw_distribution(waits, {"": column(jobs, "wait")}, "wait", marks=True)
+    draw_distribution(waits, {"": style.column(jobs, "wait")}, "wait", marks=True)
     facts.set_axis_off()
     rows = _facts(jobs, trajectory, share, last - first)
     for index, (name, value) in enumerate(rows):
         height = 0.93 - min(0.115, 0.93 / len(rows)) * index
-        facts.text(0.0, height, name, color=MUTED, transform=facts.transAxes)
+        facts.text(0.0, height, name, color=style.MUTED, transform=facts.transAxes)
         facts.text(1.0, height, value, ha="right", fontweight="bold", transform=facts.transAxes)
     if title:
         fig.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold")
@@ -92,34 +77,40 @@ def overview(
 
 
 def _facts(
-    jobs: Table, trajectory: Table | None, share: float, span: float
+    jobs: style.TableLike, trajectory: style.TableLike | None, share: float, span: float
 ) -> list[tuple[str, str]]:
-    start, wait = column(jobs, "start"), column(jobs, "wait")
+    start, wait = style.column(jobs, "start"), style.column(jobs, "wait")
     ran = np.isfinite(start)
     rows = [("jobs", f"{int(ran.sum()):,}")]
     if not ran.all():
         rows.append(("not accepted", f"{int((~ran).sum()):,}"))
-    bounded = column(jobs, "bounded_slowdown")[ran]
+    bounded = style.column(jobs, "bounded_slowdown")[ran]
     rows += [
-        (measure("makespan").label, duration(span)),
+        (measure("makespan").label, style.duration(span)),
         (measure("utilisation").label, f"{100 * share:.1f} %"),
-        (measure("wait_mean").label, duration(float(wait[ran].mean()))),
-        (measure("wait_median").label, duration(float(quantiles(wait[ran], (0.5,))[0]))),
-        (measure("wait_max").label, duration(float(wait[ran].max()))),
-        (measure("bounded_slowdown_mean").label, number(float(np.nanmean(bounded)))),
+        (measure("wait_mean").label, style.duration(float(wait[ran].mean()))),
+        (measure("wait_median").label, style.duration(float(quantiles(wait[ran], (0.5,))[0]))),
+        (measure("wait_max").label, style.duration(float(wait[ran].max()))),
+        (measure("bounded_slowdown_mean").label, style.number(float(np.nanmean(bounded)))),
     ]
     if "slowness" in jobs:
         rows.append(
-            (measure("mean_slowness").label, number(float(np.nanmean(column(jobs, "slowness")))))
+            (
+                measure("mean_slowness").label,
+                style.number(float(np.nanmean(style.column(jobs, "slowness")))),
+            )
         )
     if "energy" in jobs:
-        joules = float(np.nansum(column(jobs, "energy")))
+        joules = float(np.nansum(style.column(jobs, "energy")))
         if joules > 0:
-            rows.append(("energy of jobs", energy(joules)))
+            rows.append(("energy of jobs", style.energy(joules)))
     if trajectory is not None and "power" in trajectory:
-        time, watts = column(trajectory, "time"), column(trajectory, "power")
-        rows.append(("energy in all", energy(float(np.dot(np.diff(time), watts[:-1])))))
+        time, watts = style.column(trajectory, "time"), style.column(trajectory, "power")
+        rows.append(("energy in all", style.energy(float(np.dot(np.diff(time), watts[:-1])))))
         rows.append(
-            (measure("power_peak").label, f"{number(float(watts[:-1].max(initial=0.0)) / 1e3)} kW")
+            (
+                measure("power_peak").label,
+                f"{style.number(float(watts[:-1].max(initial=0.0)) / 1e3)} kW",
+            )
         )
     return rows

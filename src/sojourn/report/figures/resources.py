@@ -14,20 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
 from ...measures.fragmentation import STATES
+from . import style
 from .binning import Path, bin_path
-from .style import (
-    FAINT,
-    MUTED,
-    PALETTE,
-    Clock,
-    column,
-    duration,
-    new_figure,
-    polish,
-    root,
-    styled,
-    title,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +28,12 @@ _EXACT = 4000
 """Instants up to which every one of them is drawn."""
 
 _BINS = 360
-_COLORS = {"used": PALETTE[0], "stranded": PALETTE[1], "free": "#F2F2F2", "down": MUTED}
+_COLORS = {
+    "used": style.PALETTE[0],
+    "stranded": style.PALETTE[1],
+    "free": "#F2F2F2",
+    "down": style.MUTED,
+}
 
 
 def resources_of(names: list[str]) -> list[str]:
@@ -49,7 +42,7 @@ def resources_of(names: list[str]) -> list[str]:
     return [name.removesuffix(end) for name in names if name.endswith(end)]
 
 
-@styled
+@style.styled
 def fragmentation(
     table: pd.DataFrame | Mapping[str, ArrayLike],
     *,
@@ -71,33 +64,33 @@ def fragmentation(
     names = resources_of([str(name) for name in iter(table)])
     if not names:
         raise OptionError("the table has no column such as 'cores_used'; this picture needs it")
-    time = column(table, "time")
+    time = style.column(table, "time")
     if time.size == 0:
         raise OptionError("the table has no rows; there is nothing to draw")
-    fig = fig if fig is not None else new_figure(10.0, 1.2 + 1.9 * len(names))
+    fig = fig if fig is not None else style.new_figure(10.0, 1.2 + 1.9 * len(names))
     axes: list[Axes] = [
-        polish(ax) for ax in np.atleast_1d(fig.subplots(len(names), 1, sharex=True))
+        style.polish(ax) for ax in np.atleast_1d(fig.subplots(len(names), 1, sharex=True))
     ]
-    clock = Clock.spanning(time[0], time[-1], unix_start)
+    clock = style.TimeAxis.spanning(time[0], time[-1], unix_start)
     drawn: dict[str, bool] = {}
     for ax, name in zip(axes, names, strict=True):
-        levels = {state: column(table, f"{name}_{state}") for state in STATES}
+        levels = {state: style.column(table, f"{name}_{state}") for state in STATES}
         caption = _draw(ax, name, time, levels, clock)
         drawn |= {state: True for state, level in levels.items() if level.any()}
         shares = _shares(time, levels)
         words = f"{100 * shares['used']:.1f} % used, {100 * shares['stranded']:.1f} % stranded"
-        title(ax, f"{name}: {words}", caption)
+        style.title(ax, f"{name}: {words}", caption)
     for ax in axes:
         clock.mark(ax, time[0], time[-1], label=ax is axes[-1])
     handles = [
-        Patch(facecolor=_COLORS[state], edgecolor=FAINT, label=state)
+        Patch(facecolor=_COLORS[state], edgecolor=style.FAINT, label=state)
         for state in STATES
         if state in drawn
     ]
     axes[-1].legend(
         handles=handles, loc="upper left", bbox_to_anchor=(0.0, -0.28), ncols=len(handles)
     )
-    return root(fig)
+    return style.root(fig)
 
 
 def _shares(time: Floats, levels: dict[str, Floats]) -> dict[str, float]:
@@ -108,7 +101,9 @@ def _shares(time: Floats, levels: dict[str, Floats]) -> dict[str, float]:
     return {state: area / whole if whole > 0 else 0.0 for state, area in areas.items()}
 
 
-def _draw(ax: Axes, name: str, time: Floats, levels: dict[str, Floats], clock: Clock) -> str:
+def _draw(
+    ax: Axes, name: str, time: Floats, levels: dict[str, Floats], clock: style.TimeAxis
+) -> str:
     """Stack the states; return how they were drawn when not exactly."""
     capacity = sum(float(level[0]) for level in levels.values())
     size = max(capacity, 1.0)
@@ -116,7 +111,7 @@ def _draw(ax: Axes, name: str, time: Floats, levels: dict[str, Floats], clock: C
     parts = {state: level / size for state, level in levels.items()}
     if time.size > _EXACT:
         edges = np.linspace(time[0], time[-1], _BINS + 1)
-        caption = f"means over {duration(edges[1] - edges[0])}"
+        caption = f"means over {style.duration(edges[1] - edges[0])}"
         for state, level in parts.items():
             mean = bin_path(Path.of(time, level), edges).mean
             parts[state] = np.append(mean, mean[-1])

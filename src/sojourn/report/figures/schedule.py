@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,24 +15,8 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from ...errors import OptionError
-from .boxes import EXACT, Boxes, draw_boxes
-from .servers import assign_servers
-from .style import (
-    INK,
-    MUTED,
-    PALETTE,
-    Clock,
-    Table,
-    column,
-    duration_axis,
-    log_axis,
-    new_axes,
-    new_figure,
-    polish,
-    root,
-    styled,
-    title,
-)
+from . import style
+from .boxes import EXACT, Boxes, assign_servers, draw_boxes
 
 __all__ = [
     "LABELS",
@@ -80,7 +63,7 @@ def _by_value(value: Floats, seconds: bool) -> _Colors:
     return _Colors(rgb, scale, [], "wait (gray: started at once)")
 
 
-def _names(jobs: Table, by: str) -> NDArray[Any]:
+def _names(jobs: style.TableLike, by: str) -> NDArray[Any]:
     """Return users and so on as names, or as numbers where the table has numbers."""
     if by not in jobs:
         raise OptionError(f"the table has no column '{by}'; this picture needs it")
@@ -94,58 +77,68 @@ def _names(jobs: Table, by: str) -> NDArray[Any]:
 def _by_name(name: NDArray[Any], by: str, area: Floats) -> _Colors:
     names, who = np.unique(name, return_inverse=True)
     share = np.bincount(who, area)
-    top = np.argsort(-share, kind="stable")[: len(PALETTE) - 1]
+    top = np.argsort(-share, kind="stable")[: len(style.PALETTE) - 1]
     rgb = np.tile(to_rgb("#BDBDBD"), (names.size, 1))
     patches = []
     for rank, index in enumerate(top):
-        rgb[index] = to_rgb(PALETTE[rank])
+        rgb[index] = to_rgb(style.PALETTE[rank])
         percent = 100 * share[index] / max(share.sum(), 1e-300)
-        patches.append(Patch(color=PALETTE[rank], label=f"{by} {names[index]}: {percent:.0f} %"))
+        patches.append(
+            Patch(color=style.PALETTE[rank], label=f"{by} {names[index]}: {percent:.0f} %")
+        )
     if names.size > top.size:
         patches.append(Patch(color="#BDBDBD", label=f"{names.size - top.size} others"))
     return _Colors(rgb[who], None, patches, "")
 
 
-def colors_of(jobs: Table, rows: NDArray[np.int64], area: Floats, color: Color) -> _Colors:
+def colors_of(
+    jobs: style.TableLike, rows: NDArray[np.int64], area: Floats, color: Color
+) -> _Colors:
     """Colour stretches of service, given the rows of their jobs and what each occupied."""
     if color == "wait":
-        return _by_value((column(jobs, "start") - column(jobs, "submit"))[rows], True)
+        return _by_value((style.column(jobs, "start") - style.column(jobs, "submit"))[rows], True)
     if color == "width":
-        return _by_value(column(jobs, "procs")[rows], False)
+        return _by_value(style.column(jobs, "procs")[rows], False)
     if color in _WHO:
         return _by_name(_names(jobs, color)[rows], color, area)
     if color == "job":
-        strong = np.array([to_rgb(name) for name in PALETTE[:-1]])
+        strong = np.array([to_rgb(name) for name in style.PALETTE[:-1]])
         cycle = np.concatenate((strong, 0.5 + 0.5 * strong))
         return _Colors(cycle[rows % len(cycle)], None, [], "")
     others = ", ".join(_WHO[1:])
     raise OptionError(f"color '{color}' is not known; use wait, width, user or job, or {others}")
 
 
-def stretches_of(jobs: Table, segments: Table | None) -> tuple[NDArray[np.int64], Floats, Floats]:
+def stretches_of(
+    jobs: style.TableLike, segments: style.TableLike | None
+) -> tuple[NDArray[np.int64], Floats, Floats]:
     """Return rows of jobs with when they held their servers, preempted jobs several times."""
     if segments is None:
-        start, end = column(jobs, "start"), column(jobs, "end")
+        start, end = style.column(jobs, "start"), style.column(jobs, "end")
         rows = np.flatnonzero(np.isfinite(start) & np.isfinite(end))
-        return rows, start[rows], end[rows]
-    number_of = np.asarray(jobs["job"])
-    order = np.argsort(number_of, kind="stable")
-    wanted = np.asarray(segments["job"])
-    at = np.minimum(np.searchsorted(number_of[order], wanted), number_of.size - 1)
-    rows = order[at]
-    if not np.array_equal(number_of[rows], wanted):
-        missing = wanted[number_of[rows] != wanted][0]
-        raise OptionError(f"segments name job {missing}, which is not among the jobs")
-    return rows, column(segments, "start"), column(segments, "end")
+        start, end = start[rows], end[rows]
+    else:
+        number_of = np.asarray(jobs["job"])
+        order = np.argsort(number_of, kind="stable")
+        wanted = np.asarray(segments["job"])
+        at = np.minimum(np.searchsorted(number_of[order], wanted), number_of.size - 1)
+        rows = order[at]
+        if not np.array_equal(number_of[rows], wanted):
+            missing = wanted[number_of[rows] != wanted][0]
+            raise OptionError(f"segments name job {missing}, which is not among the jobs")
+        start, end = style.column(segments, "start"), style.column(segments, "end")
+    if rows.size == 0:
+        raise OptionError("no job was served; there is nothing to draw")
+    return rows, start, end
 
 
-@styled
+@style.styled
 def gantt(
-    jobs: Table,
+    jobs: style.TableLike,
     procs: int,
     *,
     color: Color = "wait",
-    segments: Table | None = None,
+    segments: style.TableLike | None = None,
     ax: Axes | None = None,
     unix_start: float | None = None,
 ) -> Figure:
@@ -166,46 +159,38 @@ def gantt(
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.
     """
     rows, start, end = stretches_of(jobs, segments)
-    if rows.size == 0:
-        raise OptionError("no job was served; there is nothing to draw")
-    width = column(jobs, "procs")[rows]
+    width = style.column(jobs, "procs")[rows]
     colors = colors_of(jobs, rows, (end - start) * width, color)
     pieces = assign_servers(start, end, width, procs)
-    boxes = Boxes(
-        start[pieces.job],
-        end[pieces.job],
-        pieces.first.astype(np.float64),
-        (pieces.first + pieces.procs).astype(np.float64),
-        colors.rgb[pieces.job],
-    )
+    boxes = Boxes.of(pieces, start, end, colors.rgb)
     served = rows.size if segments is None else np.unique(rows).size
-    ax = new_axes(ax, 10.0, 4.4)
+    ax = style.new_axes(ax, 10.0, 4.4)
     ax.grid(False)
     first, last = float(start.min()), float(end.max())
-    clock = Clock.spanning(first, last, unix_start)
+    clock = style.TimeAxis.spanning(first, last, unix_start)
     caption = draw_boxes(ax, boxes, clock, (first, last, 0.0, float(procs)), "servers")
     if boxes.left.size <= LABELS:
         label_boxes(ax, boxes, np.asarray(jobs["job"])[rows[pieces.job]], clock)
     _whole_numbers(ax)
     ax.set_ylabel("servers")
-    title(ax, f"{served:,} jobs on {procs:,} servers", caption)
+    style.title(ax, f"{served:,} jobs on {procs:,} servers", caption)
     explain_colors(ax, colors, color)
-    return root(ax)
+    return style.root(ax)
 
 
 def explain_colors(ax: Axes, colors: _Colors, color: Color) -> None:
     """Say beside a chart what its colours mean."""
     if colors.scale is not None:
         extend = "min" if color == "wait" else "neither"
-        bar = root(ax).colorbar(
+        bar = style.root(ax).colorbar(
             colors.scale, ax=ax, pad=0.01, fraction=0.03, aspect=30, extend=extend
         )
         if color == "wait":
-            duration_axis(bar.ax.yaxis, *colors.scale.get_clim())
+            style.duration_axis(bar.ax.yaxis, *colors.scale.get_clim())
         else:
-            log_axis(bar.ax.yaxis)
+            style.log_axis(bar.ax.yaxis)
         bar.outline.set_visible(False)
-        bar.ax.tick_params(length=2, color=MUTED, labelcolor=INK)
+        bar.ax.tick_params(length=2, color=style.MUTED, labelcolor=style.INK)
         bar.set_label(colors.label)
     if colors.patches:
         ax.legend(
@@ -224,12 +209,12 @@ def _whole_numbers(ax: Axes) -> None:
     ax.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
 
 
-def label_boxes(ax: Axes, boxes: Boxes, names: NDArray[np.int64], clock: Clock) -> None:
+def label_boxes(ax: Axes, boxes: Boxes, names: NDArray[np.int64], clock: style.TimeAxis) -> None:
     """Write the number of its job into each box that has room for it."""
     middle = clock((boxes.left + boxes.right) / 2)
     dark = boxes.color @ np.array([0.299, 0.587, 0.114]) < 0.55
     left, right = ax.get_xlim()
-    inch = ax.get_ylim()[1] * root(ax).dpi / ax.get_window_extent().height
+    inch = ax.get_ylim()[1] * style.root(ax).dpi / ax.get_window_extent().height
     wide = clock(boxes.right) - clock(boxes.left)
     for i, name in enumerate(names):
         # A number that would not fit its box says less than none.
@@ -244,13 +229,13 @@ def label_boxes(ax: Axes, boxes: Boxes, names: NDArray[np.int64], clock: Clock) 
             ha="center",
             va="center",
             fontsize=8,
-            color="white" if dark[i] else INK,
+            color="white" if dark[i] else style.INK,
         )
 
 
-@styled
+@style.styled
 def occupation(
-    jobs: Table,
+    jobs: style.TableLike,
     procs: int,
     *,
     fig: Figure | SubFigure | None = None,
@@ -267,33 +252,25 @@ def occupation(
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.
     """
     rows, start, end = stretches_of(jobs, None)
-    if rows.size == 0:
-        raise OptionError("no job was served; there is nothing to draw")
-    submit = column(jobs, "submit")[rows]
+    submit = style.column(jobs, "submit")[rows]
     label = np.asarray(jobs["job"])[rows]
-    pieces = assign_servers(start, end, column(jobs, "procs")[rows], procs)
+    pieces = assign_servers(start, end, style.column(jobs, "procs")[rows], procs)
     # Steps of the golden ratio: customers that follow each other get grays far apart.
     gray = 0.12 + 0.68 * ((np.arange(rows.size) * 0.6180339887498949) % 1.0)
-    held = Boxes(
-        start[pieces.job],
-        end[pieces.job],
-        pieces.first.astype(np.float64),
-        (pieces.first + pieces.procs).astype(np.float64),
-        np.repeat(gray[pieces.job, None], 3, axis=1),
-    )
-    fig = fig if fig is not None else new_figure(10.0, 6.0)
-    upper, lower = (polish(ax, grid=False) for ax in _pair(fig))
+    held = Boxes.of(pieces, start, end, np.repeat(gray[:, None], 3, axis=1))
+    fig = fig if fig is not None else style.new_figure(10.0, 6.0)
+    upper, lower = (style.polish(ax, grid=False) for ax in fig.subplots(2, 1, sharex=True))
     first, last = float(submit.min()), float(end.max())
-    clock = Clock.spanning(first, last, unix_start)
+    clock = style.TimeAxis.spanning(first, last, unix_start)
     caption = draw_boxes(upper, held, clock, (first, last, 0.0, float(procs)), "servers")
     upper.set_ylabel("servers")
-    title(upper, "Servers by customer", caption)
+    style.title(upper, "Servers by customer", caption)
     numbered = bool((np.diff(label) == 1).all())
     base = float(label[0]) if numbered else 1.0
     place = base - 0.5 + np.arange(rows.size, dtype=np.float64)
     caption = _draw_states(lower, (submit, start, end), place, clock)
     lower.set_ylabel("customer" if numbered else "customer, by arrival")
-    title(lower, "State of each customer", caption)
+    style.title(lower, "State of each customer", caption)
     for ax in (upper, lower):
         _whole_numbers(ax)
     lower.legend(
@@ -303,11 +280,11 @@ def occupation(
     clock.mark(upper, first, last, label=False)
     upper.set_xlabel("")
     fig.align_ylabels((upper, lower))
-    return root(fig)
+    return style.root(fig)
 
 
 def _draw_states(
-    ax: Axes, instants: tuple[Floats, Floats, Floats], place: Floats, clock: Clock
+    ax: Axes, instants: tuple[Floats, Floats, Floats], place: Floats, clock: style.TimeAxis
 ) -> str:
     """Draw a line per customer, gray from submit to start and black from start to end."""
     submit, start, end = instants
@@ -336,8 +313,3 @@ def _draw_states(
     ax.set_ylim(*window[2:])
     clock.mark(ax, *window[:2])
     return ""
-
-
-def _pair(fig: Figure | SubFigure) -> Sequence[Axes]:
-    axes: Sequence[Axes] = fig.subplots(2, 1, sharex=True)
-    return axes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,8 +29,8 @@ __all__ = [
     "INK",
     "MUTED",
     "PALETTE",
-    "Clock",
-    "Table",
+    "TableLike",
+    "TimeAxis",
     "arrivals",
     "column",
     "duration",
@@ -38,15 +39,19 @@ __all__ = [
     "log_axis",
     "new_axes",
     "new_figure",
+    "note",
     "number",
+    "number_tick",
+    "percent_tick",
     "polish",
     "root",
     "save",
     "styled",
     "title",
+    "twin",
 ]
 
-# Okabe and Ito's colours, told apart by all common kinds of colour vision, in an order in which
+# Okabe and Ito's colours, distinct for all common kinds of colour vision, in an order in which
 # neighbours differ in lightness too; their yellow is left out, being too faint on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 INK = "#222222"
@@ -89,7 +94,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Table(Protocol):
+class TableLike(Protocol):
     """Named columns of equal length: a pandas DataFrame, or a plain mapping of arrays."""
 
     def __getitem__(self, name: Any, /) -> Any: ...
@@ -97,20 +102,14 @@ class Table(Protocol):
     def __contains__(self, name: Any, /) -> bool: ...
 
 
-def column(table: Table, name: str) -> NDArray[np.float64]:
-    """Return a numeric column of a table as floats.
-
-    Raises
-    ------
-    OptionError
-        When the table has no such column.
-    """
+def column(table: TableLike, name: str) -> NDArray[np.float64]:
+    """Return a numeric column of a table as floats; an error when it has no such column."""
     if name not in table:
         raise OptionError(f"the table has no column '{name}'; this picture needs it")
     return np.asarray(table[name], dtype=np.float64)
 
 
-def arrivals(table: Table) -> NDArray[np.float64]:
+def arrivals(table: TableLike) -> NDArray[np.float64]:
     """Return when each job of a table came to the scheduler (s): its submit, or a later begin."""
     submit = column(table, "submit")
     return np.fmax(submit, column(table, "begin")) if "begin" in table else submit
@@ -127,9 +126,20 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
     return wrapped
 
 
+class Picture(Figure):
+    """A figure that notebooks show also where nobody has imported pyplot."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """The picture, and its size on the screen (pixels): half, so that it is sharp."""
+        file = io.BytesIO()
+        self.savefig(file, format="png")
+        width, height = (int(side * self.dpi / 2) for side in self.get_size_inches())
+        return file.getvalue(), {"width": width, "height": height}
+
+
 def new_figure(width: float = 10.0, height: float = 4.0) -> Figure:
     """Make a figure that needs no display and leaves pyplot's state alone (inches)."""
-    figure = Figure(figsize=(width, height), dpi=_DPI, layout="constrained")
+    figure = Picture(figsize=(width, height), dpi=_DPI, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
@@ -139,12 +149,20 @@ def new_axes(ax: Axes | None, width: float = 10.0, height: float = 4.0) -> Axes:
     return polish(new_figure(width, height).add_subplot() if ax is None else ax)
 
 
+def twin(ax: Axes) -> Axes:
+    """Return axes over others, with the same abscissa and a scale of their own on the right."""
+    other = polish(ax.twinx(), grid=False)
+    other.spines["right"].set(visible=True, color=MUTED)
+    other.spines["left"].set_visible(False)
+    return other
+
+
 def root(part: Axes | Figure | SubFigure) -> Figure:
     """Return the whole figure that axes or a part of a figure belong to."""
-    found: Any = part
-    while not isinstance(found, Figure):
-        found = found.figure
-    return found
+    whole: Any = part
+    while not isinstance(whole, Figure):
+        whole = whole.figure
+    return whole
 
 
 def polish(ax: Axes, *, grid: bool = True) -> Axes:
@@ -153,7 +171,7 @@ def polish(ax: Axes, *, grid: bool = True) -> Axes:
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         ax.spines[side].set_color(MUTED)
-    # Ticks are made when the picture is drawn, outside the house style unless they are told now.
+    # Ticks are made when the picture is drawn, outside the house style unless it is set now.
     ax.tick_params(labelsize=_SIZE - 1, color=MUTED, labelcolor=INK, length=3.5, width=0.8)
     ax.tick_params(which="minor", length=0)
     ax.set_axisbelow(True)
@@ -175,6 +193,30 @@ def title(ax: Axes, text: str, caption: str = "") -> None:
     ax.set_title(f"{text}\n" if caption and wide > room else text, loc="left", fontweight="bold")
     if caption:
         ax.set_title(caption, loc="right", color=MUTED, fontsize=_SIZE - 1.5)
+
+
+def note(
+    ax: Axes,
+    text: str,
+    place: tuple[float, float],
+    shift: tuple[float, float],
+    *,
+    frame: str | tuple[str, str] = "data",
+    **look: Any,
+) -> None:
+    """Write small text at a place in the coordinates of `frame`, moved by some points."""
+    look = {"fontsize": _SIZE - 1.5, "color": MUTED, **look}
+    ax.annotate(text, place, xycoords=frame, xytext=shift, textcoords="offset points", **look)
+
+
+def number_tick(value: float, _place: object = None) -> str:
+    """Write the number of a tick, as `number` does."""
+    return number(value)
+
+
+def percent_tick(value: float, _place: object = None) -> str:
+    """Write a share at a tick as percent."""
+    return f"{100 * value:g} %"
 
 
 def number(value: float) -> str:
@@ -248,19 +290,19 @@ def duration_axis(axis: Axis, low: float, high: float) -> None:
         log_axis(axis, "{} s")
         return
     axis.set_major_locator(ticker.FixedLocator(sorted(ticks)))
-    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: duration(value)))
+    axis.set_major_formatter(lambda value, _: duration(value))
     axis.set_minor_locator(ticker.NullLocator())
 
 
 def log_axis(axis: Axis, form: str = "{}") -> None:
     """Write the powers of ten of a logarithmic axis as short plain numbers: 100, 1 k, 10 k, 1 M."""
     axis.set_major_locator(ticker.LogLocator(10, numticks=7))
-    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: form.format(_short(value))))
+    axis.set_major_formatter(lambda value, _: form.format(_short(value)))
     axis.set_minor_locator(ticker.NullLocator())
 
 
 @dataclass(frozen=True)
-class Clock:
+class TimeAxis:
     """How the seconds of a run are written along a time axis.
 
     Parameters
@@ -275,7 +317,7 @@ class Clock:
     origin: float = 0.0
 
     @classmethod
-    def spanning(cls, first: float, last: float, unix_start: float | None = None) -> Clock:
+    def spanning(cls, first: float, last: float, unix_start: float | None = None) -> TimeAxis:
         """Choose the unit in which the time from `first` to `last` (s) reads best."""
         if unix_start is not None:
             return cls("UTC", 86400.0, float(unix_start))
@@ -302,7 +344,7 @@ class Clock:
             # Hours and minutes divide by 6 and 12, not by 5 and 10.
             steps = [1, 2, 5, 10] if self.unit in ("s", "days") else [1, 2, 3, 6, 10]
             ax.xaxis.set_major_locator(ticker.MaxNLocator(8, steps=steps))
-            ax.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.6g}"))
+            ax.xaxis.set_major_formatter("{x:,.6g}")
         ax.tick_params(axis="x", labelbottom=label)
         if label:
             ax.set_xlabel("date (UTC)" if self.unit == "UTC" else f"time ({self.unit})")

@@ -15,29 +15,12 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
+from ...measures.registry import get as measure
+from . import style
 from .binning import Path, bin_path, counted
-from .style import (
-    BAND,
-    FAINT,
-    INK,
-    MUTED,
-    PALETTE,
-    Clock,
-    Table,
-    arrivals,
-    column,
-    duration,
-    energy,
-    new_axes,
-    new_figure,
-    number,
-    polish,
-    root,
-    styled,
-    title,
-)
 
-__all__ = ["busy_path", "draw_busy", "draw_path", "draw_queue", "power", "utilisation", "workload"]
+__all__ = ["busy_path", "draw_busy", "draw_path", "draw_queue", "power", "queue_path"]
+__all__ += ["utilisation", "workload"]
 
 _EXACT = 4000
 """Instants up to which every one of them is drawn."""
@@ -51,7 +34,7 @@ _RATES = LinearSegmentedColormap.from_list("rates", ["#FFFFFF", "#F9E0C7"])
 def draw_path(
     ax: Axes,
     path: Path,
-    clock: Clock,
+    clock: style.TimeAxis,
     *,
     color: str,
     fill: bool = False,
@@ -60,37 +43,31 @@ def draw_path(
 ) -> str:
     """Draw a path, exactly if it is short, else as means of bins with a band of extremes.
 
-    Parameters
-    ----------
-    fill : shade the area under a path that is drawn exactly.
-    band : shade from the smallest to the largest value of a bin.
-
-    Returns
-    -------
-    str
-        How it was drawn when not exactly, for the caption; else nothing.
+    `fill` shades the area under a path that is drawn exactly, `band` from the smallest to the
+    largest value of a bin. Returns how it was drawn when not exactly, for the caption; else
+    nothing.
     """
     if path.time.size <= _EXACT:
         time, value = path.corners()
         ax.plot(clock(time), value, color=color, linewidth=width)
         if fill:
-            ax.fill_between(clock(time), value, color=color, alpha=BAND, linewidth=0)
+            ax.fill_between(clock(time), value, color=color, alpha=style.BAND, linewidth=0)
         return ""
     bins = bin_path(path, np.linspace(path.time[0], path.time[-1], _BINS + 1))
     edges = clock(bins.edges)
     ax.stairs(bins.mean, edges, baseline=None, color=color, linewidth=width)
-    caption = f"means over {duration(bins.edges[1] - bins.edges[0])}"
+    caption = f"means over {style.duration(bins.edges[1] - bins.edges[0])}"
     if not band:
         return caption
     low, high = (np.append(side, side[-1]) for side in (bins.low, bins.high))
-    ax.fill_between(edges, low, high, step="post", color=color, alpha=BAND, linewidth=0)
+    ax.fill_between(edges, low, high, step="post", color=color, alpha=style.BAND, linewidth=0)
     return f"{caption}, and extremes"
 
 
 def _from_zero(ax: Axes, top: float | None = None) -> None:
     ax.set_ylim(0, top if top is not None else max(ax.get_ylim()[1], 1.0))
     ax.yaxis.set_major_locator(ticker.MaxNLocator(5, integer=True))
-    ax.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
+    ax.yaxis.set_major_formatter("{x:,.0f}")
 
 
 def _levels(thresholds: Mapping[str, float] | Sequence[float]) -> dict[str, float]:
@@ -105,7 +82,7 @@ def _levels(thresholds: Mapping[str, float] | Sequence[float]) -> dict[str, floa
 
 
 def _tint_rates(
-    ax: Axes, time: NDArray[np.float64], rate: NDArray[np.float64], clock: Clock
+    ax: Axes, time: NDArray[np.float64], rate: NDArray[np.float64], clock: style.TimeAxis
 ) -> list[Patch]:
     """Tint the times of higher rates; return the legend's patches, none for a constant rate."""
     known = np.unique(rate[:-1] if rate.size > 1 else rate)
@@ -131,14 +108,18 @@ def _tint_rates(
         known = known[[0, -1]]
     span = known[-1] - known[0]
     return [
-        Patch(facecolor=_RATES((r - known[0]) / span), edgecolor=FAINT, label=f"rate {number(r)}")
+        Patch(
+            facecolor=_RATES((r - known[0]) / span),
+            edgecolor=style.FAINT,
+            label=f"rate {style.number(r)}",
+        )
         for r in known
     ]
 
 
-@styled
+@style.styled
 def workload(
-    trajectory: Table,
+    trajectory: style.TableLike,
     thresholds: Mapping[str, float] | Sequence[float] | None = None,
     *,
     ax: Axes | None = None,
@@ -155,18 +136,14 @@ def workload(
     ax : axes to draw in; a new figure when None.
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.
     """
-    ax = new_axes(ax, 10.0, 4.4)
-    time, rate, running = (column(trajectory, name) for name in ("time", "rate", "running"))
-    path = Path.of(time, column(trajectory, "workload"), -rate * running)
-    clock = Clock.spanning(time[0], time[-1], unix_start)
-    count = ax.twinx()
-    polish(count, grid=False)
+    ax = style.new_axes(ax, 10.0, 4.4)
+    time, rate, running = (style.column(trajectory, name) for name in ("time", "rate", "running"))
+    path = Path.of(time, style.column(trajectory, "workload"), -rate * running)
+    clock = style.TimeAxis.spanning(time[0], time[-1], unix_start)
+    count = style.twin(ax)
     tints = _tint_rates(count, time, rate, clock)
-    count.spines["right"].set_visible(True)
-    count.spines["right"].set_color(MUTED)
-    count.spines["left"].set_visible(False)
     draw_path(count, Path.of(time, running), clock, color=_SERVED, band=False, width=0.9)
-    count.set_ylabel("customers in service", color=MUTED)
+    count.set_ylabel("customers in service", color=style.MUTED)
     # Twice the range keeps the gray curve in the lower half, out of the black one's way.
     _from_zero(count, max(2.0 * float(running.max(initial=1.0)), 1.0))
     caption = draw_path(ax, path, clock, color="black", width=1.3)
@@ -176,10 +153,10 @@ def workload(
     marks = [
         ax.axhline(
             level,
-            color=PALETTE[1],
+            color=style.PALETTE[1],
             linewidth=1.0,
             linestyle=_DASHES[i % len(_DASHES)],
-            label=f"{name} = {number(level)}",
+            label=f"{name} = {style.number(level)}",
             zorder=1.5,
         )
         for i, (name, level) in enumerate(levels.items())
@@ -189,49 +166,62 @@ def workload(
     ax.ticklabel_format(axis="y", scilimits=(-2, 4))
     ax.set_ylabel("workload $W$ (s of work)")
     clock.mark(ax, time[0], time[-1])
-    title(ax, "Workload and customers in service", caption)
+    style.title(ax, "Workload and customers in service", caption)
     lines = [
         Line2D([], [], color="black", label="workload"),
         Line2D([], [], color=_SERVED, label="in service"),
     ]
     handles = [*lines, *marks, *tints]
     ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.0, -0.11), ncols=len(handles))
-    return root(ax)
+    return style.root(ax)
 
 
-def busy_path(table: Table) -> Path:
+def busy_path(table: style.TableLike) -> Path:
     """Return the busy processors over time, of a trajectory or of jobs."""
     if "time" in table:
-        return Path.of(column(table, "time"), column(table, "busy"))
-    start, end, procs = (column(table, name) for name in ("start", "end", "procs"))
+        return Path.of(style.column(table, "time"), style.column(table, "busy"))
+    start, end, procs = (style.column(table, name) for name in ("start", "end", "procs"))
     ran = np.isfinite(start) & np.isfinite(end)
     return counted(start[ran], end[ran], procs[ran])
 
 
-def draw_busy(ax: Axes, path: Path, procs: int, clock: Clock) -> float:
+def queue_path(table: style.TableLike) -> Path:
+    """Return the jobs waiting over time, of a trajectory or of jobs."""
+    if "time" in table:
+        return Path.of(style.column(table, "time"), style.column(table, "queued"))
+    came, start = style.arrivals(table), style.column(table, "start")
+    ran = np.isfinite(start)
+    return counted(came[ran], start[ran])
+
+
+def _mean(path: Path) -> float:
+    """Return the mean of a path over its time; 0 if that is none."""
+    ends = path.time[[0, -1]]
+    return float(bin_path(path, ends).mean[0]) if ends[1] > ends[0] else 0.0
+
+
+def draw_busy(ax: Axes, path: Path, procs: int, clock: style.TimeAxis) -> float:
     """Draw busy processors under the cluster's size; return the utilisation (0 to 1)."""
-    caption = draw_path(ax, path, clock, color=PALETTE[0], fill=True, width=1.1)
-    ax.axhline(procs, color=MUTED, linewidth=0.9, linestyle=(0, (4, 3)))
-    whole = bin_path(path, path.time[[0, -1]]) if path.time[-1] > path.time[0] else None
-    share = float(whole.mean[0]) / procs if whole is not None else 0.0
+    caption = draw_path(ax, path, clock, color=style.PALETTE[0], fill=True, width=1.1)
+    ax.axhline(procs, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 3)))
+    share = _mean(path) / procs
     _from_zero(ax, 1.06 * max(procs, float(path.value.max())))
     ax.set_ylabel("busy processors")
-    title(ax, f"Busy processors: {100 * share:.1f} % of {procs:,}", caption)
+    style.title(ax, f"Busy processors: {100 * share:.1f} % of {procs:,}", caption)
     return share
 
 
-def draw_queue(ax: Axes, path: Path, clock: Clock) -> None:
+def draw_queue(ax: Axes, path: Path, clock: style.TimeAxis) -> None:
     """Draw the number of jobs waiting."""
-    caption = draw_path(ax, path, clock, color=PALETTE[1], fill=True, width=1.1)
+    caption = draw_path(ax, path, clock, color=style.PALETTE[1], fill=True, width=1.1)
     _from_zero(ax)
     ax.set_ylabel("jobs waiting")
-    mean = bin_path(path, path.time[[0, -1]]).mean[0] if path.time[-1] > path.time[0] else 0.0
-    title(ax, f"Queue: {number(float(mean))} jobs on average", caption)
+    style.title(ax, f"Queue: {style.number(_mean(path))} jobs on average", caption)
 
 
-@styled
+@style.styled
 def utilisation(
-    table: Table,
+    table: style.TableLike,
     procs: int,
     *,
     fig: Figure | SubFigure | None = None,
@@ -250,43 +240,35 @@ def utilisation(
     fig : figure to draw in; a new one when None.
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.
     """
-    busy = busy_path(table)
-    work = None
-    if "time" in table:
-        queue = Path.of(busy.time, column(table, "queued"))
-    else:
-        came = arrivals(table)
-        start, end, width = (column(table, name) for name in ("start", "end", "procs"))
+    busy, queue, work = busy_path(table), queue_path(table), None
+    if "time" not in table:
+        start, end, width = (style.column(table, name) for name in ("start", "end", "procs"))
         ran = np.isfinite(start) & np.isfinite(end)
-        queue = counted(came[ran], start[ran])
         area = (width * (end - start) / 3600.0)[ran]
-        work = counted(came[ran], start[ran], area)
+        work = counted(style.arrivals(table)[ran], start[ran], area)
     first = min(busy.time[0], queue.time[0])
     last = max(busy.time[-1], queue.time[-1])
-    clock = Clock.spanning(first, last, unix_start)
+    clock = style.TimeAxis.spanning(first, last, unix_start)
     panels = 2 if work is None else 3
-    fig = fig if fig is not None else new_figure(10.0, 1.0 + 1.75 * panels)
-    axes = [polish(ax) for ax in fig.subplots(panels, 1, sharex=True)]
+    fig = fig if fig is not None else style.new_figure(10.0, 1.0 + 1.75 * panels)
+    axes = [style.polish(ax) for ax in fig.subplots(panels, 1, sharex=True)]
     draw_busy(axes[0], busy, procs, clock)
     draw_queue(axes[1], queue, clock)
     if work is not None:
-        caption = draw_path(axes[2], work, clock, color=PALETTE[2], fill=True, width=1.1)
+        caption = draw_path(axes[2], work, clock, color=style.PALETTE[2], fill=True, width=1.1)
         axes[2].set_ylim(bottom=0)
-        axes[2].yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
+        axes[2].yaxis.set_major_formatter(style.number_tick)
         axes[2].set_ylabel("processor-hours")
-        title(axes[2], "Work waiting", caption)
+        style.title(axes[2], "Work waiting", caption)
     for ax in axes:
         clock.mark(ax, first, last, label=ax is axes[-1])
     fig.align_ylabels(axes)
-    return root(fig)
+    return style.root(fig)
 
 
-_WATTS = ((1e6, "MW"), (1e3, "kW"), (1.0, "W"))
-
-
-@styled
+@style.styled
 def power(
-    trajectory: Table | tuple[ArrayLike, ArrayLike],
+    trajectory: style.TableLike | tuple[ArrayLike, ArrayLike],
     procs: int | None = None,
     watts: Mapping[float, tuple[float, float]] | None = None,
     *,
@@ -307,33 +289,37 @@ def power(
     """
     if isinstance(trajectory, tuple):
         trajectory = dict(zip(("time", "power"), trajectory, strict=True))
-    time = column(trajectory, "time")
+    time = style.column(trajectory, "time")
     if time.size == 0:
         raise OptionError("the trajectory has no rows; there is nothing to draw")
     if "power" in trajectory:
-        drawn = column(trajectory, "power")
+        drawn = style.column(trajectory, "power")
     elif procs is not None and watts is not None:
-        rate, busy = column(trajectory, "rate"), column(trajectory, "busy")
+        rate, busy = style.column(trajectory, "rate"), style.column(trajectory, "busy")
         drawn = np.full(time.shape, np.nan)
         for speed, (idle, full) in watts.items():
             here = rate == speed
             drawn[here] = idle * (procs - busy[here]) + full * busy[here]
         if np.isnan(drawn).any():
-            missing = number(float(rate[np.isnan(drawn)][0]))
+            missing = style.number(float(rate[np.isnan(drawn)][0]))
             raise OptionError(f"watts has no entry for rate {missing}; add its idle and busy power")
     else:
         raise OptionError("the trajectory has no column 'power'; give procs and watts")
-    ax = new_axes(ax, 10.0, 3.2)
-    clock = Clock.spanning(time[0], time[-1], unix_start)
-    size, unit = next((w for w in _WATTS if np.nanmax(drawn) >= w[0]), _WATTS[-1])
-    path = Path.of(time, drawn / size)
-    caption = draw_path(ax, path, clock, color=PALETTE[2], fill=True, width=1.1)
-    mean = float(bin_path(path, time[[0, -1]]).mean[0]) if time[-1] > time[0] else 0.0
-    joules = mean * size * (time[-1] - time[0])
-    ax.axhline(mean, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
+    ax = style.new_axes(ax, 10.0, 3.2)
+    clock = style.TimeAxis.spanning(time[0], time[-1], unix_start)
+    unit = measure("power_peak").unit_for(drawn.tolist())
+    path = Path.of(time, drawn / unit.size)
+    caption = draw_path(ax, path, clock, color=style.PALETTE[2], fill=True, width=1.1)
+    mean = _mean(path)
+    joules = mean * unit.size * (time[-1] - time[0])
+    ax.axhline(mean, color=style.INK, linewidth=0.9, linestyle=(0, (4, 3)))
     ax.set_ylim(bottom=0)
-    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
-    ax.set_ylabel(f"power ({unit})")
+    ax.yaxis.set_major_formatter(style.number_tick)
+    ax.set_ylabel(f"power ({unit.name})")
     clock.mark(ax, time[0], time[-1])
-    title(ax, f"Power: {number(mean)} {unit} on average, {energy(joules)} in all", caption)
-    return root(ax)
+    style.title(
+        ax,
+        f"Power: {style.number(mean)} {unit.name} on average, {style.energy(joules)} in all",
+        caption,
+    )
+    return style.root(ax)

@@ -3,7 +3,7 @@
 - `writing`: from a folder to the file
 - `subjects`, `folder`: runs, comparisons and studies, and how they are on disk
 - `sections`, `tables`, `parts`: which numbers, tables and charts a page has, and in which order
-- `aggregate`, `classes`, `points`, `collect`, `spread`: what is computed for them
+- `aggregate`, `points`, `collect`, `fairness`: what is computed for them
 - `timeline`, `charts`: what is drawn, as plain data for Plotly
 - `words`, `answers`, `methods`, `provenance`: what is said
 - `pack`: arrays in a page

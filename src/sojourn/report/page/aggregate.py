@@ -17,10 +17,8 @@ from ..figures.boxes import Boxes, paint
 __all__ = [
     "Blocks",
     "Cells",
-    "Curve",
     "aggregate_blocks",
     "aggregate_path",
-    "distribution_curve",
     "jain_index",
 ]
 
@@ -30,19 +28,10 @@ Integers = NDArray[np.int64]
 _MOST_COLUMNS, _LEAST_COLUMNS = 4096, 256
 _MOST_ROWS = 64
 _MOST_BINS, _LEAST_BINS = 16384, 512
-_POINTS = 400
 
 
 class Blocks(NamedTuple):
-    """Neighbouring servers that a job held for a while.
-
-    Attributes
-    ----------
-    start, end : when (s).
-    first, procs : lowest server, counted from 0, and how many.
-    job : number of the job.
-    wait : of the job (s).
-    """
+    """Neighbouring servers, from `first` on (counted from 0), that a job held for a while (s)."""
 
     start: Floats
     end: Floats
@@ -64,14 +53,11 @@ class Blocks(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """A chart of blocks, averaged over a grid of servers and time.
+    """Blocks averaged over a grid of servers and time, whose edges are `rows` and `columns` (s).
 
-    Attributes
-    ----------
-    columns, rows : edges of the cells: time (s) and servers.
-    share : busy part of each cell (0 to 1), one row of the array per row of the grid.
-    wait : mean wait (s) of the jobs in it, weighted by what they cover; 0 where nothing lies.
-    rest_share, rest_wait : the same for the blocks that are not kept one by one.
+    `share` is the busy part of a cell (0 to 1), `wait` the mean wait (s) of the jobs in it,
+    weighted by what they cover; `rest_share` and `rest_wait` those of blocks that are not kept one
+    by one.
     """
 
     columns: Floats
@@ -85,14 +71,13 @@ class Cells(NamedTuple):
 def aggregate_blocks(
     blocks: Blocks, span: tuple[float, float], servers: int, most: int, *, charts: int = 1
 ) -> tuple[Cells, Blocks, float]:
-    """Average blocks over cells, and keep the largest to be shown one by one.
+    """Average blocks over cells, and keep those of most server time to be shown one by one.
 
     Parameters
     ----------
     blocks : what jobs held; no two overlap.
     span : first and last time of the chart (s).
-    servers : of the machine.
-    most : how many blocks to keep: those of most server time.
+    most : how many blocks to keep.
     charts : how many of them share a page; each is then coarser.
 
     Returns
@@ -137,14 +122,7 @@ def _mean(total: Floats, share: Floats) -> Floats:
 
 
 def aggregate_path(path: Path, span: tuple[float, float], *, charts: int = 1) -> Bins:
-    """Average a path over as many equal bins as its number of instants is worth.
-
-    Parameters
-    ----------
-    path : the path.
-    span : first and last time (s).
-    charts : how many share a page; each is then coarser.
-    """
+    """Average a path over as many equal bins of a span (s) as its instants are worth."""
     bins = _cells_for(path.time.size / 4, _LEAST_BINS, _MOST_BINS // charts)
     return bin_path(path, np.linspace(*span, bins + 1))
 
@@ -152,37 +130,6 @@ def aggregate_path(path: Path, span: tuple[float, float], *, charts: int = 1) ->
 def _cells_for(wanted: float, least: int, most: int) -> int:
     """The power of two from `wanted` on, within bounds."""
     return max(least, min(1 << int(np.ceil(np.log2(max(wanted, 1.0)))), most))
-
-
-class Curve(NamedTuple):
-    """A distribution function, at no more points than a picture shows.
-
-    Attributes
-    ----------
-    value, share : places, rising, and the share of the sample at or below each.
-    floor : share of the sample at or below the smallest place.
-    """
-
-    value: Floats
-    share: Floats
-    floor: float
-
-
-def distribution_curve(values: Floats, low: float) -> Curve:
-    """Return the distribution function of a sample from `low` on.
-
-    Of a large sample there are evenly spaced quantiles and the hundred largest values: each point
-    is one of the sample, with its exact share.
-    """
-    value, count = np.unique(values[np.isfinite(values)], return_counts=True)
-    share = np.cumsum(count) / max(count.sum(), 1)
-    at_low = float(share[value <= low][-1]) if (value <= low).any() else 0.0
-    value, share = value[value > low], share[value > low]
-    if value.size > _POINTS:
-        even = np.searchsorted(share, np.linspace(at_low, 1.0, _POINTS - 100, endpoint=False))
-        chosen = np.unique(np.concatenate((even, np.arange(value.size - 100, value.size))))
-        value, share = value[chosen], share[chosen]
-    return Curve(np.append(low, value), np.append(at_low, share), at_low)
 
 
 def jain_index(values: Floats) -> float:

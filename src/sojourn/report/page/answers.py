@@ -14,41 +14,36 @@ from ...measures.recorded import gap_in_words
 from ...measures.registry import rests_on_watts
 from ..figures.style import number
 from .points import LEVEL, RUN, Points
-from .subjects import Comparison, Run, Study
+from .subjects import ComparisonFolder, RunFolder, StudyFolder
 from .words import between, confidence, listed, measure, plural, signed, value_text, with_interval
 
 if TYPE_CHECKING:
     from ...study.intervals import Interval
 
-__all__ = ["Answer", "answer_comparison", "answer_run", "answer_study"]
+__all__ = ["Answer", "answer_comparison", "answer_run", "answer_study", "ignored_by"]
 
+_FEW = 3
+"""Points that runs do not act on, which a sentence may list."""
 _NAMED = 3
 """Points that are called by their names in a sentence."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a reader in a hurry takes away.
-
-    Parameters
-    ----------
-    title : of the page.
-    question : what was asked.
-    sentences : the answer; the first of them stands alone.
-    """
+    """What a reader in a hurry takes away; the first sentence stands alone."""
 
     title: str
     question: str
     sentences: tuple[str, ...]
 
 
-def _machine(run: Run) -> str:
+def _machine(run: RunFolder) -> str:
     nodes = run.summary.get("nodes")
     procs = plural(run.procs, "processor")
     return procs if nodes is None else f"{plural(int(nodes), 'node')} ({procs})"
 
 
-def _jobs_of(run: Run) -> str:
+def _jobs_of(run: RunFolder) -> str:
     """What the jobs are, by the name of their file."""
     origin = run.summary.get("provenance", {})
     path = origin.get("input", {}).get("path") or origin.get("options", {}).get("log")
@@ -56,8 +51,8 @@ def _jobs_of(run: Run) -> str:
     return f"the {count} of {Path(str(path)).name}" if path else f"{count}"
 
 
-def answer_run(run: Run, intervals: Mapping[str, Interval]) -> Answer:
-    """Answer how a run went; `intervals` are those that it tells, by measure."""
+def answer_run(run: RunFolder, intervals: Mapping[str, Interval]) -> Answer:
+    """Answer how a run went; `intervals` are those that it has, by measure."""
     summary = run.summary
     more = []
     if "utilisation" in summary:
@@ -92,7 +87,7 @@ def answer_run(run: Run, intervals: Mapping[str, Interval]) -> Answer:
     )
 
 
-def _recorded(runs: Sequence[Run]) -> list[str]:
+def _recorded(runs: Sequence[RunFolder]) -> list[str]:
     """Say what jobs really waited, as the log has it, and what a large gap means."""
     known = [run for run in runs if run.summary.get("recorded")]
     if not known:
@@ -109,16 +104,24 @@ def _recorded(runs: Sequence[Run]) -> list[str]:
         f"In the log {who} waited {mean} on average (median {median}, 95th percentile {p95}); "
         f"simulated, the same jobs would wait {would}."
     )
-    gaps = [abs(each["wait"]["mean"] - each["simulated"]["wait"]["mean"]) for each in sections]
+    gaps = [abs(log["wait"]["mean"] - log["simulated"]["wait"]["mean"]) for log in sections]
     nearest = int(np.argmin(gaps))
     gap = gap_in_words(sections[nearest], known[nearest].name if len(runs) > 1 else "")
     return [f"{sentence} {gap}".rstrip()]
 
 
-def _left_out(runs: Sequence[Run]) -> list[str]:
+def _left_out(runs: Sequence[RunFolder]) -> list[str]:
     """Say what the log has about jobs and the runs do not act on."""
-    ignored = dict.fromkeys(what for run in runs for what in run.summary.get("not_modelled", ()))
-    return [f"not acted on: {', '.join(ignored)}.".capitalize()] if ignored else []
+    ignored = ignored_by(runs)
+    if len(ignored) > _FEW:
+        return [f"Not acted on: {len(ignored)} points, which stand under Not modelled."]
+    return [f"Not acted on: {', '.join(ignored)}."] if ignored else []
+
+
+def ignored_by(runs: Sequence[RunFolder]) -> list[str]:
+    """Return what runs took no notice of, in words."""
+    every = (what for run in runs for what in run.summary.get("not_modelled", ()))
+    return list(dict.fromkeys(every))
 
 
 def _once(intervals: Mapping[str, Interval]) -> str:
@@ -141,10 +144,6 @@ def _valued(name: str, value: Any, intervals: Mapping[str, Interval]) -> str:
     if name in intervals:
         return with_interval(measure(name), intervals[name])
     return value_text(measure(name), float("nan") if value is None else float(value))
-
-
-def _extreme(points: Points, name: str) -> str:
-    return f"{'lowest' if points.lower(name) else 'highest'} {measure(name).label}"
 
 
 def _change(points: Points, name: str, point: int, base: int) -> tuple[str, bool]:
@@ -172,7 +171,8 @@ def _change(points: Points, name: str, point: int, base: int) -> tuple[str, bool
         return "", True
     if change.estimate == 0:
         return f"as at {where}", True
-    size = f"{_digits(change.estimate)} % {_word(change.estimate)} than {where}"
+    more = "less" if change.estimate < 0 else "more"
+    size = f"{_digits(change.estimate)} % {more} than {where}"
     if gap is None:
         return size, True
     if not np.isfinite([change.low, change.high]).all():
@@ -187,10 +187,6 @@ def _doubt(gap: Interval, change: Interval | None, name: str) -> str:
     if change is not None and np.isfinite(change.half_width) and change.low <= 0 <= change.high:
         return f"the change {signed(change.low)} to {signed(change.high)} %"
     return f"the difference {between(measure(name), gap)}"
-
-
-def _word(change: float) -> str:
-    return "less" if change < 0 else "more"
 
 
 def _digits(share: float) -> str:
@@ -221,7 +217,7 @@ def _best_sentences(points: Points) -> list[str]:
 
 def _where(points: Points, name: str, ties: Sequence[int]) -> str:
     """Say where a measure is best: at one point, or at several alike."""
-    what = _extreme(points, name)
+    what = f"{'lowest' if points.lower(name) else 'highest'} {measure(name).label}"
     names = [points.names[i] for i in ties]
     if len(names) > _NAMED:
         names = [names[0], f"{len(names) - 1:,} others"]
@@ -285,7 +281,7 @@ def _rivals(points: Points, name: str, ties: Sequence[int], named: int | None) -
     return f" {who} cannot be distinguished from {it}{either}." if left else ""
 
 
-def answer_comparison(comparison: Comparison, points: Points) -> Answer:
+def answer_comparison(comparison: ComparisonFolder, points: Points) -> Answer:
     """Answer which run of a comparison is best."""
     first = comparison.runs[0]
     sentences = _best_sentences(points)
@@ -303,7 +299,7 @@ def answer_comparison(comparison: Comparison, points: Points) -> Answer:
     )
 
 
-def _watts(runs: Sequence[Run], points: Points) -> list[str]:
+def _watts(runs: Sequence[RunFolder], points: Points) -> list[str]:
     """Say which watts energies assume where none were given."""
     words = dict.fromkeys(filter(None, (assumed_watts(run.summary) for run in runs)))
     if not words or not any(map(rests_on_watts, points.samples)):
@@ -311,7 +307,7 @@ def _watts(runs: Sequence[Run], points: Points) -> list[str]:
     return [f"No watts were given for energies: {listed(words)}."]
 
 
-def _several(comparison: Comparison) -> str:
+def _several(comparison: ComparisonFolder) -> str:
     """How many there are of what is compared."""
     count = len(comparison.runs)
     if len({run.summary["policy"] for run in comparison.runs}) < count:
@@ -319,35 +315,32 @@ def _several(comparison: Comparison) -> str:
     return plural(count, "policy", "policies")
 
 
-def answer_study(study: Study, points: Points) -> Answer:
+def answer_study(study: StudyFolder, points: Points) -> Answer:
     """Answer the question of a study."""
     aims = listed(measure(name).label for name in points.objectives)
     varied = listed(points.varying) or "the draw of the jobs"
     built = f"How {'do' if len(points.objectives) > 1 else 'does'} {aims} depend on {varied}?"
     question = study.facts.get("question") or study.settings.get("question") or built
     title = study.facts.get("title") or study.settings.get("title") or f"Study of {varied}"
-    sentences = _best_sentences(points) if len(points) > 1 else _plain_sentences(points)
+    if len(points) > 1:
+        sentences = _best_sentences(points)
+    else:
+        means = [(measure(name), points.intervals[name][0]) for name in points.objectives]
+        sentences = [f"The {what.label} is {with_interval(what, mean)}." for what, mean in means]
     watts = study.assumed_watts if any(map(rests_on_watts, points.samples)) else ""
     assumed = [f"No watts were given for energies: {watts}."] if watts else []
     return Answer(str(title), str(question), (*sentences, *assumed, *_extent(study, points)))
 
 
-def _plain_sentences(points: Points) -> list[str]:
-    return [
-        f"The {measure(name).label} is {with_interval(measure(name), points.intervals[name][0])}."
-        for name in points.objectives
-    ]
-
-
-def _extent(study: Study, points: Points) -> list[str]:
+def _extent(study: StudyFolder, points: Points) -> list[str]:
     """Say how many runs this is from, and what is missing."""
     states = study.runs["status"]
     done, failed = int((states == "done").sum()), int((states == "failed").sum())
-    counts = [each.size for each in points.replications]
-    each = plural(counts[0], "replication")
+    counts = [numbers.size for numbers in points.replications]
+    times = plural(counts[0], "replication")
     if min(counts) < max(counts):
-        each = f"{min(counts):,} to {max(counts):,} replications"
-    sentences = [f"{plural(done, 'run')} at {plural(len(points), 'point')}, {each} each."]
+        times = f"{min(counts):,} to {max(counts):,} replications"
+    sentences = [f"{plural(done, 'run')} at {plural(len(points), 'point')}, {times} each."]
     if points.front:
         sentences = [
             f"The front has {len(points.front):,} of the {plural(len(points), 'point')} that were "
@@ -357,10 +350,10 @@ def _extent(study: Study, points: Points) -> list[str]:
         sentences.append("Nothing is known of the spread: differences hold for these jobs alone.")
     if failed:
         sentences.append(f"{plural(failed, 'failed run')} {_are(failed)} left out.")
-    missing = (study.asked or 0) - done - failed
+    missing = (study.requested or 0) - done - failed
     if missing > 0:
         sentences.append(
-            f"The study is not finished: {missing:,} of {study.asked:,} runs {_are(missing)} "
+            f"The study is not finished: {missing:,} of {study.requested:,} runs {_are(missing)} "
             "missing."
         )
     return [" ".join(sentences)]

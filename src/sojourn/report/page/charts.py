@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...measures.catalogue import DISTRIBUTIONS
+from ..figures.binning import distribution_curve
 from ..figures.style import duration, number
-from .aggregate import distribution_curve
 from .pack import Packer
 from .points import LEVEL, RUN, Points, in_words, is_numeric
-from .subjects import Run
+from .subjects import RunFolder
 from .words import confidence, measure, percent, plural
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def duration_ticks(low: float, high: float) -> dict[str, Any]:
     return {"tickvals": ticks, "ticktext": [duration(tick) for tick in ticks]}
 
 
-def describe_distribution(runs: Sequence[Run], name: str) -> dict[str, Any]:
+def describe_distribution(runs: Sequence[RunFolder], name: str) -> dict[str, Any]:
     """Return the chart of the distribution of ``wait`` or ``bounded_slowdown``."""
     seconds = name == "wait"
     label = DISTRIBUTIONS[name].label

@@ -13,9 +13,8 @@ from ...cluster.wattage import states_energy
 from ...errors import OptionError
 from ...measures.entry import Measure
 from ...measures.registry import find, headline, in_table, rests_on_watts
-from .points import RUN, Points, is_numeric
-from .spread import mean_of_run, mean_over_time, quantile_of_run
-from .subjects import Comparison, Run, Study
+from .points import RUN, Points, is_numeric, mean_of_run, mean_over_time, quantile_of_run
+from .subjects import ComparisonFolder, RunFolder, StudyFolder
 from .timeline import paths_of
 from .words import bounded, measure
 
@@ -31,14 +30,8 @@ Floats = NDArray[np.float64]
 _MEASURES = 16
 
 
-def points_of_study(study: Study) -> Points:
-    """Group the finished runs of a study by what was varied.
-
-    Raises
-    ------
-    OptionError
-        When no run was finished.
-    """
+def points_of_study(study: StudyFolder) -> Points:
+    """Group the finished runs of a study by what was varied; an error when none was finished."""
     done = study.runs[study.runs["status"] == "done"]
     if done.empty:
         raise OptionError(f"{study.folder}: no run of the study is done; run it first")
@@ -73,13 +66,13 @@ def _front(
     keys: Mapping[str, Sequence[Any]], count: int, points: Sequence[Mapping[str, Any]]
 ) -> dict[int, float]:
     """Places of the points that a search found, and how often each is on the front."""
-    found = {}
+    shares = {}
     for i in range(count):
         mine = {key: values[i] for key, values in keys.items()}
         for point in points:
             if _same_point(mine, point.get("values", {})):
-                found[i] = float(point.get("share", np.nan))
-    return found
+                shares[i] = float(point.get("share", np.nan))
+    return shares
 
 
 def _fresh(
@@ -91,7 +84,7 @@ def _fresh(
     before it could confirm all of the front, those have to do, for all points.
     """
     late = [part["replication"] >= searched for part in groups]
-    fresh = frozenset(i for i, each in enumerate(late) if each.any())
+    fresh = frozenset(i for i, rows in enumerate(late) if rows.any())
     if not fresh.issuperset(front):
         fresh = frozenset()
     chosen = [
@@ -127,7 +120,7 @@ def _same_point(values: Mapping[str, Any], point: Mapping[str, Any]) -> bool:
     )
 
 
-def _chosen(done: pd.DataFrame, study: Study) -> list[str]:
+def _chosen(done: pd.DataFrame, study: StudyFolder) -> list[str]:
     """Measures worth a place on the page: those that differ between runs, the main ones first."""
     aims = _aims(study)
     moving = [
@@ -148,26 +141,26 @@ def _moves(values: Floats) -> bool:
     return known.size > 0 and bool(known.min() < known.max())
 
 
-def _aims(study: Study) -> list[str]:
+def _aims(study: StudyFolder) -> list[str]:
     """Measures that a study is said to be about."""
     given = study.facts.get("objectives") or study.front.get("objectives") or ()
     return [str(name) for name in given if name in study.measures]
 
 
-def _objectives(study: Study, measures: Sequence[str]) -> tuple[str, ...]:
+def _objectives(study: StudyFolder, measures: Sequence[str]) -> tuple[str, ...]:
     if _aims(study):
         return tuple(_aims(study))
     main = [name for name in headline() if name in measures]
     return tuple(main[:2]) or tuple(measures[:1])
 
 
-def points_of_runs(comparison: Comparison) -> Points:
+def points_of_runs(comparison: ComparisonFolder) -> Points:
     """Return the runs of a comparison as points, one replication each."""
     stated = any(states_energy(run.summary) for run in comparison.runs)
     columns = {
-        each.name: np.array([each.of(run.summary) for run in comparison.runs])
-        for each in _compared()
-        if stated or not each.rests_on_watts
+        what.name: np.array([what.of(run.summary) for run in comparison.runs])
+        for what in _compared()
+        if stated or not what.rests_on_watts
     }
     kept = {name: values for name, values in columns.items() if np.nansum(np.abs(values)) > 0}
     if not kept:
@@ -183,7 +176,7 @@ def points_of_runs(comparison: Comparison) -> Points:
     )
 
 
-def intervals_of_run(run: Run) -> dict[str, Interval]:
+def intervals_of_run(run: RunFolder) -> dict[str, Interval]:
     """Return the intervals of one run, by measure: from batches of its jobs or of its time."""
     paths = paths_of(run)
     wait, slowdown, sojourn = map(run.in_order, ("wait", "bounded_slowdown", "sojourn"))
@@ -193,8 +186,8 @@ def intervals_of_run(run: Run) -> dict[str, Interval]:
         "wait_p95": partial(quantile_of_run, wait, 0.95),
         "bounded_slowdown_mean": partial(mean_of_run, slowdown),
         "sojourn_mean": partial(mean_of_run, sojourn),
-        "utilisation": partial(mean_over_time, paths.get("busy processors")),
-        "mean_queue": partial(mean_over_time, paths.get("jobs waiting")),
+        "utilisation": partial(mean_over_time, paths.get("busy")),
+        "mean_queue": partial(mean_over_time, paths.get("queued")),
         "energy_kwh": partial(mean_over_time, paths.get("power")),
     }
     intervals = {}
@@ -216,7 +209,7 @@ def _compared() -> list[Measure]:
     return list(dict.fromkeys([*first, *every]))
 
 
-def _job_by_job(comparison: Comparison) -> dict[str, list[Floats]]:
+def _job_by_job(comparison: ComparisonFolder) -> dict[str, list[Floats]]:
     """Measures of each job, if all runs served the same jobs."""
     tables = [run.jobs for run in comparison.runs]
     first = tables[0]["job"][np.isfinite(tables[0]["start"])]

@@ -2,29 +2,50 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...__about__ import __version__
 from ...errors import OptionError
 from ...files.access import atomic_path
+from ...run.folder import provenance, write_run
 from ...study.difference import Change, ClassChange, Difference
-from ..figures.style import number
+from ..figures.style import duration, number
 from .answers import Answer
+from .folder import read_run
 from .pack import Packer
-from .parts import Cell, Page, Section, Table
+from .parts import Cell, Figure, Page, Section, Table
+from .sections import distribution_charts, distributions, not_modelled, over_time
+from .subjects import RunFolder
+from .timeline import describe_timeline
 from .writing import rendered
 
 __all__ = ["write_difference"]
 
 _SHOWN = 30
+_FEW = 12  # rows that a low chart has room for
+_COLORS = {"better": "@0", "worse": "@1", "no sure difference": "@muted", "same": "@muted"}
+_WORDS = {
+    "better": "waits less",
+    "worse": "waits longer",
+    "no sure difference": "no sure difference",
+}
+_MINUTE = 60.0
+_TICKS = (60.0, 600.0, 3600.0, 21600.0, 86400.0, 604800.0, 2592000.0)
 _METHOD = (
     "Both sides run on the log itself, which gives the numbers, and on {draws} logs drawn from its "
     "blocks ({block}) with replacement, which give the intervals: those of the ratio of both "
     "sides on the same draw, by Student's t and the delta method. A difference is called better "
     "or worse where its 95 % interval does not hold 0. Classes are judged one by one: of twenty "
-    "classes without any difference one is called so by chance."
+    "classes without any difference one is called so by chance. A class whose jobs all came in one "
+    "or two blocks is the same in every draw that has it, and its interval is too narrow."
 )
 
 
@@ -33,30 +54,35 @@ def write_difference(found: Difference, path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise OptionError(f"{path}: a report is a page of HTML; name it FILE.html")
-    text = rendered(_page(found), Packer())
+    packer = Packer()
+    text = rendered(_page(found, packer), packer)
     with atomic_path(target) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     return target
 
 
-def _page(found: Difference) -> Page:
+def _page(found: Difference, packer: Packer) -> Page:
     question = (
         f"What changes from {found.a} to {found.b} for the {found.jobs:,} jobs of "
         f"{Path(found.log).name}?"
     )
     answer = Answer(f"{found.a} and {found.b}", question, tuple(found.in_words()))
     sections = [_adequacy(found), _lines(found), _measures(found)]
-    sections += [_classes(by, rows, found) for by, rows in found.classes.items() if rows]
-    if found.not_modelled:
-        rows: list[list[Cell]] = [[what] for what in found.not_modelled]
-        sections.append(
-            Section("not-modelled", "Not modelled", (), (), [Table(["what, and why"], rows)])
-        )
+    charts: dict[str, Any] = {}
+    for by, every in found.classes.items():
+        if every:
+            shown = _most_changed(by, every)
+            charts[f"changes-{by}"] = _describe_changes(shown)
+            sections.append(_classes(by, shown, found))
+    runs = _runs(found)
+    charts |= distribution_charts(runs) | {"timeline": describe_timeline(runs, packer)}
+    sections += [distributions(runs, ()), over_time(runs)]
+    sections += not_modelled(found.not_modelled)
     return Page(
         answer,
         [],
         sections,
-        {},
+        charts,
         [_METHOD.format(draws=found.draws, block=found.block)],
         [],
         [("made by", f"sojourn {__version__}"), ("log", found.log)],
@@ -73,9 +99,12 @@ def _adequacy(found: Difference) -> Section:
         ["mean wait, recorded", f"{trust.recorded:,.0f} s"],
         [f"mean wait, {found.a}", f"{trust.wait:,.0f} s"],
         ["root mean square difference of times in the system", f"{trust.P:,.0f} s"],
-        ["over the mean time in the system", f"{trust.relative:.1%}"],
-        ["jobs within a minute", f"{trust.near:.1%}"],
+        ["over the mean time in the system", f"{100 * trust.relative:.1f} %"],
+        ["jobs within a minute", f"{100 * trust.near:.1f} %"],
     ]
+    if trust.members > 1:
+        what = "the same between runs of the model whose loops begin at other moments"
+        rows.append([f"{what} ({trust.members} runs, median)", f"{trust.itself:,.0f} s"])
     table = Table(["", "value"], rows, f"{found.a} and the log")
     return Section("adequacy", "How near the model comes to the log", (), (), [table])
 
@@ -99,15 +128,125 @@ def _measures(found: Difference) -> Section:
     return Section("measures", "All jobs", texts, (), [table])
 
 
-def _classes(by: str, rows: tuple[ClassChange, ...], found: Difference) -> Section:
+def _classes(by: str, rows: Sequence[ClassChange], found: Difference) -> Section:
     cells: list[list[Cell]] = [
-        [row.name, f"{row.jobs:,}", *_cells(row.wait), _cells(row.slowdown)[2]]
-        for row in rows[:_SHOWN]
+        [row.name, f"{row.jobs:,}", *_cells(row.wait), _cells(row.slowdown)[2]] for row in rows
     ]
-    heads = [by, "jobs", f"mean wait, {found.a}", found.b, "difference", "change", "verdict"]
-    note = f"The {_SHOWN} classes with most jobs of {len(rows)}." if len(rows) > _SHOWN else ""
-    table = Table([*heads, "bounded slowdown"], cells, note=note)
-    return Section(f"by-{by}", f"By {by}", (), (), [table])
+    heads = [by, "jobs", f"mean wait (s), {found.a}", found.b, "difference", "change", "verdict"]
+    notes = []
+    every = len(found.classes[by])
+    if every > len(rows):
+        notes.append(
+            f"The {len(rows)} of {every} whose waits change most in all, jobs times change."
+        )
+    notes.append(found.left_in_words(by))
+    table = Table([*heads, "bounded slowdown, difference"], cells, note=" ".join(notes))
+    figure = Figure(
+        f"changes-{by}",
+        f"Change of the mean wait by {by}, with intervals",
+        "Dots are changes of the mean wait, lines their 95 % intervals.",
+        tall=len(rows) > _FEW,
+    )
+    return Section(f"by-{by}", f"By {by}: who gains, who loses", (), (figure,), [table])
+
+
+def _most_changed(by: str, rows: Sequence[ClassChange]) -> list[ClassChange]:
+    """The classes whose waits change most in all: those that gain first, widths as they are."""
+    weight = [-abs(row.wait.difference.estimate) * row.jobs for row in rows]
+    kept = sorted(np.argsort(weight, kind="stable")[:_SHOWN].tolist())
+    chosen = [rows[k] for k in kept]
+    return chosen if by == "width" else sorted(chosen, key=lambda row: row.wait.difference.estimate)
+
+
+def _describe_changes(rows: Sequence[ClassChange]) -> dict[str, Any]:
+    """Return the chart of changes of the mean wait: a dot and its interval for each class."""
+    data = []
+    for verdict, words in _WORDS.items():
+        mine = [row for row in rows if _COLORS[row.wait.verdict] == _COLORS[verdict]]
+        if not mine:
+            continue
+        low, middle, high = (
+            _places([getattr(row.wait.difference, name) for row in mine])
+            for name in ("low", "estimate", "high")
+        )
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "uid": verdict,
+                "name": words,
+                "x": middle.tolist(),
+                "y": [row.name for row in mine],
+                "error_x": {
+                    "type": "data",
+                    "symmetric": False,
+                    "array": (high - middle).tolist(),
+                    "arrayminus": (middle - low).tolist(),
+                    "color": _COLORS[verdict],
+                    "thickness": 1.5,
+                    "width": 0,
+                },
+                "customdata": [_in_words(row) for row in mine],
+                "hovertemplate": "%{customdata}<extra></extra>",
+                "marker": {"color": _COLORS[verdict], "size": 8},
+            }
+        )
+    ends = [abs(end) for row in rows for end in (row.wait.difference.low, row.wait.difference.high)]
+    reach = max(*ends, _TICKS[0])
+    ticks = [tick for tick in _TICKS if tick <= reach]
+    layout = {
+        "hovermode": "closest",
+        "showlegend": True,
+        "xaxis": {
+            "title": {"text": "change of the mean wait (logarithmic); left of 0 is better"},
+            "tickvals": _places([*(-tick for tick in reversed(ticks)), 0, *ticks]).tolist(),
+            "ticktext": [
+                *(f"\u2212{duration(tick)}" for tick in reversed(ticks)),
+                "0",
+                *(f"+{duration(tick)}" for tick in ticks),
+            ],
+            "range": (1.05 * _places([-reach, reach])).tolist(),
+            "zerolinecolor": "@muted",
+        },
+        "yaxis": {
+            "type": "category",
+            "categoryorder": "array",
+            "categoryarray": [row.name for row in reversed(rows)],
+            "dtick": 1,
+            "range": [-0.7, len(rows) - 0.3],
+        },
+    }
+    return {"kind": "plain", "figure": {"data": data, "layout": layout}}
+
+
+def _places(seconds: Sequence[float]) -> NDArray[np.float64]:
+    """Places on an axis that is straight within a minute of 0 and logarithmic beyond.
+
+    Changes of seconds and of days are on one chart, to both sides of 0.
+    """
+    places: NDArray[np.float64] = np.arcsinh(np.asarray(seconds, np.float64) / _MINUTE)
+    return places.round(6)
+
+
+def _in_words(row: ClassChange) -> str:
+    _, _, (middle, reach), share, verdict = _cells(row.wait)
+    name = row.name.replace("&", "&amp;").replace("<", "&lt;")
+    return f"{name}, {row.jobs:,} jobs: {middle} s ({share})<br>{reach} s: {verdict}"
+
+
+def _runs(found: Difference) -> list[RunFolder]:
+    """Both runs on the log itself, as a folder of each would be read."""
+    origin = provenance("diff", {})
+    log = Path(found.log)
+    if log.is_file():
+        digest = hashlib.sha256(log.read_bytes()).hexdigest()
+        origin["input"] = {"path": str(log), "sha256": digest, "jobs": found.jobs}
+    runs = []
+    for name, result in zip((found.a, found.b), found.runs, strict=True):
+        with TemporaryDirectory() as folder:
+            write_run(result, folder, origin=origin)
+            runs.append(read_run(Path(folder), name))
+    return runs
 
 
 def _with_unit(change: Change) -> str:
@@ -116,7 +255,6 @@ def _with_unit(change: Change) -> str:
 
 def _cells(change: Change) -> list[Any]:
     found = change.difference
-    share = f"{change.share:+.1%}" if change.share == change.share else "-"
     reach = f"{number(found.low)} to {number(found.high)}"
     between = (number(found.estimate), reach)
-    return [number(change.a), number(change.b), between, share, change.verdict]
+    return [number(change.a), number(change.b), between, change.in_percent, change.verdict]

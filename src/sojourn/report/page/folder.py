@@ -29,7 +29,7 @@ from .shape import (
     check_schedule,
     check_trajectory,
 )
-from .subjects import Columns, Comparison, Run, Study
+from .subjects import Columns, ComparisonFolder, RunFolder, StudyFolder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,14 +41,8 @@ _SUMMARY, _STUDY, _RUNS, _COMPARE = "summary.json", "study.json", "runs", "compa
 _PARTS = "part-*.parquet"
 
 
-def read_folder(folder: str | os.PathLike[str]) -> Run | Comparison | Study:
-    """Read what a folder holds: a study, a run, or several runs in folders of their own.
-
-    Raises
-    ------
-    OptionError
-        When it holds none of them, or files that cannot be read.
-    """
+def read_folder(folder: str | os.PathLike[str]) -> RunFolder | ComparisonFolder | StudyFolder:
+    """Read what a folder holds: a study, a run, or several runs in folders of their own."""
     path = Path(folder)
     if not path.is_dir():
         raise OptionError(f"{folder}: no such folder; give one that sweep, run or compare wrote")
@@ -72,7 +66,7 @@ def read_folder(folder: str | os.PathLike[str]) -> Run | Comparison | Study:
     runs = tuple(read_run(path / name, name) for name in names)
     if not listed:
         _check_alike(path, runs)
-    return Comparison(path, runs, facts) if len(runs) > 1 else runs[0]
+    return ComparisonFolder(path, runs, facts) if len(runs) > 1 else runs[0]
 
 
 def _check_whole(folder: Path) -> None:
@@ -84,7 +78,7 @@ def _check_whole(folder: Path) -> None:
         )
 
 
-def _check_alike(folder: Path, runs: Sequence[Run]) -> None:
+def _check_alike(folder: Path, runs: Sequence[RunFolder]) -> None:
     """Raise OptionError for runs that happen to be in one folder, but not of the same jobs."""
     first, *others = runs
     for run in others:
@@ -96,7 +90,7 @@ def _check_alike(folder: Path, runs: Sequence[Run]) -> None:
             )
 
 
-def _unlike(one: Run, other: Run) -> str:
+def _unlike(one: RunFolder, other: RunFolder) -> str:
     """What two runs differ in that a comparison must share; nothing where it is all the same."""
     origins = [run.summary.get("provenance", {}) for run in (one, other)]
     logs, clusters = (
@@ -116,13 +110,13 @@ def _unlike(one: Run, other: Run) -> str:
     return ""
 
 
-def _same_submits(one: Run, other: Run) -> bool:
+def _same_submits(one: RunFolder, other: RunFolder) -> bool:
     """Whether jobs came at the same times, to the second that all job tables keep."""
     here, there = (np.asarray(run.jobs["submit"], np.float64) for run in (one, other))
     return here.shape == there.shape and bool(np.all(np.abs(here - there) <= 1.0))
 
 
-def read_run(folder: Path, name: str | None = None) -> Run:
+def read_run(folder: Path, name: str | None = None) -> RunFolder:
     """Read one run; its name defaults to its policy."""
     _check_whole(folder)
     if not (folder / _SUMMARY).is_file():
@@ -136,18 +130,18 @@ def read_run(folder: Path, name: str | None = None) -> Run:
         raise OptionError(f"{folder}: no job table (jobs.parquet, .csv or .swf); run it again")
     jobs = _read_log(path) if path.suffix == ".swf" else _read_table(path)
     check_jobs(path, jobs, summary)
-    found = {"jobs": jobs}
+    tables = {"jobs": jobs}
     for table in ("trajectory", "nodes", "schedule"):
         path = _table_path(folder, table)
         if path is not None:
-            found[table] = columns = _read_table(path)
+            tables[table] = columns = _read_table(path)
             if table == "trajectory":
                 check_trajectory(path, columns)
             elif table == "nodes":
                 check_nodes(path, columns, int(summary["procs"]))
             else:
-                check_schedule(path, columns, jobs, found.get("nodes"))
-    return Run(name if name is not None else summary["policy"], folder, summary, **found)
+                check_schedule(path, columns, jobs, tables.get("nodes"))
+    return RunFolder(name if name is not None else summary["policy"], folder, summary, **tables)
 
 
 def _read_log(log: Path) -> Columns:
@@ -209,7 +203,7 @@ def _as_array(column: pa.ChunkedArray) -> NDArray[Any]:
     return np.asarray(known.to_numpy())
 
 
-def _read_study(folder: Path) -> Study:
+def _read_study(folder: Path) -> StudyFolder:
     import pandas as pd
 
     from ...study.rows import ABOUT
@@ -229,7 +223,7 @@ def _read_study(folder: Path) -> Study:
         for name in names
         if name not in (*ABOUT, *keys) and pd.api.types.is_numeric_dtype(runs[name])
     )
-    return Study(
+    return StudyFolder(
         folder,
         runs,
         keys,
@@ -254,11 +248,11 @@ def _read_json(path: Path, shape: Shape) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        found = json.loads(path.read_bytes())
+        document = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OptionError(f"{path}: cannot be read as JSON ({reason}); run it again") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise OptionError(f"{path}: is not an object of JSON; run it again")
-    check_document(path, found, shape)
-    return found
+    check_document(path, document, shape)
+    return document

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from ...cluster.wattage import states_energy
-from .subjects import Comparison, Run, Study
+from .subjects import ComparisonFolder, RunFolder, StudyFolder
 
 __all__ = ["REFERENCES", "cited", "methods_of"]
 
@@ -124,20 +124,21 @@ def cited(paragraphs: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def methods_of(
-    subject: Run | Comparison | Study, *, interval: bool, fairness: bool, confirmed: bool = False
+    subject: RunFolder | ComparisonFolder | StudyFolder,
+    *,
+    interval: bool,
+    fairness: bool,
+    confirmed: bool = False,
 ) -> list[str]:
-    """Return the paragraphs on methods.
+    """Return the paragraphs on methods, of what the page shows.
 
-    Parameters
-    ----------
-    subject : what the page is about.
-    interval : whether the page tells intervals.
-    fairness : whether the page tells how users were served.
-    confirmed : whether a search's front is measured by replications of its own.
+    `interval` says that it has intervals, `fairness` that it shows how users were served,
+    `confirmed` that the front of a search is measured by replications of its own.
     """
-    if isinstance(subject, Study):
+    if isinstance(subject, StudyFolder):
         version = str(subject.facts.get("version", ""))
-        policies = _policies(re.findall(r"[\w+:.-]+", subject.scenario) + _values(subject))
+        varied = [str(value) for key in subject.keys for value in subject.runs[key].unique()]
+        policies = _policies(re.findall(r"[\w+:.-]+", subject.scenario) + varied)
         more = [_DRAWS if subject.is_resampled else _STUDY] if interval else [_ONCE]
         if interval and any(_QUANTILE.search(name) for name in subject.measures):
             more.append(_QUANTILES)
@@ -149,7 +150,7 @@ def methods_of(
         known = f"{_MEASURES} {_ENERGY}" if subject.states_energy else _MEASURES
         paragraphs = [_MODEL + policies, known, " ".join(more)]
     else:
-        runs = [subject] if isinstance(subject, Run) else subject.runs
+        runs = [subject] if isinstance(subject, RunFolder) else subject.runs
         version = str(runs[0].summary.get("version", ""))
         policies = _policies([str(run.summary["policy"]) for run in runs])
         known = _MEASURES
@@ -159,23 +160,18 @@ def methods_of(
             known = f"{known} {_NODES}"
         paragraphs = [_MODEL + policies, known]
         paragraphs += [_BATCHES] if interval else []
-        paragraphs += [_RIVALS] if interval and isinstance(subject, Comparison) else []
+        paragraphs += [_RIVALS] if interval and isinstance(subject, ComparisonFolder) else []
         paragraphs += [_FAIR] if fairness else []
     return [text.format(version=version) if "{version}" in text else text for text in paragraphs]
-
-
-def _values(study: Study) -> list[str]:
-    """Words among the values of what was varied."""
-    return [str(value) for key in study.keys for value in study.runs[key].unique()]
 
 
 def _policies(words: Sequence[str]) -> str:
     """Return a sentence on the policies that some words name; nothing for none of them."""
     left = [word.lower() for word in words]
-    found = []
+    texts = []
     for pattern, text in _POLICIES:
         hits = [word for word in left if re.search(pattern, word)]
         if hits:
-            found.append(text)
+            texts.append(text)
             left = [word for word in left if word not in hits]
-    return f" Policies include {'; '.join(found)}." if found else ""
+    return f" Policies include {'; '.join(texts)}." if texts else ""

@@ -29,13 +29,10 @@ class Packer:
         self._size = 0
 
     def add(self, values: ArrayLike, kind: str, *, delta: bool = False) -> dict[str, Any]:
-        """Add an array and return its reference.
+        """Add numbers that a kind can hold and return their reference.
 
-        Parameters
-        ----------
-        values : numbers that `kind` can hold.
-        kind : ``u1``, ``u2``, ``i4``, ``f4`` or ``f8``: unsigned, signed, floating; bytes each.
-        delta : store the differences, for whole numbers that rise slowly.
+        Kinds are ``u1``, ``u2``, ``i4``, ``f4`` and ``f8``. With `delta` the differences are
+        stored: for whole numbers that rise slowly.
         """
         array = np.ascontiguousarray(values, dtype=f"<{kind}").ravel()
         if delta:

@@ -16,15 +16,7 @@ Cell = str | tuple[str, str]
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart's place.
-
-    Parameters
-    ----------
-    id : of its node; the chart of the same name is drawn there.
-    label : what it shows, for those who cannot see it.
-    caption : what stands under it.
-    tall : whether it has several panels.
-    """
+    """The place of the chart of the same id; `label` is for those who cannot see it."""
 
     id: str
     label: str
@@ -34,15 +26,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text.
-
-    Parameters
-    ----------
-    columns, rows : headings and cells.
-    caption, note : what stands above it and under it.
-    best : row and column of cells to set off.
-    keys : how many columns from the left are words or names, and set to the left.
-    """
+    """Rows of text; the cells `best` are highlighted, the first `keys` columns hold names."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
@@ -54,15 +38,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands under it.
-
-    Parameters
-    ----------
-    id, heading : of the section.
-    texts : paragraphs.
-    figures, tables : in order; two figures stand side by side.
-    hint : what a reader can do on a screen.
-    """
+    """A heading and what stands under it; `hint` is what a reader can do on a screen."""
 
     id: str
     heading: str
@@ -76,15 +52,8 @@ class Section:
 class Page:
     """A whole page.
 
-    Parameters
-    ----------
-    answer : title, question and answer.
-    tiles : label, value and notes of the numbers on top.
-    sections : in order.
-    charts : by the name of their place, as the page's script takes them.
-    methods, references : paragraphs; key and text of each.
-    provenance : name and value of each fact.
-    scenario : text of the scenario; empty without one.
+    `tiles` are label, value and notes of the numbers on top, `charts` what the script draws, by
+    place, `references` key and text of what is cited, `provenance` name and value of each fact.
     """
 
     answer: Answer

@@ -1,8 +1,8 @@
-"""The points of a study: what was varied, and every measure there with its interval."""
+"""The points of a study, every measure with its interval; and the intervals of a single run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,20 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import OptionError
+from ..figures.binning import Path, bin_path
 from ..figures.style import number
-from .spread import moved
 from .words import bounded, bounded_change, measure
 
 if TYPE_CHECKING:
     from ...study.intervals import Interval
 
 __all__ = ["LEVEL", "RUN", "Points", "in_words", "is_numeric"]
+__all__ += ["mean_of_run", "mean_over_time", "quantile_of_run"]
 
 Floats = NDArray[np.float64]
 
 RUN = "run"
 """What is varied in a comparison."""
 LEVEL = 0.95
+_WINDOWS = 512
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Points:
     maximised : measures of which more is better, whatever is usual.
     jobs : by measure, its values job by job in the order of submission, for points that are one
         run each of the same jobs.
-    alone : of points that are one run each, the intervals that the run itself tells, by measure.
+    alone : of points that are one run each, the intervals that the run itself has, by measure.
     """
 
     keys: Mapping[str, Sequence[Any]]
@@ -82,7 +84,7 @@ class Points:
 
     @property
     def by_name(self) -> bool:
-        """Whether words alone tell points apart, which need not be said to be values of a key."""
+        """Whether words alone distinguish points, which need not be said to be values of a key."""
         columns = list(self.varying.values())
         return len(columns) == 1 and all(isinstance(value, str) for value in columns[0])
 
@@ -94,7 +96,7 @@ class Points:
     @property
     def several(self) -> bool:
         """Whether points were replicated."""
-        return any(each.size > 1 for each in self.replications)
+        return any(numbers.size > 1 for numbers in self.replications)
 
     def lower(self, name: str) -> bool | None:
         """Whether less of a measure is better; None where neither end is."""
@@ -106,7 +108,7 @@ class Points:
     def interval(self, name: str, point: int) -> Interval:
         """Return the mean of a measure at a point, with its interval.
 
-        Over replications if there are several, else as the one run tells it.
+        Over replications if there are several, else as the one run has it.
         """
         from ...study.intervals import Interval
         from ...study.outcome import replicated_interval
@@ -115,10 +117,10 @@ class Points:
         known = values[np.isfinite(values)]
         if known.size == 0:
             return Interval(np.nan, np.nan, np.nan, LEVEL, 0, "no value")
-        found = replicated_interval(known, self.resampled, level=LEVEL)
+        interval = replicated_interval(known, self.resampled, level=LEVEL)
         if known.size == 1 and self.alone:
-            return self.alone[point].get(name, found)
-        return bounded(measure(name), found)
+            return self.alone[point].get(name, interval)
+        return bounded(measure(name), interval)
 
     @cached_property
     def intervals(self) -> dict[str, list[Interval]]:
@@ -142,8 +144,8 @@ class Points:
 
     def tied(self, name: str, best: int) -> list[int]:
         """Return the points whose mean of a measure is that of the best, itself among them."""
-        found = self.intervals[name]
-        return [i for i in self.judged if found[i].estimate == found[best].estimate]
+        intervals = self.intervals[name]
+        return [i for i in self.judged if intervals[i].estimate == intervals[best].estimate]
 
     @property
     def together(self) -> float:
@@ -163,7 +165,7 @@ class Points:
         """Return by how much a measure of one point exceeds that of another.
 
         Replications with the same number had the same jobs: they are compared in pairs. Of single
-        runs batches of the same jobs are. None where neither tells a spread.
+        runs batches of the same jobs are. None where neither has a spread.
         """
         from ...study.batches import batch_means
         from ...study.paired import paired_difference
@@ -176,12 +178,12 @@ class Points:
         if above.size == 0 or name not in self.jobs:
             return None
         try:
-            found = batch_means(self.jobs[name][point] - self.jobs[name][base], level=level)
+            interval = batch_means(self.jobs[name][point] - self.jobs[name][base], level=level)
         except OptionError:
             return None
-        if "correlated" in found.method:
+        if "correlated" in interval.method:
             return None
-        return moved(found, float(above[0] - below[0]))
+        return _moved(interval, float(above[0] - below[0]))
 
     def change(self, name: str, point: int, base: int, *, level: float = LEVEL) -> Interval | None:
         """Return the relative change of a measure from one point to another, as `difference` does.
@@ -197,16 +199,16 @@ class Points:
         if above.size == 0:
             return None
         try:
-            found = replicated_change(above, below, self.resampled, level=level)
+            change = replicated_change(above, below, self.resampled, level=level)
             if above.size == 1 and name in self.jobs:
                 these, those = self.jobs[name][point], self.jobs[name][base]
                 batches = batch_means(these - those)
                 if "correlated" not in batches.method:
-                    parts = (split(each, batches.n).mean(1) for each in (these, those))
-                    found = moved(relative_change(*parts, level=level), found.estimate)
+                    parts = (split(values, batches.n).mean(1) for values in (these, those))
+                    change = _moved(relative_change(*parts, level=level), change.estimate)
         except OptionError:
             return None
-        return bounded_change(measure(name), found)
+        return bounded_change(measure(name), change)
 
     def rivals(self, name: str, best: int) -> tuple[list[int], bool]:
         """Return the points that may be as good as the best, and whether all could be compared.
@@ -215,7 +217,7 @@ class Points:
         comparisons together.
         """
         others = [i for i in self.judged if i != best]
-        lower, found, known = self.lower(name), [], 0
+        lower, rivals, known = self.lower(name), [], 0
         for point in others:
             above, below = self._pairs(name, best, point)
             gap = self.difference(name, best, point, level=self.together)
@@ -223,8 +225,8 @@ class Points:
                 continue
             known += 1
             if gap is None or not (gap.high < 0 if lower else gap.low > 0):
-                found.append(point)
-        return found, known == len(others)
+                rivals.append(point)
+        return rivals, known == len(others)
 
     def _pairs(self, name: str, point: int, base: int) -> tuple[Floats, Floats]:
         """Values of both points in replications that they share."""
@@ -241,15 +243,15 @@ def _difference_of_draws(above: Floats, below: Floats, level: float) -> Interval
 
     Months that are busier than others spread differences, which says nothing of who is better.
     """
+    from ...study.intervals import resampled_interval
     from ...study.outcome import replicated_change
-    from ...study.resample import resampled_interval
 
     middle = float(below.mean())
     if middle == 0:
         return resampled_interval(above - below, level=level)
-    found = replicated_change(above, below, True, level=level)
-    low, high = sorted((middle * found.low, middle * found.high))
-    return replace(found, estimate=middle * found.estimate, low=low, high=high)
+    change = replicated_change(above, below, True, level=level)
+    low, high = sorted((middle * change.low, middle * change.high))
+    return replace(change, estimate=middle * change.estimate, low=low, high=high)
 
 
 def in_words(value: Any) -> str:
@@ -266,3 +268,51 @@ def in_words(value: Any) -> str:
 def is_numeric(values: Sequence[Any]) -> bool:
     """Whether all values are numbers."""
     return all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in values)
+
+
+def mean_of_run(values: Floats, estimate: float | None = None) -> Interval | None:
+    """Return the interval of a mean over jobs in order of submission; None of too few."""
+    from ...study.batches import batch_means
+
+    return _batched(values, batch_means, estimate)
+
+
+def quantile_of_run(values: Floats, q: float, estimate: float | None = None) -> Interval | None:
+    """Return the interval of a quantile over the jobs of one run, as `mean_of_run` does."""
+    from ...study.batches import batch_quantile
+
+    return _batched(values, lambda known: batch_quantile(known, q), estimate)
+
+
+def mean_over_time(path: Path | None, estimate: float) -> Interval | None:
+    """Return the interval of the mean of a path, in any unit, from windows of equal length."""
+    from ...study.batches import batch_means
+
+    if path is None:
+        return None
+    edges = np.linspace(float(path.time[0]), float(path.time[-1]), _WINDOWS + 1)
+    if not edges[-1] > edges[0]:
+        return None
+    windows = bin_path(path, edges).mean
+    mean = float(windows.mean())
+    if not mean > 0:
+        return None
+    return _batched(windows * (estimate / mean), batch_means, estimate)
+
+
+def _batched(
+    values: Floats, batches: Callable[[Floats], Interval], estimate: float | None
+) -> Interval | None:
+    if values.size == 0 or not np.isfinite(values).all() or np.ptp(values) == 0:
+        return None
+    try:
+        interval = batches(values)
+    except OptionError:
+        return None
+    return _moved(interval, interval.estimate if estimate is None else estimate)
+
+
+def _moved(interval: Interval, estimate: float) -> Interval:
+    """An interval around the mean of all jobs, of which batches of equal length leave some out."""
+    by = estimate - interval.estimate
+    return replace(interval, estimate=estimate, low=interval.low + by, high=interval.high + by)

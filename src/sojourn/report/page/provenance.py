@@ -1,11 +1,11 @@
-"""Where the numbers of a page come from, as its folder tells."""
+"""Where the numbers of a page come from, as its folder records it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .subjects import Comparison, Run, Study
+from .subjects import ComparisonFolder, RunFolder, StudyFolder
 from .words import plural
 
 __all__ = ["provenance_of"]
@@ -13,11 +13,11 @@ __all__ = ["provenance_of"]
 Facts = list[tuple[str, str]]
 
 
-def provenance_of(subject: Run | Comparison | Study) -> Facts:
+def provenance_of(subject: RunFolder | ComparisonFolder | StudyFolder) -> Facts:
     """Return name and value of each fact that is needed to make the numbers again."""
-    if isinstance(subject, Study):
+    if isinstance(subject, StudyFolder):
         return _of_study(subject)
-    if isinstance(subject, Run):
+    if isinstance(subject, RunFolder):
         return _of_run(subject)
     facts = _of_run(subject.runs[0], options=False)
     shared = dict(facts)
@@ -28,18 +28,18 @@ def provenance_of(subject: Run | Comparison | Study) -> Facts:
     return facts + _options(_origin(subject.runs[0]).get("options", {}), skip=("policy",))
 
 
-def _origin(run: Run) -> Mapping[str, Any]:
+def _origin(run: RunFolder) -> Mapping[str, Any]:
     origin: Mapping[str, Any] = run.summary.get("provenance", {})
     return origin
 
 
-def _of_run(run: Run, *, options: bool = True) -> Facts:
+def _of_run(run: RunFolder, *, options: bool = True) -> Facts:
     origin = _origin(run)
     facts = _made(origin)
-    for name, told in origin.items():
-        # Whatever has a digest is a file; a model's jobs are told in the place of a log.
-        if isinstance(told, Mapping) and (name == "input" or "sha256" in told):
-            facts.append(("log" if name == "input" else name, _file(told)))
+    for name, file in origin.items():
+        # Whatever has a digest is a file; a model's jobs stand in the place of a log.
+        if isinstance(file, Mapping) and (name == "input" or "sha256" in file):
+            facts.append(("log" if name == "input" else name, _file(file)))
     cleaning = run.summary.get("cleaning")
     if cleaning:
         facts.append(("cleaning", _cleaning(cleaning)))
@@ -70,13 +70,11 @@ def _file(facts: Mapping[str, Any]) -> str:
 
 
 def _cleaning(report: Mapping[str, Any]) -> str:
-    found = [
-        f"{each['action']} {each['rule']}: {plural(int(each['count']), str(each['unit']))}, "
-        f"{each['what']}"
-        for each in report.get("findings", [])
-    ]
-    kept = f"{report.get('read', 0):,} jobs read, {report.get('kept', 0):,} kept"
-    return "; ".join([kept, *found])
+    words = [f"{report.get('read', 0):,} jobs read, {report.get('kept', 0):,} kept"]
+    for row in report.get("findings", []):
+        count = plural(int(row["count"]), str(row["unit"]))
+        words.append(f"{row['action']} {row['rule']}: {count}, {row['what']}")
+    return "; ".join(words)
 
 
 def _options(options: Mapping[str, Any], skip: Sequence[str] = ()) -> Facts:
@@ -103,7 +101,7 @@ def _spelt(value: Any) -> str:
     return ", ".join(map(_spelt, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _of_study(study: Study) -> Facts:
+def _of_study(study: StudyFolder) -> Facts:
     facts = _made(study.facts)
     if study.facts.get("scenario"):
         facts.append(("scenario", f"SHA-256 {study.facts['scenario']}"))

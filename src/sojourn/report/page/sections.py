@@ -10,7 +10,7 @@ import numpy as np
 from ...cluster.wattage import assumed_watts, states_energy
 from ...measures.registry import in_table
 from ..figures.style import number
-from .answers import answer_comparison, answer_run, answer_study
+from .answers import answer_comparison, answer_run, answer_study, ignored_by
 from .charts import describe_distribution, describe_points
 from .collect import intervals_of_run, points_of_runs, points_of_study
 from .fairness import section_of_run, section_of_runs
@@ -19,7 +19,7 @@ from .pack import Packer
 from .parts import Figure, Page, Section, Table
 from .points import Points
 from .provenance import provenance_of
-from .subjects import Comparison, Run, Study
+from .subjects import ComparisonFolder, RunFolder, StudyFolder
 from .tables import table_of_failures, table_of_points, table_of_resources, table_of_run
 from .timeline import describe_timeline
 from .words import between, listed, measure, percent, plural, value_text
@@ -27,25 +27,25 @@ from .words import between, listed, measure, percent, plural, value_text
 if TYPE_CHECKING:
     from ...study.intervals import Interval
 
-__all__ = ["page_of"]
+__all__ = ["distribution_charts", "distributions", "not_modelled", "over_time", "page_of"]
 
 
-def page_of(subject: Run | Comparison | Study, packer: Packer) -> Page:
+def page_of(subject: RunFolder | ComparisonFolder | StudyFolder, packer: Packer) -> Page:
     """Return the page of what a folder holds; its arrays go to the packer."""
-    if isinstance(subject, Study):
+    if isinstance(subject, StudyFolder):
         return _page_of_study(subject, packer)
-    if isinstance(subject, Comparison):
+    if isinstance(subject, ComparisonFolder):
         return _page_of_comparison(subject, packer)
     return _page_of_run(subject, packer)
 
 
-def _page_of_run(run: Run, packer: Packer) -> Page:
+def _page_of_run(run: RunFolder, packer: Packer) -> Page:
     intervals = intervals_of_run(run)
     charts = {"timeline": describe_timeline([run], packer)}
-    charts |= _distribution_charts([run])
-    sections = [_over_time([run]), _distributions([run], [table_of_run(run)])]
+    charts |= distribution_charts([run])
+    sections = [over_time([run]), distributions([run], [table_of_run(run)])]
     classes = section_of_run(run, charts)
-    sections.append(classes)
+    sections += [classes, *not_modelled(ignored_by([run]))]
     methods = methods_of(run, interval=bool(intervals), fairness="users" in charts)
     return Page(
         answer_run(run, intervals),
@@ -58,23 +58,24 @@ def _page_of_run(run: Run, packer: Packer) -> Page:
     )
 
 
-def _page_of_comparison(comparison: Comparison, packer: Packer) -> Page:
+def _page_of_comparison(comparison: ComparisonFolder, packer: Packer) -> Page:
     points, runs = points_of_runs(comparison), comparison.runs
     charts = {
         "tradeoff": describe_points(points, packer, curves=False),
         "timeline": describe_timeline(runs, packer),
-        **_distribution_charts(runs),
+        **distribution_charts(runs),
     }
     methods = methods_of(comparison, interval=bool(points.alone), fairness=False)
-    caption = f"All runs, 95 % intervals where one run tells them, and changes from {runs[0].name}"
+    caption = f"All runs, 95 % intervals where one run allows them, and changes from {runs[0].name}"
     return Page(
         answer_comparison(comparison, points),
         [],
         [
             _trade_off((), table_of_points(points, range(len(points)), caption)),
-            _over_time(runs),
-            _distributions(runs, []),
+            over_time(runs),
+            distributions(runs, []),
             section_of_runs(runs),
+            *not_modelled(ignored_by(runs)),
         ],
         charts,
         methods,
@@ -83,7 +84,7 @@ def _page_of_comparison(comparison: Comparison, packer: Packer) -> Page:
     )
 
 
-def _page_of_study(study: Study, packer: Packer) -> Page:
+def _page_of_study(study: StudyFolder, packer: Packer) -> Page:
     points = points_of_study(study)
     charts: dict[str, Any] = {"tradeoff": describe_points(points, packer, curves=False)}
     sections = [_trade_off(_search(study, points))]
@@ -137,26 +138,26 @@ def _numbers(points: Points) -> list[Table]:
     return tables
 
 
-def _search(study: Study, points: Points) -> list[str]:
+def _search(study: StudyFolder, points: Points) -> list[str]:
     """What a search found, in a sentence."""
-    found = study.front.get("hypervolume_interval")
-    if not points.front or not found:
+    volume = study.front.get("hypervolume_interval")
+    if not points.front or not volume:
         return []
     worst = listed(
         value_text(measure(name), float(value))
         for name, value in zip(points.objectives, study.front.get("reference", ()), strict=False)
     )
     ends = ""
-    if found.get("low") is not None and found.get("high") is not None:
-        ends = f" ({100 * found['level']:.3g} % interval {number(found['low'])} to "
-        ends += f"{number(found['high'])})"
+    if volume.get("low") is not None and volume.get("high") is not None:
+        ends = f" ({100 * volume['level']:.3g} % interval {number(volume['low'])} to "
+        ends += f"{number(volume['high'])})"
     return [
-        f"The hypervolume of the front up to {worst} is {number(found['estimate'])}{ends}, in the "
+        f"The hypervolume of the front up to {worst} is {number(volume['estimate'])}{ends}, in the "
         "product of the units in which measures are kept."
     ]
 
 
-def _tiles(run: Run, intervals: Mapping[str, Interval]) -> list[tuple[str, str, list[str]]]:
+def _tiles(run: RunFolder, intervals: Mapping[str, Interval]) -> list[tuple[str, str, list[str]]]:
     summary = run.summary
     served = int(summary.get("completed", 0)) + int(summary.get("killed", 0))
     tiles = [("jobs served", f"{served:,}", [f"on {run.procs:,} processors"])]
@@ -187,9 +188,9 @@ def _best_tiles(points: Points) -> list[tuple[str, str, list[str]]]:
     for name in points.objectives:
         best = points.best(name)
         if best is not None:
-            what, found = measure(name), points.intervals[name][best]
+            what, interval = measure(name), points.intervals[name][best]
             end = "lowest" if points.lower(name) else "highest"
-            ends = between(what, found)
+            ends = between(what, interval)
             notes = [f"95 % interval {ends}"] if ends else ["one replication, no interval"]
             ties, label = points.tied(name, best), what.label
             if len(points) > 1 and points.best(name, worst=True) in ties:
@@ -198,11 +199,20 @@ def _best_tiles(points: Points) -> list[tuple[str, str, list[str]]]:
                 label = f"{end} {label}"
                 more = f" and {len(ties) - 1:,} more" if len(ties) > 1 else ""
                 notes.append(f"at {points.names[best]}{more}")
-            tiles.append((label, value_text(what, found.estimate), notes))
+            tiles.append((label, value_text(what, interval.estimate), notes))
     return tiles
 
 
-def _over_time(runs: Sequence[Run]) -> Section:
+def not_modelled(what: Sequence[str]) -> list[Section]:
+    """Return the section of what runs take no notice of; none where there is nothing."""
+    if not what:
+        return []
+    table = Table(["what, and why"], [[reason] for reason in what])
+    return [Section("not-modelled", "Not modelled", (), (), [table])]
+
+
+def over_time(runs: Sequence[RunFolder]) -> Section:
+    """Return the place of the chart of what the machine would do."""
     hint = (
         "Drag to zoom, double-click to see everything again. Zoomed out, neighbouring jobs are "
         "averaged; zoomed in, single jobs appear."
@@ -223,12 +233,14 @@ def _over_time(runs: Sequence[Run]) -> Section:
     return Section("time", "What the machine would do", (), (figure,), tables, hint)
 
 
-def _distribution_charts(runs: Sequence[Run]) -> dict[str, Any]:
+def distribution_charts(runs: Sequence[RunFolder]) -> dict[str, Any]:
+    """Return the charts of waits and slowdowns, by their places."""
     names = {"waits": "wait", "slowdowns": "bounded_slowdown"}
     return {place: describe_distribution(runs, name) for place, name in names.items()}
 
 
-def _distributions(runs: Sequence[Run], tables: Sequence[Table]) -> Section:
+def distributions(runs: Sequence[RunFolder], tables: Sequence[Table]) -> Section:
+    """Return the places of these charts, over some tables."""
     notes = []
     for run in runs:
         wait = np.asarray(run.jobs["wait"], np.float64)

@@ -138,9 +138,9 @@ _WAITS: Shape = MappingProxyType(
     }
 )
 _NUMBERS_OF_RUNS = [
-    (each.path, _COUNT if each.kind == "count" else _NUMBER)
-    for each in CATALOGUE
-    if each.name != "procs" and (each.tables or each.kind == "count")
+    (what.path, _COUNT if what.kind == "count" else _NUMBER)
+    for what in CATALOGUE
+    if what.name != "procs" and (what.tables or what.kind == "count")
 ]
 _DESCRIBED = Kind(
     "an object of measures with label, unit, better end and bounds",
@@ -232,29 +232,29 @@ def check_own(path: Path, summary: Mapping[str, Any]) -> None:
 def check_document(path: Path, value: Mapping[str, Any], shape: Shape, within: str = "") -> None:
     """Raise OptionError with file and field where a document is not of a shape."""
     for key, kind in shape.items():
-        name, found = f"{within}{key}", value.get(key)
+        name, given = f"{within}{key}", value.get(key)
         if isinstance(kind, Needed):
-            if found is None:
+            if given is None:
                 raise OptionError(f"{path}, field '{name}': is missing; run it again")
             kind = kind.kind
         or_null = isinstance(kind, Kind) and kind.or_null
-        if found is None and (or_null or key not in value):
+        if given is None and (or_null or key not in value):
             continue
         if isinstance(kind, Mapping):
-            if not isinstance(found, dict):
-                raise _wrong(path, name, "an object", found)
-            check_document(path, found, kind, f"{name}.")
-        elif not kind.accepts(found):
-            raise _wrong(path, name, kind.words, found)
+            if not isinstance(given, dict):
+                raise _wrong(path, name, "an object", given)
+            check_document(path, given, kind, f"{name}.")
+        elif not kind.accepts(given):
+            raise _wrong(path, name, kind.words, given)
 
 
-def _wrong(path: Path, name: str, words: str, found: Any) -> OptionError:
-    kind = type(found).__name__
-    shown = json.dumps(found)[:40] if isinstance(found, _SHOWN) else f"of type {kind}"
+def _wrong(path: Path, name: str, words: str, given: Any) -> OptionError:
+    kind = type(given).__name__
+    shown = json.dumps(given)[:40] if isinstance(given, _SHOWN) else f"of type {kind}"
     return OptionError(f"{path}, field '{name}': must be {words}, is {shown}; run it again")
 
 
-class _Table(NamedTuple):
+class _CheckedTable(NamedTuple):
     """A table that is being checked."""
 
     path: Path
@@ -304,7 +304,7 @@ _FURTHER = ("service", "sojourn", "slowdown", "energy")
 
 def check_jobs(path: Path, columns: Columns, summary: Mapping[str, Any]) -> None:
     """Raise OptionError where a job table cannot be that of the run of a summary."""
-    table = _Table(path, columns)
+    table = _CheckedTable(path, columns)
     table.need([*_NEEDED, *(name for name in _FURTHER if name in columns)])
     size, expected = len(columns["job"]), summary.get("jobs")
     if expected is not None and size != expected:
@@ -344,7 +344,7 @@ def check_runs(path: Path, table: pa.Table) -> None:
 
 def check_trajectory(path: Path, columns: Columns) -> None:
     """Raise OptionError where a trajectory is none."""
-    table = _Table(path, columns)
+    table = _CheckedTable(path, columns)
     stranded = (name for name in columns if name.endswith("_stranded"))
     names = ("time", "queued", "busy", *(("power",) if "power" in columns else ()), *stranded)
     table.need(names)
@@ -357,7 +357,7 @@ def check_trajectory(path: Path, columns: Columns) -> None:
 
 def check_nodes(path: Path, columns: Columns, procs: int) -> None:
     """Raise OptionError where nodes are not those of a machine of so many processors."""
-    table = _Table(path, columns)
+    table = _CheckedTable(path, columns)
     if "node" not in columns:
         raise table.problem("node", "is missing")
     table.need(["procs"])
@@ -373,7 +373,7 @@ def check_nodes(path: Path, columns: Columns, procs: int) -> None:
 
 def check_schedule(path: Path, columns: Columns, jobs: Columns, nodes: Columns | None) -> None:
     """Raise OptionError where a schedule is not that of some jobs and nodes."""
-    table = _Table(path, columns)
+    table = _CheckedTable(path, columns)
     names = ("job", "procs", "start", "end")
     table.need(names)
     table.finite(names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,29 +18,24 @@ from ...files.toml import load_toml
 from ...jobs.classes import UNKNOWN
 from ...measures import formulas
 from ...measures.cost.clock import start_of
+from ...run.inputs import digest_of
+from ...run.keys import typed
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ...jobs import Jobs
 
-__all__ = ["Columns", "Comparison", "Run", "Study"]
+__all__ = ["Columns", "ComparisonFolder", "RunFolder", "StudyFolder"]
 
 Columns = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Run:
-    """One run, as ``sojourn simulate --out`` writes it.
+class RunFolder:
+    """One run, as ``sojourn simulate --out`` writes it: its summary, and its tables by column.
 
-    Parameters
-    ----------
-    name : what the page calls it.
-    folder : where it is.
-    summary : ``summary.json``.
-    jobs : the job table by column.
-    trajectory : its columns; None if it was not written.
-    schedule, nodes : of a run on named nodes, their columns.
+    `schedule` and `nodes` are of a run on named nodes; a table is None if it was not written.
     """
 
     name: str
@@ -65,8 +59,8 @@ class Run:
     @property
     def resources(self) -> Mapping[str, Mapping[str, Any]]:
         """Of the resources of the nodes those that jobs ask for, as the summary has them."""
-        told = self.summary.get("resources") or {}
-        return {str(name): row for name, row in told.items() if row["jobs"]}
+        every = self.summary.get("resources") or {}
+        return {str(name): row for name, row in every.items() if row["jobs"]}
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
@@ -95,11 +89,11 @@ class Run:
     @property
     def _input(self) -> Mapping[str, Any]:
         """What the provenance says of the jobs."""
-        found: Mapping[str, Any] = self.summary.get("provenance", {}).get("input", {})
-        return found
+        origin: Mapping[str, Any] = self.summary.get("provenance", {}).get("input", {})
+        return origin
 
     def _option(self, section: str, key: str, flag: str | None = None) -> Any:
-        """What was asked for: by a key of a scenario, or else by an option of a command."""
+        """What was requested: by a key of a scenario, or else by an option of a command."""
         options = self.summary.get("provenance", {}).get("options", {})
         table = options.get(section)
         return table.get(key) if isinstance(table, Mapping) else options.get(flag or key)
@@ -120,22 +114,22 @@ class Run:
         """The log that the run was made of, if it is still there as it was."""
         from ...jobs.intake import read_jobs
 
-        given = self._input
+        given, names = self._input, self._option("workload", "columns")
         path, digest = given.get("path"), given.get("sha256")
-        if path is None or digest is None or _digest(path) != digest:
+        if path is None or digest is None or digest_of(path) != digest:
             return None
         try:
             return read_jobs(
                 Path(path),
                 self._option("workload", "format", "log_format"),
-                columns=_columns(self._option("workload", "columns")),
+                columns=typed.columns(names) if isinstance(names, str) else names,
                 width=self._option("workload", "width"),
                 delimiter=self._option("workload", "delimiter"),
                 timezone=self._option("workload", "timezone"),
                 wait_from=self._option("workload", "wait_from"),
                 partition_column=self._option("workload", "partition_column"),
             )
-        except InputError:
+        except (InputError, ValueError):
             return None
 
     def who(self, column: str) -> NDArray[Any] | None:
@@ -169,60 +163,49 @@ class Run:
 
     @cached_property
     def unix_start(self) -> float | None:
-        """Unix time (s) of second 0 of the log's clock: as it was given, or as its header tells."""
+        """Unix time (s) of second 0 of the log's clock: as it was given, or as its header says."""
         given = self._option("power", "starts")
         if given is not None:
             return start_of(str(given)).timestamp()
-        told = self.log.header.get("UnixStartTime") if self.log is not None else None
+        recorded = self.log.header.get("UnixStartTime") if self.log is not None else None
         try:
-            found = float(told) if told is not None else 0.0
+            seconds = float(recorded or 0.0)
         except ValueError:
             return None
-        return found if found > 0 else None
+        return seconds if seconds > 0 else None
 
     @property
     def clock_name(self) -> str:
-        """Whose clock `unix_start` goes by: UTC, unless the log does not tell its zone."""
+        """Whose clock `unix_start` goes by: UTC, unless the log does not name its zone."""
         zones = ("TimeZoneString", "TimeZone")
-        told = self.log is not None and any(self.log.header.get(zone) for zone in zones)
+        named = self.log is not None and any(self.log.header.get(zone) for zone in zones)
         given = self._option("power", "starts") is not None
-        return "UTC" if told or given else "clock of the log"
+        return "UTC" if named or given else "clock of the log"
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Several runs of the same jobs; changes are told against the first.
+class ComparisonFolder:
+    """At least two runs of the same jobs; changes are relative to the first.
 
-    Parameters
-    ----------
-    folder : where they are.
-    runs : at least two.
-    facts : ``compare.json``, if there is one.
+    `facts` is ``compare.json``, if there is one.
     """
 
     folder: Path
-    runs: tuple[Run, ...]
+    runs: tuple[RunFolder, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def described(self) -> Mapping[str, Mapping[str, Any]]:
         """What the files say of measures that are not ours, by name."""
-        return {name: each for run in self.runs for name, each in run.described.items()}
+        return {name: what for run in self.runs for name, what in run.described.items()}
 
 
 @dataclass(frozen=True)
-class Study:
-    """Many runs, one row each.
+class StudyFolder:
+    """Many runs, one row for each that was finished or failed.
 
-    Parameters
-    ----------
-    folder : where it is.
-    runs : one row per finished or failed run.
-    keys : columns of what was varied, in the order given.
-    measures : columns of numbers that were measured.
-    facts : ``study.json``.
-    scenario : text of ``scenario.toml``.
-    front : ``front.json`` of a search for trade-offs; empty without one.
+    `keys` are columns of what was varied, `measures` columns of numbers, `facts` is ``study.json``,
+    `scenario` the text of ``scenario.toml``, `front` is ``front.json`` of a search for trade-offs.
     """
 
     folder: Path
@@ -249,8 +232,9 @@ class Study:
     @property
     def assumed_watts(self) -> str:
         """What watts its energies rest on if nobody gave any; else nothing."""
-        told = str(self.facts.get("power_model") or "")
-        return assumed_watts_of_study(self.settings, self.keys) or told if self.scenario else ""
+        recorded = str(self.facts.get("power_model") or "")
+        assumed = assumed_watts_of_study(self.settings, self.keys)
+        return assumed or recorded if self.scenario else ""
 
     @property
     def states_energy(self) -> bool:
@@ -265,8 +249,8 @@ class Study:
         return drawn or "workload.resample" in self.keys
 
     @cached_property
-    def asked(self) -> int | None:
-        """How many runs were asked for, if that is known beforehand."""
+    def requested(self) -> int | None:
+        """How many runs were requested, if that is known beforehand."""
         from ...study.grid import parse_axis
 
         options = self.facts.get("options") or {}
@@ -285,22 +269,3 @@ def _as_names(values: NDArray[Any]) -> NDArray[Any]:
         known = (values >= 0) & (values < 2.0**63)
         return np.where(known, np.where(known, values, 0).astype(np.int64).astype(np.str_), "")
     return np.array(["" if name is None else str(name) for name in values], dtype=np.str_)
-
-
-def _columns(given: Any) -> Mapping[str, str] | list[str] | None:
-    """Columns of a log as a scenario has them, or as the text of an option."""
-    if not isinstance(given, str):
-        found: Mapping[str, str] | list[str] | None = given
-        return found
-    parts = [[side.strip() for side in part.split("=", 1)] for part in given.split(",")]
-    if all(len(sides) == 2 for sides in parts):
-        return dict(parts)
-    return [" ".join(sides) for sides in parts]
-
-
-def _digest(path: str) -> str | None:
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return None

@@ -14,9 +14,8 @@ from ...measures.fragmentation import STATES
 from ...measures.registry import is_own
 from ..figures.style import number
 from .parts import Cell, Table
-from .points import RUN, Points, in_words
-from .spread import mean_of_run, quantile_of_run
-from .subjects import Run, Study
+from .points import RUN, Points, in_words, mean_of_run, quantile_of_run
+from .subjects import RunFolder, StudyFolder
 from .words import between, bounded, measure, percent, plural, signed, value_text
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ _PLACES: Mapping[str, float] = MappingProxyType(
 _INTERVALS = "95 % intervals from batches of jobs, where there are enough of them"
 
 
-def table_of_run(run: Run) -> Table:
+def table_of_run(run: RunFolder) -> Table:
     """Return means and quantiles over the jobs of a run."""
     rows: list[list[Cell]] = []
     for name, distribution in DISTRIBUTIONS.items():
@@ -61,20 +60,15 @@ def table_of_run(run: Run) -> Table:
 
 
 def table_of_classes(
-    run: Run,
+    run: RunFolder,
     classes: pd.DataFrame,
-    members: Callable[[Run, Any], NDArray[np.bool_]],
+    members: Callable[[RunFolder, Any], NDArray[np.bool_]],
     caption: str,
     note: str = "",
 ) -> Table:
     """Return one row per class of jobs: how many, their share, and how they were served.
 
-    Parameters
-    ----------
-    run : whose jobs they are.
-    classes : measures of each class, as `by_who` or `by_width` returns them.
-    members : which jobs are those of a class.
-    caption, note : of the table.
+    `members` says which jobs of a run are those of a class.
     """
     served = run.served
     wait, slowdown = (run.in_order(name) for name in ("wait", "bounded_slowdown"))
@@ -101,17 +95,17 @@ def table_of_classes(
     return Table(heads, rows, f"{caption}, with {_INTERVALS}", note)
 
 
-def table_of_resources(runs: Sequence[Run]) -> Table | None:
+def table_of_resources(runs: Sequence[RunFolder]) -> Table | None:
     """Return what was used, stranded, free and down of the resources that jobs ask for.
 
     None where jobs ask for no more than one, or nodes have no names.
     """
     rows: list[list[Cell]] = []
     for run in runs:
-        asked = run.resources
-        if len(asked) < 2:
+        resources = run.resources
+        if len(resources) < 2:
             continue
-        for name, resource in asked.items():
+        for name, resource in resources.items():
             shares = (percent(float(resource["share"][state] or 0.0)) for state in STATES)
             size = f"{resource['capacity']:,}"
             if name == "memory":
@@ -138,7 +132,7 @@ def table_of_points(points: Points, chosen: Sequence[int], caption: str) -> Tabl
     """Return points with the measures that matter; of many points the first."""
     rest = [name for name in points.samples if name not in points.objectives]
     names = [*points.objectives, *rest]
-    # Columns are many; a measure that somebody registered is one that is asked for.
+    # Columns are many; a measure that somebody registered is one that is wanted.
     names = [name for i, name in enumerate(names) if i < _COLUMNS or is_own(name)]
     shown = list(chosen)[:_POINTS]
     keys = points.varying
@@ -184,8 +178,8 @@ def _tops(points: Points, name: str) -> list[int]:
 
 def _cell(points: Points, name: str, point: int) -> tuple[str, str]:
     """A measure of a point; below it the interval, and of single runs the change from the first."""
-    what, found = measure(name), points.intervals[name][point]
-    notes = [between(what, found)]
+    what, interval = measure(name), points.intervals[name][point]
+    notes = [between(what, interval)]
     if point and not (points.several or points.front) and points.lower(name) is not None:
         change = points.change(name, point, 0)
         if change is not None and change.estimate:
@@ -193,10 +187,10 @@ def _cell(points: Points, name: str, point: int) -> tuple[str, str]:
             if np.isfinite([change.low, change.high]).all():
                 ends = f" ({signed(change.low)} to {signed(change.high)} %)"
             notes.append(f"{signed(change.estimate)} %{ends}")
-    return value_text(what, found.estimate), "; ".join(filter(None, notes))
+    return value_text(what, interval.estimate), "; ".join(filter(None, notes))
 
 
-def table_of_failures(study: Study, keys: Sequence[str]) -> Table:
+def table_of_failures(study: StudyFolder, keys: Sequence[str]) -> Table:
     """Return where runs failed and why, each message of a point once."""
     failed = study.runs[study.runs["status"] == "failed"]
     grouped = failed.groupby([*keys, "error"], sort=False, dropna=False)

@@ -13,17 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cluster.wattage import states_energy
+from ...engine.backfills import BACKFILLS, load_backfill
 from ...errors import OptionError
+from ...measures.entry import UNITS, Unit
 from ...policy.policy import POLICIES
-from ..figures.binning import Bins, Path, counted
-from ..figures.nodes import _inside_nodes, _places
+from ..figures.binning import Bins, Path
+from ..figures.boxes import assign_servers
+from ..figures.nodes import pieces_on_nodes
 from ..figures.schedule import stretches_of
-from ..figures.servers import assign_servers
-from ..figures.style import arrivals, column, duration
-from ..figures.timeline import busy_path
+from ..figures.style import TimeAxis, duration
+from ..figures.timeline import busy_path, queue_path
 from .aggregate import Blocks, aggregate_blocks, aggregate_path
 from .pack import Packer
-from .subjects import Columns, Run
+from .subjects import Columns, RunFolder
 from .words import percent
 
 __all__ = ["describe_timeline", "paths_of"]
@@ -35,33 +37,26 @@ _STEPS = 60_000
 _CODES = 65534
 _TICKS = (1.0, 10.0, 60.0, 600.0, 3600.0, 21600.0, 86400.0, 604800.0, 2592000.0)
 _STRANDED = 2  # panels at most
-_MEMORY = "memory stranded"  # in KB
-_POWERS = ((1e6, "MW"), (1e3, "kW"), (1.0, "W"))
+_LABELS = {"busy": "busy processors", "queued": "jobs waiting"}
+"""Of the columns of a trajectory; others are called by their names."""
+_KB = (Unit("GB", 2.0**20),)
 
 
-def describe_timeline(runs: Sequence[Run], packer: Packer) -> dict[str, Any]:
-    """Return the chart of some runs of the same jobs, with its arrays packed.
-
-    Parameters
-    ----------
-    runs : at least one; what a page may hold is shared among them.
-    packer : takes the arrays.
-    """
+def describe_timeline(runs: Sequence[RunFolder], packer: Packer) -> dict[str, Any]:
+    """Return the chart of runs of the same jobs; what a page may hold is shared among them."""
     charts = [_blocks_of(run) for run in runs]
     paths = [paths_of(run) for run in runs]
-    every = [path for found in paths for path in found.values()]
-    span = (
-        min(float(path.time[0]) for path in every),
-        max(float(path.time[-1]) for path in every),
-    )
-    span = (span[0], span[1] if span[1] > span[0] else span[0] + 1.0)
+    every = [path for columns in paths for path in columns.values()]
+    first = min(float(path.time[0]) for path in every)
+    last = max(float(path.time[-1]) for path in every)
+    span = first, last if last > first else first + 1.0
     waits = np.concatenate([run.jobs["wait"] for run in runs])
     scale = _wait_scale(waits[waits > 0])
     drawn = [
         _describe_blocks(run, chart, span, scale, len(runs), packer)
         for run, chart in zip(runs, charts, strict=True)
     ]
-    names = list(dict.fromkeys(name for found in paths for name in found))
+    names = list(dict.fromkeys(name for columns in paths for name in columns))
     panels = [_describe_panel(name, paths, span, packer) for name in names]
     return {
         "kind": "timeline",
@@ -73,23 +68,15 @@ def describe_timeline(runs: Sequence[Run], packer: Packer) -> dict[str, Any]:
     }
 
 
-def _clock(runs: Sequence[Run], span: tuple[float, float]) -> dict[str, Any]:
-    """How seconds become places on the axis: dates where the log tells them."""
+def _clock(runs: Sequence[RunFolder], span: tuple[float, float]) -> dict[str, Any]:
+    """How seconds become places on the axis: dates where the log has them."""
     unix = runs[0].unix_start
     if unix is not None:
         label = f"date ({runs[0].clock_name})"
         return {"type": "date", "scale": 1000.0, "offset": 1000.0 * unix, "label": label}
-    length, unit = next(
-        (length, unit)
-        for length, unit, longest in (
-            (1.0, "s", 300.0),
-            (60.0, "min", 1.8e4),
-            (3600.0, "h", 4e5),
-            (86400.0, "days", np.inf),
-        )
-        if span[1] - span[0] <= longest
-    )
-    return {"type": "linear", "scale": 1 / length, "offset": 0.0, "label": f"time ({unit})"}
+    clock = TimeAxis.spanning(*span)
+    label = f"time ({clock.unit})"
+    return {"type": "linear", "scale": 1 / clock.length, "offset": 0.0, "label": label}
 
 
 def _wait_scale(positive: Floats) -> dict[str, Any]:
@@ -102,30 +89,26 @@ def _wait_scale(positive: Floats) -> dict[str, Any]:
     return {"low": low, "high": high, "ticks": ticks, "labels": [duration(t) for t in ticks]}
 
 
-def _blocks_of(run: Run) -> Blocks | str:
+def _blocks_of(run: RunFolder) -> Blocks | str:
     """What jobs held, or why that is not known."""
     if not np.isfinite(run.jobs["start"]).any():
         return "no job was served"
-    if _is_preemptive(str(run.summary["policy"])):
+    policy = str(run.summary["policy"])
+    if POLICIES.get(policy, policy).rpartition("+")[2] in ("preempt", "remaining"):
         return "jobs were preempted, and a folder of a run does not hold their stretches of service"
-    rows, start, end = stretches_of(run.jobs, run.schedule)
     try:
+        rows, start, end = stretches_of(run.jobs, run.schedule)
         if run.schedule is not None and run.nodes is not None:
-            size = np.asarray(run.nodes["procs"], dtype=np.int64)
-            where = _places(run.schedule, run.nodes)
-            taken = np.asarray(run.schedule["procs"], dtype=np.int64)
-            pieces = _inside_nodes(start, end, taken, where, run.nodes)
-            first = (np.cumsum(size) - size)[where[pieces.job]] + pieces.first
+            pieces = pieces_on_nodes(run.schedule, run.nodes)
         else:
             pieces = assign_servers(start, end, run.jobs["procs"][rows], run.procs)
-            first = pieces.first
     except OptionError as error:
         return str(error)
     at = rows[pieces.job]
     return Blocks(
         start[pieces.job],
         end[pieces.job],
-        first,
+        pieces.first,
         pieces.procs,
         np.asarray(run.jobs["job"])[at],
         np.asarray(run.jobs["wait"], dtype=np.float64)[at],
@@ -134,26 +117,27 @@ def _blocks_of(run: Run) -> Blocks | str:
 
 def _is_preemptive(policy: str) -> bool:
     """Whether a policy, by its name, stops running jobs."""
-    return POLICIES.get(policy, policy).rpartition("+")[2] in ("preempt", "remaining")
+    backfill = POLICIES.get(policy, policy).rpartition("+")[2]
+    return backfill in BACKFILLS and load_backfill(backfill).preempts
 
 
 def _describe_blocks(
-    run: Run,
+    run: RunFolder,
     blocks: Blocks | str,
     span: tuple[float, float],
     scale: dict[str, Any],
     charts: int,
     packer: Packer,
 ) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": run.name, "servers": run.procs, "nodes": _node_edges(run)}
+    chart: dict[str, Any] = {"name": run.name, "servers": run.procs, "nodes": _node_edges(run)}
     if isinstance(blocks, str):
-        return told | {"missing": f"No chart of servers: {blocks}."}
+        return chart | {"missing": f"No chart of servers: {blocks}."}
     most = _BLOCKS // charts
     cells, kept, held = aggregate_blocks(blocks, span, run.procs, most, charts=charts)
     grain = _grain(span)
     every = kept.start.size == blocks.start.size
     if not every:
-        told["note"] = (
+        chart["note"] = (
             f"{kept.start.size:,} of {blocks.start.size:,} blocks, those with {percent(held)} of "
             "the processor time, can be seen one by one, the others as shares of cells."
         )
@@ -162,9 +146,9 @@ def _describe_blocks(
     if not every:
         grids.append(("rest_share", "rest_wait", cells.rest_share, cells.rest_wait))
     for share_name, wait_name, share, wait in grids:
-        told[share_name] = packer.add(np.round(255 * share), "u1")
-        told[wait_name] = packer.add(_codes(wait, scale["high"]), "u2")
-    return told | {
+        chart[share_name] = packer.add(np.round(255 * share), "u1")
+        chart[wait_name] = packer.add(_codes(wait, scale["high"]), "u2")
+    return chart | {
         "columns": cells.columns.size - 1,
         "rows": cells.rows.size - 1,
         "codes": _CODES,
@@ -192,7 +176,7 @@ def _codes(wait: Floats, high: float) -> Floats:
     return np.where(wait < 1.0, 0, np.minimum(codes, _CODES))
 
 
-def _node_edges(run: Run) -> list[tuple[str, int]]:
+def _node_edges(run: RunFolder) -> list[tuple[str, int]]:
     if run.nodes is None:
         return []
     names = [str(name) for name in run.nodes["node"]]
@@ -200,73 +184,65 @@ def _node_edges(run: Run) -> list[tuple[str, int]]:
 
 
 def _grain(span: tuple[float, float]) -> float:
-    """The smallest time (s) that the page tells apart: a millisecond, or what 31 bits allow."""
+    """The smallest time (s) that the page keeps apart: a millisecond, or what 31 bits allow."""
     return max((span[1] - span[0]) / 2**30, 1e-3)
 
 
-def paths_of(run: Run) -> dict[str, Path]:
-    """Return busy processors, jobs waiting, power and what is stranded, as far as it is known."""
+def paths_of(run: RunFolder) -> dict[str, Path]:
+    """Return busy processors, jobs waiting, power (W) and what is stranded, as far as it is known.
+
+    They are called as the columns of a trajectory are.
+    """
     table = run.trajectory
-    if table is not None and len(table["time"]):
-        paths = {
-            "busy processors": busy_path(table),
-            "jobs waiting": Path.of(table["time"], table["queued"]),
-        }
-        watts = table.get("power") if states_energy(run.summary) else None
-        if watts is not None and np.any(np.asarray(watts) > 0):
-            paths["power"] = Path.of(table["time"], watts)
-        return paths | _stranded(run, table)
-    came, start = arrivals(run.jobs), column(run.jobs, "start")
-    ran = np.isfinite(start)
-    if not ran.any():
-        raise OptionError(f"{run.folder}: no job was served; there is nothing to report")
-    return {
-        "busy processors": busy_path(run.jobs),
-        "jobs waiting": counted(came[ran], start[ran]),
-    }
+    if table is None or not len(table["time"]):
+        if not np.isfinite(run.jobs["start"]).any():
+            raise OptionError(f"{run.folder}: no job was served; there is nothing to report")
+        return {"busy": busy_path(run.jobs), "queued": queue_path(run.jobs)}
+    paths = {"busy": busy_path(table), "queued": queue_path(table)}
+    watts = table.get("power") if states_energy(run.summary) else None
+    if watts is not None and np.any(np.asarray(watts) > 0):
+        paths["power"] = Path.of(table["time"], watts)
+    return paths | _stranded(run, table)
 
 
-def _stranded(run: Run, table: Columns) -> dict[str, Path]:
+def _stranded(run: RunFolder, table: Columns) -> dict[str, Path]:
     """Return what is stranded of the resources of which most is, over time."""
-    found = {
-        name: float(told["share"].get("stranded") or 0.0) for name, told in run.resources.items()
+    shares = {
+        f"{name}_stranded": float(row["share"].get("stranded") or 0.0)
+        for name, row in run.resources.items()
     }
-    worst = sorted(found, key=lambda name: -found[name])[:_STRANDED]
+    worst = sorted(shares, key=lambda name: -shares[name])[:_STRANDED]
     return {
-        f"{name} stranded": Path.of(table["time"], table[f"{name}_stranded"])
+        name: Path.of(table["time"], table[name])
         for name in worst
-        if found[name] > 0 and f"{name}_stranded" in table
+        if shares[name] > 0 and name in table
     }
 
 
 def _describe_panel(
     name: str, paths: Sequence[dict[str, Path]], span: tuple[float, float], packer: Packer
 ) -> dict[str, Any]:
-    size, unit = 1.0, ""
-    if name == _MEMORY:
-        size, unit = 2.0**20, "GB"
-    elif name == "power":
-        most = max(float(found[name].value.max()) for found in paths if name in found)
-        size, unit = next((power for power in _POWERS if most >= power[0]), _POWERS[-1])
+    mine = {index: columns[name] for index, columns in enumerate(paths) if name in columns}
+    most = max(float(path.value.max()) for path in mine.values())
+    units = {"power": UNITS["W"], "memory_stranded": _KB}.get(name, (Unit(""),))
+    unit = next((unit for unit in reversed(units) if most >= unit.size), units[0])
     lines = []
-    for index, found in enumerate(paths):
-        if name in found:
-            path = found[name]
-            path = path._replace(value=path.value / size, slope=path.slope / size)
-            line = _describe_line(path, span, len(paths), packer)
-            lines.append(line | {"run": index})
-    return {"name": name, "unit": unit, "lines": lines}
+    for index, path in mine.items():
+        path = path._replace(value=path.value / unit.size, slope=path.slope / unit.size)
+        lines.append(_describe_line(path, span, len(paths), packer) | {"run": index})
+    label = _LABELS.get(name, name.replace("_stranded", " stranded"))
+    return {"name": label, "unit": unit.name, "lines": lines}
 
 
 def _describe_line(
     path: Path, span: tuple[float, float], charts: int, packer: Packer
 ) -> dict[str, Any]:
     bins: Bins = aggregate_path(path, span, charts=charts)
-    told: dict[str, Any] = {"bins": bins.mean.size}
-    told |= {name: packer.add(getattr(bins, name), "f4") for name in ("mean", "low", "high")}
+    line: dict[str, Any] = {"bins": bins.mean.size}
+    line |= {name: packer.add(getattr(bins, name), "f4") for name in ("mean", "low", "high")}
     if path.time.size <= _STEPS // charts:
         grain = _grain(span)
-        told["grain"] = grain
-        told["time"] = packer.add(np.round((path.time - span[0]) / grain), "i4", delta=True)
-        told["value"] = packer.add(path.value, "f4")
-    return told
+        line["grain"] = grain
+        line["time"] = packer.add(np.round((path.time - span[0]) / grain), "i4", delta=True)
+        line["value"] = packer.add(path.value, "f4")
+    return line

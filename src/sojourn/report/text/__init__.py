@@ -1,8 +1,8 @@
 """Results as text for people: units, thousands, the best marked.
 
 - `layout`: how tables and numbers look
-- `cleaning`, `facts`: what became of a log, and what it holds
-- `summary`, `events`: a run; `comparison`: several; `recorded`: what the log knows beside them
+- `facts`: what a log holds, and what became of it
+- `summary`: a run; `comparison`: several; `recorded`: what the log knows beside them
 - `classes`: jobs by user, partition and so on
 """
 

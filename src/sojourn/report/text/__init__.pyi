@@ -1,8 +1,8 @@
 from .classes import show_classes as show_classes
 from .classes import show_compared_classes as show_compared_classes
-from .cleaning import show_report as show_report
 from .comparison import show_comparison as show_comparison
 from .facts import show_facts as show_facts
+from .facts import show_report as show_report
 from .layout import as_number as as_number
 from .layout import as_seconds as as_seconds
 from .layout import facts_table as facts_table

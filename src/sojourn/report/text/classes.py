@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from rich.console import Console
@@ -17,104 +18,87 @@ __all__ = ["show_classes", "show_compared_classes", "show_log_classes"]
 _PRINTED = 20
 _MEASURES = ("wait_mean", "wait_median", "wait_p95", "bounded_slowdown_mean")
 
-Rows = Sequence[Mapping[str, Any]]
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
 
 
 def show_classes(console: Console, tables: Mapping[str, Rows]) -> None:
     """Print one table of a run for each way to class its jobs, the largest classes first.
 
-    Parameters
-    ----------
-    tables : rows as in the ``classes`` of a summary, by what jobs are classed by.
+    `tables` has rows as in the ``classes`` of a summary, by what jobs are classed by.
     """
-    for by, every in tables.items():
-        energy = any("energy" in row for row in every)
-        heads = (measure(name).column("h") for name in _MEASURES)
-        power = [measure("energy_kwh").column("kWh")] if energy else []
-        table = new_table(f"{_heading(by)}\n", "\njobs", "processor\ntime", *heads, *power)
-        rows = _in_order(by, every)
-        for row in rows[:_PRINTED]:
-            table.add_row(
-                Text(str(row["class"])),
-                f"{row['jobs']:,}",
-                _percent(row["share"]),
-                *(_hours(row[f"{which}_wait"]) for which in ("mean", "median", "p95")),
-                as_number(row["mean_bounded_slowdown"]),
-                *([as_number(row["energy"] / 3.6e6)] if energy else []),
-            )
-        console.print()
-        console.print(table)
-        _show_rest(console, rows)
+    for by, rows in tables.items():
+        heads = [measure(name).column("h") for name in _MEASURES]
+        if any("energy" in row for row in rows):
+            heads.append(measure("energy_kwh").column("kWh"))
+        _show(console, by, rows, ["processor\ntime", *heads], _of_run)
+
+
+def _of_run(row: Row) -> Iterator[str]:
+    yield _percent(row["share"])
+    yield from (_hours(row[f"{which}_wait"]) for which in ("mean", "median", "p95"))
+    yield as_number(row["mean_bounded_slowdown"])
+    if "energy" in row:
+        yield as_number(row["energy"] / 3.6e6)
 
 
 def show_compared_classes(console: Console, tables: Mapping[str, Rows]) -> None:
     """Print the mean waits of each class under each run of a comparison, the best marked.
 
-    Parameters
-    ----------
-    tables : rows of `show_classes`, each with its ``run``, by what jobs are classed by.
+    `tables` has rows as of `show_classes`, each with its ``run``.
     """
     for by, every in tables.items():
-        runs = list(dict.fromkeys(str(row["run"]) for row in every))
-        waits = {(str(row["run"]), row["class"]): float(row["mean_wait"]) for row in every}
-        rows = _in_order(by, [row for row in every if row["run"] == runs[0]])
-        table = new_table(f"{_heading(by)}\n", "\njobs", *(f"{run}\nmean wait h" for run in runs))
-        for row in rows[:_PRINTED]:
-            mine = [waits.get((run, row["class"]), math.nan) for run in runs]
-            known = [wait for wait in mine if wait == wait]
-            best = min(known) if known and min(known) < max(known) else None
-            table.add_row(
-                Text(str(row["class"])),
-                f"{row['jobs']:,}",
-                *(
-                    Text(_hours(wait) + ("*" if wait == best else " "),
-                         style="bold green" if wait == best else "")
-                    for wait in mine
-                ),
-            )  # fmt: skip
-        console.print()
-        console.print(table)
-        _show_rest(console, rows)
+        waits: dict[str, dict[Any, float]] = {}
+        for row in every:
+            waits.setdefault(str(row["run"]), {})[row["class"]] = float(row["mean_wait"])
+        first = [row for row in every if row["run"] == every[0]["run"]]
+        heads = [f"{run}\nmean wait h" for run in waits]
+        _show(console, by, first, heads, partial(_of_runs, list(waits.values())))
+
+
+def _of_runs(waits: Sequence[Mapping[Any, float]], row: Row) -> Iterator[Text]:
+    mine = [of_run.get(row["class"], math.nan) for of_run in waits]
+    known = [wait for wait in mine if wait == wait]
+    best = min(known) if known and min(known) < max(known) else None
+    for wait in mine:
+        mark, style = ("*", "bold green") if wait == best else (" ", "")
+        yield Text(_hours(wait) + mark, style=style)
 
 
 def show_log_classes(console: Console, tables: Mapping[str, Rows]) -> None:
-    """Print what the jobs of each class of a log are like, the largest classes first.
+    """Print what the jobs of each class of a log are like, the largest classes first."""
+    heads = ("processor-\nhours", "of all\nhours", "mean\nwidth")
+    times = {"mean_runtime": "mean\nruntime h", "median_runtime": "median\nruntime h"}
+    times["mean_wait"] = "mean\nwait h"
 
-    Parameters
-    ----------
-    tables : rows as in the ``classes`` of ``sojourn inspect --json``, by what jobs are classed by.
-    """
-    for by, every in tables.items():
-        table = new_table(
-            f"{_heading(by)}\n", "\njobs", "processor-\nhours", "of all\nhours", "mean\nwidth",
-            "mean\nruntime h", "median\nruntime h", "mean\nwait h",
-        )  # fmt: skip
-        rows = _in_order(by, every)
-        for row in rows[:_PRINTED]:
-            table.add_row(
-                Text(str(row["class"])),
-                f"{row['jobs']:,}",
-                as_number(row["processor_hours"]),
-                _percent(row["share"]),
-                as_number(row["mean_width"]),
-                *(_hours(row[key]) for key in ("mean_runtime", "median_runtime", "mean_wait")),
-            )
-        console.print()
-        console.print(table)
-        _show_rest(console, rows)
+    def cells(row: Row) -> Iterator[str]:
+        yield as_number(row["processor_hours"])
+        yield _percent(row["share"])
+        yield as_number(row["mean_width"])
+        yield from (_hours(row[key]) for key in times)
+
+    for by, rows in tables.items():
+        _show(console, by, rows, [*heads, *times.values()], cells)
 
 
-def _heading(by: str) -> str:
-    return "processors" if by == "width" else by
-
-
-def _in_order(by: str, rows: Rows) -> Rows:
-    """Classes with most processor time first; widths from narrow to wide."""
-    return rows if by == "width" else sorted(rows, key=lambda row: -_known(row["share"]))
-
-
-def _known(value: float) -> float:
-    return value if math.isfinite(value) else 0.0
+def _show(
+    console: Console,
+    by: str,
+    rows: Rows,
+    heads: Sequence[str],
+    cells: Callable[[Row], Iterable[str | Text]],
+) -> None:
+    """Print classes with most processor time first; widths from narrow to wide."""
+    if by != "width":
+        rows = sorted(rows, key=lambda row: -row["share"] if math.isfinite(row["share"]) else 0.0)
+    table = new_table(f"{'processors' if by == 'width' else by}\n", "\njobs", *heads)
+    for row in rows[:_PRINTED]:
+        table.add_row(Text(str(row["class"])), f"{row['jobs']:,}", *cells(row))
+    console.print()
+    console.print(table)
+    if len(rows) > _PRINTED:
+        rest = f"and {len(rows) - _PRINTED:,} more; --json has all"
+        console.print(Text(rest, style="dim"))
 
 
 def _percent(share: float) -> str:
@@ -123,9 +107,3 @@ def _percent(share: float) -> str:
 
 def _hours(seconds: float) -> str:
     return as_number(seconds / HOUR)
-
-
-def _show_rest(console: Console, rows: Rows) -> None:
-    rest = len(rows) - _PRINTED
-    if rest > 0:
-        console.print(Text(f"and {rest:,} more; --json has all", style="dim"))

@@ -15,13 +15,7 @@ _KINDS = 12
 
 
 def show_cluster(facts: dict[str, Any], where: str | None) -> None:
-    """Print a cluster from its facts: what was read, totals, and a table of each of its parts.
-
-    Parameters
-    ----------
-    facts : of `cluster_facts`.
-    where : the query that took some of the nodes; None for all.
-    """
+    """Print a cluster from its `cluster_facts`; `where` is the query that took some nodes."""
     console = new_console()
     _show_report(console, facts["report"])
     rows = [("where", where)] if where else []
@@ -52,8 +46,8 @@ def _totals(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("memory", _sum(total, "memory", "GB")),
     ]
     rows += [
-        (each["resource"], f"{each['count']:,} on {_nodes(each['nodes'])}")
-        for each in facts["resources"]
+        (row["resource"], f"{row['count']:,} on {_nodes(row['nodes'])}")
+        for row in facts["resources"]
     ]
     if speed["average"] is None:
         rows.append(("speed", "not known: all processors are equally fast"))
@@ -89,7 +83,7 @@ def _show_kinds(console: Console, facts: dict[str, Any]) -> None:
         return
     if facts["resources"]:
         kinds = facts["kinds"]
-        names = [each["resource"] for each in facts["resources"]]
+        names = [row["resource"] for row in facts["resources"]]
         table = new_table("model", "nodes", "cores", "memory\nGB", *names)
         for kind in kinds[:_KINDS]:
             own = (kind["resources"].get(name, 0) for name in names)
@@ -112,9 +106,9 @@ def _show_partitions(console: Console, partitions: list[dict[str, Any]]) -> None
         return
     table = new_table("partition", "nodes", "processors")
     table.add_column("limits")
-    for each in partitions:
-        counts = f"{len(each['nodes']):,}", f"{each['procs']:,}"
-        table.add_row(Text(each["name"]), *counts, Text(each["limits"]))
+    for part in partitions:
+        counts = f"{len(part['nodes']):,}", f"{part['procs']:,}"
+        table.add_row(Text(part["name"]), *counts, Text(part["limits"]))
     console.print()
     console.print(table)
 
@@ -125,8 +119,8 @@ def _show_queues(console: Console, facts: dict[str, Any]) -> None:
     table = new_table("queue")
     for name in ("order", "limits"):
         table.add_column(name)
-    for each in facts["queues"]:
-        table.add_row(*(Text(each[name]) for name in ("name", "order", "limits")))
+    for queue in facts["queues"]:
+        table.add_row(*(Text(queue[name]) for name in ("name", "order", "limits")))
     console.print()
     console.print(table)
     if len(facts["queues"]) > 1:
@@ -146,7 +140,7 @@ def _show_report(console: Console, report: dict[str, Any] | None) -> None:
         ),
         soft_wrap=True,
     )
-    for each in report["remarks"]:
-        remark = Remark(each["action"], each["what"], tuple(each["lines"]), each["example"])
+    for row in report["remarks"]:
+        remark = Remark(row["action"], row["what"], tuple(row["lines"]), row["example"])
         console.print(Text(f"  {remark}"), style="yellow", soft_wrap=True)
     console.print()

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from ...measures.entry import Measure, Unit
+from ...measures.entry import Measure
 from .layout import as_number, new_console, new_table, print_whole
 from .recorded import show_recorded
 
@@ -40,10 +40,10 @@ def show_comparison(
     shown = list(measures)
     if len(shown) > _MANY:
         # Beside other events that strike jobs, that some are killed is no aside.
-        aside = _ASIDE[:1] if any(each.kind == "events" for each in shown) else _ASIDE
+        aside = _ASIDE[:1] if any(measure.kind == "events" for measure in shown) else _ASIDE
         shown = [measure for measure in shown if measure.name not in aside]
 
-    units = {measure.name: _unit(rows, measure) for measure in shown}
+    units = {measure.name: measure.unit_of_column(rows) for measure in shown}
 
     def text(row: dict[str, Any], measure: Measure) -> str:
         value = row[measure.name]
@@ -75,17 +75,6 @@ def show_comparison(
     for words in _legend(names, _label(rows[0]), assumed if "energy_kwh" in names else ""):
         console.print(Text(words, style="dim"), soft_wrap=True)
     show_recorded(console, recorded or {})
-
-
-def _unit(rows: Sequence[dict[str, Any]], measure: Measure) -> Unit:
-    """Choose the unit of a column: h or kW where its largest number fills one, else s or W.
-
-    Times of jobs are all in the unit of the mean wait.
-    """
-    by = "wait_mean" if measure.unit == "s" and measure.kind == "job" else measure.name
-    large = next((unit for unit in measure.units if unit.name in ("h", "kW")), None)
-    filled = large is not None and any(row[by] > large.size for row in rows)
-    return large if large is not None and filled else measure.units[0]
 
 
 def _legend(names: set[str], first: str, assumed: str) -> Iterator[str]:

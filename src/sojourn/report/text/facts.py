@@ -1,4 +1,4 @@
-"""What a log holds."""
+"""What a log holds, and what reading and cleaning it did."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from rich.text import Text
 
 from ...run.outcome.recorded_nodes import excess_in_words
 from .classes import show_log_classes
-from .cleaning import show_report
 from .layout import HOUR, as_number, facts_table, new_console, new_table
 
-__all__ = ["show_facts"]
+__all__ = ["show_facts", "show_report"]
 
 _BAR = 40
 
 
-def show_facts(told: dict[str, Any]) -> None:
+def show_facts(facts: dict[str, Any]) -> None:
     """Print what a log holds."""
     console = new_console()
-    console.print(facts_table(_header(told)))
+    console.print(facts_table(_header(facts)))
     console.print()
-    console.print(facts_table(_stream(told)))
-    for line in _warnings(told):
+    console.print(facts_table(_stream(facts)))
+    for line in _warnings(facts):
         console.print(Text(f"! {line}"), style="yellow", soft_wrap=True)
     console.print()
     keys = ("mean", "min", "p5", "p25", "median", "p75", "p95", "max")
@@ -35,40 +34,40 @@ def show_facts(told: dict[str, Any]) -> None:
         ("interarrival", "interarrival (s)"),
         ("recorded_wait", "recorded wait (s)"),
     ):
-        values = told["distributions"][name]
+        values = facts["distributions"][name]
         if values:
             table.add_row(label, *(as_number(values[key]) for key in keys))
-    accuracy = told["estimates"]["accuracy"]
+    accuracy = facts["estimates"]["accuracy"]
     if accuracy:
         table.add_row("runtime / estimate", *(as_number(accuracy[key]) for key in keys))
     console.print(table)
-    show_log_classes(console, told.get("classes", {}))
+    show_log_classes(console, facts.get("classes", {}))
     console.print()
-    _show_day(console, told["submits_by_hour"])
-    if told["cleaning"]["findings"]:
+    _show_day(console, facts["submits_by_hour"])
+    if facts["cleaning"]["findings"]:
         console.print()
         console.print(Text("before a run the log is cleaned", style="bold"))
-        show_report(told["cleaning"])
+        show_report(facts["cleaning"])
 
 
-def _header(told: dict[str, Any]) -> list[tuple[str, str]]:
+def _header(facts: dict[str, Any]) -> list[tuple[str, str]]:
     wanted = ("Computer", "Installation", "MaxProcs", "MaxNodes", "StartTime", "EndTime", "Version")
-    header = told["header"]
-    rows = [("log", str(told["cleaning"]["source"]))]
+    header = facts["header"]
+    rows = [("log", str(facts["cleaning"]["source"]))]
     return rows + [(name, header[name]) for name in wanted if name in header]
 
 
-def _stream(told: dict[str, Any]) -> list[tuple[str, str]]:
-    jobs = max(told["jobs"], 1)
-    estimates = told["estimates"]
+def _stream(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    jobs = max(facts["jobs"], 1)
+    estimates = facts["estimates"]
     rows = [
-        ("jobs", f"{told['jobs']:,}"),
-        ("span", f"{as_number(told['span'])} s ({as_number(told['span'] / 86400)} days)"),
-        ("load", f"{as_number(told['load'])} of {told['procs']:,} processors"),
+        ("jobs", f"{facts['jobs']:,}"),
+        ("span", f"{as_number(facts['span'])} s ({as_number(facts['span'] / 86400)} days)"),
+        ("load", f"{as_number(facts['load'])} of {facts['procs']:,} processors"),
         (
             "widths",
-            f"{100 * told['serial_share']:.1f} % serial, "
-            f"{100 * told['power_of_two_share']:.1f} % a power of two",
+            f"{100 * facts['serial_share']:.1f} % serial, "
+            f"{100 * facts['power_of_two_share']:.1f} % a power of two",
         ),
         (
             "estimates",
@@ -77,24 +76,24 @@ def _stream(told: dict[str, Any]) -> list[tuple[str, str]]:
             f"{estimates['over_limit']:,} jobs beyond theirs",
         ),
     ]
-    if told["wider_than_machine"]:
-        rows.append(("too wide", f"{told['wider_than_machine']:,} jobs wider than the machine"))
-    rows += _machine(told)
+    if facts["wider_than_machine"]:
+        rows.append(("too wide", f"{facts['wider_than_machine']:,} jobs wider than the machine"))
+    rows += _machine(facts)
     for name in ("users", "groups", "accounts", "queues", "partitions", "qos"):
-        who = told[name]
+        who = facts[name]
         if who["count"] > 1:
             top = who["busiest"][0]
             busiest = f"the busiest ({top['name']}) has {100 * top['share']:.1f} % of the jobs"
             rows.append((name, f"{who['count']:,}; {busiest}"))
-    if set(told["status"]) != {"unknown"}:
-        rows.append(("status", ", ".join(f"{n:,} {s}" for s, n in told["status"].items())))
+    if set(facts["status"]) != {"unknown"}:
+        rows.append(("status", ", ".join(f"{n:,} {s}" for s, n in facts["status"].items())))
     return rows
 
 
-def _machine(told: dict[str, Any]) -> list[tuple[str, str]]:
+def _machine(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what the log has recorded of its own machine: waits, and processors in use."""
     rows = []
-    waits, used = told["distributions"]["recorded_wait"], told["occupancy"]
+    waits, used = facts["distributions"]["recorded_wait"], facts["occupancy"]
     if waits:
         rows.append(
             (
@@ -102,7 +101,7 @@ def _machine(told: dict[str, Any]) -> list[tuple[str, str]]:
                 f"mean {as_number(waits['mean'] / HOUR)} h, "
                 f"median {as_number(waits['median'] / HOUR)} h, "
                 f"95 % {as_number(waits['p95'] / HOUR)} h, as recorded of "
-                f"{100 * told['waits_known'] / max(told['jobs'], 1):.1f} % of the jobs",
+                f"{100 * facts['waits_known'] / max(facts['jobs'], 1):.1f} % of the jobs",
             )
         )
     if used is not None:
@@ -114,7 +113,7 @@ def _machine(told: dict[str, Any]) -> list[tuple[str, str]]:
                 f"({100 * used['peak_utilisation']:.1f} %), {_moment(used)}",
             )
         )
-    if told.get("excess") == []:
+    if facts.get("excess") == []:
         rows.append(("nodes", excess_in_words([])))
     return rows
 
@@ -125,22 +124,22 @@ def _moment(used: dict[str, Any]) -> str:
     return f"on {used['peak_date']} ({used['clock']})"
 
 
-def _warnings(told: dict[str, Any]) -> list[str]:
+def _warnings(facts: dict[str, Any]) -> list[str]:
     """Return what to know before the numbers are believed."""
-    source = told["size_source"]
-    if told.get("excess"):
-        return [excess_in_words(told["excess"])]
+    source = facts["size_source"]
+    if facts.get("excess"):
+        return [excess_in_words(facts["excess"])]
     if source not in ("MaxProcs", "given"):
         whose = "those of the widest job" if source == "widest job" else f"its {source}"
         return [
-            f"the header does not say MaxProcs: {told['procs']:,} processors are {whose}; "
+            f"the header does not say MaxProcs: {facts['procs']:,} processors are {whose}; "
             "give --procs"
         ]
-    used = told["occupancy"]
+    used = facts["occupancy"]
     if used is not None and used["overlap"]:
         return [
             f"the recorded jobs overlap to {used['peak']:,} processors, more than the "
-            f"{told['procs']:,} of the machine, {_moment(used)}"
+            f"{facts['procs']:,} of the machine, {_moment(used)}"
         ]
     return []
 
@@ -152,3 +151,20 @@ def _show_day(console: Console, day: dict[str, Any]) -> None:
     for hour, count in enumerate(counts):
         bar = "#" * round(_BAR * count / most)
         console.print(Text(f"{hour:02d} {bar:<{_BAR}} {count:,}"))
+
+
+def show_report(report: dict[str, Any]) -> None:
+    """Print what reading and cleaning did; nothing if they changed nothing."""
+    if not report["findings"]:
+        return
+    console = new_console()
+    console.print(Text(f"{report['read']:,} jobs read, {report['kept']:,} kept"))
+    for finding in report["findings"]:
+        count, unit = finding["count"], finding["unit"]
+        plural = "" if count == 1 else "s"
+        more = ", ..." if count > len(finding["first"]) else ""
+        listed = ", ".join(map(str, finding["first"]))
+        first = f" (first: {unit} {listed}{more})" if listed else ""
+        line = f"  {finding['action']} {finding['rule']}: {count:,} {unit}{plural}, "
+        console.print(Text(line + finding["what"] + first), style="yellow")
+    console.print()

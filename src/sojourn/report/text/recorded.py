@@ -20,18 +20,15 @@ _LONGEST_LINE = 240
 def show_recorded(console: Console, sections: Mapping[str, Mapping[str, Any]]) -> None:
     """Print recorded beside simulated waits of the same jobs, and what a large gap means.
 
-    Parameters
-    ----------
-    console : to print on.
-    sections : by what a run is called, its section ``recorded``; none: nothing is printed.
+    `sections` has the section ``recorded`` of each run by its name; none: nothing is printed.
     """
     if not sections:
         return
     first = next(iter(sections.values()))
     hours = any(
         part["wait"]["mean"] > HOUR
-        for each in sections.values()
-        for part in (each, each["simulated"])
+        for section in sections.values()
+        for part in (section, section["simulated"])
     )
     unit, scale = ("h", HOUR) if hours else ("s", 1.0)
     names = ("wait_mean", "wait_median", "wait_p95", "bounded_slowdown_mean")
@@ -47,20 +44,20 @@ def show_recorded(console: Console, sections: Mapping[str, Mapping[str, Any]]) -
     console.print(f"\nthe {first['jobs']:,} jobs whose wait the log records")
     console.print(table)
     # Of several runs the one that comes nearest says what all of them lack.
-    nearest = min(sections, key=lambda name: _gap(sections[name]))
+    gaps = {
+        name: log["wait"]["mean"] - log["simulated"]["wait"]["mean"]
+        for name, log in sections.items()
+    }
+    nearest = min(gaps, key=lambda name: abs(gaps[name]))
     words = gap_in_words(sections[nearest], nearest)
     if words:
         console.print(Text(words), style="yellow", soft_wrap=True)
 
 
-def _gap(section: Mapping[str, Any]) -> float:
-    return abs(float(section["wait"]["mean"]) - float(section["simulated"]["wait"]["mean"]))
-
-
 def show_not_acted_on(console: Console, ignored: Sequence[str]) -> None:
     """Print what a run takes no notice of: in a line, or where that is long in one for each."""
-    said = f"not acted on: {', '.join(ignored)}"
-    if len(said) > _LONGEST_LINE:
-        said = "\n- ".join(["not acted on:", *ignored])
+    words = f"not acted on: {', '.join(ignored)}"
+    if len(words) > _LONGEST_LINE:
+        words = "\n- ".join(["not acted on:", *ignored])
     if ignored:
-        console.print(Text(said), style="yellow", soft_wrap=True)
+        console.print(Text(words), style="yellow", soft_wrap=True)

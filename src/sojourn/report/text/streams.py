@@ -10,25 +10,25 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...errors import RunError
 
-__all__ = ["Shown", "StreamError", "drop", "own_streams", "visible"]
+__all__ = ["OutputError", "Shown", "drop", "own_streams", "visible"]
 
 # C0 without tab and line feed, DEL, C1, and marks that turn the direction of writing.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _COLOUR_OR_CONTROL = re.compile(rf"(\x1b\[[0-9;]*m)|{_CONTROL.pattern}")
 
 
-class StreamError(RunError):
+class OutputError(RunError):
     """What a command has to say cannot be written to standard output."""
 
 
 def visible(text: str) -> str:
     """Return text in which control characters are written as escapes."""
-    return _CONTROL.sub(lambda found: _escape(found[0]), text)
+    return _CONTROL.sub(lambda match: _escape(match[0]), text)
 
 
 def _escape(sign: str) -> str:
@@ -37,93 +37,66 @@ def _escape(sign: str) -> str:
 
 
 def _with_colours(text: str) -> str:
-    return _COLOUR_OR_CONTROL.sub(lambda found: found[1] or _escape(found[0]), text)
+    return _COLOUR_OR_CONTROL.sub(lambda match: match[1] or _escape(match[0]), text)
 
 
 class Shown:
     """A text stream on which control characters become visible; on a terminal colours stay.
 
-    Parameters
-    ----------
-    stream : what it writes to.
+    Writing raises OutputError when there is no space, BrokenPipeError when nobody reads any more.
     """
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
-        self._made = _with_colours if stream.isatty() else visible
+        self._made: Callable[[str], str] = _with_colours if stream.isatty() else visible
 
     def write(self, text: str) -> int:
-        """Write text; the number of its characters.
-
-        Raises
-        ------
-        StreamError
-            When there is no space for it.
-        BrokenPipeError
-            When nobody reads it any more.
-        """
-        with _named_errors():
+        """Write text; the number of its characters."""
+        with self._guarded():
             self._stream.write(self._made(text))
         return len(text)
 
     def flush(self) -> None:
-        """Have everything written out; raises as `write` does."""
-        with _named_errors():
+        """Have everything written out."""
+        with self._guarded():
             self._stream.flush()
+
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(
+                f"standard output: cannot be written ({error.strerror or error}); make room or "
+                "send it elsewhere"
+            ) from None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
 
-class Tolerant:
+class Tolerant(Shown):
     """A text stream whose loss nobody needs to hear of: the exit code has to do then."""
 
     def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        """Write text, if that can be done; the number of its characters."""
-        with self._giving_up():
-            self._stream.write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        """Have everything written out, if that can be done."""
-        with self._giving_up():
-            self._stream.flush()
+        self._stream, self._made = stream, str
 
     @contextlib.contextmanager
-    def _giving_up(self) -> Iterator[None]:
+    def _guarded(self) -> Iterator[None]:
         try:
             yield
         except OSError:
             drop(self._stream)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-@contextlib.contextmanager
-def _named_errors() -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise StreamError(
-            f"standard output: cannot be written ({error.strerror or error}); make room or send "
-            "it elsewhere"
-        ) from None
 
 
 @contextlib.contextmanager
 def own_streams(*, is_process: bool) -> Iterator[None]:
     """Have streams that can be written to while a command runs.
 
-    Parameters
-    ----------
-    is_process : whether the process lives for the command alone; then closed descriptors are
-        opened too, or the first file that is opened would be what others take for a stream.
+    Of a process that lives for the command alone, closed descriptors are opened too, or the first
+    file that is opened would be what others take for a stream.
     """
     if is_process:
         for number in range(3):

@@ -14,10 +14,10 @@ from rich.text import Text
 from ...cluster.wattage import assumed_watts, states_energy
 from ...measures.catalogue import DISTRIBUTIONS, STATISTICS
 from ...measures.entry import Measure
+from ...measures.fragmentation import STATES
 from ...measures.registry import in_table
 from .classes import show_classes
-from .cleaning import show_report
-from .events import event_rows
+from .facts import show_report
 from .layout import HOUR, as_number, as_seconds, facts_table, new_console, new_table
 from .recorded import show_not_acted_on, show_recorded
 
@@ -35,49 +35,43 @@ _SECONDS = (("s", 1.0), ("h", HOUR))
 
 def show_summary(summary: dict[str, Any], out: Path | None) -> None:
     """Print the summary of a run, and where its files are."""
-    console = new_console()
-    if "cleaning" in summary:
-        show_report(summary["cleaning"])
-    _show_cluster_report(console, summary)
-    console.print(Text(_head(summary), style="bold"))
-    console.print(Text(f"rate {summary['rate']}, estimates {summary['estimates']}"))
-    show_not_acted_on(console, summary.get("not_modelled", ()))
-    console.print()
+    console = _begun(summary, f"rate {summary['rate']}, estimates {summary['estimates']}")
     console.print(_distributions(summary))
     _show_recorded(console, summary)
     console.print()
     console.print(facts_table(_facts(summary)))
-    _show_resources(console, summary)
-    show_classes(console, summary.get("classes", {}))
     _show_end(console, summary, out)
 
 
 def show_peas(summary: dict[str, Any], out: Path | None) -> None:
     """Print the measures of [gomez2012] for a run on named nodes, and where its files are."""
-    console = new_console()
-    if "cleaning" in summary:
-        show_report(summary["cleaning"])
-    _show_cluster_report(console, summary)
-    console.print(Text(_head(summary), style="bold"))
     wishes = "" if summary["constraints"] == "none" else f"; {summary['constraints']}"
-    console.print(
-        Text(f"estimates {summary['estimates']}, foresight {summary['foresight']}{wishes}")
-    )
-    show_not_acted_on(console, summary.get("not_modelled", ()))
-    console.print()
+    settings = f"estimates {summary['estimates']}, foresight {summary['foresight']}{wishes}"
+    console = _begun(summary, settings)
     waited, response = (as_seconds(summary[name].get("mean")) for name in ("wait", "sojourn"))
     rows = [
         ("AWT", f"{waited}, the average time that jobs would wait"),
         ("ART", f"{response}, their average response time, from submit to end"),
     ]
-    rows += _measured(summary, lambda each: each.rests_on_watts)
+    rows += _measured(summary, lambda measure: measure.rests_on_watts)
     rows += _jobs(summary)
     rows += _measured(summary, _is_beside_energy)
     console.print(facts_table(rows))
     _show_recorded(console, summary)
-    _show_resources(console, summary)
-    show_classes(console, summary.get("classes", {}))
     _show_end(console, summary, out)
+
+
+def _begun(summary: dict[str, Any], settings: str) -> Console:
+    """Print what cleaning did, what was run, and what is left out of it."""
+    console = new_console()
+    if "cleaning" in summary:
+        show_report(summary["cleaning"])
+    _show_cluster_report(console, summary)
+    console.print(Text(_head(summary), style="bold"))
+    console.print(Text(settings))
+    show_not_acted_on(console, summary.get("not_modelled", ()))
+    console.print()
+    return console
 
 
 def _show_recorded(console: Console, summary: dict[str, Any]) -> None:
@@ -86,15 +80,13 @@ def _show_recorded(console: Console, summary: dict[str, Any]) -> None:
 
 def _show_resources(console: Console, summary: dict[str, Any]) -> None:
     """Print what was used, stranded, free and down of the resources that jobs ask for."""
-    asked = {name: row for name, row in summary.get("resources", {}).items() if row["jobs"]}
-    if len(asked) < 2:
+    requested = {name: row for name, row in summary.get("resources", {}).items() if row["jobs"]}
+    if len(requested) < 2:
         return
-    table = new_table("resource", "capacity", "used", "stranded", "free", "down")
-    for name, row in asked.items():
+    table = new_table("resource", "capacity", *STATES)
+    for name, row in requested.items():
         size = f"{as_number(row['capacity'] / 2**20)} GB" if name == "memory" else None
-        shares = (
-            f"{100 * row['share'][state]:.2f} %" for state in ("used", "stranded", "free", "down")
-        )
+        shares = (f"{100 * row['share'][state]:.2f} %" for state in STATES)
         table.add_row(Text(name), size or f"{row['capacity']:,}", *shares)
     console.print()
     console.print(table)
@@ -129,7 +121,9 @@ def _show_cluster_report(console: Console, summary: dict[str, Any]) -> None:
 
 
 def _show_end(console: Console, summary: dict[str, Any], out: Path | None) -> None:
-    """Print what the numbers leave out, and where the files are."""
+    """Print resources and classes, what the numbers leave out, and where the files are."""
+    _show_resources(console, summary)
+    show_classes(console, summary.get("classes", {}))
     if not summary.get("energy", {}).get("idle_known", True):
         warning = "idle watts are not known of every node and count as 0: the bill is too low"
         console.print(Text(f"\n{warning}"), style="yellow", soft_wrap=True)
@@ -151,7 +145,7 @@ def _distributions(summary: dict[str, Any]) -> Table:
 
 
 def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    rows = [*_jobs(summary), *_measured(summary, lambda each: True)]
+    rows = [*_jobs(summary), *_measured(summary, lambda measure: True)]
     if summary.get("rate_switches"):
         shares = ", ".join(f"{100 * s:.1f} % at {r}" for r, s in summary["rate_shares"].items())
         rows.append(("rate", f"{summary['rate_switches']:,} switches; {shares}"))
@@ -174,19 +168,47 @@ def _jobs(summary: dict[str, Any]) -> list[tuple[str, str]]:
             reasons = summary["unaccepted_reasons"].items()
             why = "never fit, for want of: " + ", ".join(f"{word} {n:,}" for word, n in reasons)
         rows.append(("unaccepted", f"{summary['unaccepted']:,} {why} (job {listed}{more})"))
-    return rows + _begin(summary) + event_rows(summary)
+    return rows + _begin(summary) + _event_rows(summary)
+
+
+def _event_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """What external events did; nothing if there were none."""
+    if "events" not in summary:
+        return []
+    events = summary["events"]
+    parts = [
+        f"{events[name]:,} {word}"
+        for name, word in (
+            ("cancelled", "cancelled"),
+            ("killed", "killed"),
+            ("restarts", "restarted"),
+            ("waiting", "left waiting for ever"),
+        )
+        if events[name]
+    ]
+    rows = [("events", f"{events['given']:,}: " + (", ".join(parts) or "no job was struck"))]
+    hours = [
+        f"{events[name] / HOUR:,.1f} processor-hours {word}"
+        for name, word in (("down_processor_seconds", "down"), ("lost_processor_seconds", "lost"))
+        if events[name]
+    ]
+    if hours:
+        rows.append(("", ", ".join(hours)))
+    for reason, count in events["unused"].items():
+        rows.append(("", f"{count:,} without meaning here: {reason}"))
+    return rows
 
 
 def _begin(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """How long jobs that ask to begin later than their submit wait for that."""
     if "begin" not in summary:
         return []
-    asked, before, since = (summary["begin"][key] for key in ("jobs", "before", "wait_since"))
-    plural, verb = ("", "asks") if asked == 1 else ("s", "ask")
+    count, before, since = (summary["begin"][key] for key in ("jobs", "before", "wait_since"))
+    plural, verb = ("", "asks") if count == 1 else ("s", "ask")
     return [
         (
             "begin",
-            f"{asked:,} job{plural} {verb} to begin later, {as_seconds(before['mean'])} after the "
+            f"{count:,} job{plural} {verb} to begin later, {as_seconds(before['mean'])} after the "
             f"submit on average; counted from there, all jobs would wait "
             f"{as_seconds(since['mean'])}",
         )

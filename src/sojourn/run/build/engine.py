@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cluster import Cluster
-from ...engine.drive import Laws, Orders, Rules, Run, backfill_code, load_kernel
-from ...engine.passes import CONSERVATIVE, EASY
+from ...engine.drive import Laws, Orders, Rules, Run, load_kernel
 from ...engine.queues import CHANGING, QueueRules
 from ...engine.types import JobView
 from ...jobs import Jobs
@@ -141,7 +140,7 @@ def preload(
     own = policy.backfill_score
     rules = Rules(
         servers=1,
-        backfill=backfill_code(policy.backfill, policy.reservations),
+        backfill=policy.rule,
         dynamic_order=policy.score.depends_on_time,
         dynamic_backfill=own is not None and own.depends_on_time,
         log=decisions,
@@ -161,14 +160,14 @@ def rules_of(
     own = policy.backfill_score
     scores = queue_scores(cluster, policy) if cluster.queues else [policy.score]
     changes = not stop_at_decisions and any(score.depends_on_time for score in scores)
-    reservations = policy.reservations
-    code = backfill_code(policy.backfill, reservations)
-    if code == CONSERVATIVE and options.foresight == "log" and cluster.is_named:
+    rule, reservations = policy.rule, policy.reservations
+    if rule.keeps_promises and options.foresight == "log" and cluster.is_named:
         # Jobs outlast such promises, which cannot be kept: they are made anew in each pass.
-        code, reservations = backfill_code("easy", np.inf), np.inf
+        rule, reservations = Policy(backfill="easy", reservations=np.inf).rule, np.inf
+    exact = rule.plans and not rule.preempts and bool(np.array_equal(view.work, view.plan))
     return Rules(
         servers=int(cluster.procs),
-        backfill=code,
+        backfill=rule,
         reservations=int(min(reservations, max(len(view.submit), 1))),
         dynamic_order=changes,
         dynamic_backfill=own is not None and own.depends_on_time,
@@ -177,7 +176,7 @@ def rules_of(
         per_event=options.passes == "event",
         controlled=not control.is_constant,
         timed_control=control.timed,
-        exact=bool(np.array_equal(view.work, view.plan)) and EASY <= code <= CONSERVATIVE,
+        exact=exact,
         may_overrun=bool(np.any(view.work > view.plan)) or options.passes == "event",
         record=bool(options.record),
         stop_at_decisions=stop_at_decisions,

@@ -12,23 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cluster import Cluster
-from ...engine.calendar import (
-    DOWN,
-    EVENT,
-    LOOK,
-    RESERVATION,
-    STRIKE,
-    UP,
-    WITHDRAW,
-    Calendar,
-    make_calendar,
-)
+from ...engine.calendar import EVENT, RESERVATION, Calendar, make_calendar
+from ...engine.happenings import DOWN, LOOK, OF_JOBS, UP
 from ...errors import OptionError
 from ...jobs import EventStream, ExternalEvent, ExternalEvents, Jobs, read_events, read_external
 from ...jobs.arrivals import arrivals_of
 from ...jobs.external import is_external
-from ...jobs.formats.sniff import TOLD as ACCOUNTING
-from ...jobs.formats.sniff import format_of
+from ...jobs.log import ACCOUNTING, format_of
 from .gathering import BEGINS, ENDS, Gathered, gather_rows, gather_stream, run_on
 
 __all__ = ["Absence", "External", "before_cleaning", "load_events", "take_events"]
@@ -98,7 +88,7 @@ class External:
 
         A discipline that may stop jobs looks up when a reservation begins.
         """
-        by_job = np.isin(self.kind, (WITHDRAW, STRIKE))
+        by_job = np.isin(self.kind, list(OF_JOBS))
         mine = self._concern(accepted)
         about = self.about.copy()
         about[by_job & mine] = (np.cumsum(accepted) - 1)[about[by_job & mine]]
@@ -122,14 +112,14 @@ class External:
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
         about = self.about.copy()
-        by_job = np.isin(self.kind, (WITHDRAW, STRIKE))
+        by_job = np.isin(self.kind, list(OF_JOBS))
         about[by_job] = place[about[by_job]]
         return replace(self, jobs=self.jobs[order], about=about)
 
     def _concern(self, accepted: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which events are not about a job that is not accepted."""
         concern = np.ones(len(self.kind), dtype=np.bool_)
-        by_job = np.isin(self.kind, (WITHDRAW, STRIKE))
+        by_job = np.isin(self.kind, list(OF_JOBS))
         concern[by_job] = accepted[self.about[by_job]]
         return concern
 

@@ -10,7 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cluster import Cluster
-from ...engine.calendar import DOWN, RESUME, STOP, STRIKE, UP, WITHDRAW
+from ...engine.happenings import (
+    DOWN,
+    EARLY,
+    RESERVE,
+    RESUME,
+    STOP,
+    STRIKE,
+    UP,
+    WITHDRAW,
+)
+from ...engine.happenings import KINDS as GIVEN
 from ...jobs import EventStream, ExternalEvent, ExternalEvents, Jobs
 from ...jobs.events import KINDS
 
@@ -75,7 +85,7 @@ def gather_rows(
     for row, job in enumerate(jobs.job.tolist()):
         rows.setdefault(job, row)
     for event in events.rows:
-        about: list[int] = []
+        about: list[int] = [0]
         if event.job is not None:
             if event.job not in rows:
                 unused[_NO_JOB] += 1
@@ -88,10 +98,14 @@ def gather_rows(
             about = [event.procs]
         elif event.nodes:
             about = _nodes(event, events, cluster)
-        if event.kind == "early":
+        kind = GIVEN[event.kind]
+        what = kind.does[
+            next((name for name in kind.about if getattr(event, name) not in (None, ())), "")
+        ]
+        if what == EARLY:
             assert event.runtime is not None
             work[about[0]] = min(work[about[0]], event.runtime)
-        elif event.kind == "reserve":
+        elif what == RESERVE:
             assert event.until is not None
             announced = -np.inf if event.announced is None else event.announced
             for which in about:
@@ -100,19 +114,10 @@ def gather_rows(
                     raise events.error(event, "procs", problem)
                 into.reserved.append((announced, event.time, event.until, which, event))
         else:
-            kind = {
-                "cancel": WITHDRAW,
-                "kill": WITHDRAW,
-                "down": DOWN if event.job is None else STRIKE,
-                "up": UP,
-                "stop": STOP,
-                "resume": RESUME,
-            }[event.kind]
-            for which in about or [0]:
-                into.add(event.time, kind, which, event=event)
+            for which in about:
+                into.add(event.time, what, which, event=event)
                 if event.until is not None:
-                    back = UP if kind == DOWN else RESUME
-                    into.add(event.until, back, which, event=event, turn=ENDS)
+                    into.add(event.until, kind.then, which, event=event, turn=ENDS)
 
 
 def _nodes(event: ExternalEvent, events: ExternalEvents, cluster: Cluster) -> list[int]:

@@ -53,8 +53,6 @@ _RULES = {
     "scored": SCORED,
 }
 
-_BY_WATTS = ("lowest-power", "lowest-energy")
-
 REASONS = (
     "",
     "processors",
@@ -125,10 +123,14 @@ class Machine:
 
 
 def build_machine(
-    jobs: Jobs, cluster: Cluster, placement: Placement, constraints: Constraints
+    jobs: Jobs,
+    cluster: Cluster,
+    placement: Placement,
+    constraints: Constraints,
+    factor: float | None = None,
 ) -> Machine:
-    """Find out what each job asks, and which can never run."""
-    asked = requests_of(jobs, cluster, constraints)
+    """Find out what each job asks, and which can never run; `factor` as of `asked_time`."""
+    asked = requests_of(jobs, cluster, constraints, factor)
     if cluster.power_model is not None:
         _refuse_watts(placement, asked)
     reason = np.zeros(len(jobs), dtype=np.int8)
@@ -160,7 +162,7 @@ def build_machine(
 
 def _refuse_watts(placement: Placement, asked: Requests) -> None:
     """Refuse what rests on watts of nodes, where some have none."""
-    if placement.name in _BY_WATTS:
+    if placement.by_watts:
         raise PolicyError(
             f"placement '{placement}': not all nodes have watts; give them, or another placement"
         )

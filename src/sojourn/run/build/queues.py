@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...engine.queues import CHANGING, FIXED, NO_LIMIT, OF_POLICY, QueueRules
 from ...errors import PolicyError
 from ...policy.orders import order_of_queue
+from .requests import asked_time
 
 if TYPE_CHECKING:
     from ...cluster import Cluster, Queue
@@ -91,7 +92,7 @@ def forbidden_by_queues(
     Parameters
     ----------
     jobs, cluster : of the run.
-    factor : of the truth that the scheduler plans with; None for the users' estimates.
+    factor : as of `asked_time`.
     """
     places = queues_of(jobs, cluster)
 
@@ -99,11 +100,8 @@ def forbidden_by_queues(
         values = [getattr(queue, name) for queue in cluster.queues]
         return np.array([np.inf if value is None else value for value in values])[places]
 
-    # Without an estimate it is the plan.
-    plan = jobs.work * (1.0 if factor is None else factor)
-    time = np.where(jobs.estimate > 0, jobs.estimate, plan)
     most = np.minimum(limits("max_procs"), limits("max_used"))
-    return np.asarray((time > limits("max_time")) | (jobs.procs > most))
+    return np.asarray((asked_time(jobs, factor) > limits("max_time")) | (jobs.procs > most))
 
 
 def ranks_of(places: Integers, keys: list[Floats], queues: tuple[Queue, ...]) -> Floats:

@@ -21,8 +21,9 @@ from ...jobs import Jobs
 from ...policy import Asked, Constraints
 from ...policy.features import has_features
 
-__all__ = ["Requests", "acts_on_columns", "requests_of"]
+__all__ = ["Requests", "acts_on_columns", "asked_time", "requests_of"]
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
@@ -31,6 +32,20 @@ _MOST = 2.0**53
 """KB, more than any node has."""
 _SHOWN = 60
 _LICENCE = re.compile(r"([^\s:,]+)(?::(\d{1,15}))?")
+
+
+def asked_time(jobs: Jobs, factor: float | None = None) -> Floats:
+    """Return what the limits of partitions and queues see of each job (s).
+
+    Its estimate, or without one what it is planned with.
+
+    Parameters
+    ----------
+    jobs : of the run.
+    factor : of the truth that the scheduler plans with; None for the users' estimates.
+    """
+    plan = jobs.work * (1.0 if factor is None else factor)
+    return np.where(jobs.estimate > 0, jobs.estimate, plan)
 
 
 def acts_on_columns(cluster: Cluster) -> bool:
@@ -116,8 +131,8 @@ class Requests:
 class _Table:
     """Requests in the making."""
 
-    def __init__(self, jobs: Jobs, cluster: Cluster, asked: Asked) -> None:
-        self.jobs, self.cluster = jobs, cluster
+    def __init__(self, jobs: Jobs, cluster: Cluster, asked: Asked, time: Floats) -> None:
+        self.jobs, self.cluster, self.time = jobs, cluster, time
         count = len(jobs)
         self.names = [*cluster.resource_names, *cluster.pools]
         self.tasks = jobs.procs.copy()
@@ -286,7 +301,6 @@ class _Table:
         known = {part.name: part for part in cluster.partitions}
         asked, names = _labels(jobs, "partition", known)
         queued, queues = _labels(jobs, "queue", {queue.name: queue for queue in cluster.queues})
-        limit = np.where(jobs.estimate > 0, jobs.estimate, 0.0)
         nodes = np.where(self.distinct, self.tasks, 0)
         kinds: dict[tuple[Any, ...], int] = {}
         sets: list[list[Flags]] = []
@@ -301,7 +315,7 @@ class _Table:
             fits = [
                 known[name]
                 for name in wish
-                if name in known and _within(known[name], limit[j], int(nodes[j]))
+                if name in known and _within(known[name], self.time[j], int(nodes[j]))
             ]
             self.refused[j] |= not fits
             self.whole[j] |= any(part.whole_node for part in fits)
@@ -319,10 +333,10 @@ class _Table:
         return self.cluster.queue(name).partitions
 
 
-def _within(part: Partition, limit: float, nodes: int) -> bool:
+def _within(part: Partition, time: float, nodes: int) -> bool:
     most = part.max_nodes
     few = nodes and (nodes < part.min_nodes or (most is not None and nodes > most))
-    return limit <= part.max_time and not few
+    return time <= part.max_time and not few
 
 
 def _mask(part: Partition, nodes: int) -> Flags:
@@ -349,8 +363,10 @@ def _coded(words: NDArray[np.object_]) -> tuple[Integers, list[str]]:
     return np.array(codes, dtype=np.int64), list(known) or [""]
 
 
-def requests_of(jobs: Jobs, cluster: Cluster, constraints: Constraints) -> Requests:
-    """Return what jobs ask of the nodes of a cluster."""
+def requests_of(
+    jobs: Jobs, cluster: Cluster, constraints: Constraints, factor: float | None = None
+) -> Requests:
+    """Return what jobs ask of the nodes of a cluster; `factor` as of `asked_time`."""
     asked = constraints.of(jobs)
     both = (asked.memory_per_core > 0) & (asked.memory_per_node > 0)
     if both.any():
@@ -359,7 +375,7 @@ def requests_of(jobs: Jobs, cluster: Cluster, constraints: Constraints) -> Reque
             "memory",
             "asked per core and per node at once; give one of them",
         )
-    table = _Table(jobs, cluster, asked)
+    table = _Table(jobs, cluster, asked, asked_time(jobs, factor))
     if acts_on_columns(cluster):
         table.read_columns(constraints)
     eligible, in_partition, choice, choices = table.places(asked)

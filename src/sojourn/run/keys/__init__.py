@@ -15,6 +15,7 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel, TypeAdapter
 from pydantic.fields import FieldInfo
 
+from ...policy import examples_of_controls
 from . import typed
 from .cluster import ClusterKeys
 from .control import ControlKeys
@@ -81,8 +82,7 @@ class ScenarioKeys(Keys):
                 str,
                 typed.control,
                 None,
-                help="Service rate: 1.5, workload:2.0,2.66:1e5:3e5, threshold:2.0,2.66:1e5, "
-                "count:2.0,2.66:5:10 or random:2.0,2.66:0.3,0.7. Default: always 1.",
+                help=f"Service rate: {examples_of_controls()}. Default: always 1.",
             ),
         ),
     ] = ControlKeys()

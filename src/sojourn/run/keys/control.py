@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, create_model
 
-from .describing import A_NUMBER, TRUE, Key, Keys, Keyword, Option, Positive
+from ...policy import CONTROLS
+from .describing import A_NUMBER, TRUE, Key, Keys, Keyword, Option, Positive, alternatives
 from .units import TIME
 
 __all__ = ["ControlKeys"]
@@ -22,19 +23,21 @@ def _known(value: float) -> float:
 
 _Share = Annotated[float, Field(ge=0, le=1)]
 _Level = Annotated[float, TIME, AfterValidator(_known)]
+if TYPE_CHECKING:
+    _Kind = str
+else:
+    _Kind = Literal[tuple(CONTROLS)]
 _Levels = _Level | Annotated[list[_Level], Field(min_length=1)]
 
 _A_LEVEL = "seconds of work or a text such as '30 h', or a list, one between two rates"
 _A_SHARE = "a number from 0 to 1"
+_A_NUMBERS = "a number, or a list of them"
 
 
 class ControlKeys(Keys):
     """How fast the servers run."""
 
-    kind: Annotated[
-        Literal["constant", "threshold", "workload", "count", "random"],
-        Key("Service-rate control.", "constant, threshold, workload, count or random"),
-    ] = "constant"
+    kind: Annotated[_Kind, Key("Service-rate control.", alternatives(CONTROLS))] = "constant"
     rate: Annotated[Positive, Key("Rate of a constant control.", A_NUMBER)] = 1.0
     rates: Annotated[
         list[Positive] | None,
@@ -62,3 +65,17 @@ class ControlKeys(Keys):
             "Rate at which the runtimes were recorded.", A_NUMBER, Option("Machine", "R"), Keyword()
         ),
     ] = 1.0
+
+
+# Keys that no control has but one.
+if not TYPE_CHECKING:
+    ControlKeys = create_model(
+        "ControlKeys",
+        __base__=ControlKeys,
+        __doc__=ControlKeys.__doc__,
+        **{
+            name: (Annotated[_Levels | None, Key(what, _A_NUMBERS)], None)
+            for kind in CONTROLS.values()
+            for name, what in kind.says.items()
+        },
+    )

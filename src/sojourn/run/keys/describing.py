@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -41,6 +41,7 @@ __all__ = [
     "Processors",
     "Seconds",
     "Watts",
+    "alternatives",
     "is_score_file",
     "reads",
     "with_names",
@@ -125,6 +126,12 @@ class Key:
         """Describe the key for editors."""
         text = f"{with_names(self.what)} Holds {self.value}."
         return {**handler(schema), "description": text}
+
+
+def alternatives(names: Iterable[str]) -> str:
+    """Return ``a, b or c``."""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def with_names(text: str, name_of: Callable[[str], str] = lambda key: key) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, WithJsonSchema
 
@@ -28,6 +28,7 @@ from .describing import (
     Option,
     Positive,
     Watts,
+    alternatives,
     reads,
 )
 from .units import MEMORY
@@ -49,6 +50,11 @@ _Policy = Annotated[
 ]
 _Column = Literal["user", "group", "queue", "partition"]
 _ByColumn = dict[_Column, dict[Annotated[str, Field(pattern=r"^-?\d{1,18}$")], str]]
+
+if TYPE_CHECKING:
+    _Backfill = str
+else:
+    _Backfill = Literal[tuple(BACKFILLS)]
 
 _A_MEMORY = "a number of GB, 0 or more, or a text such as '512 MB'"
 _A_SCORE = "a name such as sjf, or FILE.py:NAME"
@@ -100,9 +106,8 @@ class PolicyKeys(Keys):
     name: Annotated[
         _Policy,
         Key(
-            "fcfs, lcfs-pr, lpf, spf, easy, easy-sjbf, conservative, first-fit, or an order (sjf, "
-            "ljf, saf, wfp3, ...) with a backfill (easy, easy:K, conservative, first-fit); or "
-            "slurm, with {slurm.conf}.",
+            f"{', '.join(POLICIES)}, or an order ({', '.join(ORDERS)}) with a backfill "
+            f"({', '.join(BACKFILLS)}); or slurm, with {{slurm.conf}}.",
             "a name such as easy, or ORDER[+BACKFILL[:K][@ORDER]]",
             Option(
                 _SCHEDULING,
@@ -125,7 +130,7 @@ class PolicyKeys(Keys):
         list[Number] | None, Key("Parameters of an order of one's own.", "a list of numbers")
     ] = None
     backfill: Annotated[
-        Literal["none", "first-fit", "easy", "conservative", "preempt", "remaining"] | None,
+        _Backfill | None,
         Key("Backfilling in place of that of {policy.name}.", ", ".join(BACKFILLS)),
     ] = None
     reservations: Annotated[
@@ -138,9 +143,8 @@ class PolicyKeys(Keys):
     placement: Annotated[
         Annotated[str, OneOf(PLACEMENTS, "placement")],
         Key(
-            "Which nodes a job gets: first-fit, best-fit, worst-fit, fastest, slowest, "
-            "lowest-power, lowest-energy, pack, spread, contiguous or random; or your own, "
-            "decorated with @sojourn.score.",
+            f"Which nodes a job gets: {alternatives(PLACEMENTS)}; or your own, decorated with "
+            "@sojourn.score.",
             "a name such as fastest, or FILE.py:NAME",
             Option(_NODES, "NAME|FILE.py:NAME", read=typed.placement, complete="placements"),
             Keyword(
@@ -191,8 +195,8 @@ class PolicyKeys(Keys):
             Option(_NODES, "nodes|log"),
             Keyword(
                 what="Runtime that is expected of a waiting job: on the nodes it would get, or as "
-                "recorded. Jobs outlast promises made from the log, so conservative backfilling "
-                "then makes all of them anew in each pass."
+                "recorded. Jobs outlast reservations made from the log, so conservative "
+                "backfilling then makes all of them anew in each pass."
             ),
         ),
     ] = "nodes"

@@ -34,7 +34,6 @@ __all__ = [
 ]
 
 _BY_COLUMN = re.compile(r"\s*(\w+)\s*:\s*(-?\d{1,18})\s*=\s*(\S+)\s*")
-_THRESHOLDS = {"count": ("low", "high"), "workload": ("low", "high"), "threshold": ("k",)}
 
 
 def number_or_text(value: str) -> float | str:
@@ -147,19 +146,11 @@ def levels(per_rate: list[str]) -> list[dict[str, float]] | None:
 
 def control(text: str) -> dict[str, Any]:
     """Return the keys of a control, from a rate or ``KIND:RATES:THRESHOLDS``."""
-    from ...policy import parse_control
+    from ...policy import control_keys, parse_control
 
     parse_control(text)  # Which has words for whatever is wrong.
-    kind, _, rest = text.partition(":")
-    numbers = [[float(x) for x in part.split(",")] for part in (rest or kind).split(":")]
-    if not rest or kind == "constant":
-        return {"rate": numbers[0][0]}
-    if kind == "random":
-        (low, high, *_), (p_low, p_high, *_) = numbers
-        return {"kind": kind, "rates": [low, high], "p_low": p_low, "p_high": p_high}
-    thresholds = [level[0] if len(level) == 1 else level for level in numbers[1:]]
-    names = _THRESHOLDS[kind]
-    return {"kind": kind, "rates": numbers[0], **dict(zip(names, thresholds, strict=True))}
+    keys = control_keys(text)
+    return keys if keys["kind"] != "constant" else {"rate": keys["rate"]}
 
 
 def constraints(given: Any) -> Constraints:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
 from ...jobs import RULES, STANDARD
+from ...jobs.log import FORMATS
 from ...jobs.models.spec import parse_time, parse_width
 from . import typed
 from .describing import (
@@ -26,6 +27,7 @@ from .describing import (
     Positive,
     Processors,
     Seconds,
+    alternatives,
     reads,
 )
 
@@ -60,6 +62,10 @@ OF_MODELS = {
 CLEANED_BY = ("first", "keep_zero", "rules")
 """Keys about which jobs of a log are kept."""
 
+if TYPE_CHECKING:
+    _Format = str
+else:
+    _Format = Literal[tuple(FORMATS)]
 _JOBS = "Jobs"
 _WIDEST = 2**31 - 1
 
@@ -81,12 +87,10 @@ class WorkloadKeys(Keys):
         ),
     ] = None
     format: Annotated[
-        Literal["swf", "csv", "parquet", "hpcwld", "sacct", "jobcomp", "pbs", "slurm-events"]
-        | None,
+        _Format | None,
         Key(
-            "Format of {workload.log} when the file does not tell: swf, csv, parquet, hpcwld, "
-            "sacct, jobcomp, pbs or slurm-events.",
-            "swf, csv, parquet, hpcwld, sacct, jobcomp, pbs or slurm-events",
+            f"Format of {{workload.log}} when the file does not show it: {alternatives(FORMATS)}.",
+            alternatives(FORMATS),
             Option(_JOBS, "NAME", "--log-format", complete="log_formats"),
         ),
     ] = None
@@ -128,7 +132,7 @@ class WorkloadKeys(Keys):
     partition_column: Annotated[
         str | None,
         Key(
-            "Column of the log that tells the partition of jobs, such as queue; default: its own.",
+            "Column of the log that holds the partition of jobs, such as queue; default: its own.",
             "a name such as queue",
             Option(_JOBS, "NAME"),
         ),

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ...engine import types as t
 from ...engine.drive import Run
-from ...engine.passes import PREEMPT
 from ...engine.state import SEGMENT
 
 __all__ = [
@@ -90,7 +89,7 @@ def aftermath(run: Run) -> Aftermath:
         return _without_events(run)
     jobs, pieces = run.calendar.job, run.recording.segment[: run.s.segments]
     came_to_nothing = pieces["lost"] == 1
-    if run.rules.backfill >= PREEMPT:
+    if run.rules.backfill.preempts:
         came_to_nothing = _lost_with_all_before(pieces["job"], came_to_nothing)
     return Aftermath(
         killed=jobs["fate"] == t.KILLED,

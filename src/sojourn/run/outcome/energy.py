@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ...engine.drive import Run
 from ...engine.nodes import GIVEN_NODE, GIVEN_TASKS, PER_TASK
-from ...engine.passes import PREEMPT
 from ...measures import energy as billing
 from ...measures import formulas
 from ...measures.cost import Clock, electricity_cost, emissions, parse_carbon, parse_tariff
@@ -94,7 +93,7 @@ def _pieces(run: Run) -> NDArray[Any]:
     the order of submission, then those that were lost.
     """
     pieces = run.recording.segment[: run.s.segments]
-    if run.rules.backfill >= PREEMPT:
+    if run.rules.backfill.preempts:
         return pieces
     last = np.where(pieces["lost"] == 1, len(run.start), pieces["job"])
     return pieces[np.argsort(last, kind="stable")]

@@ -45,18 +45,18 @@ report.makers.explore = async (node, spec) => {
     return kept;
   };
 
-  const told = (column, i, alone) => {
+  const written = (column, i, alone) => {
     if (column.text) return alone || !column.label ? column.text[i] : `${column.label} = ${column.text[i]}`;
     return `${column.label} = ${report.number(column.values[i])}`;
   };
 
   // One colour for each combination of what else was varied, of words alone where no key is an
-  // axis; few enough to be told apart.
+  // axis; few enough to be distinguished.
   const groups = (curves) => {
     const others = keys.filter((key) => (curves ? key !== x : columns[key].text));
     const found = new Map();
     for (let i = 0; i < count; i++) {
-      const name = others.map((key) => told(columns[key], i, others.length === 1)).join(", ");
+      const name = others.map((key) => written(columns[key], i, others.length === 1)).join(", ");
       if (!found.has(name)) found.set(name, []);
       found.get(name).push(i);
     }

@@ -1,4 +1,4 @@
-// Servers and paths over time. Whatever the zoom, no more is drawn than the eye can tell apart:
+// Servers and paths over time. Whatever the zoom, no more is drawn than the eye can distinguish:
 // cells and bins are joined, and single blocks are shown once few enough are in view.
 "use strict";
 
@@ -99,10 +99,10 @@ report.makers.timeline = async (node, spec) => {
       dy: height,
       showlegend: false,
     };
-    const told = `cells of ${report.duration(join * width)} × ${report.number(height)} ` +
+    const grain = `cells of ${report.duration(join * width)} × ${report.number(height)} ` +
       `${height === 1 ? "server" : "servers"}`;
     return {
-      told,
+      grain,
       data: [
         { ...common, uid: "cells", z: busy, text: said, coloraxis: "coloraxis", hovertemplate: "%{text}<extra></extra>" },
         {
@@ -132,18 +132,18 @@ report.makers.timeline = async (node, spec) => {
     };
   };
 
-  const gantt = (seen, told) => {
+  const gantt = (seen, notes) => {
     const run = open(runs[chosen]);
     if (run.missing) {
-      told.push(run.missing);
+      notes.push(run.missing);
       return [];
     }
     const rows = inView(run, seen);
     const whole = rows !== null && !run.open.rest;
     const drawn = whole ? { data: [] } : cells(run, rows === null ? run.open.all : run.open.rest, seen);
-    if (rows === null) told.push(`Servers: ${drawn.told}; the colour is the mean wait of the jobs in a cell, faded by the share that was idle.`);
-    else told.push(`Servers: ${report.number(rows.length)} blocks one by one` + (whole ? "." : `, smaller ones as ${drawn.told}.`));
-    if (run.note) told.push(run.note);
+    if (rows === null) notes.push(`Servers: ${drawn.grain}; the colour is the mean wait of the jobs in a cell, faded by the share that was idle.`);
+    else notes.push(`Servers: ${report.number(rows.length)} blocks one by one` + (whole ? "." : `, smaller ones as ${drawn.grain}.`));
+    if (run.note) notes.push(run.note);
     return rows === null ? drawn.data : [...drawn.data, boxes(run, rows)];
   };
 
@@ -195,10 +195,10 @@ report.makers.timeline = async (node, spec) => {
     }
     x.push(place(span[0] + last * width));
     for (const side of [mean, least, most]) side.push(side[side.length - 1]);
-    return { x, y: mean, least, most, told: report.duration(join * width) };
+    return { x, y: mean, least, most, over: report.duration(join * width) };
   };
 
-  const paths = (seen, told) => {
+  const paths = (seen, notes) => {
     const data = [];
     let means = "";
     panels.forEach((panel, p) => {
@@ -206,34 +206,34 @@ report.makers.timeline = async (node, spec) => {
         const single = runs.length === 1;
         const name = single ? panel.name : report.plain(runs[line.run].name);
         const tint = single ? p : line.run;
-        const found = exact(line, seen) ?? binned(line, seen);
+        const curve = exact(line, seen) ?? binned(line, seen);
         const common = {
-          type: "scatter", mode: "lines", yaxis: `y${p + 2}`, x: found.x,
+          type: "scatter", mode: "lines", yaxis: `y${p + 2}`, x: curve.x,
           legendgroup: single ? `panel-${p}` : `run-${line.run}`, hoverlabel: { namelength: -1 },
         };
-        if (found.told && single) {
+        if (curve.over && single) {
           const edge = { ...common, showlegend: false, hoverinfo: "skip", line: { width: 0, shape: "hv", color: `@${tint}` } };
-          data.push({ ...edge, uid: `least-${p}`, y: found.least });
-          data.push({ ...edge, uid: `most-${p}`, y: found.most, fill: "tonexty", fillcolor: `@${tint}/0.25` });
+          data.push({ ...edge, uid: `least-${p}`, y: curve.least });
+          data.push({ ...edge, uid: `most-${p}`, y: curve.most, fill: "tonexty", fillcolor: `@${tint}/0.25` });
         }
-        means = found.told ?? means;
+        means = curve.over ?? means;
         data.push({
-          ...common, uid: `path-${p}-${line.run}`, y: found.y, name, showlegend: single || p === 0,
+          ...common, uid: `path-${p}-${line.run}`, y: curve.y, name, showlegend: single || p === 0,
           line: { width: 1.4, shape: "hv", color: `@${tint}`, dash: line.run < 7 ? "solid" : "dash" },
           hovertemplate: `%{y:,.4~g} ${panel.unit || panel.name}<extra>${runs.length > 1 ? "%{fullData.name}" : ""}</extra>`,
         });
       }
     });
-    if (means) told.push(`Curves: means over ${means}${runs.length === 1 ? ", and bands from the least to the largest value" : ""}.`);
-    else told.push("Curves: every step.");
+    if (means) notes.push(`Curves: means over ${means}${runs.length === 1 ? ", and bands from the least to the largest value" : ""}.`);
+    else notes.push("Curves: every step.");
     return data;
   };
 
   const figure = () => {
     const seen = view();
-    const told = [];
-    const data = [...gantt(seen, told), ...paths(seen, told)];
-    live.textContent = told.join(" ");
+    const notes = [];
+    const data = [...gantt(seen, notes), ...paths(seen, notes)];
+    live.textContent = notes.join(" ");
     const run = runs[chosen];
     const tall = run.missing ? 0 : 0.46;
     const each = (1 - tall) / panels.length;

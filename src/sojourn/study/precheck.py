@@ -7,13 +7,13 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError, OptionError, did_you_mean
+from ..errors import InputError, OptionError
 from ..measures.registry import all_measures
 from ..run.inputs import key_of
 from ..run.problems import dotted
 from .grid import Grid, Range
 from .plan import at_point
-from .rows import ABOUT
+from .rows import ABOUT, check_known
 
 if TYPE_CHECKING:
     from ..run.scenario import Scenario
@@ -47,7 +47,7 @@ def check_files(scenario: Scenario, grid: Grid, *, apart: bool = False) -> None:
         if not lost[-1]:
             return
     for name, path in lost[0].items() if lost else ():
-        if not apart or all(name in each for each in lost):
+        if not apart or all(name in missing for missing in lost):
             problem, key = f"{path}: no such file; check the path", key_of(name)
             if dotted(key) in grid.keys:
                 raise OptionError(f"{dotted(key)}: {problem}")
@@ -55,38 +55,24 @@ def check_files(scenario: Scenario, grid: Grid, *, apart: bool = False) -> None:
 
 
 def check_measures(names: Sequence[str], columns: Iterable[str], keys: Sequence[str]) -> None:
-    """Raise OptionError for a name that no measure of a study has, once its measures are known.
+    """Raise OptionError for a name that no measure of a study has, by the columns of its runs.
 
     Where other points may have other measures, their names are left to the end.
-
-    Parameters
-    ----------
-    names : measures that are asked for.
-    columns : of the runs that are there.
-    keys : what is varied.
     """
     known = [name for name in columns if name not in {*ABOUT, *keys}]
     if not known or any(key.startswith(_MAY_ADD_MEASURES) for key in keys):
         return
     for name in names:
-        if name not in known and not name.startswith("rate_share_"):
-            near = did_you_mean(name, known) or f"; one is '{known[0]}'"
-            raise OptionError(f"no measure is called '{name}'{near}")
+        if not name.startswith("rate_share_"):
+            check_known(name, known)
 
 
 def check_measurable(names: Sequence[str], keys: Sequence[str]) -> None:
-    """Raise OptionError for a name that no measure of any run has, before there is one.
-
-    Parameters
-    ----------
-    names : measures that are asked for.
-    keys : what is varied, whose values may be asked for like measures.
-    """
+    """Raise OptionError for a name that is neither a measure of any run nor a varied key."""
     known = [measure.name for measure in all_measures()]
     for name in names:
-        if name not in {*known, *keys} and not name.startswith("rate_share_"):
-            near = did_you_mean(name, known) or f"; one is '{known[0]}'"
-            raise OptionError(f"no measure is called '{name}'{near}")
+        if name not in keys and not name.startswith("rate_share_"):
+            check_known(name, known)
 
 
 def added_to(given: Scenario, chosen: Scenario) -> dict[str, Any]:
@@ -94,27 +80,27 @@ def added_to(given: Scenario, chosen: Scenario) -> dict[str, Any]:
     if given.digest == chosen.digest:
         return {}
     before, after = given.keys.workload, chosen.keys.workload
-    added = {}
-    for name in _ADDED:
-        value = getattr(after, name)
-        if value != getattr(before, name):
-            added[f"workload.{name}"] = value
+    added = {
+        f"workload.{name}": getattr(after, name)
+        for name in _ADDED
+        if getattr(after, name) != getattr(before, name)
+    }
     return {"given": given.digest, "added": added}
 
 
 def typical_points(ranges: Sequence[Range]) -> Grid:
     """Return points that have each value of a list at least once; the first is of low ends."""
-    count = max(2, *(len(each.choices) for each in ranges))
+    count = max(2, *(len(item.choices) for item in ranges))
     points = tuple(
         tuple(
-            each.choices[place % len(each.choices)]
-            if each.choices
-            else each.at(place / (count - 1))
-            for each in ranges
+            item.choices[place % len(item.choices)]
+            if item.choices
+            else item.at(place / (count - 1))
+            for item in ranges
         )
         for place in range(count)
     )
-    return Grid(tuple(each.key for each in ranges), points)
+    return Grid(tuple(item.key for item in ranges), points)
 
 
 def is_random_somewhere(scenario: Scenario, grid: Grid) -> bool:
@@ -122,8 +108,8 @@ def is_random_somewhere(scenario: Scenario, grid: Grid) -> bool:
 
     Where none of them can be run, others may: then it is seen without their values.
     """
-    found = []
+    usable = []
     for values in grid.points:
         with contextlib.suppress(InputError):
-            found.append(at_point(scenario, grid.keys, values).is_random)
-    return any(found) if found else scenario.is_random
+            usable.append(at_point(scenario, grid.keys, values).is_random)
+    return any(usable) if usable else scenario.is_random

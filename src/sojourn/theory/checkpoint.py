@@ -1,0 +1,68 @@
+"""How often to save a job that failures may kill: the intervals of Young and of Daly.
+
+Failures come as a Poisson process with mean time M between them; after one the job is restored from
+its last checkpoint and goes on.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..checks import choice, non_negative, positive
+from ..errors import OptionError
+
+__all__ = ["checkpoint_interval", "expected_runtime"]
+
+
+def checkpoint_interval(dump: float, mtbf: float, *, rule: str = "daly") -> float:
+    """Return the work between two checkpoints (s) that makes a job end soonest.
+
+    Parameters
+    ----------
+    dump : time that writing a checkpoint takes, delta (s).
+    mtbf : mean time between failures of the job's nodes together, M (s).
+    rule : ``young``, sqrt(2 delta M) [young1974]; ``daly``, its refinement
+        sqrt(2 delta M) (1 + sqrt(delta / 2M) / 3 + (delta / 2M) / 9) - delta, and M where
+        delta >= 2M [daly2006].
+
+    Examples
+    --------
+    >>> from sojourn.theory import checkpoint_interval
+    >>> round(checkpoint_interval(60, 86_400, rule="young")), round(checkpoint_interval(60, 86_400))
+    (3220, 3180)
+    """
+    delta, m = positive(dump, "dump"), positive(mtbf, "mtbf")
+    choice(rule, ("daly", "young"), "rule")
+    young = math.sqrt(2 * delta * m)
+    if rule == "young":
+        return young
+    if delta >= 2 * m:
+        return m
+    share = delta / (2 * m)
+    return young * (1 + math.sqrt(share) / 3 + share / 9) - delta
+
+
+def expected_runtime(
+    work: float, interval: float, dump: float, mtbf: float, restore: float = 0.0
+) -> float:
+    """Return the mean time to the end of a job with checkpoints (s) [daly2006].
+
+    M e^(R/M) (e^((tau + delta)/M) - 1) T / tau: every stretch of work is followed by a checkpoint,
+    and failures may strike while work, checkpoints and restores are under way.
+
+    Parameters
+    ----------
+    work : of the job, T (s).
+    interval : work between two checkpoints, tau (s).
+    dump, restore : time to write a checkpoint, delta, and to come back from one, R (s).
+    mtbf : mean time between failures, M (s).
+    """
+    t, tau, m = positive(work, "work"), positive(interval, "interval"), positive(mtbf, "mtbf")
+    delta, r = non_negative(dump, "dump"), non_negative(restore, "restore")
+    try:
+        return m * math.exp(r / m) * math.expm1((tau + delta) / m) * t / tau
+    except OverflowError:
+        raise OptionError(
+            f"interval: {tau:g} s between checkpoints is so long beside failures every {m:g} s "
+            "that the job never ends; give less"
+        ) from None
