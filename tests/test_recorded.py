@@ -108,7 +108,7 @@ def test_an_order_of_ones_own_may_look_at_it() -> None:
 
 
 def test_names_of_columns_that_are_simulated_keep_what_is_needed() -> None:
-    from sojourn.jobs.intake import SIMULATED
+    from sojourn.jobs.log import SIMULATED
 
     few = RICH.only(SIMULATED)
     assert not_acted_on(few) == not_acted_on(RICH)

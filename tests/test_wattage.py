@@ -7,7 +7,7 @@ import pytest
 
 import sojourn
 from sojourn.cluster import AssumedPower
-from sojourn.cluster.wattage import assumed_watts, assumed_watts_of_study, states_energy, study_asks
+from sojourn.cluster.power import assumed_watts, assumed_watts_of_study, states_energy, study_asks
 from sojourn.measures.registry import in_table
 from sojourn.run.compare import compare, measures_of, report
 

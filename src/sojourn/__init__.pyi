@@ -39,7 +39,7 @@ from .jobs import write_swf as write_swf
 from .jobs.estimates import apply_estimates as apply_estimates
 from .jobs.models import generate as generate
 from .jobs.models.lublin import lublin as lublin
-from .jobs.waits import waits as waits
+from .jobs.recorded import waits as waits
 from .measures.cost import Carbon as Carbon
 from .measures.cost import Tariff as Tariff
 from .measures.cost import parse_carbon as parse_carbon

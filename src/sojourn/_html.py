@@ -7,8 +7,6 @@ import math
 import re
 from collections.abc import Container, Iterable, Sequence
 
-__all__ = ["html_table", "plain", "sparkline"]
-
 _WIDTH, _HEIGHT = 240, 32
 _LEFT = ' style="text-align:left"'
 _CAPTION = "text-align:left;font-weight:bold;white-space:nowrap"

@@ -14,8 +14,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["attach"]
-
 _EXPORT = re.compile(r"^from \.([\w.]*) import (\w+) as \2$", re.MULTILINE)
 
 

@@ -9,20 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import OptionError
 
-__all__ = [
-    "choice",
-    "generator",
-    "non_negative",
-    "numbers",
-    "pair",
-    "positive",
-    "probabilities",
-    "probability",
-    "refuse_unknown",
-    "servers",
-    "stable",
-]
-
 _SLACK = 1e-9
 """How far from 1 the sum of probabilities may be: rounding, not a missing class."""
 
@@ -107,7 +93,7 @@ def servers(value: int, name: str = "servers", most: int = _MOST) -> int:
 def choice(value: str, known: tuple[str, ...], name: str) -> str:
     """Return a name that is among those known."""
     if not isinstance(value, str) or value not in known:
-        raise OptionError(f"{name} = {_told(value)}: choose one of {', '.join(known)}")
+        raise OptionError(f"{name} = {_shown(value)}: choose one of {', '.join(known)}")
     return value
 
 
@@ -116,7 +102,7 @@ def pair(value: Any, name: str) -> tuple[Any, Any]:
     try:
         first, second = value
     except (TypeError, ValueError):
-        raise OptionError(f"{name} = {_told(value)}: give two, one after the other") from None
+        raise OptionError(f"{name} = {_shown(value)}: give two, one after the other") from None
     return first, second
 
 
@@ -125,7 +111,7 @@ def generator(seed: int) -> np.random.Generator:
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError):
-        raise OptionError(f"seed = {_told(seed)}: give a whole number of at least 0") from None
+        raise OptionError(f"seed = {_shown(seed)}: give a whole number of at least 0") from None
 
 
 def stable(load: float, limit: float) -> None:
@@ -147,13 +133,13 @@ def _number(value: float, name: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise OptionError(f"{name} = {_told(value)}: give a number") from None
+        raise OptionError(f"{name} = {_shown(value)}: give a number") from None
     if not np.isfinite(number):
         raise OptionError(f"{name} = {number:g}: give a finite number")
     return number
 
 
-def _told(value: Any) -> str:
+def _shown(value: Any) -> str:
     """How a value is shown in a message of one line."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."

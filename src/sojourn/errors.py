@@ -17,7 +17,7 @@ Every message is one line: where, what is wrong, what to do.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from os import PathLike
 from typing import Any
 
@@ -124,9 +124,16 @@ def did_you_mean(name: str, valid: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
+def check_choice(what: str, name: str, valid: Collection[str]) -> None:
+    """Raise OptionError for a name that is not among the valid ones; it names the nearest."""
+    if name not in valid:
+        near = did_you_mean(name, valid)
+        raise OptionError(f"{what} '{name}' is unknown{near}; use one of {', '.join(valid)}")
+
+
 def nearest(name: str, valid: Iterable[str]) -> str:
     """Return ``did you mean 'x'?`` for the valid name nearest to `name`, or all of them."""
-    known = {each.lower(): each for each in valid}
+    known = {candidate.lower(): candidate for candidate in valid}
     close = difflib.get_close_matches(name.lower(), list(known), n=1)
     if close:
         return f"did you mean '{known[close[0]]}'?"

@@ -158,7 +158,7 @@ def test_an_interrupt_says_what_is_there(run, here: Path, monkeypatch: pytest.Mo
 
 def test_an_interrupt_names_folders_once_and_only_those_that_are_there(here: Path) -> None:
     from sojourn.cli import _written
-    from sojourn.files.ledger import Ledger
+    from sojourn.files.access import Ledger
 
     (here / "study" / "runs").mkdir(parents=True)
     paths = [here / "study" / "study.json", here / "study" / "runs" / "part.parquet"]

@@ -18,7 +18,7 @@ from spec_tables import HEADER, row, text
 
 from sojourn.cluster import Cluster, library, read_cluster, read_specpower
 from sojourn.cluster._layout import month
-from sojourn.cluster.names import cores_told, model_name, vendor_name
+from sojourn.cluster.library import cores_in_words, model_name, vendor_name
 from sojourn.errors import ClusterError, OptionError
 
 # [gomez2012, table 2]: processor, chips, cores per chip, GB, operations and watts at 100 %.
@@ -466,7 +466,9 @@ def test_names_of_vendors_months_and_cores():
     assert [month(t) for t in ("Jan-2009", "sep 12", "2011/7", "2011-13", "Foo-2011", "")] == [
         *("2009-01", "2012-09", "2011-07", None, None, None),
     ]
-    told = [cores_told(t) for t in ("Six-Core", "2 x Xeon 4-Core", "144 core, 2.2GHz", "2.5 GHz")]
+    told = [
+        cores_in_words(t) for t in ("Six-Core", "2 x Xeon 4-Core", "144 core, 2.2GHz", "2.5 GHz")
+    ]
     assert told == [6, 4, 144, None]
 
 

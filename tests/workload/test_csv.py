@@ -138,9 +138,11 @@ def test_reading_and_writing_by_suffix(tmp_path) -> None:
 
 def test_formats_and_options_that_do_not_exist(tmp_path) -> None:
     jobs = Jobs({"submit": [0], "runtime": [2], "procs": [4]})
-    with pytest.raises(LogError, match=r"suffix '.txt' tells no format; use one of .swf, .csv"):
+    with pytest.raises(
+        LogError, match=r"suffix '.txt' is that of no format; use one of .swf, .csv"
+    ):
         read_log(tmp_path / "a.txt")
-    with pytest.raises(LogError, match="suffix '' tells no format"):
+    with pytest.raises(LogError, match="suffix '' is that of no format"):
         write_log(jobs, tmp_path / "a.gz")
     with pytest.raises(OptionError, match="did you mean 'parquet'"):
         read_log(tmp_path / "a.swf", format="parket")

@@ -11,7 +11,7 @@ from sojourn.cli import main
 from sojourn.jobs import Jobs
 from sojourn.jobs.facts import facts, local_clock
 from sojourn.jobs.header import Header
-from sojourn.jobs.occupancy import recorded_occupancy
+from sojourn.jobs.recorded import recorded_occupancy
 
 
 def made(**columns):

@@ -17,7 +17,7 @@ from sojourn.capacity import planning
 from sojourn.errors import InputError, JobError, LogError, OptionError
 from sojourn.jobs import SCHEMA, Jobs, clean, read_csv, read_log, read_parquet, write_log
 from sojourn.jobs.formats._further import MOST_NAMES
-from sojourn.jobs.intake import SIMULATED, read_jobs, simulated
+from sojourn.jobs.log import SIMULATED, read_jobs, simulated
 from sojourn.jobs.models.resample import resample_blocks
 from sojourn.jobs.schema import NAMED
 

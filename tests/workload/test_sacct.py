@@ -11,18 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.errors import LogError, OptionError
+from sojourn.jobs.formats.clock import instant, zone_of
 from sojourn.jobs.formats.sacct import read_sacct, sacct_accounting
 from sojourn.jobs.formats.slurm_fields import (
     duration,
     expand_nodes,
     fold_nodes,
-    instant,
     job_number,
     kilobytes,
     limit,
     memory,
     tasks,
-    zone_of,
 )
 
 NAMES = "JobID|User|Partition|Submit|Start|End|State|Timelimit|ReqCPUS|AllocCPUS|NNodes|NodeList"

@@ -8,8 +8,7 @@ import time
 import pytest
 
 from sojourn.errors import LogError
-from sojourn.jobs.formats._sacct_columns import Columns, Spread
-from sojourn.jobs.formats._sacct_rows import LAYOUTS
+from sojourn.jobs.formats._sacct_rows import LAYOUTS, Columns, Spread
 from sojourn.jobs.formats.sacct import read_sacct
 
 NAMES = list(LAYOUTS["hpc-cost"])

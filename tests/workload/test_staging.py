@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import LogError, OptionError
-from sojourn.files.access import atomic_path
-from sojourn.files.ledger import keeping_ledger, note_input
-from sojourn.files.staging import interrupted, staging
+from sojourn.files.access import keeping_ledger, note_input
+from sojourn.files.staging import atomic_path, interrupted, staging
 from sojourn.run.folder import staged
 
 FILES = ("jobs.csv", "extra/jobs.csv", "summary.json")

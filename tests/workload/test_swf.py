@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sojourn.errors import LogError, OptionError
 from sojourn.jobs import Jobs, read_swf, write_swf
-from sojourn.jobs.intake import read_jobs
+from sojourn.jobs.log import read_jobs
 from sojourn.jobs.schema import SWF_FIELDS
 
 LINE = "1 0 5 100 4 90.5 -1 4 200 -1 1 2 3 4 5 6 -1 -1"
@@ -282,6 +282,12 @@ def test_width_is_written_where_the_fields_do_not_say_it(tmp_path) -> None:
     assert twin.procs.tolist() == [3, 4]
     assert twin.runtime.tolist() == [1.5, 2.0]
     assert (tmp_path / "x.swf").read_text().startswith("1 0 -1 1.5 -1 ")
+
+
+def test_a_comment_that_is_called_as_a_column_stays(tmp_path) -> None:
+    jobs = read_swf(written(tmp_path, LINE)).replace(header=["Licences", "Licences: 1 matlab"])
+    write_swf(jobs, tmp_path / "x.swf")
+    assert read_swf(tmp_path / "x.swf").header == ("; Licences",)
 
 
 def test_failed_writing_leaves_the_old_file(tmp_path, monkeypatch) -> None:

@@ -12,8 +12,8 @@ import pytest
 import sojourn
 from sojourn.errors import LogError, OptionError
 from sojourn.jobs import SCHEMA, Jobs, read_csv, read_log, read_parquet
-from sojourn.jobs.formats._synonyms import SYNONYMS, synonym_of
-from sojourn.jobs.intake import machine_size, read_jobs
+from sojourn.jobs.formats._columns import SYNONYMS, synonym_of
+from sojourn.jobs.log import machine_size, read_jobs
 
 CENTRE = """\
 job_id,user,account,partition,qos,wallclock_req,nodes_req,processors_req,gpus_req,mem_req,\

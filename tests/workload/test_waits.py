@@ -12,8 +12,9 @@ import sojourn
 from sojourn.cli import main
 from sojourn.errors import LogError, OptionError
 from sojourn.jobs import Jobs
+from sojourn.jobs.classes import known_classes
 from sojourn.jobs.facts import facts
-from sojourn.jobs.waits import COLUMNS, bottleneck, known_classes, waits
+from sojourn.jobs.recorded import COLUMNS, bottleneck, waits
 from sojourn.run.outcome.unmodelled import not_acted_on
 
 HEADER = ["MaxProcs: 8", "Partition: 1 cpu", "Partition: 2 gpu", "User: 1 anna"]

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LogError, OptionError, did_you_mean
-from ..files.access import read_bytes
-from ..files.lines import read_text
-from ..jobs.formats.slurm_fields import DURATION, duration, instant
+from ..files.access import read_bytes, read_log_text
+from ..jobs.formats.clock import instant
+from ..jobs.formats.slurm_fields import DURATION, duration
 from ..jobs.schema import (
     MISSING,
 )
@@ -106,7 +106,7 @@ def table_columns(
 
 def csv_columns(path: str | os.PathLike[str]) -> dict[str, Sequence[str]]:
     """Return the columns of a CSV table as text, by their names."""
-    reader = csv.reader(io.StringIO(read_text(path)), skipinitialspace=True)
+    reader = csv.reader(io.StringIO(read_log_text(path)), skipinitialspace=True)
     rows: list[list[str]] = []
     try:
         names = [name.strip() for name in next(row for row in reader if row)]

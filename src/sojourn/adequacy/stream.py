@@ -15,8 +15,7 @@ from ..jobs import Jobs, read_log
 from ..jobs.events import read_accounting
 from ..jobs.formats.accounting import Accounting
 from ..jobs.formats.runs import distinct
-from ..jobs.intake import accounting_options
-from ..jobs.log import format_of
+from ..jobs.log import accounting_options, format_of
 from ._tables import table_columns
 
 if TYPE_CHECKING:

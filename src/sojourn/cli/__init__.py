@@ -22,7 +22,7 @@ import typer
 
 from ..__about__ import __version__
 from ..errors import InputError, OptionError, SojournError
-from ..files.ledger import Ledger, keeping_ledger
+from ..files.access import Ledger, keeping_ledger
 from ..report.text.streams import OutputError, drop, own_streams, visible
 from . import (
     adequacy,

@@ -61,7 +61,7 @@ def say(words: str) -> None:
 
 def cleaned_log(scenario: Scenario) -> tuple[Jobs, int]:
     """Return the log of a scenario, cleaned, and the processors of its machine."""
-    from ..jobs.intake import machine_size, size_in_words
+    from ..jobs.log import machine_size, size_in_words
 
     procs, jobs = scenario.keys.cluster.procs, scenario.raw_log()
     size = machine_size(jobs, procs, "--procs")

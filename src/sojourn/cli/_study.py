@@ -209,7 +209,7 @@ def show_watts(remarks: Mapping[str, Any], measures: Sequence[str]) -> None:
 
 def stated(measures: Sequence[str], scenario: Scenario, varied: Sequence[str]) -> list[str]:
     """Return measures without energies that rest on watts which nobody gave or asked for."""
-    from ..cluster.wattage import study_asks
+    from ..cluster.power import study_asks
 
     settings = scenario.as_mapping()
     if study_asks(settings, varied) or not _assumed_watts(scenario, scenario, varied):
@@ -219,7 +219,7 @@ def stated(measures: Sequence[str], scenario: Scenario, varied: Sequence[str]) -
 
 def _assumed_watts(scenario: Scenario, there: Scenario, varied: Sequence[str]) -> str:
     """Return what watts energies rest on if nobody gave any, not even with the nodes."""
-    from ..cluster.wattage import assumed_watts_of_study
+    from ..cluster.power import assumed_watts_of_study
 
     words = assumed_watts_of_study(scenario.as_mapping(), varied)
     nodes = None if words else there.nodes

@@ -95,7 +95,7 @@ def poisson(
     from ..jobs import write_log
     from ..jobs.estimates import apply_estimates
     from ..jobs.models import generate
-    from ..jobs.models.spec import interarrival_for, parse_time, parse_width
+    from ..jobs.models.stream import interarrival_for, parse_time, parse_width
     from ..run.keys.typed import number_or_text
 
     amount, widths = parse_time(work), parse_width(width, procs)

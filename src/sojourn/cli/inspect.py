@@ -53,7 +53,7 @@ def inspect(
     from ..jobs import STANDARD
     from ..jobs.classes import check_known, listed_classes
     from ..jobs.facts import facts, facts_by
-    from ..jobs.intake import cleaned
+    from ..jobs.log import cleaned
     from ..run.classes import class_rows
     from ..run.folder import as_json
     from ..run.outcome.recorded_nodes import has_recorded_use, recorded_excess

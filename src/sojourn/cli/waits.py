@@ -81,9 +81,8 @@ def waits(
     jobs = scenario.cleaned(jobs, jobs.max_procs)
 
     from ..jobs.classes import known_classes, listed_classes
-    from ..jobs.occupancy import has_recorded_wait
-    from ..jobs.waits import bottleneck
-    from ..jobs.waits import waits as measure
+    from ..jobs.recorded import bottleneck, has_recorded_wait
+    from ..jobs.recorded import waits as measure
     from ..run.classes import class_rows
     from ..run.folder import as_json
 
@@ -142,7 +141,7 @@ def _check_files(out: Path | None, plot: Path | None) -> None:
 
 
 def _draw(jobs: Any, chosen: list[str], path: Path) -> None:
-    from ..jobs.waits import waits_of_classes
+    from ..jobs.recorded import waits_of_classes
     from ..report import class_waits, save
 
     save(class_waits({name: waits_of_classes(jobs, name) for name in chosen}), path)

@@ -1,6 +1,5 @@
 from .cluster import Cluster as Cluster
 from .cluster import NodeColumns as NodeColumns
-from .counts import parse_cluster as parse_cluster
 from .library import find_server as find_server
 from .library import library as library
 from .partition import BETWEEN as BETWEEN
@@ -14,6 +13,7 @@ from .power import RatePower as RatePower
 from .power import ScaledPower as ScaledPower
 from .query import parse_query as parse_query
 from .read import find_cluster as find_cluster
+from .read import parse_cluster as parse_cluster
 from .read import read_cluster as read_cluster
 from .report import ClusterReport as ClusterReport
 from .report import Remark as Remark

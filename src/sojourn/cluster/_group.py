@@ -11,14 +11,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..errors import ClusterError, InputError, OptionError
+from ..files.access import PathName
 from ..jobs.formats.slurm_fields import duration, expand_nodes
-from ._resources import resource_name
-from ._table import Path, number
+from ._table import number
 from .cluster import Cluster
 from .library import find_server
-from .server import LEVELS, Server
-
-__all__ = ["FORMULA", "SHORT", "Group", "GroupReader", "is_number"]
+from .server import LEVELS, Server, resource_name
 
 FORMULA = ("=", "+", "-", "@")
 """How texts begin that spreadsheets take for formulas."""
@@ -43,7 +41,7 @@ class Group(NamedTuple):
 class GroupReader:
     """Reads the values of one row or table."""
 
-    def __init__(self, path: Path, group: Group, catalogue: Cluster | None) -> None:
+    def __init__(self, path: PathName, group: Group, catalogue: Cluster | None) -> None:
         self.path = path
         self.group = group
         self.catalogue = catalogue
@@ -72,6 +70,13 @@ class GroupReader:
         if not text.isprintable():
             raise self.error(name, f"{text[:40]!r} has a control character in it; choose another")
         return text
+
+    def needed(self, name: str) -> str:
+        """Return a name that must be given."""
+        label = self.label(name)
+        if not label:
+            raise self.error(name, "is missing; give it")
+        return label
 
     def number(self, name: str) -> float | None:
         """Return a number, or None if it is not given."""
@@ -102,6 +107,13 @@ class GroupReader:
             raise self.error(name, f"{value:g} is not a whole number; correct it")
         return int(value)
 
+    def natural(self, name: str) -> int | None:
+        """Return a whole number, 0 or more, or None if it is not given."""
+        value = self.number(name)
+        if value is not None and (value < 0 or value != int(value)):
+            raise self.error(name, f"{value:g}; give a whole number, 0 or more")
+        return None if value is None else int(value)
+
     def count(self) -> int:
         """How many nodes."""
         count = self.whole("count") or 1
@@ -128,7 +140,7 @@ class GroupReader:
             names = expand_nodes(pattern) if is_closed else ()
         except ValueError:
             names = ()
-        if not names or any(_BRACKET.search(each) for each in names):
+        if not names or any(map(_BRACKET.search, names)):
             problem = f"'{pattern[:40]}' is no list of nodes; write for example n[1-32]"
             raise self.error(name, problem)
         return list(names)
@@ -211,7 +223,7 @@ class GroupReader:
                 )
             if idle is not None:
                 raise self.error("idle_watts", "the first of the watts says it; remove one")
-            return tuple(self._watts("watts", each) for each in value), True
+            return tuple(self._watts("watts", level) for level in value), True
         if value is None and base is None:
             raise self.error("watts", "is missing; give it, or a server to take it from")
         if value is None and base is not None and not base.has_watts:
@@ -252,7 +264,8 @@ class GroupReader:
             "resources": self.resources(),
         }
         try:
-            return _overlaid(base, {name: v for name, v in given.items() if v is not None})
+            changes: dict[str, Any] = {name: v for name, v in given.items() if v is not None}
+            return Server(**changes) if base is None else replace(base, **changes)
         except InputError as error:
             raise self.error("server", str(error)) from None
 
@@ -266,12 +279,6 @@ class GroupReader:
         if is_plain or bare != name:
             bare = bare.rstrip("0123456789").rstrip("-_.")
         return bare or "node"
-
-
-def _overlaid(base: Server | None, given: dict[str, Any]) -> Server:
-    if base is None:
-        return Server(**given)
-    return replace(base, **given)
 
 
 def is_number(value: Any) -> bool:

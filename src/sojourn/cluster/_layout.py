@@ -9,18 +9,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..errors import ClusterError
-from ._table import Path, key, number
-
-__all__ = [
-    "COLUMNS",
-    "FIELDS",
-    "PERCENTS",
-    "Layout",
-    "field_of",
-    "known",
-    "month",
-    "realigned",
-]
+from ..files.access import PathName
+from ._table import key, number
 
 PERCENTS = tuple(range(0, 101, 10))
 """Load levels of the benchmark, in percent; 0 is active idle."""
@@ -99,14 +89,8 @@ class Layout(NamedTuple):
     words: Sequence[int]
 
     @classmethod
-    def of(cls, path: Path, header: Sequence[str]) -> Layout:
-        """Find our fields among the column names.
-
-        Raises
-        ------
-        ClusterError
-            When a column that is needed is missing, or there twice.
-        """
+    def of(cls, path: PathName, header: Sequence[str]) -> Layout:
+        """Find our fields among the column names; ClusterError for one missing, or twice."""
         place: dict[str, int] = {}
         for at, name in enumerate(header):
             field = field_of(name)
@@ -142,14 +126,14 @@ def field_of(name: str) -> str | None:
     if known is not None:
         return known
     for kind, pattern in _LEVELS:
-        found = pattern.fullmatch(plain)
-        if found:
-            level = int(next((g for g in found.groups() if g), "0"))
+        match = pattern.fullmatch(plain)
+        if match:
+            level = int(next((g for g in match.groups() if g), "0"))
             return f"{kind}{level}" if level in PERCENTS else None
     return None
 
 
-def _check_needed(path: Path, header: Sequence[str], place: Mapping[str, int]) -> None:
+def _check_needed(path: PathName, header: Sequence[str], place: Mapping[str, int]) -> None:
     wanted = {
         "ops100": "ssj_ops @ 100% of target load",
         "watts100": "Average watts @ 100% of target load",
@@ -219,13 +203,13 @@ def month(text: str) -> str | None:
     >>> month("Jan-2009"), month("2011/12"), month("soon")
     ('2009-01', '2011-12', None)
     """
-    found = _MONTH_YEAR.fullmatch(text.strip().lower())
-    if found and found[1] in _MONTHS:
-        year = int(found[2]) + (2000 if len(found[2]) == 2 else 0)
-        return f"{year}-{_MONTHS.index(found[1]) + 1:02d}"
-    found = _YEAR_MONTH.fullmatch(text.strip())
-    if found and 1 <= int(found[2]) <= 12:
-        return f"{found[1]}-{int(found[2]):02d}"
+    match = _MONTH_YEAR.fullmatch(text.strip().lower())
+    if match and match[1] in _MONTHS:
+        year = int(match[2]) + (2000 if len(match[2]) == 2 else 0)
+        return f"{year}-{_MONTHS.index(match[1]) + 1:02d}"
+    match = _YEAR_MONTH.fullmatch(text.strip())
+    if match and 1 <= int(match[2]) <= 12:
+        return f"{match[1]}-{int(match[2]):02d}"
     return None
 
 

@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..errors import ClusterError, OptionError, nearest
+from ..files.access import PathName
 from ._group import Group, GroupReader
-from ._resources import whole_count
-from ._table import Path
 from .partition import Partition, Queue, unknown
-
-__all__ = ["PART_KEYS", "check_keys", "partitions_of", "pools_of", "queues_of", "tables_of"]
+from .server import MOST_COUNTED
 
 PART_KEYS: Mapping[str, Mapping[str, str]] = {
     "partition": {
@@ -49,15 +47,15 @@ _FEW_NODES = 10_000  # to look for a similar name among
 _Part = TypeVar("_Part", Partition, Queue)
 
 
-def tables_of(path: Path, told: Mapping[str, Any], kind: str) -> list[Group]:
+def tables_of(path: PathName, values: Mapping[str, Any], kind: str) -> list[Group]:
     """Return the tables of one kind; its keys are looked at by `check_keys`."""
-    tables = told.get(kind, [])
-    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+    tables = values.get(kind, [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise ClusterError(path, f"{kind}s are tables; begin each with [[{kind}]]", field=kind)
-    return [Group(None, f"{kind} {at}: ", each) for at, each in enumerate(tables, 1)]
+    return [Group(None, f"{kind} {at}: ", table) for at, table in enumerate(tables, 1)]
 
 
-def check_keys(path: Path, groups: Sequence[Group], keys: Mapping[str, str]) -> None:
+def check_keys(path: PathName, groups: Sequence[Group], keys: Mapping[str, str]) -> None:
     """See that tables have known keys only."""
     for group in groups:
         for name in group.said:
@@ -67,19 +65,12 @@ def check_keys(path: Path, groups: Sequence[Group], keys: Mapping[str, str]) -> 
 
 
 def partitions_of(
-    path: Path, groups: Sequence[Group], nodes: Mapping[str, Sequence[int]]
+    path: PathName, groups: Sequence[Group], nodes: Mapping[str, Sequence[int]]
 ) -> list[Partition]:
-    """Return the partitions of a description.
-
-    Parameters
-    ----------
-    path : of the file.
-    groups : its tables.
-    nodes : places of nodes by name; a name may stand for several.
-    """
+    """Return the partitions of a description."""
 
     def made(reader: GroupReader) -> Partition:
-        name, places = _name(reader), _places(reader, nodes)
+        name, places, tier = reader.needed("name"), _places(reader, nodes), reader.natural("tier")
         fewest = reader.whole("min_nodes") or 1
         if fewest > len(places):
             problem = f"{fewest}, but the partition has {len(places)} nodes; correct it"
@@ -91,7 +82,7 @@ def partitions_of(
             max_nodes=reader.whole("max_nodes"),
             min_nodes=fewest,
             whole_node=reader.flag("whole_node"),
-            tier=_tier(reader),
+            tier=1 if tier is None else tier,
             default=reader.flag("default"),
             max_cpus_per_node=reader.whole("max_cpus_per_node"),
         )
@@ -99,7 +90,7 @@ def partitions_of(
     return _unlike(path, groups, made)
 
 
-def queues_of(path: Path, groups: Sequence[Group], partitions: Sequence[str]) -> list[Queue]:
+def queues_of(path: PathName, groups: Sequence[Group], partitions: Sequence[str]) -> list[Queue]:
     """Return the queues of a description; `partitions` are those there are."""
 
     def made(reader: GroupReader) -> Queue:
@@ -110,7 +101,7 @@ def queues_of(path: Path, groups: Sequence[Group], partitions: Sequence[str]) ->
             if name not in partitions:
                 raise reader.error("partitions", unknown("partition", name, partitions))
         return Queue(
-            name=_name(reader),
+            name=reader.needed("name"),
             partitions=tuple(dict.fromkeys(names)),
             order=reader.text("order") or "fcfs",
             priority=reader.number("priority") or 0.0,
@@ -125,20 +116,16 @@ def queues_of(path: Path, groups: Sequence[Group], partitions: Sequence[str]) ->
     return _unlike(path, groups, made)
 
 
-def pools_of(path: Path, groups: Sequence[Group], resources: Sequence[str]) -> dict[str, int]:
+def pools_of(path: PathName, groups: Sequence[Group], resources: Sequence[str]) -> dict[str, int]:
     """Return the pools of a description by name; `resources` are the names that nodes use."""
     pools: dict[str, int] = {}
     for group in groups:
         reader = GroupReader(path, group, None)
-        name, count = _name(reader), reader.number("count")
+        name, count = reader.needed("name"), reader.natural("count")
         if count is None:
             raise reader.error("count", "is missing; give it")
-        if count < 0 or count != int(count):
-            raise reader.error("count", f"{count:g}; give a whole number, 0 or more")
-        try:
-            whole_count(int(count), "")
-        except OptionError:
-            raise reader.error("count", f"{count:g} is too many; give fewer") from None
+        if count > MOST_COUNTED:
+            raise reader.error("count", f"{count:g} is too many; give fewer")
         if "," in name or ":" in name:
             problem = f"'{name[:40]}' has a comma or colon in it, and jobs ask for licences such as"
             raise reader.error("name", f"{problem} matlab:2,ansys; choose another")
@@ -146,12 +133,12 @@ def pools_of(path: Path, groups: Sequence[Group], resources: Sequence[str]) -> d
             raise reader.error("name", f"two pools are called '{name}'; remove one")
         if name in resources:
             raise reader.error("name", f"nodes have a resource called '{name}'; choose another")
-        pools[name] = int(count)
+        pools[name] = count
     return pools
 
 
 def _unlike(
-    path: Path, groups: Sequence[Group], made: Callable[[GroupReader], _Part]
+    path: PathName, groups: Sequence[Group], made: Callable[[GroupReader], _Part]
 ) -> list[_Part]:
     """Return parts of different names, of which at most one is the default."""
     parts: dict[str, _Part] = {}
@@ -170,22 +157,6 @@ def _unlike(
         default = part.name if part.default else default
         parts[part.name] = part
     return list(parts.values())
-
-
-def _name(reader: GroupReader) -> str:
-    name = reader.label("name")
-    if not name:
-        raise reader.error("name", "is missing; give it")
-    return name
-
-
-def _tier(reader: GroupReader) -> int:
-    tier = reader.number("tier")
-    if tier is None:
-        return 1
-    if tier < 0 or tier != int(tier):
-        raise reader.error("tier", f"{tier:g}; give a whole number, 0 or more")
-    return int(tier)
 
 
 def _words(reader: GroupReader, name: str) -> list[str]:

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import lzma
-import os
+import itertools
 import re
-import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 from ..errors import ClusterError
-from ..files.ledger import note_input
-
-__all__ = ["LONGEST", "Table", "key", "number", "read_head", "read_table", "read_text"]
+from ..files.access import PathName, opened
 
 LONGEST = 1 << 20
 """Characters a line may have."""
@@ -24,17 +18,13 @@ LONGEST = 1 << 20
 _MOST_TEXT = 1 << 24
 _HEAD = 4096
 _HEAD_LINES = 2000
-_GZIP = b"\x1f\x8b"
-_XZ = b"\xfd7zXZ\x00"
 _SEPARATORS = ",;\t"
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d{1,2}")
 _BLANKS = re.compile(r"(?<=\d)[ \u00a0\u202f](?=\d{3}(\D|$))")
 
-Path = str | os.PathLike[str]
 
-
-class Table(NamedTuple):
+class TextTable(NamedTuple):
     """A line of column names, and the rows below it, each with the line on which it ends."""
 
     header: list[str]
@@ -51,13 +41,7 @@ def key(name: str) -> str:
 
 
 def number(token: str) -> float:
-    """Return a number; thousands may be separated, and ``95,3`` has a decimal comma.
-
-    Raises
-    ------
-    ValueError
-        When it is none, or not finite.
-    """
+    """Return a number; thousands may be separated, and ``95,3`` has a decimal comma."""
     try:
         value = float(token)
     except ValueError:
@@ -73,13 +57,10 @@ def number(token: str) -> float:
     return value
 
 
-def read_table(path: Path, *, longest: int = LONGEST) -> Table:
+def read_table(path: PathName, *, longest: int = LONGEST) -> TextTable:
     """Read a table separated by commas, semicolons or tabs; its first line names the columns.
 
-    Parameters
-    ----------
-    path : plain, or packed with gzip or xz; UTF-8, UTF-16 or Latin-1.
-    longest : characters a line may have.
+    It may be packed with gzip or xz, and be in UTF-8, UTF-16 or Latin-1.
     """
     lines = _lines(path, longest)
     before = 0
@@ -96,21 +77,18 @@ def read_table(path: Path, *, longest: int = LONGEST) -> Table:
     header = next(rows, None)
     if header is None:
         raise _empty(path)
-    return Table(header[1], rows)
+    return TextTable(header[1], rows)
 
 
-def _empty(path: Path) -> ClusterError:
+def _empty(path: PathName) -> ClusterError:
     return ClusterError(path, "is empty; give a table with a line of column names")
 
 
 def _rows(
-    path: Path, first: str, lines: Iterator[str], separator: str, before: int
+    path: PathName, first: str, lines: Iterator[str], separator: str, before: int
 ) -> Iterator[tuple[int, list[str]]]:
-    def all_lines() -> Iterator[str]:
-        yield first
-        yield from lines
-
-    reader = csv.reader(all_lines(), delimiter=separator, skipinitialspace=separator != "\t")
+    every = itertools.chain([first], lines)
+    reader = csv.reader(every, delimiter=separator, skipinitialspace=separator != "\t")
     try:
         for row in reader:
             if any(map(str.strip, row)):
@@ -120,8 +98,8 @@ def _rows(
         raise ClusterError(path, f"is not a table ({error}); correct the line", line=line) from None
 
 
-def read_head(path: Path) -> str:
-    """Return the first lines of a file, as far as they tell what kind of file it is."""
+def read_head(path: PathName) -> str:
+    """Return the first lines of a file, enough to see what kind of file it is."""
     text: list[str] = []
     for line in _lines(path, LONGEST):
         text.append(line)
@@ -130,7 +108,7 @@ def read_head(path: Path) -> str:
     return "".join(text)
 
 
-def read_text(path: Path) -> str:
+def read_text(path: PathName) -> str:
     """Return the whole text of a file that people write: at most 16 million characters."""
     text = []
     size = 0
@@ -142,9 +120,9 @@ def read_text(path: Path) -> str:
     return "".join(text)
 
 
-def _lines(path: Path, longest: int) -> Iterator[str]:
+def _lines(path: PathName, longest: int) -> Iterator[str]:
     """Yield the lines of a file with their ends, never holding more than one."""
-    with _opened(path) as file:
+    with opened(path, ClusterError) as raw, io.BufferedReader(raw) as file:  # type: ignore[type-var]
         encoding = _encoding(file)
         text = io.TextIOWrapper(file, encoding or "latin-1", errors="replace", newline="")
         count = 0
@@ -183,31 +161,3 @@ def _encoding(file: Any) -> str | None:
         if head[::2].count(0) >= 0.9 * pairs and head[1::2].count(0) == 0:
             return "utf-16-be"
     return None
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """Open a file, unpacked if its first bytes say gzip or xz, with errors that say what to do."""
-    try:
-        with ExitStack() as stack:
-            file: Any = stack.enter_context(open(path, "rb"))
-            note_input(path)
-            head = file.peek(len(_XZ))
-            if head.startswith(_GZIP):
-                file = stack.enter_context(gzip.GzipFile(fileobj=file))
-            elif head.startswith(_XZ):
-                file = stack.enter_context(lzma.LZMAFile(file))
-            yield stack.enter_context(io.BufferedReader(file))
-    except FileNotFoundError:
-        raise ClusterError(path, "no such file; check the path") from None
-    except IsADirectoryError:
-        raise ClusterError(path, "is a directory; name a file inside it") from None
-    except PermissionError:
-        raise ClusterError(path, "cannot be read; check the file's permissions") from None
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise ClusterError(
-            path, f"the archive is cut short or damaged ({error}); fetch the file again"
-        ) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ClusterError(path, f"cannot be read ({reason}); check the path") from None

@@ -13,14 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
-from ._pages import cluster_html
-from ._resources import Counts
 from .partition import BETWEEN, Partition, Queue, check_parts, check_pools, unknown
 from .power import AssumedPower, Power
 from .report import ClusterReport
-from .server import LEVELS, PROCESSORS, Node, Server
-
-__all__ = ["Cluster", "NodeColumns"]
+from .server import LEVELS, PROCESSORS, Counts, Node, Server
 
 _KB_PER_GB = 1024 * 1024
 _MOST = 2**31 - 1
@@ -93,10 +89,7 @@ class Cluster:
         object.__setattr__(self, "procs", _whole(self.procs))
         if self.procs > _MOST:
             raise OptionError(f"cluster: {self.procs} processors; at most {_MOST} can be counted")
-        if self.processor not in PROCESSORS:
-            raise OptionError(
-                f"cluster: processor '{self.processor}': choose {', '.join(PROCESSORS)}"
-            )
+        _check_processor(self.processor)
         if self.reference_ops is not None and not 0 < self.reference_ops < float("inf"):
             raise OptionError(
                 f"cluster: reference speed of {self.reference_ops} operations per second; "
@@ -160,8 +153,7 @@ class Cluster:
         processor : what counts as a processor: ``core``, ``chip`` or ``node``.
         reference_ops, report, pools, partitions, queues, between : see `Cluster`.
         """
-        if processor not in PROCESSORS:
-            raise OptionError(f"cluster: processor '{processor}': choose {', '.join(PROCESSORS)}")
+        _check_processor(processor)
         named = _named(list(nodes))
         if not named:
             raise OptionError("cluster: no node in it; check the file or the query")
@@ -183,6 +175,8 @@ class Cluster:
         return f"<Cluster of {self.procs} processors{nodes}>"
 
     def _repr_html_(self) -> str:
+        from .facts import cluster_html
+
         return cluster_html(self)
 
     @cached_property
@@ -312,8 +306,7 @@ class Cluster:
 
     def counting(self, processor: str) -> Cluster:
         """Return the same nodes with another idea of a processor: core, chip or node."""
-        if processor not in PROCESSORS:
-            raise OptionError(f"cluster: processor '{processor}': choose {', '.join(PROCESSORS)}")
+        _check_processor(processor)
         procs = sum(node.server.procs(processor) for node in self.nodes)
         return replace(self, procs=procs, processor=processor)
 
@@ -363,6 +356,11 @@ def _part(kind: str, parts: Sequence[_P], name: str | None) -> _P:
     if name is None and parts:
         return parts[0]
     raise OptionError(f"cluster: {unknown(kind, name or 'default', (p.name for p in parts))}")
+
+
+def _check_processor(processor: str) -> None:
+    if processor not in PROCESSORS:
+        raise OptionError(f"cluster: processor '{processor}': choose {', '.join(PROCESSORS)}")
 
 
 def _whole(procs: object) -> int:

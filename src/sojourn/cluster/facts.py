@@ -1,4 +1,4 @@
-"""What a cluster is made of, as plain values."""
+"""What a cluster is made of: as plain values, in words, and as a notebook shows it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,104 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from ._pages import partition_words, queue_words
+from .._html import html_table
 from .cluster import Cluster
-from .partition import Partition
+from .partition import Partition, Queue
 
-__all__ = ["cluster_facts"]
+_KINDS_SHOWN = 10
+
+
+def cluster_html(cluster: Cluster) -> str:
+    """Return tables of the nodes by kind, and of partitions, queues and pools where there are."""
+    tables = [_node_table(cluster)]
+    if cluster.partitions:
+        rows = [(p.name, len(p.nodes), partition_words(p)) for p in cluster.partitions]
+        tables.append(html_table("partitions", ("partition", "nodes", "limits"), rows))
+    if cluster.queues:
+        lines = [(q.name, q.order, queue_words(q)) for q in cluster.queues]
+        note = f"between queues: {cluster.between}" if len(cluster.queues) > 1 else ""
+        tables.append(html_table("queues", ("queue", "order", "limits"), lines, note))
+    if cluster.pools:
+        tables.append(html_table("pools", ("pool", "count"), list(cluster.pools.items())))
+    return "".join(tables)
+
+
+def _node_table(cluster: Cluster) -> str:
+    title = f"cluster of {cluster.procs:,} processors"
+    if not cluster.is_named:
+        return html_table(title, (), [("power", str(cluster.power))])
+    servers = [node.server for node in cluster.nodes]
+    columns: dict[str, list[object]] = {
+        "server": [server.model for server in servers],
+        "cores": [server.cores for server in servers],
+    }
+    if not all(math.isnan(server.memory) for server in servers):
+        # Those of unknown memory are one kind: nan, which equals nothing, would make many.
+        columns["memory (GB)"] = [
+            "–" if math.isnan(server.memory) else server.memory for server in servers
+        ]
+    for name in cluster.resource_names[2:]:
+        columns[name] = [server.resources.get(name, 0) for server in servers]
+    kinds = Counter(zip(*columns.values(), strict=True))
+    most = kinds.most_common(_KINDS_SHOWN)
+    rest = len(kinds) - len(most)
+    note = f"and {rest:,} more kinds of nodes" if rest else ""
+    rows = [(count, *kind) for kind, count in most]
+    return html_table(f"{title} on {len(servers):,} nodes", ("nodes", *columns), rows, note)
+
+
+def time_words(seconds: float) -> str:
+    """Return a time limit as Slurm writes it.
+
+    >>> time_words(93784), time_words(3600), time_words(float("inf"))
+    ('1-02:03:04', '1:00:00', 'no limit')
+    """
+    if math.isinf(seconds):
+        return "no limit"
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    days, hours = divmod(hours, 24)
+    whole = f"{rest:02.0f}" if rest == int(rest) else f"{rest:06.3f}"
+    return f"{days}-{hours:02}:{minutes:02}:{whole}" if days else f"{hours}:{minutes:02}:{whole}"
+
+
+def partition_words(partition: Partition) -> str:
+    """Return the limits of a partition in a line."""
+    words = [] if math.isinf(partition.max_time) else [f"at most {time_words(partition.max_time)}"]
+    if partition.min_nodes > 1:
+        words.append(f"at least {partition.min_nodes:,} nodes")
+    if partition.max_nodes is not None:
+        words.append(f"at most {partition.max_nodes:,} nodes")
+    if partition.max_cpus_per_node is not None:
+        words.append(f"{partition.max_cpus_per_node:,} processors of a node")
+    if partition.whole_node:
+        words.append("whole nodes")
+    if partition.tier != 1:
+        words.append(f"tier {partition.tier}")
+    if partition.default:
+        words.append("default")
+    return ", ".join(words)
+
+
+def queue_words(queue: Queue) -> str:
+    """Return where the jobs of a queue run, and its limits, in a line."""
+    words = [f"to {' or '.join(queue.partitions)}"] if queue.partitions else []
+    if queue.priority:
+        words.append(f"priority {queue.priority:g}")
+    if queue.weight != 1:
+        words.append(f"weight {queue.weight}")
+    if not math.isinf(queue.max_time):
+        words.append(f"at most {time_words(queue.max_time)}")
+    for name, text in (
+        ("max_procs", "{:,} processors of a job"),
+        ("max_running", "{:,} jobs at once"),
+        ("max_used", "{:,} processors at once"),
+    ):
+        if getattr(queue, name) is not None:
+            words.append(text.format(getattr(queue, name)))
+    if queue.default:
+        words.append("default")
+    return ", ".join(words)
 
 
 def cluster_facts(cluster: Cluster) -> dict[str, Any]:
@@ -53,10 +146,8 @@ def cluster_facts(cluster: Cluster) -> dict[str, Any]:
             "fastest": float(speeds.max()) if cluster.has_speeds else None,
         },
         "resources": _resources(cluster),
-        "partitions": [_partition(cluster, each) for each in cluster.partitions],
-        "queues": [
-            {**_plain(asdict(each)), "limits": queue_words(each)} for each in cluster.queues
-        ],
+        "partitions": [_partition(cluster, part) for part in cluster.partitions],
+        "queues": [{**_plain(asdict(q)), "limits": queue_words(q)} for q in cluster.queues],
         "between": cluster.between if cluster.queues else None,
         "pools": dict(cluster.pools),
         "models": _models(nodes),
@@ -102,24 +193,24 @@ def _partition(cluster: Cluster, partition: Partition) -> dict[str, Any]:
     }
 
 
-def _plain(told: dict[str, Any]) -> dict[str, Any]:
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
     """Return values for JSON, in which no limit is None."""
-    return {name: None if value == math.inf else value for name, value in told.items()}
+    return {name: None if value == math.inf else value for name, value in values.items()}
 
 
 def _totals(nodes: list[dict[str, Any]]) -> dict[str, Any]:
     """Return sums over the nodes; of memory and watts, over those of which it is known."""
-    told: dict[str, Any] = {"nodes": len(nodes)}
+    totals: dict[str, Any] = {"nodes": len(nodes)}
     for name in ("procs", "cores", "chips"):
-        told[name] = sum(node[name] for node in nodes)
+        totals[name] = sum(node[name] for node in nodes)
     for name in ("memory", "ops", "watts", "idle_watts"):
         known = [node[name] for node in nodes if node[name] is not None]
-        told[name] = math.fsum(known) if known else None
+        totals[name] = math.fsum(known) if known else None
     for name in ("memory", "watts", "idle_watts"):
-        told[f"{name}_unknown"] = sum(node[name] is None for node in nodes)
-    rated = told["ops"] is not None and told["watts"] and not told["watts_unknown"]
-    told["efficiency"] = told["ops"] / told["watts"] if rated else None
-    return told
+        totals[f"{name}_unknown"] = sum(node[name] is None for node in nodes)
+    rated = totals["ops"] is not None and totals["watts"] and not totals["watts_unknown"]
+    totals["efficiency"] = totals["ops"] / totals["watts"] if rated else None
+    return totals
 
 
 def _models(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import OptionError, nearest
-from ._resources import Counts, whole_count
-
-__all__ = ["BETWEEN", "Partition", "Queue", "check_parts", "check_pools", "unknown"]
+from .server import Counts, whole_count
 
 BETWEEN = ("priority", "round-robin", "weights")
 """How queues take turns: the highest priority first, one job each, or shares by their weights."""
@@ -65,7 +63,7 @@ class Partition:
                 "correct one of them"
             )
         if whole_count(self.tier, f"{where}: tier") > _MOST:
-            raise OptionError(f"{where}: tier {self.tier}; at most {_MOST} are told apart")
+            raise OptionError(f"{where}: tier {self.tier}; at most {_MOST} are distinguished")
 
 
 @dataclass(frozen=True)
@@ -117,14 +115,7 @@ class Queue:
 
 
 def check_parts(nodes: int, partitions: Sequence[Partition], queues: Sequence[Queue]) -> None:
-    """See that partitions and queues of a cluster of so many nodes belong together.
-
-    Raises
-    ------
-    OptionError
-        When a name is given twice, several are the default, a node is not there, or a queue
-        names an unknown partition.
-    """
+    """See that partitions and queues of a cluster of so many nodes belong together."""
     _check_unlike("partition", partitions)
     _check_unlike("queue", queues)
     for part in partitions:
@@ -141,13 +132,7 @@ def check_parts(nodes: int, partitions: Sequence[Partition], queues: Sequence[Qu
 
 
 def check_pools(pools: Mapping[str, int], resources: Sequence[str]) -> Counts:
-    """Return the pools of a cluster, whose nodes have resources of other names.
-
-    Raises
-    ------
-    OptionError
-        When a name or a number is none, or a resource is called the same.
-    """
+    """Return the pools of a cluster, whose nodes have resources of other names."""
     if not isinstance(pools, Mapping):
         raise OptionError(f"pools: {pools!r} are no counts by name")
     counts = {}

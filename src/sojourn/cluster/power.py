@@ -1,17 +1,15 @@
-"""Power of one server, in watts, by service rate. One small formula per model."""
+"""Power of one server, in watts, by service rate, and what an energy rests on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
-
-__all__ = ["XEON_5430", "AssumedPower", "ConstantPower", "Power", "RatePower", "ScaledPower"]
 
 Floats = NDArray[np.float64]
 
@@ -59,7 +57,7 @@ class ConstantPower:
 class AssumedPower(ConstantPower):
     """Watts that nobody gave: those of `ConstantPower`, so that a bill can be made at all.
 
-    Energies that rest on it are told apart from those of a machine whose watts are known.
+    Energies that rest on it are marked, unlike those of a machine whose watts are known.
     """
 
     def __str__(self) -> str:
@@ -126,3 +124,51 @@ class ScaledPower:
 
 XEON_5430 = RatePower({2.0: (34.0, 14.0), 2.66: (41.0, 18.0)})
 """Watts per core at 2.0 and 2.66 GHz [rumyantsev2018, sec. IV], busy values swapped (errata 12)."""
+
+
+_WATTS = ("busy", "idle", "levels", "static", "dynamic", "exponent", "reference")
+_PRICES = ("price", "carbon")
+
+
+def assumed_watts(summary: Mapping[str, Any]) -> str:
+    """Return what watts the energy of a run rests on if nobody gave any; else nothing."""
+    energy = summary.get("energy") or {}
+    return str(energy.get("power_model") or "")
+
+
+def states_energy(summary: Mapping[str, Any]) -> bool:
+    """Whether the energy of a run is stated: watts were given, or its energy was requested.
+
+    A price, a carbon intensity or a service rate that is controlled request it: then it is stated
+    with the watts that are assumed.
+    """
+    energy = summary.get("energy")
+    if not energy:
+        return False
+    asked = "cost" in energy or "carbon_kg" in energy
+    controlled = not str(summary.get("rate", "constant")).startswith("constant")
+    return asked or controlled or not assumed_watts(summary)
+
+
+def assumed_watts_of_study(settings: Mapping[str, Any], varied: Collection[str]) -> str:
+    """Return what watts the energies of a study rest on if nobody gave any; else nothing.
+
+    `settings` are the tables of its scenario, `varied` the keys that it varies.
+    """
+    power, cluster = _table(settings, "power"), _table(settings, "cluster")
+    given = any(name in power or f"power.{name}" in varied for name in _WATTS)
+    named = cluster.get("nodes") is not None or "cluster.nodes" in varied
+    return "" if given or named else str(AssumedPower())
+
+
+def study_asks(settings: Mapping[str, Any], varied: Collection[str]) -> bool:
+    """Whether a study asks for energy: by a price, a carbon intensity or a rate control."""
+    power, control = _table(settings, "power"), _table(settings, "control")
+    priced = any(name in power or f"power.{name}" in varied for name in _PRICES)
+    controlled = control.get("kind", "constant") != "constant"
+    return priced or controlled or any(key.startswith("control.") for key in varied)
+
+
+def _table(settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    table = settings.get(name)
+    return table if isinstance(table, Mapping) else {}

@@ -22,10 +22,8 @@ from typing import Any, NoReturn
 from ..errors import OptionError, nearest
 from ._layout import COLUMNS, month
 from ._table import key, number
-from .names import vendor_name
+from .library import vendor_name
 from .server import Server
-
-__all__ = ["FIELDS", "facts_of", "parse_query"]
 
 Test = Callable[[Server], bool]
 
@@ -162,10 +160,10 @@ class _Parser:
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         self._blanks()
-        found = pattern.match(self.text, self.at)
-        if found:
-            self.at = found.end()
-        return found
+        match = pattern.match(self.text, self.at)
+        if match:
+            self.at = match.end()
+        return match
 
     def _takes(self, token: str) -> bool:
         """Go past a sign or a word if it comes next."""
@@ -205,30 +203,30 @@ class _Parser:
 
     def _comparison(self) -> Test:
         field = self._field()
-        found = self._match(_SIGN)
-        assert found is not None
-        sign = " ".join(found[0].lower().split())
+        match = self._match(_SIGN)
+        assert match is not None
+        sign = " ".join(match[0].lower().split())
         sign = _SAME.get(sign, sign)
         if field in _TEXT and sign in ("<", "<=", ">", ">="):
-            self._fail(f"'{field}' is text; use ==, !=, ~, !~ or in", found.start())
+            self._fail(f"'{field}' is text; use ==, !=, ~, !~ or in", match.start())
         if field not in _TEXT and sign in ("~", "!~"):
-            self._fail(f"'{field}' is no text; use ==, !=, <, <=, >, >= or in", found.start())
+            self._fail(f"'{field}' is no text; use ==, !=, <, <=, >, >= or in", match.start())
         if sign.endswith("in"):
             tests = [_compared(field, "==", value) for value in self._values(field)]
             if sign == "in":
                 return lambda server: any(t(server) for t in tests)
-            others = _tested(field, lambda told: True)
+            others = _tested(field, lambda known: True)
             return lambda server: others(server) and not any(t(server) for t in tests)
         return _compared(field, sign, self._value(field))
 
     def _field(self) -> str:
         begin = self.at
         quoted = _QUOTED.match(self.text, begin)
-        found = _SIGN.search(self.text, quoted.end() if quoted else begin)
-        name = self.text[begin : found.start() if found else len(self.text)].strip()
+        match = _SIGN.search(self.text, quoted.end() if quoted else begin)
+        name = self.text[begin : match.start() if match else len(self.text)].strip()
         joint = _JOINT.search(name)
         if joint and not quoted:
-            name, found = name[: joint.start()].strip(), None
+            name, match = name[: joint.start()].strip(), None
         plain = name.strip("\"'` )")
         if not plain:
             self._fail("the name of a field must come here", begin)
@@ -236,9 +234,9 @@ class _Parser:
         if field is None:
             close = nearest(plain[:_SHOWN], FIELDS)
             self._fail(f"no field is called '{plain[:_SHOWN]}'; {close}", begin)
-        if found is None:
+        if match is None:
             self._fail(f"'{plain}' is not compared; write for example {_example(field)}", begin)
-        self.at = found.start()
+        self.at = match.start()
         return field
 
     def _values(self, field: str) -> list[Any]:
@@ -256,12 +254,12 @@ class _Parser:
     def _value(self, field: str) -> Any:
         self._blanks()
         begin = self.at
-        found = self._match(_QUOTED)
-        if found:
-            text = found[1] if found[1] is not None else found[2]
+        match = self._match(_QUOTED)
+        if match:
+            text = match[1] if match[1] is not None else match[2]
         else:
-            found = self._match(_BARE)
-            text = found[0].strip() if found else ""
+            match = self._match(_BARE)
+            text = match[0].strip() if match else ""
             if not text:
                 self._fail("a value must come here", begin)
         if field in _TEXT:
@@ -287,12 +285,12 @@ def _example(field: str) -> str:
 
 def _date(text: str) -> tuple[int, ...] | None:
     """Return year, month and day, as far as they are given."""
-    found = _DATE.fullmatch(text.strip())
-    if found is None:
+    match = _DATE.fullmatch(text.strip())
+    if match is None:
         # As published: Jan-2009.
         named = month(text)
         return _date(named) if named is not None else None
-    date = tuple(int(part) for part in found.groups() if part is not None)
+    date = tuple(int(part) for part in match.groups() if part is not None)
     valid = all(1 <= part <= most for part, most in zip(date[1:], (12, 31), strict=False))
     return date if valid else None
 
@@ -302,16 +300,16 @@ def _compared(field: str, sign: str, value: Any) -> Test:
     if field in _TEXT:
         wanted = value.lower()
         if sign in ("~", "!~"):
-            return _tested(field, lambda told: (wanted in told.lower()) == (sign == "~"))
+            return _tested(field, lambda known: (wanted in known.lower()) == (sign == "~"))
         if field == "features":
-            return _tested(field, lambda told: (wanted in told.lower().split()) == (sign == "=="))
-        return _tested(field, lambda told: (told.lower() == wanted) == (sign == "=="))
+            return _tested(field, lambda known: (wanted in known.lower().split()) == (sign == "=="))
+        return _tested(field, lambda known: (known.lower() == wanted) == (sign == "=="))
     holds = _ORDERED[sign]
     if field not in _DATES:
-        return _tested(field, lambda told: holds(told, value))
+        return _tested(field, lambda known: holds(known, value))
 
-    def dated(told: str) -> bool:
-        date = _date(told)
+    def dated(known: str) -> bool:
+        date = _date(known)
         return date is not None and holds(date[: len(value)], value[: len(date)])
 
     return _tested(field, dated)
@@ -319,7 +317,7 @@ def _compared(field: str, sign: str, value: Any) -> Test:
 
 def _tested(field: str, holds: Callable[[Any], bool]) -> Test:
     def test(server: Server) -> bool:
-        told = facts_of(server).get(field)
-        return told is not None and holds(told)
+        known = facts_of(server).get(field)
+        return known is not None and holds(known)
 
     return test

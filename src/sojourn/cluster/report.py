@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
-
-__all__ = ["ClusterReport", "Remark"]
 
 _SHOWN = 5
 
@@ -94,25 +92,12 @@ class ClusterReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as plain values, ready for JSON."""
-        return {
-            "source": self.source,
-            "kind": self.kind,
-            "rows": self.rows,
-            "servers": self.servers,
-            "nodes": self.nodes,
-            "repaired": self.count("repaired"),
-            "refused": self.count("refused"),
-            "remarks": [
-                {
-                    "action": remark.action,
-                    "what": remark.what,
-                    "count": remark.count,
-                    "lines": list(remark.lines),
-                    "example": remark.example,
-                }
-                for remark in self.remarks
-            ],
-        }
+        remarks = [
+            {**asdict(remark), "count": remark.count, "lines": list(remark.lines)}
+            for remark in self.remarks
+        ]
+        counts = {action: self.count(action) for action in ("repaired", "refused")}
+        return {**asdict(self), **counts, "remarks": remarks}
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -7,24 +7,21 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 from ..errors import ClusterError, LogError, OptionError
+from ..files.access import PathName
 from ..jobs.formats.slurm_fields import expand_nodes, fold_nodes
-from ._sheet import PREFIX, is_resource
-from ._table import Path
 from .cluster import Cluster
-from .description import KEYS
+from .description import KEYS, PREFIX, is_resource
 from .partition import Partition, Queue
 from .server import Node, Server
 
-__all__ = ["write_cluster"]
 
-
-def write_cluster(cluster: Cluster, path: Path) -> None:
+def write_cluster(cluster: Cluster, path: PathName) -> None:
     """Write a cluster as a description, atomically.
 
     Parameters
@@ -44,9 +41,9 @@ def write_cluster(cluster: Cluster, path: Path) -> None:
     ClusterError
         When the file cannot be written.
     """
-    from ..files.access import open_atomic
+    from ..files.staging import open_atomic
 
-    if FilePath(os.fspath(path)).suffix.lower() == ".toml":
+    if Path(os.fspath(path)).suffix.lower() == ".toml":
         text = "\n".join(_toml(cluster))
     elif not cluster.is_named:
         raise OptionError("cluster: CSV has rows of nodes, this one is counted; name a .toml file")
@@ -135,29 +132,26 @@ def _folded(names: list[str]) -> str:
 
 
 def _node_keys(server: Server) -> dict[str, Any]:
-    told: dict[str, Any] = {"model": server.model, "cores": server.cores, "chips": server.chips}
+    keys: dict[str, Any] = {"model": server.model, "cores": server.cores, "chips": server.chips}
     if not math.isnan(server.memory):
-        told["memory"] = server.memory
+        keys["memory"] = server.memory
     if server.has_speed:
-        told["ops"] = server.ops
+        keys["ops"] = server.ops
     watts = _watts(server)
     if watts:
-        told["watts"] = watts[0] if len(watts) == 1 else list(watts)
+        keys["watts"] = watts[0] if len(watts) == 1 else list(watts)
     if server.features:
-        told["features"] = sorted(server.features)
+        keys["features"] = sorted(server.features)
     if server.resources:
-        told["resources"] = dict(server.resources)
-    return told
+        keys["resources"] = dict(server.resources)
+    return keys
 
 
 def _changed(part: Partition | Queue) -> dict[str, Any]:
     """Return what a partition or queue has besides its name that is not the default."""
-    told = {"name": part.name}
-    for each in fields(part):
-        value = getattr(part, each.name)
-        if each.name != "name" and value != each.default:
-            told[each.name] = value
-    return told
+    values = {field.name: getattr(part, field.name) for field in fields(part)}
+    defaults = {field.name: field.default for field in fields(part)}
+    return {name: value for name, value in values.items() if value != defaults[name]}
 
 
 def _table(kind: str, values: Mapping[str, Any]) -> Iterator[str]:
@@ -172,11 +166,8 @@ def _value(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, Mapping):
-        return "{ " + _joined(f"{_value(name)} = {count}" for name, count in value.items()) + " }"
+        pairs = (f"{_value(name)} = {count}" for name, count in value.items())
+        return f"{{ {', '.join(pairs)} }}"
     if isinstance(value, list | tuple):
-        return "[" + _joined(map(_value, value)) + "]"
+        return f"[{', '.join(map(_value, value))}]"
     return repr(float(value)) if isinstance(value, float) else str(int(value))
-
-
-def _joined(parts: Iterable[str]) -> str:
-    return ", ".join(parts)

@@ -12,6 +12,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import gzip
+import lzma
 import os
 import shutil
 import signal
@@ -21,10 +23,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from types import FrameType
+from typing import BinaryIO, cast
 
-from .ledger import check_outputs, note_outputs
-
-__all__ = ["FULL", "Stage", "clear", "interrupted", "is_staged", "staging"]
+from ..errors import LogError, RunError
+from .access import PathName, check_outputs, note_outputs
 
 # What is wrong with the place, not with its name.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -35,13 +37,7 @@ _PATIENCE, _PAUSE = 10.0, 0.02  # seconds
 
 
 class Stage:
-    """Where files are written before they get their names.
-
-    Parameters
-    ----------
-    folder : the folder that they are for.
-    hidden : the folder that they are in until then.
-    """
+    """Where files are written before they get their names."""
 
     def __init__(self, folder: Path, hidden: Path) -> None:
         self.folder = folder
@@ -50,13 +46,7 @@ class Stage:
         self._removed: dict[str, None] = {}
 
     def __call__(self, name: str) -> Path:
-        """Return where to write the file of a name, which may be in a folder (``easy/jobs.csv``).
-
-        Raises
-        ------
-        OptionError
-            If it would replace a file that the command reads.
-        """
+        """Return where to write the file of a name, such as ``easy/jobs.csv``."""
         self._check(name)
         self._removed.pop(name, None)
         self._placed[name] = None
@@ -81,7 +71,8 @@ class Stage:
     def put_in_place(self) -> None:
         """Give all files their names; on any error, none, and what was there is there again."""
         placed = list(self._placed)
-        moved = [name for name in (*reversed(placed), *self._removed) if self._is_there(name)]
+        names = (*reversed(placed), *self._removed)
+        moved = [name for name in names if os.path.lexists(self.folder / name)]
         made: list[Path] = []
         with _held(self.folder):
             try:
@@ -90,7 +81,9 @@ class Stage:
                 if len(placed) + len(self._removed) > 1:
                     (self._hidden / _OLD).mkdir()
                     for name in moved:
-                        self._move(self.folder / name, self._hidden / _OLD / name)
+                        target = self._hidden / _OLD / name
+                        target.parent.mkdir(parents=True, exist_ok=True)
+                        os.replace(self.folder / name, target)
                 for name in placed:
                     os.replace(self._hidden / _NEW / name, self.folder / name)
             except BaseException:
@@ -100,9 +93,6 @@ class Stage:
         if not is_staged(self.folder):
             note_outputs(self.folder / name for name in placed)
 
-    def _is_there(self, name: str) -> bool:
-        return os.path.lexists(self.folder / name)
-
     def _make_folders(self, names: list[str], made: list[Path]) -> None:
         for name in names:
             for part in reversed(PurePosixPath(name).parents[:-1]):
@@ -110,10 +100,6 @@ class Stage:
                 if not folder.is_dir():
                     made.append(folder)
                     folder.mkdir()
-
-    def _move(self, source: Path, target: Path) -> None:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(source, target)
 
     def _take_back(self, placed: list[str], moved: list[str], made: list[Path]) -> None:
         """Undo what was done, by what is on disk: an interrupt may come between any two steps."""
@@ -131,13 +117,7 @@ class Stage:
 
 @contextlib.contextmanager
 def staging(folder: Path) -> Iterator[Stage]:
-    """Yield a stage for the files of a folder that is there; they are put in place at the end.
-
-    Raises
-    ------
-    OSError
-        When they cannot be written.
-    """
+    """Yield a stage for the files of a folder that is there; they are put in place at the end."""
     clear(folder)
     hidden: Path | None = None
     held = contextlib.ExitStack()
@@ -186,11 +166,11 @@ def clear(folder: Path) -> None:
 
 def interrupted(folder: Path) -> str:
     """Return what a process was doing here when it was killed: placing, writing, or nothing."""
-    found = ""
+    doing = ""
     for left in _left(folder):
         is_placing = (left / _OLD).is_dir() and any(p.is_file() for p in (left / _NEW).rglob("*"))
-        found = "placing" if is_placing else found or "writing"
-    return found
+        doing = "placing" if is_placing else doing or "writing"
+    return doing
 
 
 def _left(folder: Path) -> Iterator[Path]:
@@ -230,3 +210,39 @@ def _lock(handle: int, patience: float) -> bool:
             time.sleep(_PAUSE)
         except OSError:
             return False
+
+
+@contextlib.contextmanager
+def atomic_path(path: PathName) -> Iterator[Path]:
+    """Yield another path of the same name; what was written there replaces `path` at the end.
+
+    On any error it is removed, and `path` stays as it was: OptionError if the command reads it,
+    RunError where the disk is full, else LogError.
+    """
+    target = Path(path)
+    try:
+        with staging(target.parent) as place:
+            yield place(target.name)
+    except OSError as error:
+        if is_staged(target):  # Those who write a whole folder say which one.
+            raise
+        reason = error.strerror or error
+        if error.errno in FULL:
+            raise RunError(f"{path}: cannot be written ({reason}); check the folder") from None
+        raise LogError(path, f"cannot be written ({reason}); check the folder") from None
+
+
+@contextlib.contextmanager
+def open_atomic(path: PathName) -> Iterator[BinaryIO]:
+    """Open a file for writing bytes, packed if its name ends in ``.gz`` or ``.xz``."""
+    suffix = Path(path).suffix.lower()
+    with atomic_path(path) as temporary, open(temporary, "wb") as plain:
+        if suffix == ".gz":
+            # Neither name nor time in the archive: equal jobs give equal files.
+            with gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0) as packed:
+                yield cast(BinaryIO, packed)
+        elif suffix == ".xz":
+            with lzma.LZMAFile(plain, "wb", preset=1) as xz:
+                yield cast(BinaryIO, xz)
+        else:
+            yield plain

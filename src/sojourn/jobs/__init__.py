@@ -1,12 +1,10 @@
 """What arrives at a cluster: jobs, their logs, and how logs are cleaned.
 
-- `jobs`: `Jobs`, the columns of a job stream; `header`: the comments of its log
-- `log`: `read_log` and `write_log`, by the file's suffix; `intake`: from a file to a run
-- `swf`, `csv`, `parquet`, `hpcwld`, `sacct`, `jobcomp`, `pbs`: the formats
-- `_synonyms`, `_columns`, `_values`, `_cells`, `_sheet`: tables of others, and `_arrow`,
-  `_frames`: data frames, on their way to jobs
+- `table`: `Jobs`, the columns of a job stream; `schema`: which there are; `header`: comments
+- `log`: `read_log` and `write_log` for every format of `formats`, and from a log to a run
+- `clean`: cleaning rules, and `report`: what reading and cleaning changed
 - `events`: what happened to a manager, and what it did; `external`: what will happen to a run
-- `clean`: cleaning rules and their report
+- `facts`, `recorded`, `classes`: what a log holds; `models`: generated streams
 
 Nothing here imports Numba or pandas before it is needed.
 """

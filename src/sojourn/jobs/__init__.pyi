@@ -1,6 +1,5 @@
 from .clean import RULES as RULES
 from .clean import STANDARD as STANDARD
-from .clean import CleaningReport as CleaningReport
 from .clean import clean as clean
 from .events import EventStream as EventStream
 from .events import events_of as events_of
@@ -10,10 +9,10 @@ from .external import ExternalEvents as ExternalEvents
 from .external import read_external as read_external
 from .formats.csv import read_csv as read_csv
 from .formats.csv import write_csv as write_csv
+from .formats.frames import read_parquet as read_parquet
+from .formats.frames import write_parquet as write_parquet
 from .formats.hpcwld import read_hpcwld as read_hpcwld
 from .formats.jobcomp import read_jobcomp as read_jobcomp
-from .formats.parquet import read_parquet as read_parquet
-from .formats.parquet import write_parquet as write_parquet
 from .formats.pbs import read_pbs as read_pbs
 from .formats.sacct import read_sacct as read_sacct
 from .formats.swf import read_swf as read_swf
@@ -24,5 +23,6 @@ from .log import read_log as read_log
 from .log import write_log as write_log
 from .models import generate as generate
 from .models import lublin as lublin
+from .report import CleaningReport as CleaningReport
 from .schema import SCHEMA as SCHEMA
 from .table import Jobs as Jobs

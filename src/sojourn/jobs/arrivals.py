@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from . import Jobs
 
-__all__ = ["arrivals_of", "grown", "order_of_arrival", "start_later"]
 
 Floats = NDArray[np.float64]
 

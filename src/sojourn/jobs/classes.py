@@ -8,17 +8,6 @@ from numpy.typing import NDArray
 from ..errors import OptionError, did_you_mean
 from .table import Jobs
 
-__all__ = [
-    "CLASSES",
-    "UNKNOWN",
-    "check_class",
-    "check_known",
-    "classed",
-    "known_classes",
-    "listed_classes",
-    "queues_are_partitions",
-]
-
 CLASSES = ("user", "group", "account", "queue", "partition", "qos", "width")
 """What the jobs of a log can be classed by."""
 
@@ -46,7 +35,7 @@ def listed_classes(text: str, valid: tuple[str, ...] = CLASSES) -> list[str]:
 
 
 def known_classes(jobs: Jobs) -> list[str]:
-    """Return by what the jobs of a log can be told apart, in the order in which people ask."""
+    """Return by what the jobs of a log can be classed, in the order in which people ask."""
     shown = [by for by in _ASKED if by != "queue" or not queues_are_partitions(jobs)]
     return [by for by in shown if by == "width" or jobs.coded(by)[1]]
 

@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import JobError, OptionError, did_you_mean
-from .report import EXAMPLES, CleaningReport, Finding
+from .report import Finding, noted
 from .table import Jobs, check_jobs
-
-__all__ = ["RULES", "STANDARD", "CleaningReport", "Finding", "Rule", "clean"]
 
 Mask = NDArray[np.bool_]
 Outcome = tuple[Mask, Jobs]
@@ -27,7 +25,7 @@ _ABSURD = 1e15
 
 
 @dataclass(frozen=True)
-class Rule:
+class CleaningRule:
     """A named cleaning rule.
 
     Parameters
@@ -51,7 +49,7 @@ class Rule:
     fault: bool = True
 
 
-RULES: dict[str, Rule] = {}
+RULES: dict[str, CleaningRule] = {}
 """Every rule by name, in order of application."""
 
 
@@ -63,7 +61,7 @@ def _drop(
             hit = condition(jobs, procs)
             return hit, (jobs[~hit] if hit.any() else jobs)
 
-        RULES[name] = Rule(name, "drop", field, what, apply, standard)
+        RULES[name] = CleaningRule(name, "drop", field, what, apply, standard)
 
     return register
 
@@ -72,7 +70,7 @@ def _change(
     name: str, action: str, field: str, what: str, *, standard: bool = True, fault: bool = True
 ) -> Callable[[Callable[[Jobs, int], Outcome]], None]:
     def register(apply: Callable[[Jobs, int], Outcome]) -> None:
-        RULES[name] = Rule(name, action, field, what, apply, standard, fault)
+        RULES[name] = CleaningRule(name, action, field, what, apply, standard, fault)
 
     return register
 
@@ -240,7 +238,7 @@ def clean(
             raise OptionError(f"no cleaning rule is called '{name}'{near}")
     if "too-wide" in rules and procs is None:
         raise OptionError("rule 'too-wide' needs the machine's size; give procs")
-    findings = []
+    findings: list[Finding] = []
     cleaned = jobs
     for rule in RULES.values():
         if rule.name not in rules:
@@ -257,7 +255,6 @@ def clean(
                 f"{rule.what} (value {cleaned[rule.field][row]}, rule '{rule.name}');"
                 " correct the job or clean without strict",
             )
-        first = tuple(cleaned.job[rows[:EXAMPLES]].tolist())
-        findings.append(Finding(rule.name, rule.action, rule.what, int(rows.size), first))
+        findings += noted(rule.name, rule.action, rule.what, cleaned.job[rows])
         cleaned = after
     return cleaned.replace(report=jobs.report.extended(findings, len(cleaned)))

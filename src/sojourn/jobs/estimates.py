@@ -18,18 +18,6 @@ from ..errors import OptionError
 from .models import streams
 from .table import Jobs
 
-__all__ = [
-    "MODELS",
-    "POPULAR",
-    "EstimateModel",
-    "apply_estimates",
-    "estimate_runtimes",
-    "exact",
-    "factor",
-    "tsafrir",
-    "uniform",
-]
-
 Floats = npt.NDArray[np.float64]
 EstimateModel = Callable[..., Floats]
 

@@ -16,11 +16,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..errors import InputError, LogError, OptionError, did_you_mean
-from ..files.lines import read_text
+from ..files.access import read_log_text
 
-__all__ = ["ExternalEvent", "ExternalEvents", "is_external", "read_external"]
-
-_WHOLE, _REAL = ("job", "procs"), ("time", "until", "announced", "runtime")
+_WHOLE = ("job", "procs")
 
 
 class ExternalEvent(NamedTuple):
@@ -75,29 +73,26 @@ class ExternalEvents:
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, Any]]) -> ExternalEvents:
         """Make events of dictionaries with the columns of such a file as keys."""
-        told = [(i, dict(row)) for i, row in enumerate(rows, 1)]
-        for _, row in told:
+        given = [(i, dict(row)) for i, row in enumerate(rows, 1)]
+        for _, row in given:
             nodes = row.get("nodes")
             if nodes is not None and not isinstance(nodes, str):
                 row["nodes"] = " ".join(nodes)
-        return cls(tuple(_event(i, row, partial(_in_program, i)) for i, row in told))
+        return cls(tuple(_event(i, row, partial(_error, "", i)) for i, row in given))
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def error(self, event: ExternalEvent, field: str, problem: str) -> InputError:
         """Return the error that names an event's place and field."""
-        if self.source:
-            return LogError(self.source, problem, line=event.line, field=field)
-        return _in_program(event.line, field, problem)
+        return _error(self.source, event.line, field, problem)
 
 
-def _in_file(path: str | os.PathLike[str], line: int, field: str, problem: str) -> InputError:
-    return LogError(path, problem, line=line, field=field)
-
-
-def _in_program(place: int, field: str, problem: str) -> InputError:
-    return OptionError(f"events, row {place}, field '{field}': {problem}")
+def _error(source: str, line: int, field: str, problem: str) -> InputError:
+    """Return the error of a row of a file, or of a list from a program."""
+    if source:
+        return LogError(source, problem, line=line, field=field)
+    return OptionError(f"events, row {line}, field '{field}': {problem}")
 
 
 def is_external(path: str | os.PathLike[str]) -> bool:
@@ -106,8 +101,10 @@ def is_external(path: str | os.PathLike[str]) -> bool:
 
     if format_of(path) not in ("csv", "swf"):
         return False
-    lines = read_text(path, kind="table", wanted="a table with a line of column names").split("\n")
-    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    text = read_log_text(path, kind="table", wanted="a table with a line of column names")
+    first = next(
+        (line for line in text.split("\n") if line.strip() and not line.startswith("#")), ""
+    )
     return "kind" in [name.strip() for name in first.split(",")]
 
 
@@ -119,7 +116,7 @@ def read_external(path: str | os.PathLike[str]) -> ExternalEvents:
     path : the table, plain or packed with gzip or xz; its first line names the columns. Empty
         lines and lines that begin with ``#`` are passed over.
     """
-    text = read_text(path, kind="table", wanted="a table with a line of column names")
+    text = read_log_text(path, kind="table", wanted="a table with a line of column names")
     reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True)
     names: list[str] = []
     made = []
@@ -140,7 +137,7 @@ def read_external(path: str | os.PathLike[str]) -> ExternalEvents:
                     line=line,
                 )
             row = dict(zip(names, cells, strict=True))
-            made.append(_event(line, row, partial(_in_file, path, line)))
+            made.append(_event(line, row, partial(_error, str(path), line)))
     except csv.Error as error:
         raise LogError(
             path, f"is not a table ({error}); correct the line", line=reader.line_num
@@ -170,9 +167,9 @@ def _event(
         for name, value in row.items()
         if value is not None and not (isinstance(value, str) and not value.strip())
     }
+    known = ExternalEvent._fields[:-1]
     for name in given:
-        if name not in ExternalEvent._fields[:-1]:
-            known = ExternalEvent._fields[:-1]
+        if name not in known:
             near = did_you_mean(str(name), known) or f"; the fields are {', '.join(known)}"
             raise error(str(name), f"is unknown{near}")
     # What a kind takes stands with what it does.

@@ -15,26 +15,18 @@ from numpy.typing import NDArray
 from ..measures import quantiles, quantiles_by_group
 from .classes import classed
 from .header import Header
-from .occupancy import has_recorded_wait, recorded_occupancy
+from .recorded import has_recorded_wait, recorded_occupancy
+from .schema import offsets
 from .table import Jobs
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "daily_counts",
-    "facts",
-    "facts_by",
-    "header_fields",
-    "local_clock",
-    "offered_load",
-]
 
 _QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 _QUANTILE_NAMES = ("min", "p5", "p25", "median", "p75", "p95", "max")
 _DAY = 86_400.0
 _HOUR = 3600.0
-_QUARTER = 900.0
 # [swf]: what the status field says.
 _STATUS = {0: "failed", 1: "completed", 2: "partial", 3: "last partial", 4: "failed partial"}
 _STATUS |= {5: "cancelled", -1: "unknown"}
@@ -51,12 +43,12 @@ _WHO = {
 
 def header_fields(header: Header) -> dict[str, str]:
     """Return the lines ``; Key: value`` of a header; the first of those with the same key."""
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for line in header:
         match = re.match(r";\s*([A-Za-z][A-Za-z0-9_]*)\s*:(.*)", line)
         if match and match[2].strip():
-            found.setdefault(match[1], match[2].strip())
-    return found
+            fields.setdefault(match[1], match[2].strip())
+    return fields
 
 
 def offered_load(jobs: Jobs, procs: int) -> float:
@@ -76,7 +68,7 @@ def daily_counts(jobs: Jobs) -> tuple[list[int], str]:
     """Return submits by hour of the day, and whose clock that is.
 
     With UnixStartTime in the header hours are those of the log's time zone at each submit; else
-    they are counted from second 0. A header that tells no zone is taken at its word: its clock may
+    they are counted from second 0. A header that names no zone is taken at its word: its clock may
     be that of UTC or of the site.
     """
     local, clock = _local(jobs.header, jobs.submit)
@@ -91,22 +83,11 @@ def _local(header: Header, times: NDArray[np.float64]) -> tuple[NDArray[np.float
     if begin is None or clock != header.get("TimeZoneString"):
         return times + offset, clock
     unix = times + begin
-    days, places = np.unique(np.floor(unix / _DAY), return_inverse=True)
-    first, last = (_shifts(header, _DAY * days + at) for at in (0.0, _DAY - 1))
-    shift = first[places]
-    # Only on few days a clock is changed, and then at a full quarter of an hour.
-    changed = (first != last)[places]
-    quarters, where = np.unique(np.floor(unix[changed] / _QUARTER), return_inverse=True)
-    shift[changed] = _shifts(header, _QUARTER * quarters)[where]
-    return unix + shift, clock
-
-
-def _shifts(header: Header, instants: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.array([_utc_offset(header, int(each))[0] for each in instants.tolist()], np.float64)
+    return unix + offsets(unix, lambda time: _utc_offset(header, int(time))[0]), clock
 
 
 def _begin(header: Header) -> int | None:
-    """Return second 0 of a log as Unix time, where its header tells."""
+    """Return second 0 of a log as Unix time, where its header says."""
     begin = re.match(r"\d{1,11}\b", header.get("UnixStartTime") or "")
     return int(begin[0]) or None if begin else None
 
@@ -148,9 +129,8 @@ def _utc_offset(header: Header, instant: int) -> tuple[float, str]:
 def _spread(values: NDArray[Any]) -> dict[str, float]:
     if values.size == 0:
         return {}
-    found = quantiles(values, _QUANTILES)
-    told = {name: float(x) for name, x in zip(_QUANTILE_NAMES, found, strict=True)}
-    return {"mean": float(np.mean(values)), **told}
+    spread = zip(_QUANTILE_NAMES, quantiles(values, _QUANTILES), strict=True)
+    return {"mean": float(np.mean(values)), **{name: float(value) for name, value in spread}}
 
 
 def _estimates(jobs: Jobs) -> dict[str, Any]:
@@ -186,10 +166,10 @@ def _who(jobs: Jobs, column: str) -> dict[str, Any]:
 
 def _occupancy(jobs: Jobs, procs: int) -> dict[str, Any] | None:
     """Return `recorded_occupancy` with the date of its peak, if the log has a calendar."""
-    found = recorded_occupancy(jobs, procs)
-    if found is None:
+    occupancy = recorded_occupancy(jobs, procs)
+    if occupancy is None:
         return None
-    local, clock = _local(jobs.header, np.array([found["peak_time"]]))
+    local, clock = _local(jobs.header, np.array([occupancy["peak_time"]]))
     date = None
     if _begin(jobs.header) is not None:
         try:
@@ -197,7 +177,7 @@ def _occupancy(jobs: Jobs, procs: int) -> dict[str, Any] | None:
             date = moment.strftime("%Y-%m-%d %H:%M:%S")
         except (OverflowError, OSError, ValueError):
             clock = "from second 0 of the log"
-    return {**found, "peak_date": date, "clock": clock}
+    return {**occupancy, "peak_date": date, "clock": clock}
 
 
 def facts(jobs: Jobs, procs: int | None = None) -> dict[str, Any]:
@@ -206,7 +186,7 @@ def facts(jobs: Jobs, procs: int | None = None) -> dict[str, Any]:
     Parameters
     ----------
     jobs : the log, not cleaned.
-    procs : processors of the machine; default: those that the log tells.
+    procs : processors of the machine; default: those that the log says.
 
     Returns
     -------
@@ -276,19 +256,19 @@ def facts_by(jobs: Jobs, by: str) -> pd.DataFrame:
         "runtime": np.where(jobs.runtime >= 0, jobs.runtime, np.nan),
         "wait": np.where(has_recorded_wait(jobs), jobs.wait, np.nan),
     }
-    table = pd.DataFrame({**known, "area": area}).groupby(codes)
+    classes = pd.DataFrame({**known, "area": area}).groupby(codes)
     whole = float(area.sum())
-    hours = table["area"].sum()
+    hours = classes["area"].sum()
     middle = quantiles_by_group(known["runtime"], codes, len(names), (0.5,))[:, 0]
-    found = pd.DataFrame(
+    table = pd.DataFrame(
         {
-            "jobs": table.size(),
+            "jobs": classes.size(),
             "processor_hours": hours,
             "share": hours / whole if whole > 0 else 0.0 * hours,
-            "mean_width": table["procs"].mean(),
-            "mean_runtime": table["runtime"].mean(),
+            "mean_width": classes["procs"].mean(),
+            "mean_runtime": classes["runtime"].mean(),
             "median_runtime": middle[hours.index.to_numpy()],
-            "mean_wait": table["wait"].mean(),
+            "mean_wait": classes["wait"].mean(),
         }
     )
-    return found.set_axis(pd.Index([names[k] for k in found.index], name=by))
+    return table.set_axis(pd.Index([names[k] for k in table.index], name=by))

@@ -1,4 +1,4 @@
-"""Jobs of a log: what its records tell of their requests."""
+"""Jobs of a log: what its records say of their requests."""
 
 from __future__ import annotations
 
@@ -15,24 +15,15 @@ from .formats.runs import distinct
 from .log import read_log
 from .submission import Submission
 
-__all__ = ["submissions_in_accounting", "submissions_in_swf"]
-
 
 def submissions_in_accounting(
     path: str | os.PathLike[str], format: str, **options: Any
 ) -> tuple[list[Submission], list[str]]:
-    """Return the jobs of accounting, each run of a requeued one by itself, and what was left out.
-
-    Parameters
-    ----------
-    path : the log.
-    format : ``sacct`` or ``jobcomp``.
-    options : of its reader.
-    """
-    told = read_accounting(path, format, **options)
+    """Return the jobs of accounting, each run of a requeued one alone, and what was left out."""
+    log = read_accounting(path, format, **options)
     jobs, cancelled, unended, unknown, disordered = [], 0, 0, 0, 0
-    for k in range(len(told)):
-        job = _accounted(told, k)
+    for k in range(len(log)):
+        job = _accounted(log, k)
         if job.nodes <= 0 and job.cpus <= 0:
             unknown += 1
             continue
@@ -44,8 +35,8 @@ def submissions_in_accounting(
             cancelled += math.isfinite(job.cancel)
             unended += math.isinf(job.cancel)
     said = [
-        *(str(note) for note in told.report.findings if note.action in ("skip", "repair")),
-        *_counted(_held(told, options), "held for a while, and taken as waiting from their submit"),
+        *(str(note) for note in log.report.findings if note.action in ("skip", "repair")),
+        *_counted(_held(log, options), "held for a while, and taken as waiting from their submit"),
         *_counted(
             cancelled,
             "cancelled before they started; taken to wait until then, and if the model starts "
@@ -64,36 +55,36 @@ def _counted(count: int, what: str) -> list[str]:
     return [f"{count:,} {'job' if count == 1 else 'jobs'}: {what}"] if count else []
 
 
-def _held(told: Accounting, options: dict[str, Any]) -> int:
+def _held(log: Accounting, options: dict[str, Any]) -> int:
     if options.get("wait_from") == "eligible":
         return 0
-    return int(np.count_nonzero(told["eligible"] > told["submit"] + 1.0))
+    return int(np.count_nonzero(log["eligible"] > log["submit"] + 1.0))
 
 
-def _accounted(told: Accounting, k: int) -> Submission:
-    start, end = float(told["start"][k]), float(told["end"][k])
-    nodes, gpus = int(told["nodes"][k]), int(told["gpus"][k])
-    requested, allocated = int(told["requested"][k]), int(told["allocated"][k])
-    order = float(told["limit"][k])
+def _accounted(log: Accounting, k: int) -> Submission:
+    start, end = float(log["start"][k]), float(log["end"][k])
+    nodes, gpus = int(log["nodes"][k]), int(log["gpus"][k])
+    requested, allocated = int(log["requested"][k]), int(log["allocated"][k])
+    order = float(log["limit"][k])
     run = end - start
-    if told["state"][k] == "TIMEOUT" and math.isfinite(order):
+    if log["state"][k] == "TIMEOUT" and math.isfinite(order):
         run = max(run, order)
-    memory = float(told["memory"][k])
+    memory = float(log["memory"][k])
     return Submission(
-        label=str(told["run"][k]),
-        name=str(told["name"][k]),
-        submit=float(told["submit"][k]),
+        label=str(log["run"][k]),
+        name=str(log["name"][k]),
+        submit=float(log["submit"][k]),
         run=run,
         limit=order,
         nodes=nodes,
-        least_nodes=int(told["least_nodes"][k]),
+        least_nodes=int(log["least_nodes"][k]),
         cpus=requested if requested > 0 else allocated,
         memory_per_cpu=memory / 1024.0 if memory > 0 else math.nan,
         gpus=math.ceil(gpus / max(nodes, 1)) if gpus >= 0 else -1,
-        features=told["features"][k],
-        partition=str(told["queue"][k]).partition(",")[0],
-        user=str(told["user"][k]),
-        account=str(told["account"][k]),
+        features=log["features"][k],
+        partition=str(log["queue"][k]).partition(",")[0],
+        user=str(log["user"][k]),
+        account=str(log["account"][k]),
         cancel=end if math.isnan(start) and not math.isnan(end) else math.inf,
     )
 

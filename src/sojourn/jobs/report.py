@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-__all__ = ["EXAMPLES", "CleaningReport", "Finding"]
+import numpy as np
+from numpy.typing import NDArray
 
 EXAMPLES = 5
 """How many first offenders a finding remembers."""
@@ -34,13 +35,6 @@ class Finding:
     first: tuple[int, ...] = ()
     unit: str = "job"
 
-    @classmethod
-    def of(
-        cls, rule: str, action: str, what: str, hits: Sequence[int], unit: str = "job"
-    ) -> Finding:
-        """Return the finding about some lines or jobs."""
-        return cls(rule, action, what, len(hits), tuple(map(int, hits[:EXAMPLES])), unit)
-
     def __str__(self) -> str:
         plural = "" if self.count == 1 else "s"
         text = f"{self.action} {self.rule}: {self.count} {self.unit}{plural}, {self.what}"
@@ -48,6 +42,14 @@ class Finding:
             more = ", ..." if self.count > len(self.first) else ""
             text += f" (first: {self.unit} {', '.join(map(str, self.first))}{more})"
         return text
+
+
+def noted(
+    rule: str, action: str, what: str, hits: Sequence[int] | NDArray[np.int64], unit: str = "job"
+) -> list[Finding]:
+    """Return the finding about some lines or jobs, or nothing if there are none."""
+    first = tuple(int(hit) for hit in hits[:EXAMPLES])
+    return [Finding(rule, action, what, len(hits), first, unit)] if first else []
 
 
 @dataclass(frozen=True)
@@ -82,23 +84,8 @@ class CleaningReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as plain values, ready for JSON."""
-        findings = [
-            {
-                "rule": finding.rule,
-                "action": finding.action,
-                "what": finding.what,
-                "count": finding.count,
-                "unit": finding.unit,
-                "first": list(finding.first),
-            }
-            for finding in self.findings
-        ]
-        return {
-            "source": self.source,
-            "read": self.read,
-            "kept": self.kept,
-            "findings": findings,
-        }
+        plain = [{**asdict(finding), "first": list(finding.first)} for finding in self.findings]
+        return {**asdict(self), "findings": plain}
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

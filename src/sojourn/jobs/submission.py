@@ -1,4 +1,4 @@
-"""A job as it was submitted: what it asks for, as far as its file tells it."""
+"""A job as it was submitted: what it asks for, as far as its file says."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import numpy as np
 from .report import CleaningReport, Finding
 from .schema import MISSING
 from .table import Jobs
-
-__all__ = ["CANCEL", "LEAST_NODES", "TO_THE_LIMIT", "Submission", "completed", "jobs_of"]
 
 CANCEL = "cancel_after"
 """Column of a job table: s after its submit when its user takes a job back, -1 if never."""
@@ -31,7 +29,7 @@ _LATE = 525_600 * 60.0
 
 @dataclass(frozen=True)
 class Submission:
-    """What one job asks for; -1, nan, None or an empty text where the file does not tell.
+    """What one job asks for; -1, nan, None or an empty text where the file does not say.
 
     Parameters
     ----------
@@ -69,7 +67,7 @@ class Submission:
 
 
 def completed(jobs: Sequence[Submission], by: Sequence[Submission]) -> tuple[list[Submission], int]:
-    """Return jobs with what another file tells of them, and how many it knows.
+    """Return jobs with what another file says of them, and how many it knows.
 
     Jobs are the same by name, or by label; the log keeps its times.
     """
@@ -102,17 +100,7 @@ def completed(jobs: Sequence[Submission], by: Sequence[Submission]) -> tuple[lis
 def jobs_of(
     submissions: Sequence[Submission], source: str, findings: Sequence[Finding] = ()
 ) -> Jobs:
-    """Return submissions, in their order, as a table of jobs.
-
-    What is not known is -1, as everywhere. A job without a limit has one of 1e12 s, since -1 stands
-    for one that is not known.
-
-    Parameters
-    ----------
-    submissions : by submit.
-    source : their file.
-    findings : what reading decided.
-    """
+    """Return submissions, in their order, as a table of jobs."""
     first = submissions[0].submit if submissions else 0.0
     origin = float(math.floor(first)) if first > _LATE else 0.0
 
@@ -120,34 +108,34 @@ def jobs_of(
         array = np.array(values, np.float64)
         return np.where(np.isnan(array), float(MISSING), array)
 
-    limit = np.minimum(known([each.limit for each in submissions]), _UNLIMITED)
-    run = known([each.run for each in submissions])
+    limit = np.minimum(known([job.limit for job in submissions]), _UNLIMITED)
+    run = known([job.run for job in submissions])
     endless = np.isinf(run)
-    nodes = np.array([each.nodes for each in submissions], np.int64)
-    cpus = np.array([each.cpus for each in submissions], np.int64)
-    gpus = np.array([each.gpus for each in submissions], np.int64)
-    cancel = np.array([each.cancel - each.submit for each in submissions])
-    labels = [each.label for each in submissions]
+    nodes = np.array([job.nodes for job in submissions], np.int64)
+    cpus = np.array([job.cpus for job in submissions], np.int64)
+    gpus = np.array([job.gpus for job in submissions], np.int64)
+    cancel = np.array([job.cancel - job.submit for job in submissions])
+    labels = [job.label for job in submissions]
     columns = {
         **_numbers(labels),
         "label": labels,
-        "submit": np.array([each.submit for each in submissions]) - origin,
+        "submit": np.array([job.submit for job in submissions]) - origin,
         "runtime": np.where(endless, limit, run),
         "procs": np.where(cpus > 0, cpus, np.maximum(nodes, MISSING)),
         "estimate": limit,
         "nodes": nodes,
-        "memory": known([1024.0 * each.memory_per_cpu for each in submissions]),
-        "memory_per_node": known([1024.0 * each.memory for each in submissions]),
+        "memory": known([1024.0 * job.memory_per_cpu for job in submissions]),
+        "memory_per_node": known([1024.0 * job.memory for job in submissions]),
         "gpus": np.where(gpus < 0, MISSING, gpus * np.maximum(nodes, 1)),
-        "whole_node": [int(each.whole) for each in submissions],
-        LEAST_NODES: [each.least_nodes for each in submissions],
+        "whole_node": [int(job.whole) for job in submissions],
+        LEAST_NODES: [job.least_nodes for job in submissions],
         **{
-            name: np.array([getattr(each, name) for each in submissions], object)
+            name: np.array([getattr(job, name) for job in submissions], object)
             for name in ("user", "account", "partition", "qos")
         },
     }
-    if any(each.features is not None for each in submissions):
-        columns["features"] = np.array([each.features or "" for each in submissions], object)
+    if any(job.features is not None for job in submissions):
+        columns["features"] = np.array([job.features or "" for job in submissions], object)
     if endless.any():
         columns[TO_THE_LIMIT] = endless.astype(np.int64)
     if np.isfinite(cancel).any():

@@ -11,9 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._html import html_table, sparkline
 from ..errors import OptionError
-from .arrays import distinct
-from .header import Header
-from .names import AS_NUMBERS, as_texts, known_names, renumbered
+from .header import AS_NUMBERS, Header, as_texts, known_names, renumbered
 from .report import CleaningReport
 from .schema import (
     LABEL,
@@ -25,12 +23,12 @@ from .schema import (
     check_columns,
     check_names,
     checked_column,
+    distinct,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Jobs", "check_jobs"]
 
 _SHOWN = ("job", "submit", "wait", "runtime", "procs", "estimate", *AS_NUMBERS)
 _ROWS_SHOWN = 5
@@ -47,7 +45,7 @@ def _in_order(columns: Iterable[str]) -> list[str]:
 def _checked(
     columns: Mapping[str, ArrayLike], ids: Column | None, header: Header
 ) -> tuple[dict[str, Column], Header]:
-    """Return columns in their own types, and the header that tells names given as texts."""
+    """Return columns in their own types, and the header with names given as texts."""
     arrays: dict[str, Column] = {}
     lines: list[str] = []
     for name, values in columns.items():
@@ -83,7 +81,7 @@ class Jobs:
     ----------
     columns : arrays by column name. Needed: ``submit``, ``procs``, and ``runtime`` or ``work``
         (each stands in for the other where absent). ``job`` defaults to 1..n, all others to -1.
-        Names may be given as texts: they are numbered, and the header tells them.
+        Names may be given as texts: they are numbered, and the header has them.
     header : comment lines of the log.
     source : where the jobs came from.
     report : what reading and cleaning did to them.
@@ -125,7 +123,7 @@ class Jobs:
             raise OptionError("jobs need a column 'runtime' or 'work'; give one")
         ids = checked_column("job", columns["job"], None) if "job" in columns else None
         others = {name: values for name, values in columns.items() if name != "job"}
-        arrays, told = _checked(others, ids, Header(header))
+        arrays, lines = _checked(others, ids, Header(header))
         arrays = {name: arrays[name] for name in _in_order(arrays)}
         count = arrays["submit"].size
         arrays = {"job": np.arange(1, count + 1) if ids is None else ids, **arrays}
@@ -135,7 +133,7 @@ class Jobs:
                     f"column '{name}' has {array.size} values, 'submit' has {count};"
                     " give one value per job"
                 )
-        self._set(arrays, told, source, report or CleaningReport(source, count, count))
+        self._set(arrays, lines, source, report or CleaningReport(source, count, count))
 
     def _set(
         self, columns: dict[str, Column], header: Header, source: str, report: CleaningReport
@@ -159,7 +157,7 @@ class Jobs:
     @property
     def named(self) -> tuple[str, ...]:
         """Stored columns whose numbers may stand for names: those of the schema, and further ones
-        of which the header tells names."""
+        of which the header has names."""
         return tuple(
             name
             for name in self.names
@@ -184,7 +182,7 @@ class Jobs:
 
     @property
     def machine_size(self) -> tuple[int, str]:
-        """Processors of the machine, and what tells them: MaxProcs, MaxNodes or ``widest job``."""
+        """Processors of the machine, and their source: MaxProcs, MaxNodes or ``widest job``."""
         for key in ("MaxProcs", "MaxNodes"):
             if (size := self.header.number(key) or 0) > 0:
                 return size, key
@@ -258,14 +256,14 @@ class Jobs:
         if len(self) < 2 or not self.submit.max() > self.submit.min():
             return ""
         counts, edges = np.histogram(self.submit, bins=min(48, len(self)))
-        each = (edges[1] - edges[0]) / 3600.0
-        return sparkline(counts.tolist(), f"jobs submitted every {each:.3g} h")
+        hours = (edges[1] - edges[0]) / 3600.0
+        return sparkline(counts.tolist(), f"jobs submitted every {hours:.3g} h")
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *SCHEMA, *self.further]
 
     def __getattr__(self, name: str) -> Column:
-        # Asked for what is not stored. `names` goes on telling what is known.
+        # Asked for what is not stored. `names` goes on saying what is known.
         if name not in SCHEMA or "_columns" not in vars(self):
             raise AttributeError(f"Jobs has no column or attribute '{name}'")
         unknown: Column = np.full(len(self), MISSING, SCHEMA[name])
@@ -345,8 +343,8 @@ class Jobs:
         ['ann', 'bob']
         """
         check_columns(name for name in columns if name not in self._columns)
-        told = self.header if header is None else Header(header)
-        new, told = _checked(columns, self._columns["job"], told)
+        lines = self.header if header is None else Header(header)
+        new, lines = _checked(columns, self._columns["job"], lines)
         for name, array in new.items():
             if array.size != len(self):
                 raise OptionError(
@@ -357,7 +355,7 @@ class Jobs:
         if "job" in columns and LABEL not in columns:
             merged.pop(LABEL, None)
         twin = self._with({name: merged[name] for name in _in_order(merged)})
-        twin.header = told
+        twin.header = lines
         twin.source = self.source if source is None else source
         twin.report = self.report if report is None else report
         return twin
@@ -388,7 +386,7 @@ class Jobs:
 
         Names of ``gpu_type``, ``licences``, ``features``, ``after`` and of further columns are
         categories, those of users, queues and so on numbers; ``attrs["header"]`` of the frame has
-        the header that tells them.
+        the header that has them.
         """
         from .formats.frames import frame_of
 
@@ -423,7 +421,7 @@ class Jobs:
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the stored columns, header and source to a Parquet file."""
-        from .formats.parquet import write_parquet
+        from .formats.frames import write_parquet
 
         write_parquet(self, path)
 
@@ -436,7 +434,7 @@ class Jobs:
         timezone: str | None = None,
     ) -> Jobs:
         """Read a Parquet file; `mapping` and `timezone` as in `from_pandas`."""
-        from .formats.parquet import read_parquet
+        from .formats.frames import read_parquet
 
         return read_parquet(path, mapping, timezone=timezone)
 

@@ -264,8 +264,8 @@ def _draw_bars(ax: Axes, rows: list[Row], label: str) -> None:
         for s, (what, part) in enumerate((("ours", 1.0), ("paper", 0.4))):
             place = np.arange(len(LOGS)) + (2 * p + s - 2.5) * width
             height = [float(mine[name][what]) for name in LOGS]
-            label_of = f"{policy}, {what}"
-            ax.bar(place, height, width, color=_paler(PALETTE[p], part), label=label_of)
+            legend = f"{policy}, {what}"
+            ax.bar(place, height, width, color=_paler(PALETTE[p], part), label=legend)
     ax.set_xticks(np.arange(len(LOGS)), list(LOGS))
     ax.yaxis.set_major_formatter(number_tick)
     title(ax, label)

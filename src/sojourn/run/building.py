@@ -16,7 +16,7 @@ from ..cluster import (
     ScaledPower,
 )
 from ..errors import InputError, PolicyError
-from ..jobs.models.spec import parse_time
+from ..jobs.models.stream import parse_time
 from ..policy import (
     CONTROLS,
     Constraints,

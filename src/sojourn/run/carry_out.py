@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..files.ledger import note_input
+from ..files.access import note_input
 from ..jobs import Jobs
 from .folder import Write, check_folder, check_run, class_tables, provenance, write_run
 from .inputs import digest_of

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..files.ledger import note_input
+from ..files.access import note_input
 from .keys import ScenarioKeys
 from .keys.describing import is_score_file
 from .keys.typed import number_or_text
@@ -162,7 +162,7 @@ def _files_beside(path: str, stamp: Stamp) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=64)
 def _servers_in(stamp: Stamp) -> str | None:
-    from ..files.toml import load_toml
+    from ..files.access import load_toml
 
     if stamp is None:
         return None

@@ -14,8 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from ..errors import InputError, OptionError, did_you_mean
-from ..files.access import read_text
-from ..files.toml import load_toml
+from ..files.access import load_toml, read_text
 from .inputs import key_of
 from .keys import (
     OF_LOGS,

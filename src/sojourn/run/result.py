@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._html import html_table, sparkline
-from ..cluster.wattage import assumed_watts
+from ..cluster.power import assumed_watts
 from ..engine.drive import Run
 from ..errors import OptionError
 from ..jobs.arrivals import arrivals_of, start_later

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from ..cluster import Cluster
 from ..jobs import Jobs
 from ..jobs.classes import check_known
-from ..jobs.intake import chosen_rules, machine_size, size_in_words
+from ..jobs.log import chosen_rules, machine_size, size_in_words
 from ..policy import Control, Placement, Policy
 from ..policy.slurm import SlurmPolicy, policy_from_slurm
 from . import building, inputs, workloads

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from ..files.toml import load_toml
+from ..files.access import load_toml
 from .keys import adapter
 from .problems import Source, model_at, unknown_key
 from .toml import Path

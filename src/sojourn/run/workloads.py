@@ -12,11 +12,11 @@ import numpy as np
 from ..errors import LogError, OptionError
 from ..jobs import EventStream, ExternalEvents, Jobs, clean
 from ..jobs.estimates import apply_estimates
-from ..jobs.intake import (
+from ..jobs.log import (
     CLEANED,
     chosen_rules,
     cleaned,
-    kind_of,
+    format_of,
     machine_size,
     read_jobs,
     simulated,
@@ -165,7 +165,7 @@ def read_raw(keys: WorkloadKeys, only: Sequence[str] | None = None) -> Jobs:
     columns = keys.columns
     log = Path(keys.log or "")
     is_told = keys.format is not None or ".swf" in log.suffixes
-    if isinstance(columns, list) and not is_told and kind_of(log) != "sacct":
+    if isinstance(columns, list) and not is_told and format_of(log) != "sacct":
         raise OptionError(
             f"'{','.join(columns)}': write NAME=COLUMN,NAME=COLUMN, or give workload.format sacct "
             "for the output of sacct -n",
@@ -222,7 +222,7 @@ def _sliced(jobs: Jobs, keys: WorkloadKeys) -> Jobs:
 def _drawn(keys: WorkloadKeys, procs: int | None, seed: int) -> Jobs:
     from ..jobs.models import generate
     from ..jobs.models.lublin import lublin
-    from ..jobs.models.spec import interarrival_for, parse_time, parse_width
+    from ..jobs.models.stream import interarrival_for, parse_time, parse_width
 
     size = keys.procs or procs
     if size is None:

@@ -21,7 +21,7 @@ from ..cluster import Power
 from ..errors import OptionError
 from ..jobs import STANDARD, Jobs
 from ..jobs.classes import check_known, classed, known_classes
-from ..jobs.intake import cleaned, read_jobs
+from ..jobs.log import cleaned, read_jobs
 from ..jobs.models.resample import fitting_block, resample_blocks
 from ..measures.formulas import quantiles
 from ..policy import Policy

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import OptionError, did_you_mean
-from ..files.toml import load_toml
+from ..files.access import load_toml
 
 __all__ = [
     "Axes",

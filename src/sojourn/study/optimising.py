@@ -288,17 +288,17 @@ class _Search:
         fresh = all(len(rows) > last for rows in samples)
         samples = [rows[last:] if fresh else rows[:last] for rows in samples]
         left, common = comparable(samples)
-        points_left = [self._found[place] for place in left if place < len(self._found)]
+        kept = [self._found[place] for place in left if place < len(self._found)]
         limit = self._corner
-        if limit is None and len(left) == len(points_left) and self._worst:
+        if limit is None and len(left) == len(kept) and self._worst:
             # No point of the reference was confirmed: by the search there is one.
             limit = self._by_search(evaluations)
         points: tuple[FrontPoint, ...] = ()
         volume: Interval | None = None
         corner: tuple[float, ...] = ()
-        if points_left:
+        if kept:
             stacked = np.stack([samples[place][common] for place in left])
-            known = points_left, stacked, limit
+            known = kept, stacked, limit
             points, volume, corner = estimated_front(*known, keys, objectives, seed, resampled)
         return Front(
             keys=keys,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._html import html_table, plain
-from ..cluster.wattage import assumed_watts_of_study, study_asks
+from ..cluster.power import assumed_watts_of_study, study_asks
 from ..errors import OptionError, did_you_mean
 from ..measures.entry import Unit
 from ..measures.registry import in_table

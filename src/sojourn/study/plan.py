@@ -170,8 +170,8 @@ def plan_runs(
             usable, random = True, random or count == 1 or point.is_random
         except InputError as error:
             wrong = wrong or error
-            point_of = spelt(dict(zip(grid.keys, values, strict=True)))  # In whatever order.
-            digest, drawn = f"{scenario.digest} {point_of}", ""
+            values_text = spelt(dict(zip(grid.keys, values, strict=True)))  # In whatever order.
+            digest, drawn = f"{scenario.digest} {values_text}", ""
         digests.add(digest)
         for replication in range(count):
             own = seeds[replication]
@@ -270,7 +270,7 @@ def settled(scenario: Scenario, grid: Grid, replications: int, seed: int) -> Sce
         try:
             point = at_point(whole, grid.keys, values)
             drawn = (replication_seed(seed, replication) for replication in seeds)
-            cut = common_cut(point.run(point.workload(own), own) for own in drawn)
+            cut = common_cut(point.run(point.workload(draw), draw) for draw in drawn)
         except InputError as error:
             wrong = wrong or error
             continue

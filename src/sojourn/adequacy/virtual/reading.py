@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import LogError
-from ...files.lines import read_text
+from ...files.access import read_log_text
+from ...jobs.formats.clock import instant
 from ...jobs.formats.jobcomp import jobcomp_accounting
-from ...jobs.formats.slurm_fields import instant
 
 if TYPE_CHECKING:
     from .stream import Job
@@ -152,7 +152,7 @@ def read_controller_log(path: str | os.PathLike[str]) -> list[Event]:
     LogError
         When it cannot be read or none of its lines is a controller's.
     """
-    lines = read_text(path, wanted="the log of a controller").split("\n")
+    lines = read_log_text(path, wanted="the log of a controller").split("\n")
     events = list(_events(iter(lines)))
     if not events:
         raise LogError(path, "tells of no job and no pass; give slurmctld's log, at level debug")

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import ClusterError
-from ...files.ledger import note_input
-
-__all__ = ["Line", "files_beside", "read_lines"]
+from ...files.access import note_input
+from ...jobs.formats.slurm_fields import expand_nodes
 
 _DEEPEST = 8
+_SIZES = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
 _COMMENT = re.compile(r"(?<!\\)#")
 _DIGITS = re.compile(r"\d{19}")  # more than 64 bits hold
 _PAIR = re.compile(r"([A-Za-z_]\w*)\s*=\s*(\"[^\"]*\"|\S*)\s*")
@@ -31,19 +31,42 @@ class Line(NamedTuple):
         """The first name, which says what the statement is about."""
         return self.pairs[0][0]
 
+    @property
+    def said(self) -> dict[str, str]:
+        """The values by their names in small letters."""
+        return {name.lower(): value for name, value in self.pairs}
+
+    def error(self, field: str | None, problem: str) -> ClusterError:
+        """Return an error that says where."""
+        return ClusterError(self.path, problem, line=self.number, field=field)
+
+    def bad(self, field: str, text: str) -> ClusterError:
+        """Return the error of a value that cannot be."""
+        return self.error(field, f"'{text[:40]}' is no value of it; correct it")
+
+    def nodes(self, field: str, text: str) -> tuple[str, ...]:
+        """Return the names that a value such as ``n[1-32]`` stands for."""
+        try:
+            names = expand_nodes(text)
+        except ValueError:
+            raise self.bad(field, text) from None
+        if text.count("[") != text.count("]"):
+            raise self.bad(field, text)
+        return names
+
+    def number_of(self, field: str, text: str) -> int:
+        """Return a whole number, which may be written short: ``2K`` are 2048."""
+        size = _SIZES.get(text[-1:].upper(), 1)
+        digits = text if size == 1 else text[:-1]
+        if not digits.isdecimal():
+            raise self.error(field, f"'{text[:40]}' is no number; correct it")
+        return size * int(digits)
+
 
 def read_lines(path: str | os.PathLike[str], *, follow: bool = True) -> Iterator[Line]:
-    """Yield the statements of a configuration file.
+    """Yield the statements of a configuration file, and of the files that it includes.
 
-    Parameters
-    ----------
-    path : the file.
-    follow : read included files too; else ``Include`` is a statement like others.
-
-    Raises
-    ------
-    ClusterError
-        When a file cannot be read, a line is not ``Name=value``, or files include each other.
+    Without `follow` an ``Include`` is a statement like others.
     """
     yield from _lines(Path(path), follow, 0)
 
@@ -105,12 +128,12 @@ def _pairs(path: Path, number: int, said: str) -> tuple[tuple[str, str], ...]:
     pairs = []
     at = 0
     while at < len(said):
-        found = _PAIR.match(said, at)
-        if found is None:
+        match = _PAIR.match(said, at)
+        if match is None:
             raise ClusterError(path, f"'{said[at : at + 40]}' is not Name=value", line=number)
-        if _DIGITS.search(found[2]):
+        if _DIGITS.search(match[2]):
             problem = "a number of so many digits; give a smaller one"
-            raise ClusterError(path, problem, line=number, field=found[1])
-        pairs.append((found[1], found[2].strip('"')))
-        at = found.end()
+            raise ClusterError(path, problem, line=number, field=match[1])
+        pairs.append((match[1], match[2].strip('"')))
+        at = match.end()
     return tuple(pairs)

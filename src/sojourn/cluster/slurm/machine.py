@@ -16,10 +16,67 @@ from ..cluster import Cluster
 from ..partition import Partition
 from ..report import ClusterReport, Remark
 from ..server import Node, Server
-from .gres import read_gres, types_of
+from .lines import Line, read_lines
 from .reading import SlurmNode, SlurmPartition, SlurmTables, natural_order, read_tables
 
-__all__ = ["read_slurm_cluster"]
+
+def read_gres(path: Path, names: Iterable[str]) -> dict[str, dict[tuple[str, str], int]]:
+    """Return the generic resources of nodes that a ``gres.conf`` has, by kind and type.
+
+    A line that names no node is about all of `names`.
+    """
+    every = tuple(names)
+    counts: dict[str, dict[tuple[str, str], int]] = {}
+    for line in read_lines(path):
+        said = line.said
+        kind = said.get("name", "")
+        if not kind and said.keys() & {"count", "file", "multiplefiles", "type"}:
+            raise line.error("Name", "is missing; say of what, as in Name=gpu")
+        if not kind:
+            continue
+        head, count = (kind, said.get("type", "")), _count(line, said)
+        nodes = _listed(line, said["nodename"], "NodeName") if "nodename" in said else every
+        for node in nodes:
+            own = counts.setdefault(node, {})
+            own[head] = own.get(head, 0) + count
+    return counts
+
+
+def _count(line: Line, said: Mapping[str, str]) -> int:
+    """Return how many a line has: as it says, or one for each of its files."""
+    if said.get("count"):
+        return line.number_of("Count", said["count"])
+    files = said.get("file", "") or said.get("multiplefiles", "")
+    return len(_listed(line, files, "File")) if files else 1
+
+
+def _listed(line: Line, text: str, field: str) -> tuple[str, ...]:
+    names = line.nodes(field, text)
+    if not names:
+        raise line.bad(field, text)
+    return names
+
+
+def types_of(
+    gres: Mapping[str, int], types: Mapping[str, int], listed: Mapping[tuple[str, str], int]
+) -> tuple[dict[str, int], list[str]]:
+    """Return the generic resources of a node with their types, and what does not agree.
+
+    The ``slurm.conf`` counts (`gres` by kind, `types` by ``kind:type``); a ``gres.conf`` (`listed`)
+    adds types to kinds that it gives none, if they make up the same number.
+    """
+    counts = {**gres, **types}
+    fewer = []
+    for kind, count in gres.items():
+        own = {model: n for (name, model), n in listed.items() if name == kind}
+        total = sum(own.values()) if own else math.inf
+        if total < count:
+            fewer.append(f"{count} {kind}, {total} in gres.conf")
+        has_types = any(name.startswith(f"{kind}:") for name in types)
+        if not has_types and own and total == count and all(own):
+            counts |= {f"{kind}:{model}": n for model, n in own.items()}
+    return counts, fewer
+
 
 _MB_PER_GB = 1024.0
 _LICENCE = re.compile(r"([^\s:*]+)(?:[:*](\d+))?")
@@ -126,8 +183,7 @@ def _servers(
             try:
                 made[head] = _server(head[0], counts)
             except OptionError as error:
-                line = tables.origins[node.name]
-                raise ClusterError(line.path, str(error), line=line.number) from None
+                raise tables.origins[node.name].error(None, str(error)) from None
         servers.append(made[head])
     for words, count in short.items():
         what = f"{_nodes(count)} with {words}: the slurm.conf is taken, where Slurm drains them"
@@ -182,8 +238,7 @@ def _partitions(
         try:
             made[part.name] = _made(part, own, part.whole or is_linear, part.name == default)
         except OptionError as error:
-            line = lines[part.name]
-            raise ClusterError(line.path, str(error), line=line.number) from None
+            raise lines[part.name].error(None, str(error)) from None
     if not made:
         raise ClusterError(tables.path, "has no partition that is up and has nodes; add one")
     if default not in made:
@@ -216,31 +271,31 @@ def _licences(tables: SlurmTables, resources: set[str]) -> dict[str, int]:
     for text in filter(
         None, (part.strip() for part in tables.lines.get("licenses", "").split(","))
     ):
-        found = _LICENCE.fullmatch(text)
-        if found is None:
+        match = _LICENCE.fullmatch(text)
+        if match is None:
             problem = f"'{text[:40]}' is no licence; write for example matlab:4"
             raise ClusterError(tables.path, problem, field="Licenses")
-        name = f"licence {found[1]}" if found[1] in resources else found[1]
-        pools[name] = pools.get(name, 0) + int(found[2] or 1)
+        name = f"licence {match[1]}" if match[1] in resources else match[1]
+        pools[name] = pools.get(name, 0) + int(match[2] or 1)
     return pools
 
 
 def _unmodelled(tables: SlurmTables) -> list[str]:
     """Return what the file says about its machine that a cluster has no place for."""
-    words: dict[str, None] = {}
+    words: list[str] = []
     if tables.lines.get("selecttype", _LINEAR).lower() == _LINEAR:
-        words[f"SelectType={_LINEAR}: every job has its nodes to itself"] = None
+        words.append(f"SelectType={_LINEAR}: every job has its nodes to itself")
     elif "memory" not in tables.lines.get("selecttypeparameters", "").lower():
-        words[
+        words.append(
             "SelectTypeParameters: Slurm hands out no memory; here jobs that ask for it get it"
-        ] = None
+        )
     for kind, _, said in tables.statements:
         if kind != "partitionname":
             continue
         share = said.get("oversubscribe", "NO").upper()
         if share not in ("NO", "EXCLUSIVE"):
             name = said["partitionname"]
-            words[f"partition {name} OverSubscribe={share}: no two jobs share a processor"] = None
+            words.append(f"partition {name} OverSubscribe={share}: no two jobs share a processor")
     if len({node.weight for node in tables.nodes}) > 1:
-        words["NodeName Weight: nodes of all weights are used alike"] = None
-    return list(words)
+        words.append("NodeName Weight: nodes of all weights are used alike")
+    return words

@@ -11,23 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import ClusterError
-from ...jobs.formats.slurm_fields import expand_nodes, limit
+from ...jobs.formats.slurm_fields import limit
 from .lines import Line, read_lines
-
-__all__ = [
-    "SlurmNode",
-    "SlurmPartition",
-    "SlurmTables",
-    "Statement",
-    "is_tree",
-    "natural_order",
-    "read_tables",
-    "whole_minutes",
-]
 
 _MOST_NODES = 100_000
 _ALIAS = {"features": "feature", "shared": "oversubscribe"}
-_SIZES = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
 _YES = frozenset({"YES", "UP", "TRUE", "1"})
 _NO = frozenset({"", "NO", "DOWN", "FALSE", "0"})
 _ABSENT = ("FUTURE", "DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING")
@@ -124,7 +112,7 @@ class SlurmTables:
     path : of the file.
     lines : all lines but those of nodes and partitions, by their names in small letters.
     nodes, partitions : in the order of the file.
-    switches : the nodes of each leaf switch; empty where Slurm is told of none.
+    switches : the nodes of each leaf switch; empty where the file has none.
     assumed : what had to be assumed, in words.
     statements : of nodes and partitions, in the order of the file.
     origins : the line of each node.
@@ -166,7 +154,7 @@ def read_tables(path: str | os.PathLike[str]) -> SlurmTables:
     down: list[tuple[Line, tuple[str, ...]]] = []
     parts: set[str] = set()
     for line in read_lines(path):
-        said = {_ALIAS.get(name.lower(), name.lower()): value for name, value in line.pairs}
+        said = {_ALIAS.get(name, name): value for name, value in line.said.items()}
         kind = line.name.lower()
         if kind in default and said[kind].upper() == "DEFAULT":
             default[kind] |= said
@@ -174,7 +162,7 @@ def read_tables(path: str | os.PathLike[str]) -> SlurmTables:
             said = {**default[kind], **said}
             if kind == "partitionname" and said[kind] in parts:
                 problem = f"'{said[kind][:40]}' is there already; name each partition once"
-                raise ClusterError(line.path, problem, line=line.number, field="PartitionName")
+                raise line.error("PartitionName", problem)
             if kind == "partitionname":
                 parts.add(said[kind])
             statements.append(Statement(kind, line, said))
@@ -183,7 +171,7 @@ def read_tables(path: str | os.PathLike[str]) -> SlurmTables:
                 again = next((name for name in made if name in nodes), None)
                 if again is not None:
                     problem = f"'{again}' is there already; name each node once"
-                    raise ClusterError(line.path, problem, line=line.number, field="NodeName")
+                    raise line.error("NodeName", problem)
                 groups.append(tuple(made))
                 nodes |= made
                 origins |= dict.fromkeys(made, line)
@@ -193,15 +181,14 @@ def read_tables(path: str | os.PathLike[str]) -> SlurmTables:
             lines |= said
             if kind == "downnodes":
                 state = _state(line, said, "DOWN")
-                down.append((line, _names(said[kind], line, "DownNodes")))
+                down.append((line, line.nodes("DownNodes", said[kind])))
                 absent |= dict.fromkeys(down[-1][1], state)
     if "ALL" in absent:
         absent |= dict.fromkeys(nodes, absent.pop("ALL"))
     for line, gone in down:
         unknown = next((name for name in gone if name not in nodes and name != "ALL"), None)
         if unknown is not None:
-            problem = f"no NodeName line has '{unknown[:40]}'"
-            raise ClusterError(line.path, problem, line=line.number, field="DownNodes")
+            raise line.error("DownNodes", f"no NodeName line has '{unknown[:40]}'")
     # A partition may name nodes that stand further down.
     named = {said["nodeset"]: _node_set(line, said, nodes) for line, said in sets}
     partitions = [
@@ -251,13 +238,13 @@ def _node_set(
     """Return the nodes of a ``NodeSet``: those it lists, and those with its feature."""
     feature = said.get("feature", "")
     having = [name for name, node in nodes.items() if feature in node.features]
-    return dict.fromkeys([*_names(said.get("nodes", ""), line, "Nodes"), *having])
+    return dict.fromkeys([*line.nodes("Nodes", said.get("nodes", "")), *having])
 
 
 def _switches(
     path: Path, lines: Mapping[str, str], groups: Iterable[tuple[str, ...]]
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
-    """Return the leaf switches, and a word where they are not told."""
+    """Return the leaf switches, and a word where they are not known."""
     if not is_tree(lines.get("topologyplugin", "")):
         return (), ()
     file = path.parent / "topology.conf"
@@ -269,8 +256,7 @@ def _switches(
     leaves, below = [], dict[str, tuple[str, ...]]()
     line_of = dict[str, Line]()
     for line in read_lines(file):
-        said = {name.lower(): value for name, value in line.pairs}
-        name = said.get("switchname")
+        name = line.said.get("switchname")
         if name is None:
             continue
         if not name or name in line_of:
@@ -279,9 +265,9 @@ def _switches(
                 file, f"{problem}; give each a name", line=line.number, field="SwitchName"
             )
         line_of[name] = line
-        below[name] = _names(said.get("switches", ""), line, "Switches")
-        if said.get("nodes"):
-            leaves.append(_names(said["nodes"], line, "Nodes"))
+        below[name] = line.nodes("Switches", line.said.get("switches", ""))
+        if line.said.get("nodes"):
+            leaves.append(line.nodes("Nodes", line.said["nodes"]))
     _check_tree(line_of, below)
     return tuple(leaves), ()
 
@@ -292,9 +278,9 @@ def _check_tree(line_of: Mapping[str, Line], below: Mapping[str, tuple[str, ...]
     for name, others in below.items():
         for other in others:
             if other not in below:
-                raise _bad(line_of[name], "Switches", other)
+                raise line_of[name].bad("Switches", other)
     while left:
-        done = [name for name, others in left.items() if not any(each in left for each in others)]
+        done = [name for name, others in left.items() if not left.keys() & set(others)]
         if not done:
             name = next(iter(left))
             problem = f"switch '{name[:40]}' is below itself; correct one of the lines"
@@ -304,34 +290,19 @@ def _check_tree(line_of: Mapping[str, Line], below: Mapping[str, tuple[str, ...]
             del left[name]
 
 
-def _names(text: str, line: Line, field: str) -> tuple[str, ...]:
-    try:
-        names = expand_nodes(text)
-    except ValueError:
-        raise _bad(line, field, text) from None
-    if text.count("[") != text.count("]"):
-        raise _bad(line, field, text)
-    return names
-
-
-def _bad(line: Line, field: str, text: str) -> ClusterError:
-    problem = f"'{text[:40]}' is no value of it; correct it"
-    return ClusterError(line.path, problem, line=line.number, field=field)
-
-
 def _whole(line: Line, said: Mapping[str, str], field: str, default: int) -> int:
     text = said.get(field.lower(), "")
     if not text:
         return default
     if not text.isdecimal():
-        raise _bad(line, field, text)
+        raise line.bad(field, text)
     return int(text)
 
 
 def _yes_or_no(line: Line, said: Mapping[str, str], field: str) -> bool:
     text = said.get(field.lower(), "")
     if text.upper() not in _YES | _NO:
-        raise _bad(line, field, text)
+        raise line.bad(field, text)
     return text.upper() in _YES
 
 
@@ -343,7 +314,7 @@ def _nodes(line: Line, said: Mapping[str, str]) -> dict[str, SlurmNode]:
     sockets = sockets or boards * _whole(line, said, "SocketsPerBoard", 1)
     cpus = _whole(line, said, "CPUs", _whole(line, said, "Procs", sockets * inner))
     if cpus == 0:
-        raise _bad(line, "CPUs", "0")
+        raise line.bad("CPUs", "0")
     gres, types, held = _gres(line, said.get("gres", ""))
     node = SlurmNode(
         name="",
@@ -362,11 +333,11 @@ def _nodes(line: Line, said: Mapping[str, str]) -> dict[str, SlurmNode]:
     )
     if node.reserved_cpus >= cpus:
         problem = f"'{said['corespeccount']}' leaves no processor to jobs; correct it"
-        raise ClusterError(line.path, problem, line=line.number, field="CoreSpecCount")
-    names = _names(said["nodename"], line, "NodeName")
+        raise line.error("CoreSpecCount", problem)
+    names = line.nodes("NodeName", said["nodename"])
     # A name that is not given takes what follows for its value.
     if not names or len(names) > _MOST_NODES or "=" in said["nodename"]:
-        raise _bad(line, "NodeName", said["nodename"])
+        raise line.bad("NodeName", said["nodename"])
     return {name: replace(node, name=name) for name in names}
 
 
@@ -374,7 +345,7 @@ def _state(line: Line, said: Mapping[str, str], default: str) -> str:
     """Return the state of nodes in capitals, without the marks that Slurm adds to it."""
     text = said.get("state", "") or default
     if text and re.split(r"[^A-Z_]", text.upper())[0] not in _STATES:
-        raise _bad(line, "State", text)
+        raise line.bad("State", text)
     return text.upper()
 
 
@@ -393,20 +364,17 @@ def _gres(line: Line, text: str) -> tuple[Counts, Counts, tuple[str, ...]]:
         words = part.partition("(")[0].split(":")
         has_count = len(words) > 1 and words[-1][:1].isdecimal()
         count = words.pop() if has_count else "1"
-        size = _SIZES.get(count[-1:].upper(), 1)
-        digits = count if size == 1 else count[:-1]
-        if not digits.isdecimal():
-            raise _bad(line, "Gres", text)
+        number = line.number_of("Gres", count)
         kind, *more = words
         named = [word for word in more if word != "no_consume"]
         if not kind or len(named) > 1 or any(re.fullmatch(r"|-\d+", word) for word in named):
-            raise _bad(line, "Gres", text)
-        counts[kind] = counts.get(kind, 0) + size * int(digits)
+            raise line.bad("Gres", text)
+        counts[kind] = counts.get(kind, 0) + number
         if "no_consume" in more:
             held.append(kind)
         elif more:
             name = f"{kind}:{more[0]}"
-            types[name] = types.get(name, 0) + size * int(digits)
+            types[name] = types.get(name, 0) + number
     return tuple(counts.items()), tuple(types.items()), tuple(held)
 
 
@@ -417,17 +385,15 @@ def _partition(
     sets: Mapping[str, Iterable[str]],
 ) -> SlurmPartition:
     text = said.get("nodes", "")
-    listed = tuple(nodes) if text.upper() == "ALL" else _names(text, line, "Nodes")
-    names = tuple(dict.fromkeys(name for each in listed for name in sets.get(each, (each,))))
+    listed = tuple(nodes) if text.upper() == "ALL" else line.nodes("Nodes", text)
+    names = tuple(dict.fromkeys(name for one in listed for name in sets.get(one, (one,))))
     unknown = next((name for name in names if name not in nodes), None)
     if unknown is not None:
-        raise ClusterError(
-            line.path, f"no NodeName line has '{unknown}'", line=line.number, field="Nodes"
-        )
+        raise line.error("Nodes", f"no NodeName line has '{unknown}'")
 
     def minutes(field: str, default: float) -> float:
-        told = said.get(field.lower(), "")
-        return whole_minutes(told, line.path, line.number, field) if told else default
+        text = said.get(field.lower(), "")
+        return whole_minutes(text, line.path, line.number, field) if text else default
 
     def most(field: str) -> float:
         is_free = said.get(field.lower(), "").upper() in _UNLIMITED
@@ -436,13 +402,13 @@ def _partition(
     both = _whole(line, said, "Priority", 1)
     share = said.get("oversubscribe", "NO").upper()
     if not re.fullmatch(r"NO|EXCLUSIVE|(YES|FORCE)(:\d+)?", share):
-        raise _bad(line, "OverSubscribe", share)
+        raise line.bad("OverSubscribe", share)
     state = said.get("state", "UP").upper()
     if state not in ("UP", "DOWN", "DRAIN", "INACTIVE"):
-        raise _bad(line, "State", state)
+        raise line.bad("State", state)
     if not said["partitionname"] or "=" in said["partitionname"]:
         # A name that is not given takes what follows for its value.
-        raise _bad(line, "PartitionName", said["partitionname"])
+        raise line.bad("PartitionName", said["partitionname"])
     return SlurmPartition(
         name=said["partitionname"],
         nodes=names,

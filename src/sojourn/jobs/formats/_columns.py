@@ -1,34 +1,158 @@
-"""From the columns of somebody else's table to ours."""
+"""From the columns of somebody else's table to ours: what others call them, and which are taken."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import InputError, OptionError, did_you_mean
-from ..schema import LABEL, SCHEMA, check_columns, is_further
-from ._synonyms import is_free_text, is_synonym, synonym_of
+from ..schema import LABEL, SCHEMA, check_columns, is_further, widths
 
-__all__ = [
-    "INSTANTS",
-    "IN_FRACTIONS",
-    "LATEST",
-    "NEEDED",
-    "WIDTHS",
-    "Choice",
-    "assemble",
-    "choose",
-    "listed",
-    "submits",
-    "widths",
-]
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    name: tuple(others.split())
+    for name, others in {
+        "job": "jobid jobidraw id jobnumber jobno",
+        "submit": "submittime submitted submittedat submission submissiontime submittimestamp "
+        "submitdate timesubmit arrival arrivaltime qtime",
+        "start": "starttime started startedat starttimestamp startdate timestart",
+        "end": "endtime ended endedat endtimestamp enddate timeend finish finished finishedat "
+        "finishtime completiontime",
+        "wait": "waittime waitingtime queuewait",
+        "runtime": "elapsed elapsedtime elapsedraw duration jobduration executiontime walltimeused "
+        "wallclockused usedwalltime",
+        "estimate": "limit timelimit walltimelimit wallclocklimit requestedtime timerequested "
+        "walltimereq walltimerequested reqwalltime requestedwalltime wallclockreq "
+        "wallclockrequested reqtime timereq",
+        "procs": "processors cores cpus nprocs ncores ncpus numprocs numprocessors numcores "
+        "numcpus corecount cpucount",
+        "requested": "processorsreq procsreq coresreq cpusreq reqcpus reqcores reqprocs "
+        "reqprocessors requestedprocessors requestedprocs requestedcores requestedcpus",
+        "allocated": "alloccpus alloccores allocprocs allocatedprocessors allocatedprocs "
+        "allocatedcores allocatedcpus processorsused procsused coresused cpusused "
+        "processorsalloc procsalloc coresalloc cpusalloc",
+        "nodes": "numhosts nhosts hostcount nodesreq reqnodes requestednodes nnodes numnodes "
+        "nodecount allocnodes nodesalloc nodesused",
+        "gpus": "gpusreq reqgpus requestedgpus ngpus numgpus gpucount allocgpus gpusalloc gpusused",
+        "cores_per_node": "cpuspernode ncpuspernode procspernode ppn",
+        "gpu_type": "gpumodel gpuname acceleratortype",
+        "memory": "memreq reqmem memoryreq requestedmemory memoryrequested mempercpu mempercore "
+        "memperproc memorypercpu memorypercore",
+        "memory_per_node": "mempernode memnode memorynode reqmempernode",
+        "whole_node": "exclusive wholenodes nodeexclusive exclusivenodes",
+        "licences": "licenses licence license reqlicenses",
+        "features": "feature constraint constraints",
+        "begin": "begintime earlieststart eligible eligibletime",
+        "after": "dependency dependencies depend depends dependson",
+        "used_memory": "maxrss memused memoryused usedmem",
+        "status": "state jobstate finalstate exitstate jobstatus",
+        "user": "userid username uid owner",
+        "group": "groupid groupname gid unixgroup",
+        "account": "accountid accountname project projectid projectname",
+        "queue": "queuename queueid",
+        "partition": "partitionname partitionid",
+        "qos": "qosname qosid qualityofservice",
+    }.items()
+}
+"""Small letters and digits alone: ``Submit_Time``, ``submit time`` and ``SubmitTime`` are one."""
 
-WIDTHS = ("requested", "allocated", "max")
-"""The ways to take a job's width from its requested and allocated processors."""
+_FREE_TEXTS = frozenset(
+    {"name", "jobname", "comment", "admincomment", "systemcomment", "command", "script", "reason"}
+    | {"submitline", "workdir", "workingdirectory", "stdin", "stdout", "stderr", "description"}
+    | {"nodelist", "nodeslist", "hosts", "hostlist", "exechost", "exitcode", "derivedexitcode"}
+)
+"""Columns of texts that are about one job each, and say nothing of what it requests."""
+
+_LONGEST_TITLE = 80
+# With the unit in the name, plain numbers have a meaning; `mem` alone may be anything.
+_SIZE_UNIT = re.compile(r"(?i)[\W_]+\(?([kmgt])i?b(?:ytes)?[)\]]?$")
+_PER_PROCESSOR = re.compile(r"(?i)per[\W_]*(cpu|core|proc)")
+_WITH_UNIT = {"memory": "mem"}
+_SECONDS = re.compile(r"(?i)(_s|_secs?|_seconds|\s*[(\[](s|secs?|seconds)[)\]])$")
+
+_OTHER_UNIT = re.compile(
+    r"(?i)([\W_](ms|msecs?|us|ns|mins?|h|hrs?|d|days?)|minutes?|hours?|millis|(milli|micro|nano)"
+    r"seconds?)[)\]]?$"
+)
+
+
+def synonym_of(ours: str, available: Sequence[str]) -> str | None:
+    """Return the column of a table that is called as ours, or as others call it; else None.
+
+    >>> synonym_of("submit", ["Job ID", "Submit_Time"]), synonym_of("runtime", ["Elapsed (s)"])
+    ('Submit_Time', 'Elapsed (s)')
+    """
+    if ours in available:
+        return ours
+    plain = {_letters(name): name for name in reversed(available)}
+    # Processor time is counted per processor here and over all of them elsewhere.
+    own = () if ours == "cpu_time" else (_letters(ours),)
+    wanted = (*own, *SYNONYMS.get(ours, ()))
+    like = next((plain[name] for name in wanted if name in plain), None)
+    if like is not None or "memory" not in ours:
+        return like
+    sized = {_without_unit(name): name for name in reversed(available) if size_unit(name)}
+    wanted = (*wanted, _WITH_UNIT.get(ours, ""))
+    return next((sized[name] for name in wanted if name in sized), None)
+
+
+def size_unit(name: str) -> str:
+    """Return the unit of memory that a column's name ends with: K, M, G or T, empty if with none.
+
+    >>> size_unit("memory_kib"), size_unit("ReqMem (GB)"), size_unit("memory")
+    ('K', 'G', '')
+    """
+    match = _SIZE_UNIT.search(name[-_LONGEST_TITLE:])
+    return match[1].upper() if match else ""
+
+
+def is_per_processor(name: str) -> bool:
+    """Whether a column's name says that it is per processor.
+
+    >>> is_per_processor("mem_per_cpu_mb"), is_per_processor("memory_kib")
+    (True, False)
+    """
+    return _PER_PROCESSOR.search(name[-_LONGEST_TITLE:]) is not None
+
+
+def names_other_unit(name: str) -> bool:
+    """Whether the name of a column of times ends with a unit that is not seconds.
+
+    >>> [names_other_unit(name) for name in ("run_ms", "Wait (min)", "elapsedHours", "run_s")]
+    [True, True, True, False]
+    """
+    return _OTHER_UNIT.search(name[-_LONGEST_TITLE:]) is not None
+
+
+def _without_unit(name: str) -> str:
+    # No name that anybody gives to a column is longer, and a pattern takes its time over blanks.
+    return name if len(name) > _LONGEST_TITLE else _letters(_SIZE_UNIT.sub("", name))
+
+
+def is_synonym(name: str) -> bool:
+    """Whether a column is called as others call one of ours, whichever."""
+    return _letters(name) in _EVERY or _without_unit(name) in _EVERY
+
+
+_EVERY = frozenset(name for names in SYNONYMS.values() for name in names)
+
+
+def is_free_text(name: str) -> bool:
+    """Whether a column is called as others call texts about one job."""
+    return _letters(name) in _FREE_TEXTS
+
+
+@lru_cache(maxsize=1 << 12)
+def _letters(name: str) -> str:
+    if len(name) > _LONGEST_TITLE:  # No name that anybody gives to a column.
+        return name
+    return re.sub(r"[\W_]", "", _SECONDS.sub("", name)).lower()
+
 
 NEEDED: Mapping[str, tuple[str, ...]] = {
     "submit": ("interarrival",),
@@ -42,7 +166,7 @@ Note = tuple[str, str, str, NDArray[np.bool_]]
 """A rule, an action and what it is about, for each job whether it is touched."""
 
 INSTANTS = ("submit", "start", "end", "begin")
-"""Columns of a table that may hold dates; wait and runtime are told by start and end."""
+"""Columns of a table that may hold dates; wait and runtime may come from start and end."""
 
 LATEST = 1e11
 """Instants that no log has in seconds: the year 5138, or in milliseconds 1973."""
@@ -178,20 +302,6 @@ def submits(gaps: ArrayLike) -> NDArray[np.float64]:
     return np.concatenate(([0.0], np.cumsum(steps[:-1])))
 
 
-def widths(
-    requested: NDArray[np.int64], allocated: NDArray[np.int64], width: str = "requested"
-) -> NDArray[np.int64]:
-    """Return the processors a simulation uses: one of the two fields, the other if missing."""
-    if width == "max":
-        return np.maximum(requested, allocated)
-    if width not in WIDTHS:
-        raise OptionError(
-            f"width '{width}' is unknown{did_you_mean(width, WIDTHS)}; use one of {listed(WIDTHS)}"
-        )
-    first, second = (requested, allocated) if width == "requested" else (allocated, requested)
-    return np.where(first > 0, first, second)
-
-
 def listed(names: Sequence[str], show: Callable[[str], str] = repr) -> str:
     """Return names for a message: the first of many, and the beginnings of long ones."""
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
@@ -202,7 +312,7 @@ def assemble(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
     """Return columns for `Jobs`, with nan for what is not known, and what there is to say of them.
 
     Submit times come from interarrivals, procs from either width, and wait and runtime from start
-    and end where no column of their own tells them.
+    and end where they have no column of their own.
     """
     made: dict[str, Any] = dict(columns)
     gaps = made.pop("interarrival", None)
@@ -243,7 +353,7 @@ def assemble(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
         (
             "differing-times",
             "keep",
-            "the wait or runtime is not what submit, start and end tell, and is taken as it"
+            "the wait or runtime is not what submit, start and end give, and is taken as it"
             " stands: check that it is in seconds",
             differing,
         ),

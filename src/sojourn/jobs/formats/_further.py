@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import seconds
-from ..names import numbered
+from ..header import numbered
+from ..schema import seconds
 from . import _values as values
-from ._cells import Unreadable, as_word, finite
-
-__all__ = ["MOST_NAMES", "FurtherColumn"]
+from ._values import Unreadable, as_word, finite
 
 MOST_NAMES = 1000
 """Different texts of a column that nobody asked for; one with more is about single jobs."""
@@ -22,10 +20,7 @@ MOST_NAMES = 1000
 class FurtherColumn:
     """One column, taken up part by part: whole numbers, else fractions, else names.
 
-    Parameters
-    ----------
-    name : of the column.
-    is_mapped : whether somebody asked for it; then it may have any number of names.
+    One that somebody mapped may have any number of names.
     """
 
     def __init__(self, name: str, *, is_mapped: bool) -> None:
@@ -37,13 +32,7 @@ class FurtherColumn:
     def add(
         self, cells: Sequence[str] | NDArray[Any], places: NDArray[np.int64] | None = None
     ) -> None:
-        """Take up the next values: texts, or an array of NumPy; `places` as in `Sheet.add`.
-
-        Raises
-        ------
-        Unreadable
-            For values that are neither numbers nor names, or too many names.
-        """
+        """Take up the next values: texts, or an array of NumPy; `places` as in `Sheet.add`."""
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "iufbmM":
             self._parts.append(self._numbers(cells))
             return
@@ -80,7 +69,7 @@ class FurtherColumn:
 
     def _coded(self, words: Sequence[str]) -> NDArray[np.int64]:
         codes = self._codes if self._codes is not None else {}
-        # A name must fit into the line of a header that tells it.
+        # A name must fit into the line of a header.
         plain = ["" if values.is_unknown(word) else " ".join(word.split()) for word in words]
         made = np.array([codes.setdefault(word, len(codes)) for word in plain], np.int64)
         if self._most is not None and len(codes) > self._most:
@@ -88,7 +77,7 @@ class FurtherColumn:
         return made
 
     def column(self) -> tuple[NDArray[Any], list[str]]:
-        """Return the numbers, -1 where unknown, and the lines of a header that tell names."""
+        """Return the numbers, -1 where unknown, and the lines of a header with their names."""
         parts = self._parts or [np.empty(0, np.int64)]
         whole = np.concatenate(parts)
         if self._codes is None:

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from ..schema import MISSING
 from .slurm_fields import kilobytes
 
-__all__ = ["Chunk", "Request", "chunks_of", "is_count", "request_of"]
-
 _DIGITS = 7
 """Of a count that can be true."""
 
@@ -21,7 +19,7 @@ _GPU_TYPES = ("gpu_type", "gputype", "gpu_model", "gpu_id", "accelerator_model")
 _COUNTED_AS = {"nmics": "mics"}
 # What decides how a job is started inside of its chunks, not what it holds.
 _INSIDE = ("mpiprocs", "ompthreads", "procs", "vmem", "pmem", "pvmem", "walltime", "cput")
-# Amounts of the whole job that are no resources of nodes, or told by the chunks too.
+# Amounts of the whole job that are no resources of nodes, or counted by the chunks too.
 _OF_JOB = frozenset(
     {"ncpus", "nodect", "nodes", "neednodes", "select", "place", "procs", "mem", "pmem", "ngpus"}
     | {"vmem", "pvmem", "walltime", "cput", "pcput", "nice", "file", "mpiprocs", "ompthreads"}
@@ -36,17 +34,9 @@ def is_count(text: str) -> bool:
 
 
 class Chunk(NamedTuple):
-    """What a job holds on one node, so and so many times.
+    """What a job holds on one node, so and so many times; memory in KB, -1 if not known.
 
-    Parameters
-    ----------
-    times : how many such chunks.
-    cores, gpus : of one.
-    memory : of one, KB, -1 if not told.
-    gpu_type : empty if any will do.
-    features : of the node, in the order in which they are written.
-    resources : others, by name.
-    unsaid : what cannot be said in a column: hosts, texts of other keys.
+    `unsaid` is what no column can hold: hosts, texts of other keys.
     """
 
     times: int
@@ -59,18 +49,18 @@ class Chunk(NamedTuple):
     unsaid: tuple[str, ...] = ()
 
 
-class Request(NamedTuple):
-    """A request as the columns of a table tell it.
+class PbsRequest(NamedTuple):
+    """A request as the columns of a table hold it.
 
     Parameters
     ----------
     chunks : in all; -1 where none are written.
     cores_per_node, memory_per_node, gpu_type, features : of every chunk; unknown where they differ.
-    memory : of all chunks together, KB, -1 if one does not tell it.
-    resources : others, in all, such as ``mics=4``; None where nothing is told of them.
+    memory : of all chunks together, KB, -1 if one has none.
+    resources : others, in all, such as ``mics=4``; None if not known.
     whole_node : 1, 0 or -1.
-    differs : whether chunks differ, so that only totals are told.
-    unsaid : whether something was asked for that no column can tell.
+    differs : whether chunks differ, so that only totals are known.
+    unsaid : whether something was requested that no column can hold.
     """
 
     chunks: int = MISSING
@@ -133,12 +123,12 @@ def _with(chunk: Chunk, name: str, value: str) -> Chunk:
     return chunk._replace(unsaid=(*chunk.unsaid, name))
 
 
-def request_of(told: Mapping[str, str]) -> Request:
+def request_of(fields: Mapping[str, str]) -> PbsRequest:
     """Return the request of a job.
 
     Parameters
     ----------
-    told : values of its records by key, ``Resource_List.select`` and so on.
+    fields : values of its records by key, ``Resource_List.select`` and so on.
 
     Examples
     --------
@@ -148,10 +138,11 @@ def request_of(told: Mapping[str, str]) -> Request:
     >>> request_of({"Resource_List.select": "2:ncpus=16+1:ncpus=4"}).differs
     True
     """
-    written = told.get("Resource_List.nodes") or told.get("Resource_List.select") or ""
-    chunks = chunks_of(written)
-    amounts = _of_job(told)
-    made = Request(resources=_joined(amounts) if amounts else None, whole_node=_whole_node(told))
+    chunks = chunks_of(_written(fields))
+    amounts = _of_job(fields)
+    made = PbsRequest(
+        resources=_joined(amounts) if amounts else None, whole_node=_whole_node(fields)
+    )
     if not chunks:
         return made
     totals: dict[str, int] = {}
@@ -163,7 +154,7 @@ def request_of(told: Mapping[str, str]) -> Request:
     same = all(_alike(chunk) == _alike(first) for chunk in chunks)
     made = made._replace(
         chunks=sum(chunk.times for chunk in chunks),
-        # The total of the job is told beside its chunks; it counts once.
+        # The total of the job stands beside its chunks; it counts once.
         resources=_joined({**totals, **amounts}),
         memory=sum(sizes) if all(chunk.memory >= 0 for chunk in chunks) else float(MISSING),
         differs=not same,
@@ -179,6 +170,11 @@ def request_of(told: Mapping[str, str]) -> Request:
     )
 
 
+def _written(fields: Mapping[str, str]) -> str:
+    """Return the chunks as they are written, by Torque or by PBS."""
+    return fields.get("Resource_List.nodes") or fields.get("Resource_List.select") or ""
+
+
 def _alike(chunk: Chunk) -> Chunk:
     return chunk._replace(times=1, unsaid=())
 
@@ -187,11 +183,11 @@ def _joined(amounts: Mapping[str, int]) -> str:
     return ",".join(f"{name}={amount}" for name, amount in amounts.items())
 
 
-def _of_job(told: Mapping[str, str]) -> dict[str, int]:
-    """Return other amounts that are told of the whole job."""
+def _of_job(fields: Mapping[str, str]) -> dict[str, int]:
+    """Return other amounts of the whole job."""
     prefix = "Resource_List."
     named = {
-        key.removeprefix(prefix): value for key, value in told.items() if key.startswith(prefix)
+        key.removeprefix(prefix): value for key, value in fields.items() if key.startswith(prefix)
     }
     return {
         _COUNTED_AS.get(name, name): int(value)
@@ -200,11 +196,77 @@ def _of_job(told: Mapping[str, str]) -> dict[str, int]:
     }
 
 
-def _whole_node(told: Mapping[str, str]) -> int:
-    """Return whether whole nodes are asked for: 1, 0, or -1 where it is not told."""
-    if told.get("Resource_List.naccesspolicy", "").lower() in ("singlejob", "singletask"):
+def _whole_node(fields: Mapping[str, str]) -> int:
+    """Return whether whole nodes are requested: 1, 0, or -1 where it is not known."""
+    if fields.get("Resource_List.naccesspolicy", "").lower() in ("singlejob", "singletask"):
         return 1
-    place = told.get("Resource_List.place", "")
+    place = fields.get("Resource_List.place", "")
     if not place:
         return MISSING
     return int(any(word in ("excl", "exclhost") for word in place.lower().split(":")))
+
+
+def requested_memory(fields: dict[str, str], procs: int, of_chunks: float = MISSING) -> float:
+    """Return requested memory per processor (KB), -1 if not known.
+
+    That of all chunks counts where the records have no other.
+    """
+    per_processor = kilobytes(fields.get("Resource_List.pmem", ""))
+    whole = kilobytes(fields.get("Resource_List.mem", ""))
+    if per_processor == per_processor:
+        return per_processor
+    if whole != whole and of_chunks > 0:
+        whole = of_chunks
+    return whole / procs if whole == whole and procs > 0 else float(MISSING)
+
+
+def ordered(fields: dict[str, str]) -> tuple[int, int]:
+    """Return the processors and nodes that a job asked for, -1 if not known."""
+    nodes = int(fields.get("Resource_List.nodect", MISSING))
+    request = _written(fields)
+    # Torque writes a default of one processor beside nodes with several.
+    if fields.get("Resource_List.ncpus") and ":ppn=" not in request:
+        return int(fields["Resource_List.ncpus"]), nodes
+    chunks = chunks_of(request)
+    procs = sum(chunk.times * chunk.cores for chunk in chunks)
+    total = sum(chunk.times for chunk in chunks)
+    if is_count(fields.get("Resource_List.procs", "")):
+        procs += int(fields["Resource_List.procs"])
+    return procs or MISSING, nodes if nodes > 0 else total or MISSING
+
+
+def ordered_gpus(fields: dict[str, str]) -> int:
+    """Return the GPUs that a job asked for, in all; -1 if not known.
+
+    >>> ordered_gpus({"Resource_List.select": "2:ncpus=8:ngpus=2+1:ncpus=4"})
+    4
+    >>> ordered_gpus({"Resource_List.nodes": "3:ppn=8:gpus=1"}), ordered_gpus({})
+    (3, -1)
+    """
+    total = fields.get("Resource_List.ngpus", "")
+    if is_count(total):
+        return int(total)
+    request = _written(fields)
+    return sum(chunk.times * chunk.gpus for chunk in chunks_of(request)) if request else MISSING
+
+
+def held(hosts: str) -> tuple[int, int]:
+    """Return the slots and nodes of ``exec_host``, -1 if not known.
+
+    >>> held("n1/0+n1/1+n2/0"), held("n1/0-7+n2/0-7"), held("n1/0*8+n2/0*8"), held("n1/0,2-4")
+    ((3, 2), (16, 2), (16, 2), (4, 1))
+    """
+    slots = 0
+    names: set[str] = set()
+    for part in filter(None, hosts.split("+")):
+        name, _, index = part.partition("/")
+        names.add(name)
+        _, star, times = index.partition("*")
+        if star and is_count(times):
+            slots += int(times)
+            continue
+        for span in index.split(","):
+            first, dash, last = span.partition("-")
+            whole = dash and is_count(first) and is_count(last)
+            slots += int(last) - int(first) + 1 if whole else 1
+    return (slots, len(names)) if names else (MISSING, MISSING)

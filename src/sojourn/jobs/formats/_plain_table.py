@@ -16,22 +16,19 @@ from numpy.typing import NDArray
 
 from ..schema import LABEL
 from . import _values as values
-from ._arrow import cells_of
-from ._cells import Unreadable, reads
 from ._columns import INSTANTS, Choice
 from ._sheet import KNOWN, Sheet, is_real
-from ._sizes import SIZES
-
-__all__ = ["ROWS", "PlainTable", "plain_table"]
+from ._values import SIZES, Unreadable, reads
+from .frames import cells_of
 
 ROWS = 1 << 14
-"""Rows that are taken up together; they tell whether a further column holds numbers or names."""
+"""Rows that are taken up together; they decide whether a further column holds numbers or names."""
 
 _LARGE = 1 << 20
 """Bytes from which on it takes longer to read a table cell by cell than to import Arrow."""
 
 _SAMPLE = 1 << 16
-"""Bytes from which is told which columns hold numbers."""
+"""Bytes that decide which columns hold numbers."""
 
 _IN_WORDS = ("whole_node", LABEL)
 """Columns in which not every way to write a number is one."""
@@ -50,27 +47,14 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class PlainTable(NamedTuple):
-    """A table whose cells Arrow finds as the reader of all tables does.
-
-    Parameters
-    ----------
-    data : the bytes of the file.
-    names : of the columns.
-    sep : the separator.
-    """
+    """A table whose cells Arrow finds as the reader of all tables does."""
 
     data: bytes
     names: list[str]
     sep: str
 
     def sheet(self, choice: Choice, timezone: str | None) -> Sheet | None:
-        """Return the chosen columns; None where something is not right.
-
-        Parameters
-        ----------
-        choice : which column is which.
-        timezone : of dates that name none.
-        """
+        """Return the chosen columns; None where something is not right."""
         import pyarrow as pa
 
         # Names may occur twice, as long as nobody asks for them.
@@ -264,14 +248,7 @@ def _as_numbers(words: Any) -> Any:
 def plain_table(
     data: bytes, sep: str | None, separator_of: Callable[[str], str]
 ) -> PlainTable | None:
-    """Return a table for Arrow to read; None for one that is small, or not surely plain.
-
-    Parameters
-    ----------
-    data : the bytes of the file.
-    sep : the separator, if it is given.
-    separator_of : returns the separator that the first line has.
-    """
+    """Return a table for Arrow to read; None for one that is small, or not surely plain."""
     if len(data) < _LARGE or b"\0" in data or _has_hexadecimal(data):
         return None
     if b"\r" in data and data.count(b"\r") != data.count(b"\r\n"):

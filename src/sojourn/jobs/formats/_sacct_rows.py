@@ -9,15 +9,170 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ...errors import LogError, OptionError
-from ...files.lines import read_text
-from ..report import Finding
-from ._sacct_columns import Columns, Spread
+from ...files.access import read_log_text
+from ..report import Finding, noted
+from .slurm_fields import DURATION, INSTANT, JOB
 
-__all__ = ["LAYOUTS", "Malformed", "Row", "Rows", "read_rows", "row_findings"]
+_FREE = frozenset(
+    {"admincomment", "comment", "constraints", "extra", "jobname", "submitline"}
+    | {"systemcomment", "workdir", "stdin", "stdout", "stderr", "reason"}
+)
+# What may have a comma in it, where that is the delimiter.
+_LISTS = frozenset(
+    {"alloctres", "dependency", "flags", "licenses", "nodelist", "partition", "reqtres"}
+)
+_COUNT = re.compile(r"(-?\d{1,12}(\.\d+)?[KMG]?)?")
+_STATE = re.compile(r"([A-Z_]+( by \S+|\+)?)?")
+_EXIT = re.compile(r"(\d+:\d+)?")
+_NOTHING = re.compile("")
+_NODES = re.compile(r"[^\[\]=]*(\[[^\[\]=]*\][^\[\]=]*)*")
+_RESOURCES = re.compile(r"([^=,|]+=[^=,|]*(,[^=,|]+=[^=,|]*)*)?")
+_PIECES = {_NODES: re.compile("[^=]*"), _RESOURCES: _RESOURCES}
+"""What may stand between two commas of a list."""
+
+_SHAPES: dict[str, re.Pattern[str]] = {
+    "jobid": JOB,
+    "jobidraw": re.compile(f"({JOB.pattern})?"),
+    **dict.fromkeys(("submit", "eligible", "start", "end"), INSTANT),
+    **dict.fromkeys(
+        ("elapsed", "timelimit", "suspended", "cputime", "totalcpu", "usercpu", "systemcpu"),
+        DURATION,
+    ),
+    **dict.fromkeys(
+        (
+            *("ncpus", "reqcpus", "alloccpus", "nnodes", "reqnodes", "allocnodes"),
+            *("uid", "gid", "elapsedraw", "cputimeraw", "ntasks", "priority"),
+        ),
+        _COUNT,
+    ),
+    "timelimitraw": DURATION,
+    "state": _STATE,
+    **dict.fromkeys(("exitcode", "derivedexitcode"), _EXIT),
+    "nodelist": _NODES,
+    **dict.fromkeys(("alloctres", "reqtres"), _RESOURCES),
+    "": _NOTHING,
+}
+"""What the columns that are looked at can hold, by their names in small letters."""
+
+
+class Columns:
+    """The columns of a table."""
+
+    def __init__(self, names: Sequence[str], delimiter: str) -> None:
+        self.names = list(names)
+        self.delimiter = delimiter
+        self.shapes = [_SHAPES.get(name) for name in names]
+        lists = _LISTS if delimiter.strip() == "," else frozenset()
+        self.is_list = [name in lists for name in names]
+        self.is_free = [name in _FREE or name in lists for name in names]
+        self.has_free = any(self.is_free)
+        self.checks = [(k, shape.fullmatch) for k, shape in enumerate(self.shapes) if shape]
+        # Sets of columns are the bits of a number.
+        self.free = sum(1 << k for k, free in enumerate(self.is_free) if free)
+        self.shaped = sum(1 << k for k, _ in self.checks)
+        pieces = [
+            shape if shape is None or not self.is_list[k] else _PIECES[shape]
+            for k, shape in enumerate(self.shapes)
+        ]
+        self.pieces = [None if piece is None else piece.fullmatch for piece in pieces]
+
+    def fields(self, line: str) -> list[str] | None:
+        """Return the fields of a row on one line, or None if they do not fit the columns."""
+        parts = line.split(self.delimiter)
+        excess = len(parts) - len(self.names)
+        if excess < 0 or (excess and not self.has_free):
+            return None
+        if excess:
+            return Spread(self, line).fields()
+        for column, fits in self.checks:
+            if fits(parts[column].strip()) is None:
+                return None
+        return parts
+
+    def misfits(self, parts: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Yield the columns, and their fields, that cannot be theirs."""
+        for name, shape, part in zip(self.names, self.shapes, parts, strict=True):
+            if shape is not None and shape.fullmatch(part.strip()) is None:
+                yield name, part
+
+
+class Spread:
+    """A row that may have more parts than columns, and go over several lines."""
+
+    def __init__(self, columns: Columns, line: str) -> None:
+        self.columns = columns
+        self.parts: list[str] = []
+        self.owners: list[int] = []  # the columns that each part but the last may belong to
+        self.next = 1  # those that the last part may belong to, by what stands before it
+        self.is_broken = False  # whether the last part has a line break in it
+        self._take(line.split(columns.delimiter))
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether some further line could complete the row."""
+        return bool(self.next & self.columns.free)
+
+    def add(self, line: str) -> None:
+        """Add the next line: it goes on with the text at the end of the last one."""
+        first, *rest = line.split(self.columns.delimiter)
+        self.is_broken = True
+        self._take([f"{self.parts.pop()}\n{first}", *rest])
+
+    def _take(self, parts: Sequence[str]) -> None:
+        for part in parts[:-1]:
+            mine = self._owners(part)
+            self.owners.append(mine)
+            self.parts.append(part)
+            self.next = self._following(mine)
+            self.is_broken = False
+        self.parts.append(parts[-1])
+
+    def _following(self, mine: int) -> int:
+        columns = self.columns
+        return ((mine << 1) | (mine & columns.free)) & ((1 << len(columns.names)) - 1)
+
+    def _owners(self, part: str) -> int:
+        """Return the columns that the part after those before may belong to."""
+        columns = self.columns
+        if self.is_broken:
+            return self.next & columns.free
+        owners = self.next & ~columns.shaped
+        left = self.next & columns.shaped
+        text = part.strip() if left else part
+        while left:
+            bit = left & -left
+            left ^= bit
+            fits = columns.pieces[bit.bit_length() - 1]
+            if fits is not None and fits(text) is not None:
+                owners |= bit
+        return owners
+
+    def fields(self) -> list[str] | None:
+        """Return the fields, or None if the row is not complete, or none of these columns."""
+        columns = self.columns
+        last = 1 << (len(columns.names) - 1)
+        if not self.next & last or not self._owners(self.parts[-1]) & last:
+            return None
+        # From the end: where a part may be so that those after it find their columns.
+        viable = [*self.owners, last]
+        for k in range(len(viable) - 2, -1, -1):
+            viable[k] &= (viable[k + 1] >> 1) | (viable[k + 1] & columns.free)
+        starts, column = [0], 0
+        for k in range(1, len(viable)):
+            stays = columns.is_free[column] and viable[k] >> column & 1
+            moves = viable[k] >> (column + 1) & 1
+            # A list takes all that can be its own, a text no more than it must.
+            if moves and not (stays and columns.is_list[column]):
+                column += 1
+                starts.append(k)
+        ends = [*starts[1:], len(viable)]
+        made = [columns.delimiter.join(self.parts[a:b]) for a, b in zip(starts, ends, strict=True)]
+        return None if next(columns.misfits(made), None) else made
+
 
 _LINES = 400
 """Lines that one row may be spread over."""
@@ -46,15 +201,7 @@ class Row(NamedTuple):
 
 
 class Malformed(NamedTuple):
-    """A row that cannot be read.
-
-    Parameters
-    ----------
-    line : on which it begins.
-    rule : name of the kind of fault.
-    what : what is wrong.
-    field : the column to blame, if one is.
-    """
+    """A row that cannot be read: where it begins, kind of fault, what is wrong, column to blame."""
 
     line: int
     rule: str
@@ -62,7 +209,7 @@ class Malformed(NamedTuple):
     field: str | None = None
 
 
-class Rows(NamedTuple):
+class SacctRows(NamedTuple):
     """A table of ``sacct``.
 
     Parameters
@@ -85,9 +232,9 @@ def read_rows(
     path: str | os.PathLike[str],
     delimiter: str | None = None,
     columns: Sequence[str] | None = None,
-) -> Rows:
+) -> SacctRows:
     """Read a table of ``sacct``; parameters as in `read_sacct`."""
-    lines = read_text(path).split("\n")
+    lines = read_log_text(path).split("\n")
     first = next((k for k, line in enumerate(lines) if line.strip()), None)
     if first is None:
         raise LogError(path, "is empty; give a log with at least one job")
@@ -118,7 +265,9 @@ def read_rows(
             raise LogError(path, "has its columns apart by blanks; run sacct -P", line=first + 1)
         names = [name.strip().lower().partition("%")[0] for name in head.split(split)]
         begin = first + 1
-    rows = Rows(names, *_Assembly(names, split, head if named else "").run(lines, begin), assumed)
+    rows = SacctRows(
+        names, *_Assembly(names, split, head if named else "").run(lines, begin), assumed
+    )
     if columns is not None:
         # Names in a wrong place may fit two rows taken for one, with a text that goes over lines.
         alone = sum(not any("\n" in field for field in row.fields) for row in rows.good)
@@ -127,40 +276,33 @@ def read_rows(
     return rows
 
 
-def row_findings(rows: Rows, bad: Sequence[Malformed]) -> list[Finding]:
-    """Return what was found about the rows of a table.
-
-    Parameters
-    ----------
-    rows : of the table.
-    bad : those that cannot be read, for the sake of their columns or of a field.
-    """
+def row_findings(rows: SacctRows, bad: Sequence[Malformed]) -> list[Finding]:
+    """Return what was found about the rows of a table."""
     kinds = {
         "too-few-fields": "fewer fields than columns",
         "too-many-fields": "more fields than columns, in no way theirs",
         "bad-field": "a field that its column cannot hold",
     }
-    made = [
-        Finding.of(rule, "skip", what, lines, "line")
-        for rule, what in kinds.items()
-        if (lines := [fault.line for fault in bad if fault.rule == rule])
-    ]
+    made = []
+    for rule, what in kinds.items():
+        made += noted(rule, "skip", what, [row.line for row in bad if row.rule == rule], "line")
     if rows.assumed:
         what = f"no column names: those of the query '{rows.assumed}' are taken"
-        made.append(Finding.of("no-names", "repair", what, [rows.good[0].line], "line"))
-    if rows.joined:
-        what = "a text with delimiters or line breaks in it: put together"
-        made.append(Finding.of("joined-row", "repair", what, rows.joined, "line"))
-    return made
+        made += noted("no-names", "repair", what, [rows.good[0].line], "line")
+    what = "a text with delimiters or line breaks in it: put together"
+    return [*made, *noted("joined-row", "repair", what, rows.joined, "line")]
 
 
 def _of_misfit(
-    path: str | os.PathLike[str], rows: Rows, alone: int, lines: Sequence[str], delimiter: str
+    path: str | os.PathLike[str], rows: SacctRows, alone: int, lines: Sequence[str], delimiter: str
 ) -> LogError:
     """Return the error of column names that are not those of the rows."""
-    first = min([*rows.joined, *(bad.line for bad in rows.bad)])
-    why = next((f" ({_blamed(bad)})" for bad in rows.bad if bad.line == first), "")
     wrong = [*rows.joined, *(bad.line for bad in rows.bad)]
+    first = min(wrong)
+    why = ""
+    for bad in rows.bad:
+        if bad.line == first:
+            why = f" ({bad.field}: {bad.what})" if bad.field else f" ({bad.what})"
     counts = Counter(lines[line - 1].count(delimiter) + 1 for line in wrong)
     given = len(rows.names) - (rows.names[-1] == "")
     return LogError(
@@ -172,10 +314,6 @@ def _of_misfit(
     )
 
 
-def _blamed(fault: Malformed) -> str:
-    return fault.what if fault.field is None else f"{fault.field}: {fault.what}"
-
-
 def _named(line: str) -> bool:
     words = re.split(r"[^A-Za-z0-9]+", line.lower())
     return "jobid" in words or "jobidraw" in words
@@ -183,8 +321,8 @@ def _named(line: str) -> bool:
 
 def _delimiter(head: str) -> str:
     """Return what stands between the first two names."""
-    found = re.match(rf"\s*{_NAME.pattern}([^A-Za-z0-9_%]+)", head)
-    return found[1] if found else "|"
+    match = re.match(rf"\s*{_NAME.pattern}([^A-Za-z0-9_%]+)", head)
+    return match[1] if match else "|"
 
 
 def _layout(line: str, delimiter: str) -> str:
@@ -253,11 +391,11 @@ class _Assembly:
         names = self.columns.names
         parts = line.split(self.columns.delimiter)
         if len(parts) < len(names):
-            told = f"{len(parts)} fields for {len(names)} columns"
-            return Malformed(number, "too-few-fields", told)
+            problem = f"{len(parts)} fields for {len(names)} columns"
+            return Malformed(number, "too-few-fields", problem)
         if len(parts) > len(names):
-            told = f"{len(parts)} fields for {len(names)} columns, in no way theirs"
-            return Malformed(number, "too-many-fields", told)
+            problem = f"{len(parts)} fields for {len(names)} columns, in no way theirs"
+            return Malformed(number, "too-many-fields", problem)
         for name, field in self.columns.misfits(parts):
             return Malformed(number, "bad-field", f"'{field[:40]}' is no value of it", name)
         raise AssertionError("a row that fits is not malformed")

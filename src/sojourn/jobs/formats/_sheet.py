@@ -11,32 +11,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError, LogError
-from ..arrays import distinct, seconds, unix
-from ..names import numbered, without_told
-from ..report import CleaningReport, Finding
-from ..schema import LABEL, MISSING, NAMED, SCHEMA
+from ..header import numbered, without_keys
+from ..report import CleaningReport, Finding, noted
+from ..schema import LABEL, MISSING, NAMED, SCHEMA, distinct, seconds, unix
 from ..table import Jobs
 from . import _values as values
-from ._cells import (
+from ._columns import (
+    IN_FRACTIONS,
+    INSTANTS,
+    LATEST,
+    Choice,
+    Note,
+    assemble,
+    listed,
+    names_other_unit,
+)
+from ._further import FurtherColumn
+from ._values import (
+    A_SIZE,
     LONGEST_NAME,
+    SIZES,
     Unreadable,
     as_word,
     finite,
     is_number,
+    is_size,
     parsed,
     reads,
     refuse,
     refuse_steps,
+    sizes_of,
     texts,
 )
-from ._clock import Clock
-from ._columns import IN_FRACTIONS, INSTANTS, LATEST, Choice, Note, assemble, listed
-from ._further import FurtherColumn
-from ._sizes import A_SIZE, SIZES, is_size, sizes_of
-from ._synonyms import names_other_unit
-from .accounting import found
-
-__all__ = ["KNOWN", "Sheet", "finished", "is_real"]
+from .clock import LogClock
 
 Floats = NDArray[np.float64]
 Raw = Sequence[str] | NDArray[Any]
@@ -61,17 +68,11 @@ _ALWAYS = ("submit", "interarrival")
 
 
 class Sheet:
-    """The columns of a table, taken up part by part.
-
-    Parameters
-    ----------
-    choice : which column is which.
-    timezone : of dates that name none; None: not known, and they are taken as they stand.
-    """
+    """The columns of a table, taken up part by part; `timezone` is that of dates that name none."""
 
     def __init__(self, choice: Choice, timezone: str | None = None) -> None:
         self.choice = choice
-        self._clock = Clock(timezone)
+        self._clock = LogClock(timezone)
         self._parts: dict[str, list[NDArray[Any]]] = {
             ours: [] for ours in choice.columns if ours in KNOWN
         }
@@ -92,16 +93,8 @@ class Sheet:
     def add(self, ours: str, cells: Raw, places: Places | None = None) -> None:
         """Take up the next values of one column: texts, or an array of NumPy.
 
-        Parameters
-        ----------
-        ours : the column, by our name.
-        cells : its values; or the different ones of them, in the order of their first rows,
-        places : and which of them is in which row.
-
-        Raises
-        ------
-        Unreadable
-            At the first value that the column cannot hold.
+        With `places`, `cells` are the different values and `places` which of them is in which row.
+        Raises Unreadable at the first value that the column cannot hold.
         """
         self.add_from(ours, lambda field: (cells, None), places)
 
@@ -114,7 +107,7 @@ class Sheet:
         """Take up the next values of one column as `add` does, from a function of its name.
 
         The function returns dates of NumPy with the time zone on whose clock they are, if they
-        tell it.
+        have one.
         """
         if ours in self._aside:
             return
@@ -215,7 +208,7 @@ class Sheet:
         for row, word in enumerate(words):
             if word in seen:
                 continue
-            # A name must fit into the line of a header that tells it.
+            # A name must fit into the line of a header.
             plain = " ".join(word.split())
             if ours in SIZES and not is_size(plain):
                 refuse(row, ours, repr(word[:40]), A_SIZE)
@@ -278,13 +271,13 @@ class Sheet:
         for name, column in columns.items():
             if name in SCHEMA and SCHEMA[name].kind == "f" and np.isnan(column).any():
                 columns[name] = np.where(np.isnan(column), float(MISSING), column)
-        jobs = Jobs(columns, header=[*without_told(header, lines), *lines], source=source)
+        jobs = Jobs(columns, header=[*without_keys(header, lines), *lines], source=source)
         for rule, action, what, hit in notes:
-            findings += found(rule, action, what, jobs.job[hit])
+            findings += noted(rule, action, what, jobs.job[hit])
         return jobs.replace(report=CleaningReport(source, len(jobs), len(jobs), tuple(findings)))
 
     def _from_first_submit(self, columns: dict[str, Any]) -> list[str]:
-        """Let dates count from the first submit; return the line of a header that tells it."""
+        """Let dates count from the first submit; return the line of a header with it."""
         kinds = {
             name: self._dated[name] for name in INSTANTS if name in {*self._dated} & {*columns}
         }
@@ -310,7 +303,7 @@ class Sheet:
         return [f"UnixStartTime: {int(origin)}", *clock]
 
     def _refuse_fractions(self, columns: dict[str, Any]) -> None:
-        """Raise Unreadable for instants that no clock tells in seconds."""
+        """Raise Unreadable for instants that no clock shows in seconds."""
         for name in INSTANTS:
             if name in columns and self.choice.columns[name] != name:
                 known = columns[name][columns[name] >= 0]

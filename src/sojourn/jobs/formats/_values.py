@@ -7,26 +7,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..schema import MISSING
-from ._clock import Clock
+from ._columns import is_per_processor, size_unit
 from .accounting import ENDED
-
-__all__ = [
-    "DATE",
-    "FLAG",
-    "NUMBER",
-    "SPAN",
-    "WHOLE",
-    "date",
-    "flag",
-    "is_unknown",
-    "number",
-    "span",
-    "status",
-    "whole",
-]
+from .clock import LogClock
+from .slurm_fields import kilobytes
 
 NUMBER = "a number"
 WHOLE = "a whole number"
@@ -122,7 +113,7 @@ def span(token: str) -> float:
     if clock is None:
         raise ValueError(token)
     days, hours, minutes, seconds = clock.groups()
-    # Two numbers may be hours and minutes, or minutes and seconds: only a fraction tells.
+    # Two numbers may be hours and minutes, or minutes and seconds: only a fraction decides.
     if hours is None and (days is not None or "." not in seconds):
         raise ValueError(token)
     return (
@@ -130,10 +121,10 @@ def span(token: str) -> float:
     )
 
 
-def date(clock: Clock) -> Callable[[str], float]:
+def date(clock: LogClock) -> Callable[[str], float]:
     """Return a reader of dates as Unix time (s); those that name no time zone are on `clock`.
 
-    >>> read = date(Clock(None))
+    >>> read = date(LogClock(None))
     >>> read("2021-02-11 22:36:19.5"), read("2021-02-11T23:36:19+01:00")
     (1613082979.5, 1613082979.0)
     """
@@ -159,3 +150,154 @@ def status(word: str) -> int:
         return whole(word)
     except ValueError:
         return _STATES.get(re.split(r"[\s+]", word.strip().upper())[0], MISSING)
+
+
+Floats = NDArray[np.float64]
+
+LONGEST_NAME = 80
+"""Letters of a job's name; all names take as much memory as the longest."""
+
+_STEPS = (".batch", ".extern", ".interactive")
+
+
+class Unreadable(Exception):
+    """A value that its column cannot hold."""
+
+    def __init__(self, row: int | None, field: str, problem: str) -> None:
+        self.row, self.field, self.problem = row, field, problem
+        super().__init__(problem)
+
+
+def is_number(word: str) -> bool:
+    """Whether a text is a number, or says that it is not known."""
+    return reads(number, word)
+
+
+def is_positive(word: str) -> bool:
+    """Whether a text is a number above 0."""
+    return is_number(word) and number(word) > 0
+
+
+def reads(parse: Callable[[str], float], word: str) -> bool:
+    """Whether a text can be parsed."""
+    try:
+        parse(word)
+    except (ValueError, OverflowError):
+        return False
+    return True
+
+
+def texts(cells: Sequence[str]) -> NDArray[Any]:
+    """Return names of jobs, each on one line and not too long."""
+    made = np.empty(len(cells), object)
+    made[:] = [" ".join(cell.split())[:LONGEST_NAME] for cell in cells]
+    return made
+
+
+def as_word(cell: float) -> str:
+    """Return a number as a table of text would have it."""
+    if cell != cell:
+        return ""
+    return str(int(cell) if cell == int(cell) else cell)
+
+
+def finite(ours: str, cells: NDArray[Any]) -> Floats:
+    """Return numbers as floats, of which none is infinite."""
+    read: Floats = cells.astype(np.float64, copy=False)
+    bad = np.flatnonzero(np.isinf(read))
+    if bad.size:
+        refuse(int(bad[0]), ours, str(read[bad[0]]), NUMBER)
+    return read
+
+
+def parsed(
+    ours: str, cells: Sequence[str], parse: Callable[[str], float], kind: str
+) -> NDArray[Any]:
+    """Return texts as numbers of one type."""
+    dtype = np.int64 if parse is whole else np.float64
+    try:
+        return np.array([parse(cell) for cell in cells], dtype)
+    except (ValueError, OverflowError):
+        for row, cell in enumerate(cells):
+            try:
+                np.array(parse(cell), dtype)
+            except (ValueError, OverflowError):
+                refuse(row, ours, repr(cell[:40]), kind)
+        raise
+
+
+def refuse(row: int, ours: str, shown: str, kind: str) -> NoReturn:
+    """Raise Unreadable for a value that is not of its kind."""
+    raise Unreadable(row, ours, f"{shown} is not {kind}; correct it (-1 for unknown)")
+
+
+def refuse_steps(cells: Sequence[str]) -> None:
+    """Raise Unreadable at the first step of a job: steps are no jobs."""
+    for row, cell in enumerate(cells):
+        if cell.strip().endswith(_STEPS):
+            problem = f"{cell[:40]!r} is a step of a job; read the file in the format sacct"
+            raise Unreadable(row, "job", problem)
+
+
+SIZES = ("memory", "used_memory", "memory_per_node")
+"""Columns that hold amounts of memory."""
+
+A_SIZE = "an amount of memory such as 4G"
+
+_SIZE = re.compile(r"\d{1,18}(\.\d{0,18})?\s?[kmgtp]i?b?[nc]?", re.IGNORECASE | re.ASCII)
+_JOB, _NODE, _PROCESSOR = 0, 1, 2
+
+Ints = NDArray[np.int64]
+
+
+def is_size(word: str) -> bool:
+    """Whether a text is an amount of memory, a number, or says that it is not known."""
+    return _SIZE.fullmatch(word) is not None or is_number(word)
+
+
+class Sizes(NamedTuple):
+    """Amounts of memory, one per job: KB (nan if not known), whose, and whether without a unit."""
+
+    size: Floats
+    of: Ints
+    bare: NDArray[np.bool_]
+
+    def per_processor(self, nodes: Ints, procs: Ints) -> Floats:
+        """Return KB per processor, nan where not known."""
+        width = np.where(procs > 0, procs, np.nan)
+        count = np.where(nodes > 0, nodes, np.nan)
+        shares = np.where(self.of == _NODE, count, 1.0) / width
+        known: Floats = np.where(self.of == _PROCESSOR, self.size, self.size * shares)
+        return known
+
+    def per_node(self, nodes: Ints, procs: Ints) -> Floats:
+        """Return KB per node, nan where not known.
+
+        Memory of a whole job is so much on each node only if its processors are shared out
+        evenly.
+        """
+        count = np.where((nodes > 0) & (procs > 0), nodes, 1)
+        even = (nodes > 0) & (procs > 0) & (procs % count == 0)
+        of_job = np.where(even & (self.of == _JOB), self.size / count, np.nan)
+        known: Floats = np.where(self.of == _NODE, self.size, of_job)
+        return np.where(known > 0, known, np.nan)
+
+
+def sizes_of(name: str, words: Sequence[str], code: Ints, *, theirs: str, in_ours: bool) -> Sizes:
+    """Return the amounts of a column."""
+    count = len(words)
+    size, of, bare = np.full(count, np.nan), np.zeros(count, np.int64), np.zeros(count, np.bool_)
+    ours = _NODE if name == "memory_per_node" else _PROCESSOR
+    of[:] = _JOB if name == "memory" and not is_per_processor(theirs) else ours
+    unit = size_unit(theirs)
+    for k, word in enumerate(words):
+        if _SIZE.fullmatch(word):
+            plain = re.sub(r"[\si]", "", word.lower())
+            size[k] = kilobytes(plain)
+            of[k] = {"n": _NODE, "c": _PROCESSOR}.get(plain[-1], of[k])
+        elif in_ours:
+            size[k], of[k] = number(word), ours
+        elif is_positive(word):
+            bare[k] = not unit
+            size[k] = kilobytes(f"{number(word):f}{unit}") if unit else np.nan
+    return Sizes(size[code], of[code], bare[code])

@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OptionError, did_you_mean
-from ..names import numbered
-from ..report import CleaningReport, Finding
-from ..schema import MISSING, is_further
+from ...errors import check_choice
+from ..header import numbered
+from ..report import CleaningReport, noted
+from ..schema import MISSING, WIDTHS, is_further, widths
 from ..table import Jobs
-from ._columns import WIDTHS, widths
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ENDED", "Accounting", "Record", "check_width", "found"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-_WIDTHS = (*WIDTHS, "nodes")
+ACCOUNTED_WIDTHS = (*WIDTHS, "nodes")
+_FAILED = ("FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE")
 ENDED = {
     "COMPLETED": 1,
-    "FAILED": 0,
-    "TIMEOUT": 0,
-    "OUT_OF_MEMORY": 0,
-    "NODE_FAIL": 0,
-    "BOOT_FAIL": 0,
-    "DEADLINE": 0,
-    "PREEMPTED": 0,
-    "REQUEUED": 0,
-    "REVOKED": 5,
-    "CANCELLED": 5,
+    **dict.fromkeys((*_FAILED, "PREEMPTED", "REQUEUED"), 0),
+    **dict.fromkeys(("REVOKED", "CANCELLED"), 5),
 }
 """States in which a job has ended, and the status of [swf] for each."""
 
@@ -46,73 +38,64 @@ ENDED = {
 class Record(NamedTuple):
     """One run of one job, as its manager accounted for it.
 
+    What is not known is -1, nan, None or an empty text.
+
     Parameters
     ----------
     label : the job as its manager names it, such as ``12_3``.
     job : its number, or that of the array or heterogeneous job it is a part of.
-    submit, eligible, start, end : Unix times (s), nan if not known. A job that never started has
-        no start, and its end is when it was cancelled or failed.
-    limit : s, nan if not known, inf if there was none.
-    requested, allocated : processors, -1 if not known.
-    nodes : those it had, else those it asked for, -1 if not known.
-    memory : requested, KB per processor, -1 if not known.
-    cpu_time : s, over all processors, nan if not known.
-    resident : KB, the largest resident set of a task, nan if not known.
-    state : in Slurm's words.
-    user, group, queue : names, empty if not known.
-    node_list : as written.
     line : of the file.
-    name : given by its user.
-    uid, gid : numbers of user and group, as texts.
-    account, partition, qos : names, empty if not known.
-    least_nodes : that it asked for by number, -1 if not known.
-    gpus : asked for, in all, -1 if not known.
-    features : of nodes that it asked for, as written; None if not known.
-    gpu_type : of the GPUs it asked for, empty if not known or several.
-    cores_per_node : it asked for, -1 if not known, or not the same on all nodes.
-    memory_per_node : requested, KB, -1 if not known, or not the same on all nodes.
-    licences : it asked for, such as ``matlab:2,ansys``, empty if none or not known.
-    resources : others that it asked for, in all, such as ``mic=4,fpga=1``; None if not known.
-    whole_node : 1 if it asked for whole nodes, 0 if not, -1 if not known.
-    after : what it depends on, as written.
+    submit, eligible, start, end : Unix times (s). A job that never started has no start, and its
+        end is when it was cancelled or failed.
+    limit : s, inf if there was none.
+    requested, allocated : processors.
+    nodes, least_nodes : those it had, else those it requested; those it requested by number.
+    memory, memory_per_node : requested, KB per processor and per node.
+    cpu_time : s, over all processors; resident : KB, the largest resident set of a task.
+    state : in Slurm's words.
+    name : given by its user; uid, gid : numbers of user and group, as texts.
+    node_list, features, after : nodes it had, features requested, what it depends on; as written.
+    gpus, gpu_type, cores_per_node : requested; the type and cores where all nodes have the same.
+    licences, resources : requested, such as ``matlab:2,ansys`` and ``mic=4,fpga=1``.
+    whole_node : 1 if it requested whole nodes, 0 if not.
     has_number : whether `job` is its own number.
-    array : number of the array that it is a task of, or of its heterogeneous job; -1 if of none.
+    array : number of the array that it is a task of, or of its heterogeneous job.
     """
 
     label: str
     job: int
+    line: int
     submit: float
     eligible: float
     start: float
     end: float
-    limit: float
-    requested: int
-    allocated: int
-    nodes: int
-    memory: float
-    cpu_time: float
-    resident: float
-    state: str
-    user: str
-    group: str
-    queue: str
-    node_list: str
-    line: int
+    limit: float = math.nan
+    requested: int = MISSING
+    allocated: int = MISSING
+    nodes: int = MISSING
+    least_nodes: int = MISSING
+    memory: float = float(MISSING)
+    memory_per_node: float = float(MISSING)
+    cpu_time: float = math.nan
+    resident: float = math.nan
+    state: str = ""
     name: str = ""
+    user: str = ""
+    group: str = ""
     uid: str = ""
     gid: str = ""
     account: str = ""
+    queue: str = ""
     partition: str = ""
     qos: str = ""
-    least_nodes: int = MISSING
+    node_list: str = ""
     gpus: int = MISSING
-    features: str | None = None
     gpu_type: str = ""
     cores_per_node: int = MISSING
-    memory_per_node: float = float(MISSING)
+    whole_node: int = MISSING
+    features: str | None = None
     licences: str = ""
     resources: str | None = None
-    whole_node: int = MISSING
     after: str = ""
     has_number: bool = True
     array: int = MISSING
@@ -129,7 +112,7 @@ class Accounting:
         the label, with ``#2`` after it for a second run.
     source : the file.
     report : what reading decided.
-    lacks : kinds of events that such a file cannot tell.
+    lacks : kinds of events that are not in such a file.
     header : lines about all jobs.
     """
 
@@ -153,14 +136,8 @@ class Accounting:
         return pd.DataFrame(self.columns)
 
     def jobs(self, width: str = "requested") -> Jobs:
-        """Return the runs as jobs; see `read_sacct` for what becomes of what.
-
-        Parameters
-        ----------
-        width : where ``procs`` comes from: ``requested`` or ``allocated`` (the other where that is
-            not known), ``max`` of the two, or ``nodes``.
-        """
-        check_width(width)
+        """Return the runs as jobs; see `read_sacct` for what becomes of what, and for `width`."""
+        check_choice("width", width, ACCOUNTED_WIDTHS)
         columns = self.columns
         submit, start, end = columns["submit"], columns["start"], columns["end"]
         started = np.isfinite(start)
@@ -199,7 +176,7 @@ class Accounting:
             header=[f"UnixStartTime: {int(origin)}", *self.header, *names],
             source=self.source,
             report=self.report.extended(
-                found(
+                noted(
                     "disordered-times",
                     "repair",
                     "starts before its submit or ends before its start: wait or runtime unknown",
@@ -213,15 +190,15 @@ class Accounting:
         """Return before when jobs could not start; -1 for those that could at their submit."""
         submit, eligible = self.columns["submit"], self.columns["eligible"]
         over = np.where(np.isfinite(self.columns["start"]), self.columns["start"], self["end"])
-        # What is told of the end of a wait is surer than when the job could have started.
+        # What is recorded of the end of a wait is surer than when the job could have started.
         held = (eligible > submit) & ~(eligible > over)
         return _known(eligible - origin, held)
 
     def _resources(self) -> dict[str, Ints]:
-        """Return further resources that jobs asked for, by name; 0 where others did."""
+        """Return further resources that jobs requested, by name; 0 where others did."""
         texts = self.columns["resources"].tolist()
         amounts = {text: dict(_amounts(text)) for text in dict.fromkeys(texts) if text}
-        names = dict.fromkeys(name for each in amounts.values() for name in each)
+        names = dict.fromkeys(name for listed in amounts.values() for name in listed)
         unknown = {None: MISSING}
         return {
             name: np.array(
@@ -240,26 +217,15 @@ class Accounting:
             if column in _OPTIONAL and not any(names):
                 continue
             own = self.columns[number].tolist() if number else []
-            made[column], told = numbered(column, names, own)
-            lines += told
+            made[column], said = numbered(column, names, own)
+            lines += said
         return made, lines
 
 
-_NAMES = {
-    "user": "uid",
-    "group": "gid",
-    "queue": "",
-    "partition": "",
-    "account": "",
-    "qos": "",
-    "gpu_type": "",
-    "licences": "",
-    "features": "",
-    "after": "",
-}
+_OPTIONAL = ("partition", "account", "qos", "gpu_type", "licences", "features", "after")
+_NAMES = {"user": "uid", "group": "gid", **dict.fromkeys(("queue", *_OPTIONAL), "")}
 """Columns of names, and those that may have the manager's own numbers for them."""
 
-_OPTIONAL = ("partition", "account", "qos", "gpu_type", "licences", "features", "after")
 _OPTIONAL_NUMBERS = ("nodes", "cores_per_node", "gpus", "memory_per_node", "whole_node")
 
 
@@ -272,20 +238,5 @@ def _amounts(text: str) -> Iterator[tuple[str, int]]:
         yield name, int(amount)
 
 
-def check_width(width: str) -> None:
-    """Raise OptionError for a width that `Accounting.jobs` does not know."""
-    if width not in _WIDTHS:
-        near = did_you_mean(width, _WIDTHS) or f"; use one of {', '.join(_WIDTHS)}"
-        raise OptionError(f"width '{width}' is unknown{near}")
-
-
 def _known(values: Floats, known: Mask) -> Floats:
     return np.where(known, values, float(MISSING))
-
-
-def found(
-    rule: str, action: str, what: str, hits: Sequence[int] | Ints, unit: str = "job"
-) -> list[Finding]:
-    """Return a finding about jobs or lines, or nothing if there are none."""
-    listed = [int(hit) for hit in hits]
-    return [Finding.of(rule, action, what, listed, unit)] if listed else []

@@ -13,18 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import LogError, OptionError
-from ...files.access import open_atomic
-from ...files.lines import as_text, read_raw
-from ..names import AS_NUMBERS, known_names
+from ...files.access import as_text, read_raw
+from ...files.staging import open_atomic
+from ..header import AS_NUMBERS, known_names
 from ..schema import LABEL
 from ..table import Jobs
-from ._cells import Unreadable
 from ._columns import Choice, choose
 from ._plain_table import ROWS, plain_table
 from ._sheet import Sheet, finished
-from ._text import formatted
-
-__all__ = ["read_csv", "write_csv"]
+from ._values import Unreadable
+from .swf import formatted
 
 
 def read_csv(
@@ -50,7 +48,7 @@ def read_csv(
     -------
     Jobs
         In the order of the table. Dates count from the first submit (``UnixStartTime`` of the
-        header), names of users and so on are numbered (`Jobs.labels` tells them), and what the
+        header), names of users and so on are numbered (`Jobs.labels` has them), and what the
         table leaves empty is unknown. ``jobs.report`` says what was taken from which column.
 
     Raises

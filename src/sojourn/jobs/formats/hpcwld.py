@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 
-from ...errors import OptionError, did_you_mean
+from ...errors import check_choice
 from ..clean import clean as apply_rules
 from ..table import Jobs
 from .csv import read_csv
-
-__all__ = ["HPCWLD_RULES", "read_hpcwld"]
 
 HPCWLD_RULES = ("no-procs", "unsorted-submits", "tied-submits")
 """The cleaning of [rumyantsev2018, section V, errata 13]; a service time of 0 is kept."""
@@ -36,11 +34,7 @@ def read_hpcwld(
     interarrival i lies between jobs i and i + 1, as in the raw epochs of the same package and in
     T_1 = t_1 = 0 of the recursion [rumyantsev2018].
     """
-    if cores not in _CORES:
-        raise OptionError(
-            f"cores '{cores}' is unknown{did_you_mean(cores, _CORES)}; use one of"
-            f" {', '.join(_CORES)}"
-        )
+    check_choice("cores", cores, _CORES)
     jobs = read_csv(
         path,
         {"interarrival": "interarrival", "runtime": "service", "wait": "delays", "procs": cores},

@@ -10,26 +10,23 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import NamedTuple
 
-from ...errors import LogError
-from ...files.lines import parse_lines
-from ..report import Finding
+from ...errors import LogError, check_choice
+from ...files.access import parse_lines
+from ..report import Finding, noted
 from ..schema import MISSING
 from ..table import Jobs
-from ._clock import NO_ZONE
-from ._pbs_fields import held, ordered, ordered_gpus, requested_memory
-from ._pbs_requests import Request, request_of
-from .accounting import Accounting, Record, check_width, found
-from .runs import account, check_waits
-from .slurm_fields import duration, whole, zone_of
-
-__all__ = ["LACKS", "PbsRecord", "pbs_accounting", "pbs_records", "read_pbs"]
+from ._pbs_requests import PbsRequest, held, ordered, ordered_gpus, request_of, requested_memory
+from .accounting import ACCOUNTED_WIDTHS, Accounting, Record
+from .clock import NO_ZONE, zone_of
+from .runs import WAITS, account
+from .slurm_fields import duration, whole
 
 LACKS = (
     "nodes going down and up",
     "changes of the number of nodes",
     "stops and starts of the manager",
 )
-"""Events that an accounting log of PBS does not tell."""
+"""Events that an accounting log of PBS does not record."""
 
 _TYPES = "ABCDEFGHKLMNPQRSTUYcrsu"
 _OF_JOBS = "QSEDAR"
@@ -50,14 +47,14 @@ class PbsRecord(NamedTuple):
     time : Unix time (s) at which it was written.
     type : its letter: Q queued, S started, E ended, D deleted, A aborted, R rerun, B reservation.
     job : number and server of the job.
-    told : values by key.
+    fields : values by key.
     """
 
     line: int
     time: float
     type: str
     job: str
-    told: dict[str, str]
+    fields: dict[str, str]
 
 
 def read_pbs(
@@ -75,20 +72,19 @@ def read_pbs(
     path : the log, plain or packed with gzip or xz; several days may be put together.
     strict : raise at the first malformed line, instead of skipping and counting it.
     width : as in `read_sacct`.
-    timezone : of the server; only for logs in which no line tells it by a Unix time beside its
-        stamp.
+    timezone : of the server; only for logs in which no line has a Unix time beside its stamp.
     wait_from : as in `read_sacct`.
 
     Returns
     -------
     Jobs
-        As from `read_sacct`. A ``select`` of equal chunks tells ``cores_per_node``,
+        As from `read_sacct`. A ``select`` of equal chunks gives ``cores_per_node``,
         ``memory_per_node``, ``gpu_type`` and ``features``; of one whose chunks differ, or shared
         nodes, the totals are kept, and the report counts it.
     """
-    check_width(width)
-    told = pbs_accounting(path, strict=strict, timezone=timezone, wait_from=wait_from)
-    return told.jobs(width)
+    check_choice("width", width, ACCOUNTED_WIDTHS)
+    log = pbs_accounting(path, strict=strict, timezone=timezone, wait_from=wait_from)
+    return log.jobs(width)
 
 
 def pbs_records(
@@ -96,13 +92,13 @@ def pbs_records(
 ) -> tuple[list[PbsRecord], list[int]]:
     """Return the records of an accounting log, and the numbers of malformed lines."""
     zone = zone_of(timezone or "UTC")
-    told, bad = parse_lines(
+    written, bad = parse_lines(
         path, lambda text, line: _parsed(path, text, line, zone), "PBS accounting", strict=strict
     )
-    # Lines before the first that tells its Unix time were written by the same clock.
-    shift = next((known for record in told if (known := _apart(record)) is not None), 0.0)
+    # Lines before the first with its Unix time were written by the same clock.
+    shift = next((known for record in written if (known := _apart(record)) is not None), 0.0)
     records = []
-    for record in told:
+    for record in written:
         shift = _shift(record, shift)
         records.append(record._replace(time=record.time - shift))
     return records, bad
@@ -128,15 +124,15 @@ def _parsed(path: str | os.PathLike[str], text: str, line: int, zone: tzinfo) ->
         raise LogError(
             path, f"'{kind[:40]}' is no type of record; correct it", line=line, field="type"
         )
-    told: dict[str, str] = {}
+    fields: dict[str, str] = {}
     key = ""
     for word in message.split():
         name, equals, value = word.partition("=")
         if equals and re.fullmatch(r"[\w.]+", name):
-            key, told[name] = name, value
+            key, fields[name] = name, value
         elif key:
-            told[key] += f" {word}"
-    record = PbsRecord(line, moment, kind, job, told)
+            fields[key] += f" {word}"
+    record = PbsRecord(line, moment, kind, job, fields)
     if kind in _OF_JOBS:
         _check(path, record)
     return record
@@ -156,11 +152,11 @@ def _check(path: str | os.PathLike[str], record: PbsRecord) -> None:
         )
     for key, read in readers.items():
         try:
-            read(record.told.get(key, "0"))
+            read(record.fields.get(key, "0"))
         except ValueError:
             raise LogError(
                 path,
-                f"'{record.told[key][:40]}' is no value of it; correct the line",
+                f"'{record.fields[key][:40]}' is no value of it; correct the line",
                 line=record.line,
                 field=key,
             ) from None
@@ -175,15 +171,15 @@ def _unix_time(text: str) -> float:
 
 
 def _apart(record: PbsRecord) -> float | None:
-    """Return how far the clock on a line is from Unix time (s); None if the line does not tell."""
+    """Return how far the clock on a line is from Unix time (s); None if the line does not say."""
     key = {"S": "start", "E": "end"}.get(record.type)
-    if key is None or key not in record.told:
+    if key is None or key not in record.fields:
         return None
-    return _QUARTER * round((record.time - float(record.told[key])) / _QUARTER)
+    return _QUARTER * round((record.time - float(record.fields[key])) / _QUARTER)
 
 
 def _shift(record: PbsRecord, shift: float) -> float:
-    """Return how far the clock on the lines is from Unix time (s), as the last pair tells it."""
+    """Return how far the clock on the lines is from Unix time (s), as the last pair has it."""
     apart = _apart(record)
     # A line may be written late; clocks are set on or back by no less than half an hour.
     if apart is None or abs(apart - shift) < 2 * _QUARTER:
@@ -193,9 +189,9 @@ def _shift(record: PbsRecord, shift: float) -> float:
 
 @dataclass
 class _Run:
-    """What the records told so far of one run of a job."""
+    """What the records say so far of one run of a job."""
 
-    told: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, str] = field(default_factory=dict)
     queued: float = math.nan
     start: float = math.nan
     end: float = math.nan
@@ -212,18 +208,18 @@ def pbs_accounting(
     wait_from: str = "submit",
 ) -> Accounting:
     """Read the runs of jobs from an accounting log; parameters as in `read_pbs`."""
-    check_waits(wait_from)
+    check_choice("wait_from", wait_from, WAITS)
     records, bad = pbs_records(path, strict=strict, timezone=timezone)
     runs: dict[str, list[_Run]] = {}
     for record in records:
         if record.type in _OF_JOBS:
-            _tell(runs.setdefault(record.job, []), record)
+            _add_record(runs.setdefault(record.job, []), record)
     if not runs:
         raise LogError(path, "holds no record of a job; check that the log is complete")
-    every = [(job, run, request_of(run.told)) for job, each in runs.items() for run in each]
+    every = [(job, run, request_of(run.fields)) for job, of_job in runs.items() for run in of_job]
     made = [_record(job, run, request) for job, run, request in every]
     notes = [
-        *found("bad-line", "skip", "no record of PBS accounting", bad, "line"),
+        *noted("bad-line", "skip", "no record of PBS accounting", bad, "line"),
         *_unsaid(list(zip(made, (request for _, _, request in every), strict=True))),
     ]
     return account(
@@ -242,7 +238,7 @@ def _clock(records: list[PbsRecord], timezone: str | None) -> list[str]:
     return [f"TimeZoneString: {timezone or 'UTC'}" if is_known else f"Clock: {NO_ZONE}"]
 
 
-def _tell(runs: list[_Run], record: PbsRecord) -> None:
+def _add_record(runs: list[_Run], record: PbsRecord) -> None:
     """Add a record to the run of a job that it belongs to."""
     over = bool(runs) and runs[-1].end == runs[-1].end
     if not runs or (over and record.type in "QS"):
@@ -251,13 +247,15 @@ def _tell(runs: list[_Run], record: PbsRecord) -> None:
         if former is not None:
             # A job that is run again waits from the end of its last run.
             runs[-1].queued = former.end
-            runs[-1].told = {k: v for k, v in former.told.items() if k.startswith("Resource_List")}
+            runs[-1].fields = {
+                k: v for k, v in former.fields.items() if k.startswith("Resource_List")
+            }
     run = runs[-1]
-    run.told.update(record.told)
+    run.fields.update(record.fields)
     if record.type == "Q" and run.queued != run.queued:
         run.queued = record.time
     elif record.type == "S":
-        run.start = float(record.told.get("start", record.time))
+        run.start = float(record.fields.get("start", record.time))
         run.state = "RUNNING"
     elif record.type == "D":
         run.deleted = True
@@ -268,15 +266,15 @@ def _tell(runs: list[_Run], record: PbsRecord) -> None:
     elif record.type == "R":
         run.end, run.state = record.time, "REQUEUED"
     elif record.type == "E":
-        run.start = float(record.told.get("start", run.start))
-        run.end = float(record.told.get("end", record.time))
+        run.start = float(record.fields.get("start", run.start))
+        run.end = float(record.fields.get("end", record.time))
         run.state = _ended(run)
 
 
 def _ended(run: _Run) -> str:
-    status = int(run.told.get("Exit_status", "0"))
-    used = duration(run.told.get("resources_used.walltime", ""))
-    ordered = duration(run.told.get("Resource_List.walltime", ""))
+    status = int(run.fields.get("Exit_status", "0"))
+    used = duration(run.fields.get("resources_used.walltime", ""))
+    ordered = duration(run.fields.get("Resource_List.walltime", ""))
     if status in _TERMINATED or status == -29:
         if run.deleted:
             return "CANCELLED"
@@ -284,8 +282,8 @@ def _ended(run: _Run) -> str:
     return "COMPLETED" if status == 0 else "FAILED"
 
 
-def _unsaid(requests: list[tuple[Record, Request]]) -> list[Finding]:
-    """Return what jobs asked for that the columns of a table cannot tell."""
+def _unsaid(requests: list[tuple[Record, PbsRequest]]) -> list[Finding]:
+    """Return what jobs asked for that the columns of a table cannot hold."""
     cases = (
         (
             "different-chunks",
@@ -299,62 +297,61 @@ def _unsaid(requests: list[tuple[Record, Request]]) -> list[Finding]:
         ),
         (
             "named-request",
-            "asks for hosts by name, or by a text that no column tells: left out",
+            "asks for hosts by name, or by a text that no column holds: left out",
             [record.job for record, request in requests if request.unsaid],
         ),
     )
-    return [each for rule, what, jobs in cases for each in found(rule, "keep", what, jobs)]
+    return [note for rule, what, jobs in cases for note in noted(rule, "keep", what, jobs)]
 
 
-def _is_packed(request: Request, nodes: int) -> bool:
+def _is_packed(request: PbsRequest, nodes: int) -> bool:
     return request.cores_per_node > 0 and 0 < nodes != request.chunks
 
 
-def _record(job: str, run: _Run, request: Request) -> Record:
-    told = run.told
+def _record(job: str, run: _Run, request: PbsRequest) -> Record:
+    fields = run.fields
     number = job.partition(".")[0]
-    found_number = re.match(r"\d+", number)
-    created = float(told["ctime"]) if "ctime" in told else math.nan
+    digits = re.match(r"\d+", number)
+    created = float(fields["ctime"]) if "ctime" in fields else math.nan
     again = run.queued > created
     submit = run.queued if again or created != created else created
     if submit != submit:
-        submit = float(told.get("qtime", "nan"))
-    requested, nodes = ordered(told)
-    slots, hosts = held(told.get("exec_host", ""))
+        submit = float(fields.get("qtime", "nan"))
+    requested, nodes = ordered(fields)
+    slots, hosts = held(fields.get("exec_host", ""))
     wanted = requested if requested > 0 else slots
     had = hosts if hosts > 0 else nodes
     is_packed = _is_packed(request, had)
     return Record(
         label=number,
-        job=int(found_number[0]) if found_number else MISSING,
+        job=int(digits[0]) if digits else MISSING,
         submit=submit,
-        eligible=float(told.get("etime", "nan")),
+        eligible=float(fields.get("etime", "nan")),
         start=run.start,
         end=run.end,
-        limit=duration(told.get("Resource_List.walltime", "")),
+        limit=duration(fields.get("Resource_List.walltime", "")),
         requested=requested,
         allocated=slots,
         nodes=had,
-        memory=requested_memory(told, wanted, request.memory),
-        cpu_time=duration(told.get("resources_used.cput", "")),
-        resident=math.nan,
+        memory=requested_memory(fields, wanted, request.memory),
+        cpu_time=duration(fields.get("resources_used.cput", "")),
         state=run.state,
-        user=told.get("user", ""),
-        group=told.get("group", ""),
-        queue=told.get("queue", ""),
-        node_list=told.get("exec_host", ""),
+        user=fields.get("user", ""),
+        group=fields.get("group", ""),
+        queue=fields.get("queue", ""),
+        node_list=fields.get("exec_host", ""),
         line=run.line,
-        name=told.get("jobname", ""),
-        account=told.get("account", "").strip('"') or told.get("project", ""),
+        name=fields.get("jobname", ""),
+        account=fields.get("account", "").strip('"') or fields.get("project", ""),
         least_nodes=nodes,
-        gpus=ordered_gpus(told),
+        gpus=ordered_gpus(fields),
         gpu_type=request.gpu_type,
         cores_per_node=MISSING if is_packed else request.cores_per_node,
         memory_per_node=float(MISSING) if is_packed else request.memory_per_node,
         features=request.features,
         resources=request.resources,
         whole_node=request.whole_node,
-        after=told.get("depend", ""),
-        qos=told.get("Resource_List.qos", ""),
+        after=fields.get("depend", ""),
+        qos=fields.get("Resource_List.qos", ""),
         has_number=number.isdecimal() or number.endswith("[]"),
     )

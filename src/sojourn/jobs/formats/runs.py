@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import LogError, OptionError, did_you_mean
-from ..report import CleaningReport, Finding
-from .accounting import Accounting, Record, found
-
-__all__ = ["WAITS", "account", "check_waits", "distinct"]
+from ...errors import LogError, check_choice
+from ..report import CleaningReport, Finding, noted
+from .accounting import Accounting, Record
 
 WAITS = ("submit", "eligible")
 """From when on a job waits: from its submit, or from when it could have started."""
 
-_TEXTS = (
-    *("label", "state", "user", "group", "queue", "uid", "gid", "account", "partition", "qos"),
-    *("run", "gpu_type"),
-)
-_WHOLE = (
-    *("job", "requested", "allocated", "nodes", "line", "least_nodes", "gpus", "attempt"),
-    *("cores_per_node", "whole_node"),
-)
+_HELD_BACK = {
+    "submit": ("keep", "eligible later than submitted: the wait counts from the submit"),
+    "eligible": (
+        "repair",
+        "eligible later than submitted: taken as submitted when it became eligible",
+    ),
+}
+_TYPES = get_type_hints(Record)
 # Texts that may be long, of which few are alike.
 _LONG = ("node_list", "name", "features", "licences", "resources", "after")
 
 
-def check_waits(wait_from: str) -> None:
-    """Raise OptionError for a beginning of waits that is not known."""
-    if wait_from not in WAITS:
-        near = did_you_mean(wait_from, WAITS) or f"; use one of {', '.join(WAITS)}"
-        raise OptionError(f"wait_from '{wait_from}' is unknown{near}")
-
-
 def distinct(labels: Sequence[str]) -> list[str]:
-    """Return labels of which none is there twice: further runs of a job are told by ``#2``.
+    """Return labels of which none is there twice: further runs of a job are marked ``#2``.
 
     >>> distinct(["7", "8", "7"])
     ['7', '8', '7#2']
@@ -62,22 +54,13 @@ def account(
 ) -> Accounting:
     """Return records as columns: one row per run, in the order of submission.
 
-    A run told twice (a file put together of several, a job seen running and later ended) is taken
-    once, as told last; a job with several runs was requeued, and each further one is submitted when
-    it was requeued.
-
-    Parameters
-    ----------
-    records : in the order of the file.
-    source : the file.
-    findings : what reading decided so far.
-    lacks : kinds of events that such a file cannot tell.
-    header : lines about all jobs.
-    wait_from : one of `WAITS`.
+    A run recorded twice (a file put together of several, a job seen running and later ended) is
+    taken once, as recorded last; a job with several runs was requeued, and each further one is
+    submitted when it was requeued.
     """
-    check_waits(wait_from)
-    told = list(records)
-    kept, repeats = _once(told)
+    check_choice("wait_from", wait_from, WAITS)
+    written = list(records)
+    kept, repeats = _once(written)
     timeless = [run.job for run in kept if run.submit != run.submit]
     kept = _requeued([run for run in kept if run.submit == run.submit])
     if not kept:
@@ -91,11 +74,12 @@ def account(
         kept, held = [moved[k] for k in order], [held[k] for k in order]
     names = distinct([run.label for run in kept])
     attempts = [
-        0 if name == run.label else _attempt(name) for name, run in zip(names, kept, strict=True)
+        0 if name == run.label else int(name.rpartition("#")[2]) - 1
+        for name, run in zip(names, kept, strict=True)
     ]
     try:
         columns = {
-            name: np.array(values, _type(name))
+            name: np.array(values, object if name in _LONG else _TYPES[name])
             for name, values in zip(Record._fields, zip(*kept, strict=True), strict=True)
         }
         columns["job"] = np.array(_numbers(kept, attempts), np.int64)
@@ -106,20 +90,20 @@ def account(
     columns["attempt"] = np.array(attempts, np.int64)
     notes = [
         *findings,
-        *found("repeated-record", "drop", "told before: the later record is taken", repeats),
-        *found("no-submit", "drop", "no time of submission", timeless),
+        *noted("repeated-record", "drop", "recorded before: the later record is taken", repeats),
+        *noted("no-submit", "drop", "no time of submission", timeless),
         *_notes(columns),
-        *_note_on_waits(columns["job"][np.array(held, np.bool_)], wait_from),
+        *noted("held-back", *_HELD_BACK[wait_from], columns["job"][np.array(held, np.bool_)]),
     ]
-    report = CleaningReport(source, len(told), len(kept), tuple(notes))
+    report = CleaningReport(source, len(written), len(kept), tuple(notes))
     return Accounting(columns, source, report, tuple(lacks), tuple(header))
 
 
-def _once(told: Sequence[Record]) -> tuple[list[Record], list[int]]:
-    """Return each run once, and the numbers of the jobs that were told of again."""
+def _once(written: Sequence[Record]) -> tuple[list[Record], list[int]]:
+    """Return each run once, and the numbers of the jobs that were recorded again."""
     runs: dict[tuple[str, float], dict[float, Record]] = {}
     repeats: list[int] = []
-    for record in told:
+    for record in written:
         # A submit that is not known is one place, not a new one each time.
         key = (record.label, math.inf if record.submit != record.submit else record.submit)
         starts = runs.setdefault(key, {})
@@ -147,7 +131,7 @@ def _place(run: Record) -> tuple[float, int, float, int]:
 def _requeued(runs: list[Record]) -> list[Record]:
     """Return the runs in order; one that was requeued is submitted when the one before ended.
 
-    Slurm tells that moment as the submit of the further record. Where a record has the first
+    Slurm has that moment as the submit of the further record. Where a record has the first
     submit of the job instead, the wait would have the former run in it.
     """
     last: dict[str, float] = {}
@@ -164,13 +148,9 @@ def _requeued(runs: list[Record]) -> list[Record]:
 
 
 def _since_eligible(run: Record) -> Record:
-    # What is told of the end of its wait is surer than when it could have started.
+    # What is recorded of the end of its wait is surer than when it could have started.
     over = run.start if run.start == run.start else run.end
     return run._replace(submit=run.eligible if over != over else min(run.eligible, over))
-
-
-def _attempt(name: str) -> int:
-    return int(name.rpartition("#")[2]) - 1
 
 
 def _numbers(runs: Sequence[Record], attempts: Sequence[int]) -> list[int]:
@@ -182,21 +162,8 @@ def _numbers(runs: Sequence[Record], attempts: Sequence[int]) -> list[int]:
         made.append(run.job if is_own else None)
         if is_own:
             taken.add(run.job)
-    free = max(run.job for run in runs)
-    numbers = []
-    for number in made:
-        if number is None:
-            free += 1
-        numbers.append(free if number is None else number)
-    return numbers
-
-
-def _type(name: str) -> Any:
-    if name in _TEXTS:
-        return np.str_
-    if name in _LONG:
-        return object
-    return np.int64 if name in _WHOLE else np.float64
+    free = itertools.count(max(run.job for run in runs) + 1)
+    return [next(free) if number is None else number for number in made]
 
 
 def _notes(columns: dict[str, NDArray[Any]]) -> list[Finding]:
@@ -217,12 +184,4 @@ def _notes(columns: dict[str, NDArray[Any]]) -> list[Finding]:
         ),
         ("unlimited", "no time limit: the estimate is unknown", np.isinf(limit)),
     ]
-    return [each for rule, what, hit in cases for each in found(rule, "keep", what, job[hit])]
-
-
-def _note_on_waits(held: NDArray[np.int64], wait_from: str) -> list[Finding]:
-    if wait_from == "eligible":
-        what = "eligible later than submitted: taken as submitted when it became eligible"
-        return found("held-back", "repair", what, held)
-    what = "eligible later than submitted: the wait counts from the submit"
-    return found("held-back", "keep", what, held)
+    return [note for rule, what, hit in cases for note in noted(rule, "keep", what, job[hit])]

@@ -7,39 +7,33 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from ...errors import LogError, OptionError, did_you_mean
-from ..report import Finding
-from ..schema import (
-    MISSING,
-)
+from ...errors import LogError, OptionError, check_choice, did_you_mean
+from ..report import Finding, noted
+from ..schema import MISSING
 from ..table import Jobs
-from ._clock import Clock
-from ._sacct_rows import Malformed, Row, Rows, read_rows, row_findings
-from ._slurm_resources import (
-    gpu_types_among,
-    gpu_types_in,
-    gpus_among,
-    gpus_in,
-    known_text,
-    licences_among,
-    resources_among,
-)
-from .accounting import ENDED, Accounting, Record, check_width, found
-from .runs import account, check_waits
+from ._sacct_rows import Malformed, Row, SacctRows, read_rows, row_findings
+from .accounting import ACCOUNTED_WIDTHS, ENDED, Accounting, Record
+from .clock import LogClock
+from .runs import WAITS, account
 from .slurm_fields import (
     JobNumber,
     count,
     duration,
+    gpu_types_among,
+    gpu_types_in,
+    gpus_among,
+    gpus_in,
     job_number,
     kilobytes,
+    known_text,
+    licences_among,
     limit,
     memory,
     memory_per_node,
+    resources_among,
     tasks,
     trackable,
 )
-
-__all__ = ["LACKS", "read_sacct", "sacct_accounting"]
 
 LACKS = (
     "nodes going down and up",
@@ -47,13 +41,28 @@ LACKS = (
     "stops and starts of the manager",
     "reservations",
 )
-"""Events that accounting records of jobs do not tell."""
+"""Events that are not in the accounting records of jobs."""
 
 T = TypeVar("T")
 
 _ASK = "JobID,JobIDRaw,User,Account,Partition,QOS,Submit,Eligible,Start,End,Elapsed,State,Timelimit"
 _ASK += ",ReqCPUS,AllocCPUS,NNodes,NodeList,ReqMem,ReqTRES"
 _ROUNDING = 1.0  # s
+_NOTES = {
+    "orphan-step": ("skip", "a step without its job", "line"),
+    "waiting-tasks": ("keep", "a record of tasks that wait: one job for each", "job"),
+    "suspended": ("keep", "was suspended: its runtime goes on meanwhile", "job"),
+    "elapsed": ("repair", "End is not Elapsed after Start: Elapsed is taken", "job"),
+    "cut-tasks": ("keep", "Slurm left tasks out of a long list", "job"),
+    "mixed-gpus": ("keep", "asks for GPUs of several types: counted together", "job"),
+    "component": ("keep", "a part of a heterogeneous job, taken as a job", "job"),
+    "cancelled-at-start": (
+        "repair",
+        "cancelled as it started, and no column has nodes: taken as never started",
+        "line",
+    ),
+}
+"""What is decided about rows: the action, the words and what is counted, by rule."""
 
 
 def read_sacct(
@@ -77,7 +86,7 @@ def read_sacct(
         that is not known), ``max`` of the two, or ``nodes``.
     columns : names of the columns of a table without a line of names (``sacct -n``).
     delimiter : between two columns; by default as in the line of names, else ``|``.
-    timezone : of instants that tell none, such as ``Europe/Berlin``; by default they are taken as
+    timezone : of instants that name none, such as ``Europe/Berlin``; by default they are taken as
         they stand, and the header says so.
     wait_from : ``submit``, or ``eligible``: a job that was held, or waited for another one, counts
         as submitted when it could have started.
@@ -87,14 +96,14 @@ def read_sacct(
     Jobs
         One row per run of a job, in the order of submission; time counts from the first submit
         (``UnixStartTime`` of the header). ``job`` is Slurm's own number where ``JobIDRaw`` or
-        ``JobID`` tells one; tasks of arrays and further runs without one get numbers that are
+        ``JobID`` has one; tasks of arrays and further runs without one get numbers that are
         free. ``label`` is the job as Slurm names it: ``12_3``, ``12+1``; ``12#2`` for the second
         run of a job that was requeued, which is submitted when it was requeued. ``queue`` and
-        ``partition`` are Slurm's partition; names are numbered, and told in the header. ``nodes``
-        are those it had, or asked for if it never started; ``gpus`` all it asked for, and other
+        ``partition`` are Slurm's partition; names are numbered, and listed in the header. ``nodes``
+        are those it had, or requested if it never started; ``gpus`` all it requested, and other
         generic resources (``gres/mic=2``) are columns of their own. ``begin`` is when it became
         eligible, where that is later than its submit. A runtime is
-        ``Elapsed`` (and the time suspended) where that is told, else from start to end. A job
+        ``Elapsed`` (and the time suspended) where that is given, else from start to end. A job
         cancelled before it started has no runtime, and its wait is until then. What is not known is
         -1; ``jobs.report`` counts every decision.
 
@@ -103,16 +112,15 @@ def read_sacct(
     LogError
         When the file is no such table, holds no job, or (strict) a row is malformed.
     """
-    check_width(width)
-    told = sacct_accounting(
+    check_choice("width", width, ACCOUNTED_WIDTHS)
+    return sacct_accounting(
         path,
         strict=strict,
         columns=columns,
         delimiter=delimiter,
         timezone=timezone,
         wait_from=wait_from,
-    )
-    return told.jobs(width)
+    ).jobs(width)
 
 
 def sacct_accounting(
@@ -125,8 +133,8 @@ def sacct_accounting(
     wait_from: str = "submit",
 ) -> Accounting:
     """Read the runs of jobs from the output of ``sacct -P``; parameters as in `read_sacct`."""
-    check_waits(wait_from)
-    clock = Clock(timezone)
+    check_choice("wait_from", wait_from, WAITS)
+    clock = LogClock(timezone)
     _check_given(columns)
     rows = read_rows(path, delimiter, columns)
     _check_columns(path, rows.names)
@@ -157,7 +165,7 @@ class _Reading:
     """From rows to records."""
 
     def __init__(
-        self, path: str | os.PathLike[str], rows: Rows, clock: Clock, strict: bool
+        self, path: str | os.PathLike[str], rows: SacctRows, clock: LogClock, strict: bool
     ) -> None:
         self.path = path
         self.rows = rows
@@ -165,14 +173,7 @@ class _Reading:
         self.bad = list(rows.bad)
         self.places = {name: k for k, name in reversed(list(enumerate(rows.names)))}
         self.clock = clock
-        self.orphans: list[int] = []
-        self.pending: list[int] = []
-        self.cut: list[int] = []
-        self.guessed: list[int] = []
-        self.components: list[int] = []
-        self.suspended: list[int] = []
-        self.elapsed: list[int] = []
-        self.mixed: list[int] = []
+        self.notes: dict[str, list[int]] = {rule: [] for rule in _NOTES}
         self.clusters = {self._text(row, "cluster") for row in rows.good}
 
     def account(self, wait_from: str) -> Accounting:
@@ -226,8 +227,8 @@ class _Reading:
         try:
             return read(text)
         except (ValueError, OverflowError):
-            told = f"'{text[:40]}' is no value of it"
-            raise _BadField(Malformed(row.line, "bad-field", told, name)) from None
+            problem = f"'{text[:40]}' is no value of it"
+            raise _BadField(Malformed(row.line, "bad-field", problem, name)) from None
 
     def _number(self, row: Row) -> JobNumber:
         name = "jobid" if "jobid" in self.places else "jobidraw"
@@ -239,7 +240,7 @@ class _Reading:
         return number.label if len(self.clusters) < 2 else f"{cluster}:{number.label}"
 
     def _count(self, row: Row, *names: str) -> int:
-        """Return the first count that is told; trackable resources are asked as ``tres.cpu``."""
+        """Return the first count that is given; trackable resources are named as ``tres.cpu``."""
         for name in names:
             column, _, resource = name.partition(".")
             text = self._text(row, column)
@@ -252,7 +253,7 @@ class _Reading:
     def _runs(self, number: JobNumber, row: Row) -> Iterator[Record]:
         record = self._record(number, row)
         if number.component is not None:
-            self.components.append(number.job)
+            self.notes["component"].append(number.job)
         if number.pending is None:
             raw = self._text(row, "jobidraw")
             if raw:
@@ -263,9 +264,9 @@ class _Reading:
                 yield record._replace(has_number=alone)
             return
         # Tasks that wait share a record until each starts; their own numbers do not exist yet.
-        self.pending.append(number.job)
+        self.notes["waiting-tasks"].append(number.job)
         if "..." in number.pending:
-            self.cut.append(number.job)
+            self.notes["cut-tasks"].append(number.job)
         for task in self._value(row, "jobid", lambda _: tasks(number.pending or "")):
             label = self._label(number._replace(task=task), row)
             yield record._replace(label=label, has_number=False)
@@ -277,13 +278,13 @@ class _Reading:
             start = math.nan
         requested = self._count(row, "reqcpus", "reqtres.cpu")
         allocated = self._count(row, "alloccpus", "ncpus", "alloctres.cpu")
-        asked = self._count(row, "reqtres.node", "reqnodes")
+        least_nodes = self._count(row, "reqtres.node", "reqnodes")
         had = self._count(row, "allocnodes", "nnodes", "alloctres.node")
-        nodes = had if had > 0 else asked
+        nodes = had if had > 0 else least_nodes
         procs = requested if requested > 0 else allocated
-        asked_memory = self._text(row, "reqmem")
-        if not asked_memory:
-            asked_memory = trackable(self._text(row, "reqtres")).get("mem", "")
+        memory_text = self._text(row, "reqmem")
+        if not memory_text:
+            memory_text = trackable(self._text(row, "reqtres")).get("mem", "")
         column = "timelimit" if self._text(row, "timelimit") else "timelimitraw"
         return Record(
             label=self._label(number, row),
@@ -296,7 +297,7 @@ class _Reading:
             requested=requested,
             allocated=allocated,
             nodes=nodes,
-            memory=memory(asked_memory, nodes, procs),
+            memory=memory(memory_text, nodes, procs),
             cpu_time=self._value(row, "totalcpu", duration),
             resident=kilobytes(self._text(row, "maxrss")),
             state=state,
@@ -311,18 +312,18 @@ class _Reading:
             account=self._text(row, "account"),
             partition=self._text(row, "partition"),
             qos=self._text(row, "qos"),
-            least_nodes=asked,
+            least_nodes=least_nodes,
             gpus=self._gpus(row, nodes),
             features=self._features(row),
             gpu_type=self._gpu_type(row, number),
-            memory_per_node=memory_per_node(asked_memory, nodes, procs),
+            memory_per_node=memory_per_node(memory_text, nodes, procs),
             licences=self._licences(row),
             resources=self._value(row, self._requests(row), resources_among),
             after=known_text(self._text(row, "dependency")),
         )
 
     def _requests(self, row: Row) -> str:
-        """Return the column of trackable resources that tells most of what was asked for."""
+        """Return the column of trackable resources that says most of what was requested."""
         return "reqtres" if self._text(row, "reqtres") else "alloctres"
 
     def _features(self, row: Row) -> str | None:
@@ -336,16 +337,16 @@ class _Reading:
         return written or self._value(row, self._requests(row), licences_among)
 
     def _gpu_type(self, row: Row, number: JobNumber) -> str:
-        """Return the type of GPU that a job asked for; empty if any will do, or several."""
+        """Return the requested type of GPU; empty if any will do, or several."""
         types = self._value(row, self._requests(row), gpu_types_among)
         if not types:
             types = gpu_types_in(self._text(row, "reqgres"))
         if len(types) > 1:
-            self.mixed.append(number.job)
+            self.notes["mixed-gpus"].append(number.job)
         return types[0] if len(types) == 1 else ""
 
     def _times(self, number: JobNumber, row: Row, state: str) -> tuple[float, float, float, float]:
-        """Return submit, eligible, start and end; the last by what was spent, where that is told.
+        """Return submit, eligible, start and end; the last by what was spent, where that is given.
 
         Local times are an hour off over a night on which clocks change; elapsed time is not.
         """
@@ -359,7 +360,7 @@ class _Reading:
         pause = self._value(row, "suspended", duration)
         pause = pause if pause > 0 else 0.0
         if pause:
-            self.suspended.append(number.job)
+            self.notes["suspended"].append(number.job)
             # Elapsed time leaves out that of suspension, in which a job keeps its place.
             spent += pause
         submit, eligible, start, end = self.clock.settled(moments, spent, row.line)
@@ -370,18 +371,18 @@ class _Reading:
         if known and min(abs(lasted - spent), abs(lasted - spent + pause)) <= _ROUNDING:
             return submit, eligible, start, end
         if known:
-            self.elapsed.append(number.job)
+            self.notes["elapsed"].append(number.job)
         if known or "end" not in self.places or state in ENDED:
             end = start + spent
         return submit, eligible, start, end
 
     def _gpus(self, row: Row, nodes: int) -> int:
-        """Return the GPUs that a job asked for, in all; -1 if that is not told."""
-        asked, had = (self._value(row, name, gpus_among) for name in ("reqtres", "alloctres"))
-        if asked < 0 and had < 0:
+        """Return the GPUs that a job requested, in all; -1 if not known."""
+        requested, had = (self._value(row, name, gpus_among) for name in ("reqtres", "alloctres"))
+        if requested < 0 and had < 0:
             per_node = self._value(row, "reqgres", gpus_in)
             return per_node * max(nodes, 1) if "reqgres" in self.places else MISSING
-        return asked if asked > 0 else max(asked, had)
+        return requested if requested > 0 else max(requested, had)
 
     def _never_started(self, row: Row, state: str, start: float, end: float) -> bool:
         if start != start:
@@ -396,16 +397,16 @@ class _Reading:
         if "allocnodes" in self.places:
             return self._count(row, "allocnodes") <= 0
         if state == "CANCELLED":
-            self.guessed.append(row.line)
+            self.notes["cancelled-at-start"].append(row.line)
         return state == "CANCELLED"
 
     def _with_steps(self, runs: list[Record], steps: list[tuple[str, Row]]) -> list[Record]:
-        """Add what only steps tell: the largest resident set of a task."""
+        """Add what only steps have: the largest resident set of a task."""
         resident: dict[str, float] = {}
         labels = {run.label for run in runs}
         for label, row in steps:
             if label not in labels:
-                self.orphans.append(row.line)
+                self.notes["orphan-step"].append(row.line)
                 continue
             size = kilobytes(self._text(row, "maxrss"))
             if size == size:
@@ -420,27 +421,13 @@ class _Reading:
     def _findings(self) -> list[Finding]:
         return [
             *row_findings(self.rows, self.bad),
-            *found("orphan-step", "skip", "a step without its job", self.orphans, "line"),
-            *found("waiting-tasks", "keep", "a record of tasks that wait: one job for each",
-                   self.pending),
-            *found("suspended", "keep", "was suspended: its runtime goes on meanwhile",
-                   self.suspended),
-            *found("elapsed", "repair", "End is not Elapsed after Start: Elapsed is taken",
-                   self.elapsed),
-            *self.clock.findings(),
-            *found("cut-tasks", "keep", "Slurm left tasks out of a long list", self.cut),
-            *found("mixed-gpus", "keep", "asks for GPUs of several types: counted together",
-                   self.mixed),
-            *found("component", "keep", "a part of a heterogeneous job, taken as a job",
-                   self.components),
-            *found(
-                "cancelled-at-start",
-                "repair",
-                "cancelled as it started, and no column tells nodes: taken as never started",
-                self.guessed,
-                "line",
+            *(
+                note
+                for rule, (action, what, unit) in _NOTES.items()
+                for note in noted(rule, action, what, self.notes[rule], unit)
             ),
-        ]  # fmt: skip
+            *self.clock.findings(),
+        ]
 
 
 class _BadField(Exception):

@@ -1,4 +1,4 @@
-"""The values that Slurm prints: instants, durations, limits, memory, node lists and job numbers."""
+"""The values that Slurm prints: durations, memory, resources, node lists and job numbers."""
 
 from __future__ import annotations
 
@@ -6,35 +6,8 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from typing import NamedTuple
-
-from ...errors import OptionError
-
-__all__ = [
-    "DURATION",
-    "INSTANT",
-    "JOB",
-    "UNKNOWN",
-    "JobNumber",
-    "Moment",
-    "count",
-    "duration",
-    "expand_nodes",
-    "fold_nodes",
-    "instant",
-    "job_number",
-    "kilobytes",
-    "limit",
-    "memory",
-    "memory_per_node",
-    "moment",
-    "tasks",
-    "trackable",
-    "whole",
-    "zone_of",
-]
 
 UNKNOWN = frozenset({"", "unknown", "none", "n/a", "(null)", "invalid", "partition_limit"})
 """Words for a value that is not known, in small letters."""
@@ -55,61 +28,6 @@ DURATION = re.compile(
     r"|(\d+-)?(\d+:){0,2}\d+(\.\d*)?)"
 )
 JOB = re.compile(r"(\d{1,18})(?:_(?:(\d{1,18})|\[([^\]]*)\]?)|\+(\d{1,9}))?(?:\.(.+))?")
-
-
-def zone_of(name: str) -> tzinfo:
-    """Return a time zone by its name, such as ``Europe/Moscow`` or ``UTC``."""
-    from zoneinfo import ZoneInfo
-
-    if name.upper() == "UTC":
-        return UTC
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        raise OptionError(
-            f"timezone '{name}' is unknown; give a name such as Europe/Berlin, or UTC",
-            key="workload.timezone",
-        ) from None
-
-
-class Moment(NamedTuple):
-    """An instant as a log has it.
-
-    Parameters
-    ----------
-    time : Unix time (s), nan if not known; the first of two where the clock was set back.
-    other : the other one of an hour that occurs twice, or that was left out; else nan.
-    is_local : whether the log names no zone.
-    """
-
-    time: float
-    other: float = math.nan
-    is_local: bool = False
-
-
-@lru_cache(maxsize=1 << 16)
-def moment(text: str, zone: tzinfo) -> Moment:
-    """Return an instant, in `zone` if it names none; ValueError if it is none."""
-    word = text.strip()
-    if word.lower() in UNKNOWN:
-        return Moment(math.nan)
-    if word.replace(".", "", 1).isdecimal():
-        return Moment(float(word))
-    date = datetime.fromisoformat(word)
-    if date.tzinfo is not None:
-        return Moment(date.timestamp())
-    first = date.replace(tzinfo=zone).timestamp()
-    second = first if zone is UTC else date.replace(tzinfo=zone, fold=1).timestamp()
-    return Moment(first, math.nan if first == second else second, True)
-
-
-def instant(text: str, zone: tzinfo = UTC) -> float:
-    """Return a moment as Unix time (s); nan for one that is not known.
-
-    >>> instant("2021-02-11T22:36:19"), instant("2021-02-11T23:36:19+01:00"), instant("Unknown")
-    (1613082979.0, 1613082979.0, nan)
-    """
-    return moment(text, zone).time
 
 
 @lru_cache(maxsize=1 << 14)
@@ -147,13 +65,7 @@ _MEMORY = re.compile(r"(\d+(?:\.\d*)?)([KMGTP]?)B?([nc]?)", re.IGNORECASE)
 
 @lru_cache(maxsize=1 << 12)
 def kilobytes(text: str, unit: str = "") -> float:
-    """Return an amount of memory in KB; nan if not known.
-
-    Parameters
-    ----------
-    text : such as ``114944K`` or ``0.5G``.
-    unit : of a number without one: K, M, G, T or P; by default bytes.
-    """
+    """Return an amount of memory such as ``0.5G`` in KB; nan if not known; bytes without a unit."""
     return _amount(text, unit)[0]
 
 
@@ -161,11 +73,11 @@ def _amount(text: str, unit: str) -> tuple[float, str]:
     word = text.strip()
     if word.lower() in UNKNOWN:
         return math.nan, ""
-    found = _MEMORY.fullmatch(word)
-    if found is None:  # Slurm writes 16? and the like where a counter overflowed.
+    match = _MEMORY.fullmatch(word)
+    if match is None:  # Slurm writes 16? and the like where a counter overflowed.
         return math.nan, ""
-    size = _SIZES[(found[2] or unit).upper()]
-    return float(found[1]) * size / 1024.0, found[3].lower()
+    size = _SIZES[(match[2] or unit).upper()]
+    return float(match[1]) * size / 1024.0, match[3].lower()
 
 
 @lru_cache(maxsize=1 << 12)
@@ -263,10 +175,10 @@ def job_number(text: str) -> JobNumber:
     >>> job_number("12_3.batch").label, job_number("12+1.0").step, job_number("12_[4-7%2]").pending
     ('12_3', '0', '4-7%2')
     """
-    found = JOB.fullmatch(text.strip())
-    if found is None:
+    match = JOB.fullmatch(text.strip())
+    if match is None:
         raise ValueError(text)
-    job, task, pending, component, step = found.groups()
+    job, task, pending, component, step = match.groups()
     return JobNumber(
         int(job),
         None if task is None else int(task),
@@ -283,14 +195,14 @@ def tasks(pending: str) -> list[int]:
     ([4, 5, 6, 7], [1, 3, 10, 15, 20], [1, 2])
     """
     listed = pending.partition("%")[0].replace("...", "")
-    found: list[int] = []
+    numbers: list[int] = []
     for part in filter(None, (part.strip() for part in listed.split(","))):
         span, _, step = part.partition(":")
         first, dash, last = span.partition("-")
-        found.extend(range(int(first), int(last if dash else first) + 1, int(step or 1)))
-        if len(found) > _MOST:
+        numbers.extend(range(int(first), int(last if dash else first) + 1, int(step or 1)))
+        if len(numbers) > _MOST:
             raise ValueError(pending)
-    return found
+    return numbers
 
 
 @lru_cache(maxsize=1 << 12)
@@ -315,7 +227,7 @@ def fold_nodes(names: Sequence[str]) -> str:
     for name in names:
         prefix = name.rstrip("0123456789")
         digits = name[len(prefix) :]
-        # Numbers with leading zeros are told apart by their width.
+        # Numbers with leading zeros differ by their width.
         width = len(digits) if digits.startswith("0") or not digits else 0
         groups.setdefault((prefix, width), []).append(int(digits or -1))
     return ",".join(_folded(*key, numbers) for key, numbers in groups.items())
@@ -330,10 +242,10 @@ def _folded(prefix: str, width: int, numbers: list[int]) -> str:
             spans[-1][1] = number
         else:
             spans.append([number, number])
-    told = ",".join(
+    ranges = ",".join(
         f"{a:0{width}d}" if a == b else f"{a:0{width}d}-{b:0{width}d}" for a, b in spans
     )
-    return f"{prefix}[{told}]" if len(numbers) > 1 else f"{prefix}{told}"
+    return f"{prefix}[{ranges}]" if len(numbers) > 1 else f"{prefix}{ranges}"
 
 
 def _outside(text: str) -> Iterator[str]:
@@ -360,3 +272,106 @@ def _numbers(ranges: str) -> list[str]:
             raise ValueError(ranges)
         names.extend(f"{k:0{len(first)}d}" for k in range(int(first), int(last) + 1))
     return names
+
+
+_GRES, _GPU, _LICENCE = "gres/", "gres/gpu:", "license/"
+
+
+def known_text(text: str) -> str:
+    """Return a text, empty where it says that nothing is known."""
+    word = text.strip()
+    return "" if word.lower() in UNKNOWN else word
+
+
+@lru_cache(maxsize=1 << 12)
+def gpus_among(text: str) -> int:
+    """Return the GPUs among trackable resources, in all; -1 where none are listed.
+
+    >>> gpus_among("cpu=8,gres/gpu=4,gres/gpu:a100=4"), gpus_among("gres/gpu:a100=3,gres/gpu:t4=1")
+    (4, 4)
+    >>> gpus_among("cpu=8,node=1"), gpus_among("")
+    (0, -1)
+    """
+    resources = trackable(text)
+    if not resources:
+        return -1
+    if resources.get("gres/gpu"):
+        return count(resources["gres/gpu"])
+    return sum(count(resources[name] or "0") for name in resources if name.startswith(_GPU))
+
+
+@lru_cache(maxsize=1 << 12)
+def gpu_types_among(text: str) -> tuple[str, ...]:
+    """Return the types of the GPUs among trackable resources.
+
+    >>> gpu_types_among("cpu=8,gres/gpu=4,gres/gpu:a100=4"), gpu_types_among("gres/gpu=2")
+    (('a100',), ())
+    """
+    resources = trackable(text)
+    names = [
+        name for name in resources if name.startswith(_GPU) and count(resources[name] or "0") > 0
+    ]
+    return tuple(name.removeprefix(_GPU) for name in names)
+
+
+def gpus_in(text: str) -> int:
+    """Return the GPUs per node of generic resources as they are requested.
+
+    >>> gpus_in("gpu:2"), gpus_in("gres:gpu:tesla:2,nic:1"), gpus_in("gpu:a100:4(S:0-1)")
+    (2, 2, 4)
+    """
+    return sum(
+        whole(words[-1]) if words[-1].isdecimal() else 1
+        for words in _generic(text)
+        if words[0] == "gpu"
+    )
+
+
+def gpu_types_in(text: str) -> tuple[str, ...]:
+    """Return the types of the GPUs of generic resources as they are requested.
+
+    >>> gpu_types_in("gpu:2"), gpu_types_in("gres:gpu:tesla:2,nic:1"), gpu_types_in("gpu:a100")
+    ((), ('tesla',), ('a100',))
+    """
+    gpus = [words for words in _generic(text) if words[0] == "gpu" and len(words) > 1]
+    return tuple(words[1] for words in gpus if not words[1].isdecimal())
+
+
+def _generic(text: str) -> list[list[str]]:
+    parts = re.sub(r"\([^)]*\)?|gres[/:]|PER_NODE:", "", text).split(",")
+    return [part.strip().split(":") for part in parts]
+
+
+@lru_cache(maxsize=1 << 12)
+def resources_among(text: str) -> str | None:
+    """Return other generic resources among trackable ones, in all; None where none are listed.
+
+    >>> resources_among("cpu=8,gres/gpu=4,gres/mic=2,gres/nic:ib=1"), resources_among("cpu=1")
+    ('mic=2,nic=1', '')
+    """
+    resources = trackable(text)
+    if not resources:
+        return None
+    amounts: dict[str, int] = {}
+    for name, amount in resources.items():
+        kind, typed, _ = name.removeprefix(_GRES).partition(":")
+        is_other = name.startswith(_GRES) and kind != "gpu" and amount != ""
+        # The sum over all types is listed beside them.
+        if is_other and not (typed and f"{_GRES}{kind}" in resources):
+            amounts[kind] = amounts.get(kind, 0) + count(amount)
+    return ",".join(f"{kind}={amount}" for kind, amount in amounts.items())
+
+
+@lru_cache(maxsize=1 << 12)
+def licences_among(text: str) -> str:
+    """Return the licences among trackable resources.
+
+    >>> licences_among("cpu=8,license/matlab=2,license/ansys=1")
+    'matlab:2,ansys:1'
+    """
+    resources = trackable(text)
+    return ",".join(
+        f"{name.removeprefix(_LICENCE)}:{count(amount)}"
+        for name, amount in resources.items()
+        if name.startswith(_LICENCE) and amount
+    )

@@ -11,18 +11,17 @@ import shlex
 from collections.abc import Mapping
 
 from ...errors import LogError
-from ...files.access import read_bytes
-from ...files.lines import parse_lines
-from ..report import Finding
+from ...files.access import parse_lines, read_bytes
+from ..report import noted
 from ..submission import Submission, jobs_of
 from ..table import Jobs
-from ._slurm_resources import gpus_in
-from .slurm_fields import kilobytes, limit
+from .slurm_fields import gpus_in, kilobytes, limit
 
 __all__ = ["SUBMIT_COMMAND", "read_stream", "read_submit_commands", "read_submits"]
 
 SUBMIT_COMMAND = re.compile(r"-dt\s+(\d+(?:\.\d*)?)\s+-e\s+(\S+)\s*\|(.*)")
 
+SUBMIT_COMMAND = re.compile(r"-dt\s+(\d+(?:\.\d*)?)\s+-e\s+(\S+)\s*\|(.*)")
 _MOST = 1e9
 _WHOLE = ("id", "nodes", "cpus", "gpus")
 _STREAM = ("id", "submit", "nodes", "run", "limit_min")
@@ -107,21 +106,18 @@ def _count(value: float) -> int:
 
 
 def read_submits(path: str | os.PathLike[str]) -> tuple[list[Submission], list[int]]:
-    """Read submit commands with their instants, ``-dt 60 -e submit_batch_job | -n 12 ...``.
-
-    Returns the jobs, and the lines of events that are no submits.
-    """
+    """Return submits, ``-dt 60 -e submit_batch_job | -n 12 ...``, and lines of other events."""
     others: list[int] = []
 
     def parse(text: str, line: int) -> Submission | None:
-        found = SUBMIT_COMMAND.match(text.strip())
-        if found is None:
+        match = SUBMIT_COMMAND.match(text.strip())
+        if match is None:
             raise LogError(path, "is no '-dt T -e EVENT | OPTIONS'; correct it", line=line)
-        if found[2] != _SUBMIT:
+        if match[2] != _SUBMIT:
             others.append(line)
             return None
         try:
-            return _submitted(float(found[1]), shlex.split(found[3]))
+            return _submitted(float(match[1]), shlex.split(match[3]))
         except (ValueError, OverflowError) as error:
             raise LogError(path, f"{error}; correct it", line=line) from None
 
@@ -150,47 +146,46 @@ def read_submit_commands(path: str | os.PathLike[str]) -> Jobs:
     if not made:
         raise LogError(path, "has no job that is submitted; check that the file is complete")
     made.sort(key=lambda job: job.submit)
-    what = "an event that is no submit"
-    findings = [Finding.of("other-event", "skip", what, others, "line")] if others else []
-    return jobs_of(made, os.fspath(path), findings)
+    notes = noted("other-event", "skip", "an event that is no submit", others, "line")
+    return jobs_of(made, os.fspath(path), notes)
 
 
 def _submitted(submit: float, words: list[str]) -> Submission:
-    told: dict[str, str] = {}
+    options: dict[str, str] = {}
     at = 0
     while at < len(words):
         word = words[at]
         name, equals, value = word.partition("=")
         if word.startswith("--"):
-            told[name[2:]] = value if equals else "1"
+            options[name[2:]] = value if equals else "1"
         elif word in _SHORT and at + 1 < len(words):
             at += 1
-            told[_SHORT[word]] = words[at]
+            options[_SHORT[word]] = words[at]
         at += 1
-    tasks, each = int(told.get("ntasks", "1")), int(told.get("cpus-per-task", "1"))
-    least = int(told.get("nodes", "1").partition("-")[0])
-    spread = int(told.get("ntasks-per-node", "0"))
+    tasks, per_task = int(options.get("ntasks", "1")), int(options.get("cpus-per-task", "1"))
+    least = int(options.get("nodes", "1").partition("-")[0])
+    spread = int(options.get("ntasks-per-node", "0"))
     nodes = max(least, math.ceil(tasks / spread) if spread else 1)
-    run = float(told.get("sim-walltime", "nan"))
-    name = told.get("job-name", "")
+    run = float(options.get("sim-walltime", "nan"))
+    name = options.get("job-name", "")
     return Submission(
         label=(re.findall(r"\d+", name) or [""])[-1] or name,
         name=name,
         submit=submit,
         run=math.inf if run < 0 else run,
-        limit=limit(told["time"]) if "time" in told else math.nan,
+        limit=limit(options["time"]) if "time" in options else math.nan,
         nodes=nodes,
         least_nodes=least,
-        cpus=max(tasks * each, nodes),
-        memory=kilobytes(told.get("mem", "0"), "M") / 1024.0,
-        memory_per_cpu=kilobytes(told["mem-per-cpu"], "M") / 1024.0
-        if "mem-per-cpu" in told
+        cpus=max(tasks * per_task, nodes),
+        memory=kilobytes(options.get("mem", "0"), "M") / 1024.0,
+        memory_per_cpu=kilobytes(options["mem-per-cpu"], "M") / 1024.0
+        if "mem-per-cpu" in options
         else math.nan,
-        gpus=gpus_in(told.get("gres", "")),
-        features=told.get("constraint", ""),
-        partition=told.get("partition", ""),
-        qos=told.get("qos", ""),
-        user=told.get("uid", ""),
-        account=told.get("account", ""),
-        whole="exclusive" in told,
+        gpus=gpus_in(options.get("gres", "")),
+        features=options.get("constraint", ""),
+        partition=options.get("partition", ""),
+        qos=options.get("qos", ""),
+        user=options.get("uid", ""),
+        account=options.get("account", ""),
+        whole="exclusive" in options,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -11,18 +11,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import LogError
-from ...files.access import open_atomic
-from ...files.lines import read_raw
-from ..header import Header
-from ..names import AS_NUMBERS, key_of, without_told
-from ..report import EXAMPLES, CleaningReport, Finding
-from ..schema import LABEL, MISSING, NAMED, SWF_FIELDS
+from ...files.access import read_raw
+from ...files.staging import open_atomic
+from ..header import AS_NUMBERS, Header, key_of, without_keys
+from ..report import EXAMPLES, CleaningReport, Finding, noted
+from ..schema import LABEL, MISSING, NAMED, SWF_FIELDS, widths
 from ..table import Jobs
-from ._columns import widths
-from ._kinds import COMMENT, EXACT, GOOD, MALFORMED, NOT_INTEGER, TOO_FEW, TOO_LARGE, TOO_MANY
-from ._text import formatted
 
-__all__ = ["read_swf", "write_swf"]
+GOOD = 0
+COMMENT = 1
+EXACT = 2  # a number that takes more than 64 bits to round correctly
+TOO_FEW = 3
+TOO_MANY = 4
+NOT_A_NUMBER = 5
+NOT_INTEGER = 6
+NOT_FINITE = 7
+TOO_LARGE = 8
+
+MALFORMED: Mapping[int, tuple[str, str]] = {
+    TOO_FEW: ("too-few-fields", "fewer than 18 fields"),
+    TOO_MANY: ("too-many-fields", "more than 18 fields"),
+    NOT_A_NUMBER: ("not-a-number", "a field that is not a number"),
+    NOT_INTEGER: ("not-an-integer", "a fraction where a whole number belongs"),
+    NOT_FINITE: ("not-finite", "nan or inf in a field"),
+    TOO_LARGE: ("too-large", "a number too large for its field"),
+}
+"""Kinds of malformed lines: name in reports, and what it means."""
+
 
 _BOM = b"\xef\xbb\xbf"
 _NEWLINE = 10
@@ -32,6 +47,8 @@ _SHORTEST = 2 * len(_NAMES)
 _NOTES = 1 << 16
 _PIECE = 1 << 17
 _NOT_KEPT = -1
+_ROWS = 1 << 15
+_LONGEST_NUMBER = 21  # sign, 19 digits, separator
 _ALWAYS = ("job", "submit", "runtime", "requested", "allocated")
 _UNTOLD = tuple(name for name in NAMED if name not in AS_NUMBERS)
 """Columns of names that the format has no field for, and whose names are not worth a line."""
@@ -84,12 +101,9 @@ def read_swf(
 
 def _other_width(columns: dict[str, NDArray[Any]], width: str) -> list[Finding]:
     other = "allocated" if width == "requested" else "requested"
-    hit = np.flatnonzero((columns[width] <= 0) & (columns[other] > 0))
-    if hit.size == 0:
-        return []
-    first = tuple(columns["job"][hit[:EXAMPLES]].tolist())
+    lacking = (columns[width] <= 0) & (columns[other] > 0)
     what = f"no {width} processors: the {other} are taken"
-    return [Finding("missing-procs", "repair", what, int(hit.size), first)]
+    return noted("missing-procs", "repair", what, columns["job"][lacking])
 
 
 class _Scanner:
@@ -114,7 +128,8 @@ class _Scanner:
         """Fill the columns; the bytes of the log are let go on return."""
         from . import scanning as kernels
 
-        data = _text_of(self.path)
+        data = read_raw(self.path)
+        data = data if data.endswith(b"\n") else data + b"\n"
         buffer = np.frombuffer(data, np.uint8)
         capacity = min(_lines_in(buffer), len(data) // _SHORTEST) + 1
         self.ints = np.empty((self.kept[True], capacity), np.int64)
@@ -213,11 +228,6 @@ def _advice(kind: int, fields: int) -> str:
     return f"{what}; correct or remove the line, or read without strict to skip it"
 
 
-def _text_of(path: str | os.PathLike[str]) -> bytes:
-    data = read_raw(path)
-    return data if data.endswith(b"\n") else data + b"\n"
-
-
 def _lines_in(buffer: NDArray[np.uint8]) -> int:
     """Count the newlines; in pieces that stay in the cache, three times as fast as `bytes` does."""
     pieces = (buffer[first : first + _PIECE] for first in range(0, buffer.size, _PIECE))
@@ -238,15 +248,12 @@ def columns_beyond_swf(jobs: Jobs) -> list[str]:
     ['gpus']
     """
     beyond = [name for name in jobs.names if name not in SWF_FIELDS and name != "procs"]
-    known = [name for name in beyond if name != "work" and (jobs[name] > _unknown(name)).any()]
+    # Of a resource, 0 says as little as -1: the job requests none.
+    least = {name: MISSING if name in NAMED else 0 for name in beyond}
+    known = [name for name in beyond if name != "work" and (jobs[name] > least[name]).any()]
     if "work" in beyond and not np.array_equal(jobs["work"], jobs["runtime"]):
         known.append("work")
     return [*known, LABEL] if jobs.has_labels else known
-
-
-def _unknown(name: str) -> int:
-    """The largest value that says nothing: a resource of which a job asks for none."""
-    return MISSING if name in NAMED else 0
 
 
 def write_swf(
@@ -270,8 +277,39 @@ def write_swf(
     if not np.array_equal(said, jobs["procs"]):
         requested = np.where(said == jobs["procs"], jobs["requested"], jobs["procs"])
         jobs = jobs.replace(requested=requested)
-    kept = without_told(jobs.header, (f"{key_of(name)}:" for name in (*_UNTOLD, *jobs.further)))
+    kept = without_keys(jobs.header, (f"{key_of(name)}:" for name in (*_UNTOLD, *jobs.further)))
     lines = Header(kept if header is None else header)
     with open_atomic(path) as file:
         file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"))
         file.writelines(formatted(jobs, _NAMES, " "))
+
+
+def formatted(jobs: Jobs, names: Sequence[str], separator: str) -> Iterator[bytes]:
+    """Yield the chosen columns as lines of text, some thousand rows at a time.
+
+    Whole numbers are plain, others in the shortest form that reads back.
+    """
+    from .scanning import format_rows
+
+    whole = [name for name in names if jobs[name].dtype.kind == "i"]
+    real = [name for name in names if jobs[name].dtype.kind == "f"]
+    order = np.array(
+        [whole.index(name) if name in whole else -real.index(name) - 1 for name in names]
+    )
+    for first in range(0, len(jobs), _ROWS):
+        part = jobs[first : first + _ROWS]
+        ints = np.empty((len(whole), len(part)), np.int64)
+        floats = np.empty((len(real), len(part)), np.float64)
+        for k, name in enumerate(whole):
+            ints[k] = part[name]
+        for k, name in enumerate(real):
+            floats[k] = part[name]
+        # In writing order: row by row, and the float columns as they come in `order`.
+        across = floats.T
+        odd = (across != np.floor(across)) | (np.abs(across) >= 2.0**63)
+        texts = [repr(value) for value in across[odd].tolist()]
+        ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
+        text = np.frombuffer("".join(texts).encode(), np.uint8)
+        out = np.empty(len(part) * len(names) * _LONGEST_NUMBER + text.size, np.uint8)
+        size = format_rows(ints, floats, order, text, ends, ord(separator), out)
+        yield out[:size].tobytes()

@@ -25,9 +25,7 @@ from ...measures.formulas import product_sum
 from ..estimates import EstimateModel, estimate_runtimes
 from ..table import Jobs
 from . import streams
-from ._checks import at_least_one
-
-__all__ = ["BATCH", "INTERACTIVE", "LUBLIN_TYPES", "LublinParameters", "daily_cycle", "lublin"]
+from .distributions import at_least_one
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -61,7 +59,7 @@ class LublinParameters:
     anum, bnum : shape and scale, in slots, of the gamma giving each half hour its arrivals.
     max_log_runtime : ln of the longest runtime, seconds; longer draws are repeated.
     max_log_interarrival : ln of the longest interarrival, seconds; longer draws are repeated.
-    queue : queue number written to the jobs: 0 interactive, 1 batch, 0 if not told apart.
+    queue : queue number written to the jobs: 0 interactive, 1 batch, 0 if not distinguished.
     """
 
     serial_prob: float = 0.244

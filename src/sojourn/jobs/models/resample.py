@@ -19,8 +19,6 @@ from ..facts import local_clock
 from ..schema import MISSING
 from ..table import Jobs
 
-__all__ = ["BLOCKS", "fitting_block", "resample_blocks"]
-
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
@@ -39,7 +37,7 @@ _LINKS = ("preceding", "think_time", "after")
 
 
 def resample_blocks(jobs: Jobs, by: str, seed: int) -> Jobs:
-    """Draw blocks of a log with replacement: a log of the same length, with other luck.
+    """Draw blocks of a log with replacement: a log of the same length, another random draw.
 
     Parameters
     ----------
@@ -161,7 +159,7 @@ def _users(log: Jobs, rng: np.random.Generator) -> tuple[Places, Floats]:
     count = int(user.max()) + 1
     if count < 2:
         raise OptionError(
-            "by = 'user': the log tells of one user alone, or of none; draw days or weeks",
+            "by = 'user': the log has one user alone, or none; draw days or weeks",
             key="workload.resample",
         )
     begin, end = float(log.submit[0]), float(log.submit[-1])

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from ...errors import LogError, OptionError
 from ...jobs.formats.submits import read_stream, read_submits
-from ...jobs.intake import accounting_options
-from ...jobs.log import format_of
+from ...jobs.header import known_names
+from ...jobs.log import accounting_options, format_of
 from ...jobs.logged import submissions_in_accounting, submissions_in_swf
-from ...jobs.names import known_names
 from ...jobs.submission import CANCEL, LEAST_NODES, TO_THE_LIMIT, Submission, completed, jobs_of
 from ...jobs.table import Jobs
 from .nodes import NodeTable

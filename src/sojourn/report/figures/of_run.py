@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...cluster.wattage import assumed_watts
+from ...cluster.power import assumed_watts
 from .style import MUTED, TimeAxis, column, new_axes, root, styled
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class RunPlots:
         title : heading of the page; default: the policy and the size of the machine.
         unix_start : Unix time (s) of second 0; given, time axes show dates.
         """
-        from ...cluster.wattage import assumed_watts
+        from ...cluster.power import assumed_watts
         from .page import overview
 
         result = self._result

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
-from ...files.access import atomic_path
+from ...files.staging import atomic_path
 
 __all__ = [
     "BAND",

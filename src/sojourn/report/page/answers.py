@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...cluster.wattage import assumed_watts, states_energy
+from ...cluster.power import assumed_watts, states_energy
 from ...measures.recorded import gap_in_words
 from ...measures.registry import rests_on_watts
 from ..figures.style import number

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cluster.wattage import states_energy
+from ...cluster.power import states_energy
 from ...errors import OptionError
 from ...measures.entry import Measure
 from ...measures.registry import find, headline, in_table, rests_on_watts

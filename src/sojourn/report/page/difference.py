@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...__about__ import __version__
 from ...errors import OptionError
-from ...files.access import atomic_path
+from ...files.staging import atomic_path
 from ...run.folder import provenance, write_run
 from ...study.difference import Change, ClassChange, Difference
 from ..figures.style import duration, number

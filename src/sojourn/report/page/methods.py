@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from ...cluster.wattage import states_energy
+from ...cluster.power import states_energy
 from .subjects import ComparisonFolder, RunFolder, StudyFolder
 
 __all__ = ["REFERENCES", "cited", "methods_of"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...cluster.wattage import assumed_watts, states_energy
+from ...cluster.power import assumed_watts, states_energy
 from ...measures.registry import in_table
 from ..figures.style import number
 from .answers import answer_comparison, answer_run, answer_study, ignored_by

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cluster.wattage import assumed_watts_of_study, study_asks
+from ...cluster.power import assumed_watts_of_study, study_asks
 from ...errors import InputError
-from ...files.toml import load_toml
+from ...files.access import load_toml
 from ...jobs.classes import UNKNOWN
 from ...measures import formulas
 from ...measures.cost.clock import start_of
@@ -112,7 +112,7 @@ class RunFolder:
     @cached_property
     def log(self) -> Jobs | None:
         """The log that the run was made of, if it is still there as it was."""
-        from ...jobs.intake import read_jobs
+        from ...jobs.log import read_jobs
 
         given, names = self._input, self._option("workload", "columns")
         path, digest = given.get("path"), given.get("sha256")

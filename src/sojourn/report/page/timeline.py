@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cluster.wattage import states_energy
+from ...cluster.power import states_energy
 from ...engine.backfills import BACKFILLS, load_backfill
 from ...errors import OptionError
 from ...measures.entry import UNITS, Unit

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...__about__ import __version__
 from ...errors import OptionError
-from ...files.access import atomic_path
+from ...files.staging import atomic_path
 from ...measures.registry import also_known
 from ..figures.style import FAINT, INK, MUTED, PALETTE
 from .folder import read_folder

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...cluster.wattage import assumed_watts, states_energy
+from ...cluster.power import assumed_watts, states_energy
 from ...measures.catalogue import DISTRIBUTIONS, STATISTICS
 from ...measures.entry import Measure
 from ...measures.fragmentation import STATES
@@ -35,7 +35,7 @@ _SECONDS = (("s", 1.0), ("h", HOUR))
 
 def show_summary(summary: dict[str, Any], out: Path | None) -> None:
     """Print the summary of a run, and where its files are."""
-    console = _begun(summary, f"rate {summary['rate']}, estimates {summary['estimates']}")
+    console = _show_start(summary, f"rate {summary['rate']}, estimates {summary['estimates']}")
     console.print(_distributions(summary))
     _show_recorded(console, summary)
     console.print()
@@ -47,7 +47,7 @@ def show_peas(summary: dict[str, Any], out: Path | None) -> None:
     """Print the measures of [gomez2012] for a run on named nodes, and where its files are."""
     wishes = "" if summary["constraints"] == "none" else f"; {summary['constraints']}"
     settings = f"estimates {summary['estimates']}, foresight {summary['foresight']}{wishes}"
-    console = _begun(summary, settings)
+    console = _show_start(summary, settings)
     waited, response = (as_seconds(summary[name].get("mean")) for name in ("wait", "sojourn"))
     rows = [
         ("AWT", f"{waited}, the average time that jobs would wait"),
@@ -61,8 +61,8 @@ def show_peas(summary: dict[str, Any], out: Path | None) -> None:
     _show_end(console, summary, out)
 
 
-def _begun(summary: dict[str, Any], settings: str) -> Console:
-    """Print what cleaning did, what was run, and what is left out of it."""
+def _show_start(summary: dict[str, Any], settings: str) -> Console:
+    """Print what cleaning did, what was run, and what is left out of it; return the terminal."""
     console = new_console()
     if "cleaning" in summary:
         show_report(summary["cleaning"])

@@ -18,7 +18,7 @@ from typing import Any
 
 from ...__about__ import __version__
 from ...errors import OptionError, RunError
-from ...files.ledger import check_outputs
+from ...files.access import check_outputs
 from ...files.staging import FULL, Stage, staging
 from .tables import as_cell
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...__about__ import __version__
 from ...errors import OptionError
-from ...files.ledger import check_outputs
+from ...files.access import check_outputs
 from ...files.staging import Stage
 from ..classes import class_rows
 from .files import as_json, check_folder, provenance, put_rows, staged

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ...jobs import RULES, STANDARD
 from ...jobs.log import FORMATS
-from ...jobs.models.spec import parse_time, parse_width
+from ...jobs.models.stream import parse_time, parse_width
 from . import typed
 from .describing import (
     A_COUNT,

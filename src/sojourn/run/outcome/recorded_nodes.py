@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...cluster import Cluster
 from ...errors import JobError, OptionError
 from ...jobs import Jobs
-from ...jobs.occupancy import has_recorded_wait
+from ...jobs.recorded import has_recorded_wait
 
 __all__ = ["Excess", "excess_in_words", "has_recorded_use", "recorded_excess", "recorded_use"]
 
