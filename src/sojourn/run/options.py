@@ -18,7 +18,7 @@ from ..errors import OptionError
 from ..jobs import Jobs
 from ..policy import Control, Policy
 from .build.events import External
-from .build.machine import Machine
+from .build.machine import NamedMachine
 from .keys import SAME, Described, adapter, described_by_keyword, with_names
 
 __all__ = ["Options", "Prepared", "default_of", "with_keywords"]
@@ -139,7 +139,7 @@ class Prepared:
     policy: Policy
     control: Control
     options: Options
-    machine: Machine | None = None
+    machine: NamedMachine | None = None
     external: External | None = None
     remarks: tuple[str, ...] = ()
     """What a policy does not model or had to assume, in words."""

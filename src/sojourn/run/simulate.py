@@ -22,7 +22,7 @@ from ..policy import Control, Policy, Score, parse_control, parse_policy
 from ..policy.slurm.policy import SlurmPolicy
 from .build.engine import finish, make_run
 from .build.events import before_cleaning, load_events, take_events
-from .build.machine import REASONS, Machine, build_machine
+from .build.machine import REASONS, NamedMachine, build_machine
 from .build.queues import (
     check_queues,
     forbidden_by_queues,
@@ -149,7 +149,7 @@ def prepare(
 
 
 def _reasons(
-    jobs: Jobs, cluster: Cluster, named: Machine | None, options: Options
+    jobs: Jobs, cluster: Cluster, named: NamedMachine | None, options: Options
 ) -> NDArray[np.int8]:
     """Why each job can never run, as a place in `REASONS`; 0 if it can."""
     if named is None:
@@ -165,7 +165,7 @@ def _reasons(
     return reason
 
 
-def _named(jobs: Jobs, cluster: Cluster, options: Options) -> Machine | None:
+def _named(jobs: Jobs, cluster: Cluster, options: Options) -> NamedMachine | None:
     """The named nodes of a run, or None where processors are only counted."""
     placement = options.placement
     if cluster.is_named:
