@@ -32,7 +32,7 @@ import sojourn
 from sojourn.cli import main
 from sojourn.errors import OptionError
 from sojourn.run.options import Options
-from sojourn.run.command import TYPED, told_of
+from sojourn.run.command import TYPED, keys_of
 from sojourn.run.scenario import Scenario, read_scenario
 from sojourn.study import scenario_schema
 
@@ -46,7 +46,7 @@ def read(text):
     open("s.toml", "w").write('[workload]\\nlog = "log.swf"\\n[policy]\\npatience = ' + text)
     return read_scenario("s.toml")
 
-typed = Scenario.from_mapping(told_of({"log": "log.swf", "patience": "long"}), source=TYPED)
+typed = Scenario.from_mapping(keys_of({"log": "log.swf", "patience": "long"}), source=TYPED)
 jobs = sojourn.lublin(10, 4, seed=1)
 parameter = inspect.signature(sojourn.simulate).parameters["patience"]
 sys.stdout = open("help.txt", "w")
@@ -58,7 +58,7 @@ print(json.dumps({
     "typed": typed.value("policy.patience"),
     "saved": typed.as_toml(),
     "wrong option": refusal(
-        lambda: Scenario.from_mapping({**typed.told, "policy": {"patience": "x"}}, source=TYPED)
+        lambda: Scenario.from_mapping({**typed.given, "policy": {"patience": "x"}}, source=TYPED)
     ),
     "given to the run": typed.options(jobs)["patience"],
     "default": parameter.default,

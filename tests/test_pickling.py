@@ -42,7 +42,6 @@ MODULES = (
 )
 APART = {
     "sojourn.cluster.power.Power",  # Says what a power model has.
-    "sojourn.run.folder.provenance.Digest",  # Reads a file in a thread of its own.
     "sojourn.adequacy.replaying.Replay",  # Made below, from files.
     "sojourn.run.step.Simulation",  # Below, with what it does next.
 }

@@ -74,11 +74,11 @@ def test_what_is_made_visible() -> None:
 
 
 def test_a_progress_bar_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sojourn.cli._progress import Progress
+    from sojourn.cli._run import Progress
 
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr("sojourn.cli._progress._PATIENCE", -1.0)
+    monkeypatch.setattr("sojourn.cli._run._PATIENCE", -1.0)
     bar = Progress(EVIL, shown=True)
     bar(1, 2)
     bar.close()

@@ -155,7 +155,7 @@ def test_the_overview_states_energy_where_watts_were_given(
 ) -> None:
     import sojourn
     from sojourn import report
-    from sojourn.cli._pictures import overview_of
+    from sojourn.cli._run import overview_of
     from sojourn.report.figures import page
 
     drawn = []

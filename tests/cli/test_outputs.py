@@ -147,7 +147,7 @@ def test_an_interrupt_says_what_is_there(run, here: Path, monkeypatch: pytest.Mo
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sojourn.report.text.show_summary", interrupt)
+    monkeypatch.setattr("sojourn.report.text.summary.show_summary", interrupt)
     told = run("simulate", "jobs.swf", "--out", "out")
     assert (told.code, told.err) == (
         130,

@@ -87,10 +87,10 @@ class Found:
             yield "left", after.left, [fate.left for fate in fates], 0.0
             yield "restarts", after.restarts, [fate.restarts for fate in fates], 0.0
             lost = expected.lost_service
-            rows = np.lexsort((after.lost_stop, after.lost_start, after.lost_job))
-            yield "jobs lost", self.accepted[after.lost_job[rows]], [s.job for s in lost], 0.0
-            yield "lost starts", after.lost_start[rows], [s.start for s in lost], 0.0
-            yield "lost stops", after.lost_stop[rows], [s.stop for s in lost], 0.0
+            ours = after.lost[np.lexsort([after.lost[key] for key in ("stop", "start", "job")])]
+            yield "jobs lost", self.accepted[ours["job"]], [s.job for s in lost], 0.0
+            yield "lost starts", ours["start"], [s.start for s in lost], 0.0
+            yield "lost stops", ours["stop"], [s.stop for s in lost], 0.0
         if len(run.promises):
             exact = np.array([_number(expected.promises[i]) for i in mine])
             # A promise made beside an overdue job has an infinitesimal, which is one ulp here.

@@ -22,9 +22,9 @@ from sojourn.cluster import Partition as NamedPartition
 from sojourn.engine.drive import Run
 from sojourn.errors import OptionError
 from sojourn.jobs import Jobs
+from sojourn.run.build.engine import finish
 from sojourn.run.options import Prepared
 from sojourn.run.simulate import prepare
-from sojourn.run.watching import finish
 
 from .everything_axes import BY_HAND, PLACEMENTS, policy_of
 from .everything_cases import ABOUT_JOBS, Drawn

@@ -20,7 +20,9 @@ from sojourn.cluster import Cluster
 from sojourn.engine.drive import DONE, Laws, Run
 from sojourn.engine.types import JobView
 from sojourn.policy import Control, Policy, constant
-from sojourn.run.simulate import Options, _laws, _orders, _rules
+from sojourn.run.build import engine
+from sojourn.run.build.engine import orders_of, rules_of
+from sojourn.run.options import Options
 
 # Far more instants than so few jobs can have: a run that needs more has stopped moving.
 MOST_INSTANTS = 10_000
@@ -69,7 +71,7 @@ def view_of(jobs: Sequence[Job]) -> JobView:
 
 @cache
 def _laws_at_rate_1(policy: Policy) -> Laws:
-    return _laws(policy, constant())
+    return engine.laws_of(policy, constant())
 
 
 def laws_of(policy: Policy, control: Control) -> Laws:
@@ -93,11 +95,11 @@ def run_engine(
     view = view_of(drawn.jobs)
     policy, control = pair.policy, speed.control
     options = Options(passes=passes, record=True)
-    rules = _rules(view, Cluster.homogeneous(drawn.servers), policy, control, options, False)
+    rules = rules_of(view, Cluster.homogeneous(drawn.servers), policy, control, options, False)
     run = Run(
         view,
         rules,
-        _orders(view, policy),
+        orders_of(view, policy),
         laws_of(policy, control),
         control.initial,
         np.array(coins, dtype=np.float64),

@@ -24,10 +24,10 @@ from sojourn.engine.drive import DONE, Laws, Run
 from sojourn.engine.types import empty_jobs
 from sojourn.jobs import Jobs
 from sojourn.policy import Constraints, Policy, constant, parse_placement
+from sojourn.run.build.engine import laws_of, orders_of, rules_of
 from sojourn.run.build.machine import REASONS, build_machine
-from sojourn.run.options import Prepared
+from sojourn.run.options import Options, Prepared
 from sojourn.run.result import Result
-from sojourn.run.simulate import Options, _laws, _orders, _rules
 
 from .harness import MOST_INSTANTS, TICKS, TOLERANCE, Speed, _columns, _same, jittered, view_of
 
@@ -155,7 +155,7 @@ def apart(drawn: Case, rng: random.Random) -> Case:
 
 @cache
 def _laws_at_rate_1(policy: Policy, placement: Any) -> Laws:
-    return _laws(policy, constant(), placement)
+    return laws_of(policy, constant(), placement)
 
 
 def run_engine(
@@ -199,8 +199,8 @@ def run_engine(
     )
     run = Run(
         view,
-        _rules(view, cluster, policy, control, options, False),
-        _orders(view, policy),
+        rules_of(view, cluster, policy, control, options, False),
+        orders_of(view, policy),
         laws,
         control.initial,
         np.array(coins, dtype=np.float64),

@@ -23,8 +23,9 @@ from sojourn.engine import happenings as h
 from sojourn.engine import types as t
 from sojourn.engine.drive import DONE, Run
 from sojourn.policy import Policy, parse_policy
+from sojourn.run.build.engine import orders_of, rules_of
+from sojourn.run.options import Options
 from sojourn.run.outcome.aftermath import aftermath
-from sojourn.run.simulate import Options, _orders, _rules
 
 from .cast import CONSTANT, aging, aging_exactly, switching
 from .harness import MOST_INSTANTS, TICKS, TOLERANCE, Pair, Speed, jittered, laws_of, view_of
@@ -92,11 +93,11 @@ def run_engine(
     view = view_of(drawn.jobs)
     policy, control = pair.policy, speed.control
     cluster = Cluster.homogeneous(drawn.servers)
-    rules = _rules(view, cluster, policy, control, Options(record=True), False)
+    rules = rules_of(view, cluster, policy, control, Options(record=True), False)
     run = Run(
         view,
         replace(rules, requeue=troubled.requeue),
-        _orders(view, policy),
+        orders_of(view, policy),
         laws_of(policy, control),
         control.initial,
         np.array(coins, dtype=np.float64),
@@ -132,7 +133,7 @@ def must_agree(run: Run, expected: ExternalOutcome, about: str, *, exactly: bool
     assert fates == [fate.state for fate in expected.fates], f"fates {fates}; {about}"
     restarts = after.restarts.tolist()
     assert restarts == [fate.restarts for fate in expected.fates], f"restarts; {about}"
-    assert after.lost_job.tolist() == [j for j, *_ in expected.lost]
+    assert after.lost["job"].tolist() == [j for j, *_ in expected.lost]
     scale = float(run.jobs.work.sum())
     done = np.dot(run.rows("segment_held"), run.rows("segment_work"))
     rows = expected.run.trajectory
@@ -140,8 +141,8 @@ def must_agree(run: Run, expected: ExternalOutcome, about: str, *, exactly: bool
         ("start", run.start, expected.start, 0.0),
         ("end", run.end, expected.end, 0.0),
         ("left", after.left, [fate.left for fate in expected.fates], 0.0),
-        ("lost starts", after.lost_start, [start for _, start, _ in expected.lost], 0.0),
-        ("lost stops", after.lost_stop, [stop for *_, stop in expected.lost], 0.0),
+        ("lost starts", after.lost["start"], [start for _, start, _ in expected.lost], 0.0),
+        ("lost stops", after.lost["stop"], [stop for *_, stop in expected.lost], 0.0),
         ("work done", np.array([done]), [expected.area], scale),
         *(
             (name, run.rows(name), wanted, scale if name == "workload" else 0.0)

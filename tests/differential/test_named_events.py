@@ -19,9 +19,10 @@ from oracle.named_strategies import Case, cases
 
 from sojourn.engine.drive import DONE, Run
 from sojourn.policy import Policy, parse_placement, parse_policy
+from sojourn.run.build.engine import orders_of, rules_of
 from sojourn.run.build.machine import build_machine
+from sojourn.run.options import Options
 from sojourn.run.outcome.aftermath import aftermath
-from sojourn.run.simulate import Options, _orders, _rules
 
 from .cast import CONSTANT, aging, aging_exactly, switching
 from .harness import MOST_INSTANTS, Speed, view_of
@@ -86,8 +87,8 @@ def run_engine(
     law, wake = control.pointers
     run = Run(
         view,
-        replace(_rules(view, cluster, policy, control, options, False), requeue=troubled.requeue),
-        _orders(view, policy),
+        replace(rules_of(view, cluster, policy, control, options, False), requeue=troubled.requeue),
+        orders_of(view, policy),
         replace(
             _laws_at_rate_1(policy, placement),
             control=law,
@@ -129,7 +130,7 @@ def compare(
 
 def _lost_allocations(run: Run) -> list[tuple[tuple[int, int], ...]]:
     after, rows = aftermath(run), run.nodes.given.T.tolist()
-    spans = zip(after.lost_row.tolist(), after.lost_rows.tolist(), strict=True)
+    spans = zip(after.lost["row"].tolist(), after.lost["rows"].tolist(), strict=True)
     return [tuple(sorted((k, n) for k, n in rows[a : a + b])) for a, b in spans]
 
 

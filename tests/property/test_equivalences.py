@@ -17,7 +17,9 @@ from oracle.strategies import Workload, workloads
 import sojourn
 from sojourn.engine.drive import DONE, Run
 from sojourn.engine.passes import RESERVE
-from sojourn.run.simulate import Options, _laws, _orders, _rules, prepare
+from sojourn.run.build.engine import laws_of, orders_of, rules_of
+from sojourn.run.options import Options
+from sojourn.run.simulate import prepare
 
 from .runs import any_control, jobs_of, policies, run, seeds
 
@@ -73,13 +75,13 @@ def test_one_reservation_is_easy(drawn: Workload):
     view = view_of(drawn.jobs)
     control = CONSTANT[1.0].control
     cluster = sojourn.Cluster.homogeneous(drawn.servers)
-    rules = _rules(view, cluster, PAIRS["easy:2"].policy, control, Options(), False)
+    rules = rules_of(view, cluster, PAIRS["easy:2"].policy, control, Options(), False)
     assert rules.backfill.code == RESERVE
     other = Run(
         view,
         replace(rules, reservations=1),
-        _orders(view, easy.policy),
-        _laws(easy.policy, control),
+        orders_of(view, easy.policy),
+        laws_of(easy.policy, control),
         control.initial,
         np.empty(0),
     )

@@ -8,7 +8,7 @@ import tomllib
 
 import pytest
 
-from sojourn.run._lines import key_lines
+from sojourn.run.toml import key_lines
 
 TEXT = '''\
 # a comment with [brackets] and k = 1

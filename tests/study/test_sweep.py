@@ -583,7 +583,7 @@ def test_a_scenario_as_plain_values_or_a_file(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(scenario.as_toml())
     tables = [
         sweep(each, TWO, 2, workers=1).table
-        for each in (scenario, dict(scenario.told), tmp_path / "s.toml", str(tmp_path / "s.toml"))
+        for each in (scenario, dict(scenario.given), tmp_path / "s.toml", str(tmp_path / "s.toml"))
     ]
     for table in tables[1:]:
         pd.testing.assert_frame_equal(table, tables[0], check_exact=True)

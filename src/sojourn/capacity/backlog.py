@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ..errors import OptionError
 from ..jobs import Jobs
 from ..policy import Policy, Score, parse_policy
+from ..run.build.engine import finish
 from ..run.simulate import prepare
-from ..run.watching import finish
 from ..theory.estimate import Estimate
 
 __all__ = ["Backlog", "Saturation"]

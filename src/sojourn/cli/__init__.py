@@ -169,15 +169,15 @@ def _tell(error: BaseException, ledger: Ledger) -> int:
         return _complain(f"{where}{error.strerror or error}", FAILED)
     if os.environ.get("SOJOURN_TRACEBACK"):
         raise error
-    told = f"{type(error).__name__}: {error}"
-    return _complain(f"{told} (please report this; SOJOURN_TRACEBACK=1 shows where)", FAILED)
+    text = f"{type(error).__name__}: {error}"
+    return _complain(f"{text} (please report this; SOJOURN_TRACEBACK=1 shows where)", FAILED)
 
 
 def _written(ledger: Ledger) -> str:
     """What an interrupted command has left."""
     # A study that has no run yet takes away again what it has written.
     folders = dict.fromkeys(path.parent for path in ledger.outputs if path.exists())
-    tops = [str(each) for each in folders if not folders.keys() & set(each.parents)]
+    tops = [str(folder) for folder in folders if not folders.keys() & set(folder.parents)]
     return f"what was finished is in {', '.join(tops)}" if tops else "no results were written"
 
 

@@ -24,7 +24,34 @@ if TYPE_CHECKING:
     from ..run.keys import Described
     from ..run.scenario import Scenario
 
-__all__ = ["CLEANING", "READING", "AsJson", "Chosen", "RunFolder", "add_verb", "as_option", "takes"]
+__all__ = [
+    "CLEANING",
+    "READING",
+    "AsJson",
+    "Chosen",
+    "RunFolder",
+    "add_verb",
+    "as_option",
+    "option",
+    "takes",
+]
+
+
+def option(
+    metavar: str, help: str, panel: str | None = None, *, flag: str = "", **more: Any
+) -> Any:
+    """Return an option of a verb, as Typer has it, which is typed with a value.
+
+    Parameters
+    ----------
+    metavar : what stands for its value in the help.
+    help, panel : of the help.
+    flag : as it is typed; default: from the name of the parameter.
+    more : further arguments of `typer.Option`.
+    """
+    flags = [flag] if flag else []
+    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=panel, **more)
+
 
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print JSON alone on standard output, nothing else.")
@@ -32,11 +59,7 @@ AsJson = Annotated[
 
 RunFolder = Annotated[
     Path | None,
-    typer.Option(
-        metavar="DIR",
-        help="Folder for the results; a run that is there is replaced.",
-        rich_help_panel="Results",
-    ),
+    option("DIR", "Folder for the results; a run that is there is replaced.", "Results"),
 ]
 
 READING = "how a log is read"
@@ -54,11 +77,11 @@ class Chosen:
 
     Parameters
     ----------
-    told : the keys that were given, as a scenario file has them; those with None were taken back.
+    given : the keys that were given, as a scenario file has them; those with None were taken back.
     options : every option by name, for the provenance.
     """
 
-    told: Mapping[str, Any]
+    given: Mapping[str, Any]
     options: Mapping[str, Any]
 
     @cached_property
@@ -66,29 +89,29 @@ class Chosen:
         """The scenario that the options make."""
         return self.over({})
 
-    def over(self, told: Mapping[str, Any]) -> Scenario:
+    def over(self, given: Mapping[str, Any]) -> Scenario:
         """Return the scenario that the options make of another one, in which they win."""
         from ..run.command import TYPED, merged
         from ..run.scenario import Scenario
 
-        return Scenario.from_mapping(merged(told, self.told), source=TYPED)
+        return Scenario.from_mapping(merged(given, self.given), source=TYPED)
 
-    def options_over(self, told: Mapping[str, Any]) -> dict[str, Any]:
+    def options_over(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options, with what other keys say where nothing was typed."""
         from ..run.keys import described_by_flag
 
         options = dict(self.options)
         for name in options:
             path = described_by_flag()[name].path
-            if _value_at(self.told, path) is None and _value_at(told, path) is not None:
-                options[name] = _value_at(told, path)
+            if _value_at(self.given, path) is None and _value_at(given, path) is not None:
+                options[name] = _value_at(given, path)
         return options
 
 
-def _value_at(told: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+def _value_at(given: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     for step in path:
-        told = told.get(step) if isinstance(told, Mapping) else None  # type: ignore[assignment]
-    return told
+        given = given.get(step) if isinstance(given, Mapping) else None  # type: ignore[assignment]
+    return given
 
 
 _Verb = Callable[..., None]
@@ -147,22 +170,22 @@ def _with_options(
     verb: _Verb, names: tuple[str, ...], without: set[str], changed: dict[str, Any]
 ) -> _Verb:
     """A function that has every option as a parameter, as Typer wants it."""
-    from ..run.command import told_of
+    from ..run.command import keys_of
     from ..run.keys import described_by_flag
 
     keys = {
-        name: each
-        for name, each in described_by_flag().items()
-        if (name in names or _group(each) in names or not names) and name not in without
+        name: key
+        for name, key in described_by_flag().items()
+        if (name in names or _group(key) in names or not names) and name not in without
     }
     made = [
-        _parameter(name, each, changed.get(name))
-        for name, each in sorted(keys.items(), key=lambda item: _place(item[1], changed))
+        _parameter(name, key, changed.get(name))
+        for name, key in sorted(keys.items(), key=lambda item: _place(item[1], changed))
     ]
     hints = get_type_hints(verb, include_extras=True)
     own = [
-        each.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, each in inspect.signature(verb).parameters.items()
+        parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, parameter in inspect.signature(verb).parameters.items()
         if name != "chosen"
     ]
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
@@ -172,31 +195,31 @@ def _with_options(
         typed = {name: given.pop(name) for name in keys}
         # What was not typed is left to the scenario, be it the same.
         said = {name: value for name, value in typed.items() if _is_typed(context, name)}
-        verb(chosen=Chosen(told_of(said), typed), **given)
+        verb(chosen=Chosen(keys_of(said), typed), **given)
 
     parameters = sorted([context, *made, *own], key=_is_option)
     command.__dict__["__signature__"] = inspect.Signature(parameters)
-    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    command.__annotations__ = {made.name: made.annotation for made in parameters}
     del command.__dict__["__wrapped__"]
     return command
 
 
-def _group(each: Described) -> str:
+def _group(key: Described) -> str:
     """What an option about a log is about."""
     from ..run.keys import CLEANED_BY
 
-    option = each.key.option
-    if option is None or option.panel != "Jobs" or not each.flag.startswith("-"):
+    option = key.key.option
+    if option is None or option.panel != "Jobs" or not key.flag.startswith("-"):
         return ""
-    return CLEANING if each.path[-1] in CLEANED_BY else READING
+    return CLEANING if key.path[-1] in CLEANED_BY else READING
 
 
-def _place(each: Described, changed: Mapping[str, Any]) -> int:
+def _place(key: Described, changed: Mapping[str, Any]) -> int:
     """Place of a key in the help: arguments before options, and these by their panels."""
-    option = each.key.option
+    option = key.key.option
     assert option is not None
-    is_argument = isinstance(changed.get(each.option_name), typer.models.ArgumentInfo)
-    if is_argument or not each.flag.startswith("-"):
+    is_argument = isinstance(changed.get(key.option_name), typer.models.ArgumentInfo)
+    if is_argument or not key.flag.startswith("-"):
         return -1
     return _PANELS.index(option.panel) if option.panel in _PANELS else len(_PANELS)
 
@@ -204,7 +227,7 @@ def _place(each: Described, changed: Mapping[str, Any]) -> int:
 def _is_option(parameter: inspect.Parameter) -> bool:
     """Whether a parameter is no argument: those come first."""
     return not any(
-        isinstance(each, typer.models.ArgumentInfo) for each in get_args(parameter.annotation)
+        isinstance(part, typer.models.ArgumentInfo) for part in get_args(parameter.annotation)
     )
 
 
@@ -214,11 +237,9 @@ def _is_typed(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _parameter(name: str, each: Described, changed: Any) -> inspect.Parameter:
-    from ..run.command import default_of
-
-    kind, form = as_option(each)
-    default: Any = None if each.is_table else default_of(each)
+def _parameter(name: str, key: Described, changed: Any) -> inspect.Parameter:
+    kind, form = as_option(key)
+    default: Any = None if key.is_table else key.typed
     if isinstance(changed or form, typer.models.ArgumentInfo):
         default = inspect.Parameter.empty
     elif (
@@ -235,20 +256,20 @@ def _parameter(name: str, each: Described, changed: Any) -> inspect.Parameter:
     )
 
 
-def as_option(each: Described) -> tuple[Any, Any]:
+def as_option(key: Described) -> tuple[Any, Any]:
     """Return the type of what is typed for a key, and its form as Typer has it."""
     from ..run.command import TYPED
     from ..run.keys import with_names
 
-    option = each.key.option
+    option = key.key.option
     assert option is not None
-    help = with_names(option.help or each.key.what, TYPED.name_of)
-    kind = option.kind or _kind(each.field.annotation)
-    if not each.flag.startswith("-"):
-        return Path, typer.Argument(metavar=each.flag, help=help)
+    help = with_names(option.help or key.key.what, TYPED.name_of)
+    kind = option.kind or _kind(key.field.annotation)
+    if not key.flag.startswith("-"):
+        return Path, typer.Argument(metavar=key.flag, help=help)
     complete = getattr(_completion, option.complete) if option.complete else None
     # Of flags of two forms only those have both that say so.
-    names = [each.flag] if kind is bool or option.flag else []
+    names = [key.flag] if kind is bool or option.flag else []
     return kind, typer.Option(
         *names,
         metavar=option.metavar,
@@ -260,7 +281,7 @@ def as_option(each: Described) -> tuple[Any, Any]:
 
 def _kind(annotation: Any) -> Any:
     """The type of a word that is typed for what a key holds."""
-    kinds = {each for each in _plain(annotation) if each is not type(None)}
+    kinds = {kind for kind in _plain(annotation) if kind is not type(None)}
     return next(iter(kinds)) if len(kinds) == 1 and kinds <= {bool, int, float} else str
 
 

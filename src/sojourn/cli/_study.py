@@ -13,7 +13,8 @@ import typer
 
 from ..measures.registry import get as measure
 from ..measures.registry import rests_on_watts
-from ._progress import Progress
+from ._options import option
+from ._run import Progress
 
 if TYPE_CHECKING:
     from ..run.scenario import Scenario
@@ -47,36 +48,31 @@ ScenarioFile = Annotated[
 ]
 StudyFolder = Annotated[
     Path | None,
-    typer.Option(
-        metavar="DIR",
-        help="Folder in which runs are kept as they are finished; what is there is not run again.",
+    option(
+        "DIR", "Folder in which runs are kept as they are finished; what is there is not run again."
     ),
 ]
 StudySeed = Annotated[
-    int | None,
-    typer.Option(metavar="S", min=0, help="Seed of the study; default: run.seed of the scenario."),
+    int | None, option("S", "Seed of the study; default: run.seed of the scenario.", min=0)
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(
-        metavar="N",
-        min=1,
-        help="Processes on this machine, started where the study takes longer than that; default: "
+    option(
+        "N",
+        "Processes on this machine, started where the study takes longer than that; default: "
         "one for each processor.",
-        rich_help_panel=_WHERE,
+        _WHERE,
+        min=1,
     ),
 ]
 DaskAddress = Annotated[
     str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Run on the Dask cluster of this scheduler, such as tcp://host:8786.",
-        rich_help_panel=_WHERE,
+    option(
+        "ADDRESS", "Run on the Dask cluster of this scheduler, such as tcp://host:8786.", _WHERE
     ),
 ]
 RetryFailed = Annotated[
-    bool,
-    typer.Option("--retry-failed", help="Run again what failed.", rich_help_panel=_WHERE),
+    bool, typer.Option("--retry-failed", help="Run again what failed.", rich_help_panel=_WHERE)
 ]
 
 

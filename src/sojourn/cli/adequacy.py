@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError
-from ._options import AsJson, Chosen, add_verb, takes
+from ._options import AsJson, Chosen, add_verb, option, takes
 
 if TYPE_CHECKING:
     from ..adequacy import Adequacy, Reference, Verdict
@@ -37,45 +37,40 @@ def adequacy(
     *,
     reference: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="REPEAT",
-            help="A repetition of REAL by the real system; may be repeated. P between REAL and "
+        option(
+            "REPEAT",
+            "A repetition of REAL by the real system; may be repeated. P between REAL and "
             "its repetitions is the reference value.",
-            rich_help_panel="Verdict",
+            "Verdict",
         ),
     ] = None,
     maximum: Annotated[
         float | None,
-        typer.Option(
-            "--max",
-            metavar="P",
-            help="Largest P (s) of an adequate model; default: the reference value.",
-            rich_help_panel="Verdict",
+        option(
+            "P",
+            "Largest P (s) of an adequate model; default: the reference value.",
+            "Verdict",
+            flag="--max",
         ),
     ] = None,
     within: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            help="Waits that differ by no more count as equal.",
-            rich_help_panel="Comparison",
-        ),
+        float, option("SECONDS", "Waits that differ by no more count as equal.", "Comparison")
     ] = 0.0,
     submit_tolerance: Annotated[
         float | None,
-        typer.Option(
-            metavar="SECONDS",
-            help="By how much submits may differ; default: 0 for whole seconds, 1 where a clock "
+        option(
+            "SECONDS",
+            "By how much submits may differ; default: 0 for whole seconds, 1 where a clock "
             "has fractions.",
-            rich_help_panel="Comparison",
+            "Comparison",
         ),
     ] = None,
     match: Annotated[
         str,
-        typer.Option(
-            metavar="auto|id|order",
-            help="Jobs are matched by their names, or in the order of submission.",
-            rich_help_panel="Comparison",
+        option(
+            "auto|id|order",
+            "Jobs are matched by their names, or in the order of submission.",
+            "Comparison",
         ),
     ] = "auto",
     leave_out_unstarted: Annotated[
@@ -97,49 +92,38 @@ def adequacy(
     ] = False,
     nodes: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
+        option(
+            "N",
+            "Nodes of the machine; default: the most that were busy at once.",
+            "Comparison",
             min=1,
-            help="Nodes of the machine; default: the most that were busy at once.",
-            rich_help_panel="Comparison",
         ),
     ] = None,
     seed: Annotated[
-        int,
-        typer.Option(
-            metavar="S", min=0, help="Seed of the draws for the interval.",
-            rich_help_panel="Comparison",
-        ),
+        int, option("S", "Seed of the draws for the interval.", "Comparison", min=0)
     ] = 0,
     real_format: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Format of REAL and its repetitions where the file does not show it: swf, sacct, "
+        option(
+            "NAME",
+            "Format of REAL and its repetitions where the file does not show it: swf, sacct, "
             "jobcomp, pbs, parquet or csv.",
-            rich_help_panel="Files",
+            "Files",
         ),
     ] = None,
-    model_format: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Format of MODEL.", rich_help_panel="Files"),
-    ] = None,
+    model_format: Annotated[str | None, option("NAME", "Format of MODEL.", "Files")] = None,
     columns: Annotated[
         str | None,
-        typer.Option(
-            metavar="OURS=THEIRS,...",
-            help="Columns of CSV and Parquet tables, such as start=start_ms,end=end_ms; names of "
+        option(
+            "OURS=THEIRS,...",
+            "Columns of CSV and Parquet tables, such as start=start_ms,end=end_ms; names of "
             "the columns of sacct -n.",
-            rich_help_panel="Files",
+            "Files",
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder for pictures and numbers.",
-                     rich_help_panel="Files"),
-    ] = None,
+    out: Annotated[Path | None, option("DIR", "Folder for pictures and numbers.", "Files")] = None,
     json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Compare what a model did with what the real system did, job by job.
 
     P is the root mean square difference of the times that jobs spent in the system. It is defined
@@ -179,31 +163,31 @@ def adequacy(
         "nodes": nodes,
         "seed": seed,
     }
-    found = compare_streams(truth, read(model, model_format), **options)
+    measured = compare_streams(truth, read(model, model_format), **options)
     repeats = [read(path, real_format) for path in reference or []]
     ideal = reference_value([truth, *repeats], **options) if repeats else None
-    verdict = judge(found, ideal, maximum)
-    told: dict[str, Any] = {
-        **found.as_dict(),
+    verdict = judge(measured, ideal, maximum)
+    numbers: dict[str, Any] = {
+        **measured.as_dict(),
         "reference": None if ideal is None else ideal.as_dict(),
         "verdict": verdict.as_dict(),
-        "waits": waits_of(found),
+        "waits": waits_of(measured),
     }
     if out is not None:
-        _write(found, verdict, told, out)
+        _write(measured, verdict, numbers, out)
     if json:
-        print(as_json(told))
+        print(as_json(numbers))
         return
-    _show(found, ideal, verdict, told)
+    _show(measured, ideal, verdict, numbers)
     if out is not None:
         print(f"\nstreams.png, differences.png, adequacy.json in {out}")
 
 
-def waits_of(found: Adequacy) -> dict[str, Any]:
+def waits_of(measured: Adequacy) -> dict[str, Any]:
     """Return the distributions of real and modelled waits (s) of the same jobs."""
     from ..measures import formulas
 
-    pair = found.pair
+    pair = measured.pair
     return {
         name: formulas.describe(stream.start - stream.submit)
         for name, stream in (("real", pair.real), ("model", pair.model))
@@ -232,21 +216,23 @@ def _columns(text: str | None) -> dict[str, str] | list[str] | None:
         raise OptionError(f"--columns {error}") from None
 
 
-def _write(found: Adequacy, verdict: Verdict, told: dict[str, Any], out: Path) -> None:
+def _write(measured: Adequacy, verdict: Verdict, numbers: dict[str, Any], out: Path) -> None:
     from ..run.folder import as_json, staged
 
     limit = verdict.limit if verdict.adequate is not None else None
     with staged(out) as place:
-        draw_streams(found, limit, place)
-        place("adequacy.json").write_text(as_json(told) + "\n", encoding="utf-8")
+        draw_streams(measured, limit, place)
+        place("adequacy.json").write_text(as_json(numbers) + "\n", encoding="utf-8")
 
 
-def draw_streams(found: Adequacy, limit: float | None, place: Callable[[str], Path]) -> list[str]:
+def draw_streams(
+    measured: Adequacy, limit: float | None, place: Callable[[str], Path]
+) -> list[str]:
     """Draw both streams and their differences; the names of the pictures."""
     from ..report import save
     from ..report.figures.adequacy import stream_differences, stream_pair
 
-    pair, divergence = found.pair, found.divergence
+    pair, divergence = measured.pair, measured.divergence
     begin = float(pair.real.submit[0])
     tables = {
         name: {
@@ -262,14 +248,16 @@ def draw_streams(found: Adequacy, limit: float | None, place: Callable[[str], Pa
     if divergence is not None:
         capacity = divergence.capacity
         moments = {"real": divergence.real.time - begin, "model": divergence.model.time - begin}
-    streams = stream_pair(tables, capacity, within=found.within, moments=moments)
-    gaps = stream_differences(tables["real"]["submit"], found.differences, limit=limit)
+    streams = stream_pair(tables, capacity, within=measured.within, moments=moments)
+    gaps = stream_differences(tables["real"]["submit"], measured.differences, limit=limit)
     save(streams, place("streams.png"))
     save(gaps, place("differences.png"))
     return ["streams.png", "differences.png"]
 
 
-def _show(found: Adequacy, ideal: Reference | None, verdict: Verdict, told: dict[str, Any]) -> None:
+def _show(
+    measured: Adequacy, ideal: Reference | None, verdict: Verdict, numbers: dict[str, Any]
+) -> None:
     from rich.text import Text
 
     from ..report.text import as_number, as_seconds, facts_table, new_console, new_table
@@ -281,52 +269,54 @@ def _show(found: Adequacy, ideal: Reference | None, verdict: Verdict, told: dict
         Text(f"{heads[verdict.adequate]}: {verdict.because}", style=style), soft_wrap=True
     )
     console.print()
-    low, high = found.interval
-    share = 100 * found.different / found.n
+    low, high = measured.interval
+    share = 100 * measured.different / measured.n
     rows = [
-        ("P", f"{as_seconds(found.P)}, {P_IN_WORDS}; 95 % interval {as_number(low)} to "
+        ("P", f"{as_seconds(measured.P)}, {P_IN_WORDS}; 95 % interval {as_number(low)} to "
          f"{as_number(high)} s"),
-        ("relative", f"{100 * found.relative:.3g} % of the mean time in the system"
-         f" {as_seconds(told['mean_residence'])}"),
-        ("median", f"{as_seconds(found.median_abs)}, of the absolute differences of times in the "
-         "system"),
-        ("different", f"{found.different:,} of {found.n:,} jobs ({share:.1f} %) would wait"
-         f" another time; {found.half:,} of them make half of P squared"),
+        ("relative", f"{100 * measured.relative:.3g} % of the mean time in the system"
+         f" {as_seconds(numbers['mean_residence'])}"),
+        ("median", f"{as_seconds(measured.median_abs)}, of the absolute differences of times in "
+         "the system"),
+        ("different", f"{measured.different:,} of {measured.n:,} jobs ({share:.1f} %) would wait"
+         f" another time; {measured.half:,} of them make half of P squared")
     ]  # fmt: skip
     if ideal is not None:
         values = ", ".join(f"{value:.4g}" for _, _, value in ideal.pairs)
         rows.append(("P_ideal", f"{as_seconds(ideal.ideal)}, P between the real system and its own "
                      f"repetitions (of pairs: {values} s)"))  # fmt: skip
-    if found.pair.matched == "order":
+    if measured.pair.matched == "order":
         rows.append(("matched", "in the order of submission: the jobs' names differ"))
-    if found.pair.shift:
+    if measured.pair.shift:
         rows.append(("clocks", "count from different zeros: set to each other"))
-    if found.pair.unstarted.size:
-        rows.append(("left out", f"{found.pair.unstarted.size:,} jobs that never started or ended"))
-    if found.pair.alone.size:
-        rows.append(("left out", f"{found.pair.alone.size:,} jobs that are in one stream only"))
+    if measured.pair.unstarted.size:
+        rows.append(
+            ("left out", f"{measured.pair.unstarted.size:,} jobs that never started or ended")
+        )
+    if measured.pair.alone.size:
+        rows.append(("left out", f"{measured.pair.alone.size:,} jobs that are in one stream only"))
     console.print(facts_table(rows))
     console.print()
-    show_waits(console, told["waits"], found.n)
+    show_waits(console, numbers["waits"], measured.n)
     console.print()
     table = new_table("the first so many jobs", "P (s)", "different jobs")
-    for prefix in found.prefixes:
+    for prefix in measured.prefixes:
         table.add_row(f"{prefix.n:,}", as_number(prefix.P), f"{prefix.different:,}")
     console.print(table)
-    if found.classes:
+    if measured.classes:
         console.print()
         table = new_table("class", "", "jobs", "P (s)", "different", "mean time in system (s)")
-        for each in found.classes[:_CLASSES_SHOWN]:
-            table.add_row(each.by, each.name, f"{each.n:,}", as_number(each.P),
-                          f"{each.different:,}", as_number(each.residence))  # fmt: skip
+        for row in measured.classes[:_CLASSES_SHOWN]:
+            table.add_row(row.by, row.name, f"{row.n:,}", as_number(row.P),
+                          f"{row.different:,}", as_number(row.residence))  # fmt: skip
         console.print(table)
-        if len(found.classes) > _CLASSES_SHOWN:
-            left = len(found.classes) - _CLASSES_SHOWN
+        if len(measured.classes) > _CLASSES_SHOWN:
+            left = len(measured.classes) - _CLASSES_SHOWN
             console.print(Text(f"and {left:,} more classes (--json)", style="dim"))
-    worst = told["worst"][:_WORST_SHOWN]
+    worst = numbers["worst"][:_WORST_SHOWN]
     if worst:
         console.print()
-        resource = found.pair.resource
+        resource = measured.pair.resource
         table = new_table("jobs that differ most", resource, "wait, real (s)", "wait, model (s)",
                           "difference (s)", "of P squared")  # fmt: skip
         for job in worst:
@@ -334,24 +324,24 @@ def _show(found: Adequacy, ideal: Reference | None, verdict: Verdict, told: dict
                           as_number(job["wait_model"]), _signed(job["difference"]),
                           f"{100 * job['share']:.1f} %")  # fmt: skip
         console.print(table)
-    if found.divergence is not None:
+    if measured.divergence is not None:
         console.print()
-        _show_divergence(console, found)
+        _show_divergence(console, measured)
 
 
-def _show_divergence(console: Any, found: Adequacy) -> None:
+def _show_divergence(console: Any, measured: Adequacy) -> None:
     from rich.text import Text
 
     from ..report.text import as_number, new_table
 
-    divergence = found.divergence
+    divergence = measured.divergence
     assert divergence is not None
     what = "other job" if divergence.kind == "order" else "same job, other time"
     console.print(Text(f"first divergence: start number {divergence.decision:,}, {what}",
                        style="bold"))  # fmt: skip
     table = new_table("", "real", "model")
     sides = (divergence.real, divergence.model)
-    resource = found.pair.resource
+    resource = measured.pair.resource
     table.add_row("time (s)", *(as_number(side.time, 12) for side in sides))
     table.add_row("starts job", *(f"{side.job} ({side.width:,} {resource})" for side in sides))
     if divergence.kind == "order":

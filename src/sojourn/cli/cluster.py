@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ._options import AsJson
+from ._options import AsJson, option
 
 
 def register(app: typer.Typer) -> None:
@@ -31,14 +31,11 @@ def inspect(
         ),
     ],
     where: Annotated[
-        str | None,
-        typer.Option(metavar="QUERY", help="Servers to take, such as 'published <= 2011-12'."),
+        str | None, option("QUERY", "Servers to take, such as 'published <= 2011-12'.")
     ] = None,
     processor: Annotated[
         str | None,
-        typer.Option(
-            metavar="core|chip|node", help="What counts as a processor; default: core, or the file."
-        ),
+        option("core|chip|node", "What counts as a processor; default: core, or the file."),
     ] = None,
     keep_noncompliant: Annotated[
         bool, typer.Option("--keep-noncompliant", help="Keep results that SPEC found fault with.")
@@ -66,17 +63,16 @@ def inspect(
 
         for queue in cluster.queues:
             order_of_queue(queue.name, queue.order)
-    told = cluster_facts(cluster)
+    facts = cluster_facts(cluster)
     if json:
-        print(as_json({**told, "where": where}))
+        print(as_json({**facts, "where": where}))
         return
-    show_cluster(told, where)
+    show_cluster(facts, where)
 
 
 def listing(
     where: Annotated[
-        str | None,
-        typer.Option(metavar="QUERY", help="Servers to show, such as 'year >= 2017'."),
+        str | None, option("QUERY", "Servers to show, such as 'year >= 2017'.")
     ] = None,
     json: AsJson = False,
 ) -> None:

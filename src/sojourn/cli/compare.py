@@ -13,8 +13,8 @@ import typer
 
 from ..errors import OptionError
 from . import _completion
-from ._options import AsJson, Chosen, add_verb, takes
-from ._run import say
+from ._options import AsJson, Chosen, add_verb, option, takes
+from ._run import progress, say
 
 if TYPE_CHECKING:
     from ..run.result import Result
@@ -45,56 +45,52 @@ def compare(
     *,
     policies: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME,NAME,...",
-            help="Policies as for simulate; changes are relative to the first. Default: "
+        option(
+            "NAME,NAME,...",
+            "Policies as for simulate; changes are relative to the first. Default: "
             f"{_STANDARD} for a log where nothing else is varied.",
+            "Scheduling",
             autocompletion=_completion.policy_lists,
-            rich_help_panel="Scheduling",
         ),
     ] = None,
     policy_file: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FILE.py:NAME",
-            help="Your own order; --policies then knows NAME and NAME+BACKFILL.",
-            rich_help_panel="Scheduling",
+        option(
+            "FILE.py:NAME",
+            "Your own order; --policies then knows NAME and NAME+BACKFILL.",
+            "Scheduling",
         ),
     ] = None,
     placements: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME,NAME,...",
-            help="Placements as for simulate; each policy is run with each of them.",
-            rich_help_panel="Nodes",
+        option(
+            "NAME,NAME,...",
+            "Placements as for simulate; each policy is run with each of them.",
+            "Nodes",
         ),
     ] = None,
     vary: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=V,V,...",
-            help="Values of a key of a scenario, such as cluster.procs=64,84, each run in turn; "
+        option(
+            "KEY=V,V,...",
+            "Values of a key of a scenario, such as cluster.procs=64,84, each run in turn; "
             "may be repeated.",
+            flag="--set",
         ),
     ] = None,
     json: AsJson = False,
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the table as CSV too.")
-    ] = None,
+    csv: Annotated[Path | None, option("FILE", "Write the table as CSV too.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR", help="Folder for the runs, each in one of its own; see sojourn report."
-        ),
+        option("DIR", "Folder for the runs, each in one of its own; see sojourn report."),
     ] = None,
 ) -> None:
     """Run one log under several policies, or any scenarios, and print one table.
 
     Example: sojourn compare log.swf --policies fcfs,easy,conservative,sjf+easy
     """
-    from ..run.carry_out import check_parts, origin_of, read_jobs
-    from ..run.folder import Digest, as_json, check_file, check_folder, write_rows
+    from ..run.carry_out import digests_ahead, origin_of
+    from ..run.folder import as_json, check_file, check_folder, write_rows
     from ..run.variants import runs_of
 
     variants = _variants(chosen, inputs, policies, policy_file or [], placements, vary or [])
@@ -104,35 +100,33 @@ def compare(
         check_folder(out)
         if classes:
             check_file(out / "classes.csv")
-    for each in variants:
-        check_parts(each.scenario)
+    for variant in variants:
+        variant.scenario.check_parts()
     files = _files(variants)
-    digests = {name: Digest(path) for name, path in files.items()}
-    jobs = read_jobs(first, say)
+    digests = digests_ahead(files)
+    jobs = first.read_jobs(say)
     system = first.cluster_for(jobs)
     if csv is not None:
         check_file(csv)
 
     from ..run.compare import Outcome, measures_of
-    from ._progress import progress
 
     options = {"inputs": inputs, "policies": policies or _STANDARD, "policy_file": policy_file}
     options |= {**chosen.options, "placements": placements or "first-fit", "set": vary}
-    shas = {name: digest.hexdigest() for name, digest in digests.items()}
-    origin = origin_of(first, jobs, files, shas, "compare", options)
+    origin = origin_of(first, jobs, files, digests.wait(), "compare", options)
     rows: list[dict[str, Any]] = []
     recorded: dict[str, Any] = {}
     left_out: dict[str, None] = {}
     measures: dict[str, Any] = {}
-    told: dict[str, Any] = {"procs": system.procs, "jobs": len(jobs), "rows": rows}
-    told |= {"recorded": recorded, "power_model": system.power_model}
-    told["cleaning"] = cleaning = jobs.report.as_dict()
+    comparison: dict[str, Any] = {"procs": system.procs, "jobs": len(jobs), "rows": rows}
+    comparison |= {"recorded": recorded, "power_model": system.power_model}
+    comparison["cleaning"] = cleaning = jobs.report.as_dict()
     if classes:
-        told["classes"] = {name: [] for name in classes}
-    with progress("simulating") as report, _keeping(out, told, origin) as keep:
+        comparison["classes"] = {name: [] for name in classes}
+    with progress("simulating") as report, _keeping(out, comparison, origin) as keep:
         every = runs_of(
             variants,
-            lambda scenario: jobs if scenario is first else read_jobs(scenario),
+            lambda scenario: jobs if scenario is first else scenario.read_jobs(),
             record=out is not None,
             progress=report,
         )
@@ -144,18 +138,18 @@ def compare(
             )
             measures |= {measure.name: measure for measure in shown}
             for name in classes:
-                told["classes"][name] += _class_rows(result, rows[-1], name)
+                comparison["classes"][name] += _class_rows(result, rows[-1], name)
             summary = result.summary
             if "recorded" in summary:
                 recorded[_label(rows[-1])] = summary["recorded"]
             left_out.update(dict.fromkeys(summary["not_modelled"]))
             keep(result, rows[-1])
-        told["not_modelled"] = list(left_out)
+        comparison["not_modelled"] = list(left_out)
     common = [name for name in rows[0] if all(name in row for row in rows)]
     if csv is not None:
         write_rows(csv, [{name: row[name] for name in common} for row in rows])
     if json:
-        print(as_json(told))
+        print(as_json(comparison))
         return
     from ..report.text import (
         new_console,
@@ -166,14 +160,14 @@ def compare(
     )
 
     show_report(cleaning)
-    show_not_acted_on(new_console(), told["not_modelled"])
+    show_not_acted_on(new_console(), comparison["not_modelled"])
     show_comparison(
         rows,
         [measure for name, measure in measures.items() if name in common],
         assumed=system.power_model or "",
         recorded=recorded,
     )
-    show_compared_classes(new_console(), told.get("classes", {}))
+    show_compared_classes(new_console(), comparison.get("classes", {}))
     if out is not None:
         print(f"\neach run in a folder of {out}, and compare.json")
 
@@ -187,7 +181,7 @@ def _variants(
     vary: Sequence[str],
 ) -> list[Variant]:
     """Return what is to be run, from a log or from scenarios."""
-    from ..run.problems import CommandLine
+    from ..run.command import CommandLine
     from ..run.scenario import Scenario, read_scenario
     from ..run.variants import policies_of, variants_of
     from ..study.grid import parse_axis
@@ -206,8 +200,8 @@ def _variants(
     else:
         from ..run.command import merged
 
-        told = merged({"workload": {"log": str(inputs[0])}}, chosen.told)
-        bases["log"] = Scenario.from_mapping(told, source=CommandLine(renamed=_NAMES))
+        given = merged({"workload": {"log": str(inputs[0])}}, chosen.given)
+        bases["log"] = Scenario.from_mapping(given, source=CommandLine(renamed=_NAMES))
         if policies is None and not any(key.startswith("policy.") for key, _ in axes):
             policies = "easy" if axes else _STANDARD
     names = [] if policies is None else policies_of(policies, policy_files)
@@ -218,31 +212,31 @@ def _variants(
 
 def _under_options(scenario: Scenario, chosen: Chosen) -> Scenario:
     """Return a scenario of a file, over which options win."""
-    if not chosen.told:
+    if not chosen.given:
         return scenario
     from ..run.command import merged
     from ..run.inputs import moved
     from ..run.scenario import Scenario
 
-    told = moved(chosen.told, Path(), scenario.folder)
+    given = moved(chosen.given, Path(), scenario.folder)
     changed = scenario.source.changed()
-    return Scenario.from_mapping(merged(scenario.as_mapping(), told), scenario.folder, changed)
+    return Scenario.from_mapping(merged(scenario.as_mapping(), given), scenario.folder, changed)
 
 
 def _files(variants: Sequence[Variant]) -> dict[str, str]:
     """Return the files that runs depend on, by what they are; others of a kind are numbered."""
-    found: dict[str, str] = {}
-    for each in variants:
-        for name, path in each.scenario.files.items():
-            of_kind = [key for key in found if key == name or re.fullmatch(rf"{name} \d+", key)]
-            if path not in (found[key] for key in of_kind):
-                found[f"{name} {len(of_kind) + 1}" if of_kind else name] = path
-    return found
+    files: dict[str, str] = {}
+    for variant in variants:
+        for name, path in variant.scenario.files.items():
+            of_kind = [key for key in files if key == name or re.fullmatch(rf"{name} \d+", key)]
+            if path not in (files[key] for key in of_kind):
+                files[f"{name} {len(of_kind) + 1}" if of_kind else name] = path
+    return files
 
 
 @contextmanager
 def _keeping(
-    out: Path | None, told: dict[str, Any], origin: dict[str, Any]
+    out: Path | None, comparison: dict[str, Any], origin: dict[str, Any]
 ) -> Iterator[Callable[[Result, dict[str, Any]], None]]:
     """Yield what keeps a run; all of them get their places at the end, or none."""
     if out is None:
@@ -255,18 +249,18 @@ def _keeping(
 
         def keep(result: Result, row: dict[str, Any]) -> None:
             folders.append(_folder(row, folders))
-            by = list(told.get("classes", {}))
+            by = list(comparison.get("classes", {}))
             stage_run(result, stage, folders[-1], by=by, origin=origin)
 
         yield keep
-        if "classes" not in told and _has_classes(out):
+        if "classes" not in comparison and _has_classes(out):
             stage.remove("classes.csv")
-        if "classes" in told:
-            every = told["classes"].items()
+        if "classes" in comparison:
+            every = comparison["classes"].items()
             put_rows(
                 stage("classes.csv"), [{"by": by, **row} for by, part in every for row in part]
             )
-        text = as_json({**told, "folders": folders, "provenance": origin})
+        text = as_json({**comparison, "folders": folders, "provenance": origin})
         stage("compare.json").write_text(text + "\n", encoding="utf-8")
 
 

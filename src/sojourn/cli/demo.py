@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from ._options import option
+from ._run import overview_of, progress
+
 POLICIES = ("fcfs", "easy", "conservative", "easy-sjbf")
 _JOBS, _PROCS, _LOAD, _SEED = 5_000, 256, 0.85, 2018
 
@@ -17,9 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results.")] = Path(
-        "demo"
-    ),
+    out: Annotated[Path, option("DIR", "Folder for the results.")] = Path("demo"),
 ) -> None:
     """Make a small log, run it under four policies, compare them, draw them.
 
@@ -33,8 +34,6 @@ def demo(
     from ..run.compare import measures_of, outcomes_of
     from ..run.compare import report as write_page
     from ..run.folder import check_folder, provenance, stage_run, staged
-    from ._pictures import overview_of
-    from ._progress import progress
 
     check_folder(out)
     log = f"{out}/log.swf.gz"

@@ -9,7 +9,8 @@ import typer
 
 from ..errors import OptionError
 from . import _completion
-from ._options import CLEANING, READING, AsJson, Chosen, add_verb, takes
+from ._options import CLEANING, READING, AsJson, Chosen, add_verb, option, takes
+from ._run import progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 @takes(
     *("log", "watts_busy", "watts_idle", READING, CLEANING),
-    log=typer.Option("--log", metavar="LOG", help="The log whose jobs run on both."),
+    log=option("LOG", "The log whose jobs run on both.", flag="--log"),
 )
 def diff(
     chosen: Chosen,
@@ -37,47 +38,32 @@ def diff(
         typer.Argument(metavar="A", help="A slurm.conf, a description of nodes, or a scenario."),
     ],
     b: Annotated[Path, typer.Argument(metavar="B", help="Another one, which A is compared with.")],
-    policy: Annotated[
-        str, typer.Option(metavar="NAME", help="Of nodes, which have no policy of their own.")
-    ] = "easy",
+    policy: Annotated[str, option("NAME", "Of nodes, which have no policy of their own.")] = "easy",
     by: Annotated[
         str | None,
-        typer.Option(
-            metavar="CLASS,...",
-            help="Who gains and who loses: partition, account, user, width, queue, qos, group. "
+        option(
+            "CLASS,...",
+            "Who gains and who loses: partition, account, user, width, queue, qos, group. "
             "Default: the first four, as far as the log knows them.",
             autocompletion=_completion.class_lists,
         ),
     ] = None,
     draws: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="Logs drawn from blocks of this one, for the intervals; 2 or more."
-        ),
+        int, option("N", "Logs drawn from blocks of this one, for the intervals; 2 or more.")
     ] = 20,
     block: Annotated[
         str | None,
-        typer.Option(
-            metavar="BLOCK",
-            help="What is drawn: user, day, week or jobs. Default: what suits the log.",
-        ),
+        option("BLOCK", "What is drawn: user, day, week or jobs. Default: what suits the log."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the draws.")] = 0,
+    seed: Annotated[int, option("N", "Of the draws.")] = 0,
     json: AsJson = False,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Folder for all numbers: diff.json, diff.csv.",
-            rich_help_panel=_RESULTS,
-        ),
+        Path | None, option("DIR", "Folder for all numbers: diff.json, diff.csv.", _RESULTS)
     ] = None,
     report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.html", help="A page that opens in any browser.", rich_help_panel=_RESULTS
-        ),
+        Path | None, option("FILE.html", "A page that opens in any browser.", _RESULTS)
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Compare two configurations, clusters or scenarios on one log: who gains, who loses, how sure.
 
     First how near A comes to what the log recorded, so that it is clear what a difference is worth.
@@ -90,7 +76,6 @@ def diff(
     from ..run.folder import as_json, check_folder, staged, write_rows
     from ..study.difference import as_rows
     from ..study.difference import diff as compare
-    from ._progress import progress
 
     if chosen.options.get("log") is None:
         raise OptionError("--log: is missing; give the log whose jobs run on both")
@@ -101,7 +86,7 @@ def diff(
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise OptionError(f"--report {report}: a report is a page of HTML; name it FILE.html")
     with progress("comparing") as step:
-        found = compare(
+        difference = compare(
             a,
             b,
             scenario.raw_log(),
@@ -114,31 +99,33 @@ def diff(
             rules=scenario.rules,
             progress=step,
         )
-    told = found.as_dict()
+    numbers = difference.as_dict()
     if out is not None:
         with staged(out) as place:
-            place("diff.json").write_text(as_json(told) + "\n", encoding="utf-8")
-            write_rows(place("diff.csv"), as_rows(found))
+            place("diff.json").write_text(as_json(numbers) + "\n", encoding="utf-8")
+            write_rows(place("diff.csv"), as_rows(difference))
     if report is not None:
         from ..report.page.difference import write_difference
 
-        write_difference(found, report)
+        write_difference(difference, report)
     if json:
-        print(as_json(told))
+        print(as_json(numbers))
         return
-    _show(found)
+    _show(difference)
     written = [f"diff.json and diff.csv in {out}"] if out is not None else []
     written += [f"{report}"] if report is not None else []
     if written:
         print(f"\nwritten: {', '.join(written)}")
 
 
-def _show(found: Difference) -> None:
+def _show(difference: Difference) -> None:
     from ..report.text import as_number, as_seconds, facts_table, new_console, new_table
 
     console = new_console()
-    console.print(f"A is {found.a}, B is {found.b}; {found.jobs:,} jobs of {found.log}")
-    trust = found.trust
+    console.print(
+        f"A is {difference.a}, B is {difference.b}; {difference.jobs:,} jobs of {difference.log}"
+    )
+    trust = difference.trust
     if trust is None:
         console.print("\nThe log recorded no starts: how near A comes to them is not known.")
     else:
@@ -155,30 +142,32 @@ def _show(found: Difference) -> None:
                  f"moments of its loops ({trust.members} runs, median)")
             )  # fmt: skip
         console.print(facts_table(facts))
-    console.print("\nLines that differ" if found.lines else "\nNo line differs.")
-    for line in found.lines:
+    console.print("\nLines that differ" if difference.lines else "\nNo line differs.")
+    for line in difference.lines:
         console.print(f"  {line.name}", style="bold")
         console.print(f"    A: {_line(line.a)}\n    B: {_line(line.b)}", soft_wrap=True)
-    console.print(f"\nAll jobs; 95 % intervals from {found.draws} draws by {found.block}")
+    console.print(f"\nAll jobs; 95 % intervals from {difference.draws} draws by {difference.block}")
     table = new_table("measure", "A", "B", "B less A", "interval", "change", "")
-    for each in found.measures:
-        unit = f" ({each.unit})" if each.unit else ""
-        table.add_row(f"{each.measure}{unit}", as_number(each.a), as_number(each.b), *_cells(each))
+    for change in difference.measures:
+        unit = f" ({change.unit})" if change.unit else ""
+        table.add_row(
+            f"{change.measure}{unit}", as_number(change.a), as_number(change.b), *_cells(change)
+        )
     console.print(table)
-    for by, rows in found.classes.items():
+    for by, rows in difference.classes.items():
         if rows:
             _show_classes(console, by, rows)
-        if words := found.left_in_words(by):
+        if words := difference.left_in_words(by):
             console.print(words, style="dim", soft_wrap=True)
     console.print()
-    for sentence in found.in_words():
+    for sentence in difference.in_words():
         console.print(sentence, soft_wrap=True)
-    left = found.only_a + found.only_b
+    left = difference.only_a + difference.only_b
     if left:
         console.print(f"{left:,} jobs that run on one side only are left out.")
-    if found.not_modelled:
+    if difference.not_modelled:
         print("\nnot modelled:")
-        for what in found.not_modelled:
+        for what in difference.not_modelled:
             print(f"- {what}")
 
 
@@ -201,9 +190,9 @@ def _show_classes(console: Console, by: str, rows: Any) -> None:
 def _cells(change: Change) -> tuple[str, str, str, str]:
     from ..report.text import as_number
 
-    found = change.difference
-    reach = f"{as_number(found.low)} to {as_number(found.high)}"
-    return as_number(found.estimate), reach, change.in_percent, change.verdict
+    difference = change.difference
+    reach = f"{as_number(difference.low)} to {as_number(difference.high)}"
+    return as_number(difference.estimate), reach, change.in_percent, change.verdict
 
 
 def _line(value: str | None) -> str:

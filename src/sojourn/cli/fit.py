@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._options import READING, AsJson, Chosen, add_verb, takes
+from ._options import READING, AsJson, Chosen, add_verb, option, takes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,24 +20,18 @@ if TYPE_CHECKING:
 
 
 Widest = Annotated[
-    int | None,
-    typer.Option(
-        metavar="P",
-        min=1,
-        help="Leave out jobs of more than P processors.",
-        rich_help_panel="Jobs",
-    ),
+    int | None, option("P", "Leave out jobs of more than P processors.", "Jobs", min=1)
 ]
 Tolerance = Annotated[
     float,
-    typer.Option(
-        metavar="S",
+    option(
+        "S",
+        "A job that did not complete counts as killed from S seconds before its limit.",
+        "Jobs",
         min=0.0,
-        help="A job that did not complete counts as killed from S seconds before its limit.",
-        rich_help_panel="Jobs",
     ),
 ]
-PictureFolder = Annotated[Path | None, typer.Option(metavar="DIR", help="Write the picture there.")]
+PictureFolder = Annotated[Path | None, option("DIR", "Write the picture there.")]
 
 
 @dataclass(frozen=True)
@@ -60,9 +54,9 @@ class FittedLog:
         rules = FITTED if self.procs is None else (*FITTED, "too-wide")
         return cleaned(jobs, self.procs or 0, rules, strict=self.scenario.keys.workload.strict)
 
-    def tell(
+    def finish(
         self,
-        told: dict[str, Any],
+        numbers: dict[str, Any],
         show: Callable[[dict[str, Any]], None] | None,
         name: str,
         draw: Callable[[], Figure],
@@ -76,9 +70,9 @@ class FittedLog:
             with staged(self.out) as place:
                 save(draw(), place(name))
         if show is None:
-            print(as_json(told))
+            print(as_json(numbers))
             return
-        show(told)
+        show(numbers)
         if self.out is not None:
             print(f"\n{name} in {self.out}")
 
@@ -93,33 +87,23 @@ def fit(
     chosen: Chosen,
     *,
     reading: Annotated[
-        str,
-        typer.Option(
-            metavar="job|sub-request",
-            help="One service and one limit per job, or per processor of it.",
-        ),
+        str, option("job|sub-request", "One service and one limit per job, or per processor of it.")
     ] = "job",
     limits: Annotated[
-        str,
-        typer.Option(metavar="each|shared", help="Limits of sub-requests: their own, or one."),
+        str, option("each|shared", "Limits of sub-requests: their own, or one.")
     ] = "each",
     limits_from: Annotated[
         str,
-        typer.Option(
-            metavar="ends|estimates",
-            help="Limit rate from when jobs were removed, or from the times users asked for.",
+        option(
+            "ends|estimates",
+            "Limit rate from when jobs were removed, or from the times users asked for.",
         ),
     ] = "ends",
     served: Annotated[
-        str,
-        typer.Option(metavar="CLASS,...", help="Ends that count as the end of service."),
+        str, option("CLASS,...", "Ends that count as the end of service.")
     ] = "completed,failed",
     removed: Annotated[
-        str,
-        typer.Option(
-            metavar="CLASS,...",
-            help="Ends that count as removal; what is in neither list is censored.",
-        ),
+        str, option("CLASS,...", "Ends that count as removal; what is in neither list is censored.")
     ] = "killed,cancelled",
     procs: Widest = None,
     tolerance: Tolerance = 0.0,
@@ -135,7 +119,7 @@ def fit(
 
     from ..theory import fit_model
 
-    found = fit_model(
+    model = fit_model(
         jobs,
         reading=reading,
         limits=limits,
@@ -148,10 +132,10 @@ def fit(
     def draw() -> Figure:
         from ..report import fitted
 
-        return fitted(found, jobs.submit)
+        return fitted(model, jobs.submit)
 
-    told = {**found.as_dict(), "cleaning": jobs.report.as_dict()}
-    source.tell(told, None if json else _show, "fit.png", draw)
+    numbers = {**model.as_dict(), "cleaning": jobs.report.as_dict()}
+    source.finish(numbers, None if json else _show, "fit.png", draw)
 
 
 def _listed(text: str) -> list[str]:
@@ -177,17 +161,17 @@ _STATISTICS = {"ks": "Kolmogorov-Smirnov", "ad": "Anderson-Darling"}
 _HOUR = 3600.0
 
 
-def _show(told: dict[str, Any]) -> None:
+def _show(numbers: dict[str, Any]) -> None:
     from rich.text import Text
 
     from ..report.text import as_number, facts_table, new_console, new_table, show_report
 
-    show_report(told["cleaning"])
+    show_report(numbers["cleaning"])
     console = new_console()
-    console.print(facts_table(_parameters(told)))
+    console.print(facts_table(_parameters(numbers)))
     console.print()
     table = new_table("test", "statistic", "value", "p", "of")
-    for name, test in told["tests"].items():
+    for name, test in numbers["tests"].items():
         what, _, kind = name.rpartition("_")
         known = kind in _STATISTICS
         table.add_row(
@@ -203,8 +187,8 @@ def _show(told: dict[str, Any]) -> None:
         "(small: it does not follow); of: how many values were tested"
     )
     console.print(Text(notes, style="dim"), soft_wrap=True)
-    show_warnings(console, told["warnings"])
-    if not told["warnings"]:
+    show_warnings(console, numbers["warnings"])
+    if not numbers["warnings"]:
         console.print(Text("\nnothing in the log speaks against the model", style="green"))
 
 
@@ -218,34 +202,34 @@ def show_warnings(console: Any, warnings: list[str]) -> None:
         console.print(Text(f"! {line}"), style="yellow", soft_wrap=True)
 
 
-def _parameters(told: dict[str, Any]) -> list[tuple[str, str]]:
+def _parameters(numbers: dict[str, Any]) -> list[tuple[str, str]]:
     from ..report.text import as_number
 
-    error, arrivals, width = told["standard_errors"], told["arrivals"], told["width"]
-    what = "a job" if told["reading"] == "job" else "a sub-request"
-    basis = "requested times" if told["limits_from"] == "estimates" else "when jobs were removed"
+    error, arrivals, width = numbers["standard_errors"], numbers["arrivals"], numbers["width"]
+    what = "a job" if numbers["reading"] == "job" else "a sub-request"
+    basis = "requested times" if numbers["limits_from"] == "estimates" else "when jobs were removed"
     per_hour = [
         as_number(_HOUR * value)
-        for value in (told["arrival_rate"], error["arrival_rate"], error["arrival_rate_robust"])
+        for value in (numbers["arrival_rate"], error["arrival_rate"], error["arrival_rate_robust"])
     ]
     rows = [
         ("arrivals", f"{per_hour[0]} +- {per_hour[1]} jobs/h (+- {per_hour[2]} as days vary)"),
         ("trend", _trend(arrivals)),
-        ("service", f"mean {_mean(told, 'service_rate')}, of {what}"),
-        ("limit", f"mean {_mean(told, 'limit_rate')}, of {what}, from {basis}"),
+        ("service", f"mean {_mean(numbers, 'service_rate')}, of {what}"),
+        ("limit", f"mean {_mean(numbers, 'limit_rate')}, of {what}, from {basis}"),
         (
             "widths",
             f"mean {as_number(width['mean'])} +- {as_number(error['mean_width'])}, "
             f"median {width['median']:,}, up to {width['max']:,}; "
             f"{100 * width['powers_of_two']:.1f} % a power of two",
         ),
-        ("jobs", ", ".join(f"{n:,} {name}" for name, n in told["outcomes"].items() if n)),
+        ("jobs", ", ".join(f"{n:,} {name}" for name, n in numbers["outcomes"].items() if n)),
         (
             "counted as",
-            ", ".join(f"{told[name]:,} {name}" for name in ("served", "removed", "censored")),
+            ", ".join(f"{numbers[name]:,} {name}" for name in ("served", "removed", "censored")),
         ),
     ]
-    asked = told["requested_limits"]
+    asked = numbers["requested_limits"]
     if asked is not None:
         spread = f"squared coefficient of variation {as_number(asked['scv'])}"
         rows.append(
@@ -254,14 +238,14 @@ def _parameters(told: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _mean(told: dict[str, Any], name: str) -> str:
+def _mean(numbers: dict[str, Any], name: str) -> str:
     """Return a mean time and its standard error, by the delta method, from a rate and its own."""
     from ..report.text import as_number
 
-    rate, error = told[name], told["standard_errors"][name]
+    rate, error = numbers[name], numbers["standard_errors"][name]
     if rate == 0:
         return "- (no job ended so)"
-    robust = told["standard_errors"].get(f"{name}_robust")
+    robust = numbers["standard_errors"].get(f"{name}_robust")
     more = f" (+- {as_number(robust / rate**2)} as durations vary)" if robust is not None else ""
     return f"{as_number(1 / rate)} +- {as_number(error / rate**2)} s{more}"
 

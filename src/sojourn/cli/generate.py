@@ -8,20 +8,14 @@ from typing import Annotated
 import typer
 
 from ..errors import OptionError
+from ._options import option
 
-Jobs = Annotated[int, typer.Option(metavar="N", help="Number of jobs.")]
-Procs = Annotated[int, typer.Option(metavar="P", help="Processors of the machine.")]
-Load = Annotated[
-    float | None,
-    typer.Option(metavar="L", help="Offered load: work over what the machine could do."),
-]
-Seed = Annotated[int, typer.Option(metavar="S", min=0, help="The only source of randomness.")]
-Out = Annotated[
-    Path, typer.Option(metavar="FILE", help="Log to write: .swf, .csv or .parquet [.gz, .xz].")
-]
-Estimates = Annotated[
-    str, typer.Option(metavar="exact|tsafrir|FACTOR", help="Estimates of the users.")
-]
+Jobs = Annotated[int, option("N", "Number of jobs.")]
+Procs = Annotated[int, option("P", "Processors of the machine.")]
+Load = Annotated[float | None, option("L", "Offered load: work over what the machine could do.")]
+Seed = Annotated[int, option("S", "The only source of randomness.", min=0)]
+Out = Annotated[Path, option("FILE", "Log to write: .swf, .csv or .parquet [.gz, .xz].")]
+Estimates = Annotated[str, option("exact|tsafrir|FACTOR", "Estimates of the users.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -45,10 +39,7 @@ def lublin(
     seed: Seed = 0,
     estimates: Estimates = "exact",
     type: Annotated[
-        str,
-        typer.Option(
-            metavar="all|batch|interactive|both", help="Published parameters of which jobs."
-        ),
+        str, option("all|batch|interactive|both", "Published parameters of which jobs.")
     ] = "all",
 ) -> None:
     """Jobs of the Lublin-Feitelson model: widths, runtimes, and arrivals with a daily cycle.
@@ -79,22 +70,20 @@ def poisson(
     seed: Seed = 0,
     interarrival: Annotated[
         str,
-        typer.Option(
-            metavar="KIND[:MEAN[:SHAPE]]",
-            help="Seconds between arrivals: exponential:MEAN (a Poisson process), "
+        option(
+            "KIND[:MEAN[:SHAPE]]",
+            "Seconds between arrivals: exponential:MEAN (a Poisson process), "
             "deterministic:MEAN, hyperexponential:MEAN:CV2 or erlang:MEAN:K. With --load "
             "the mean follows from it and may be left out (erlang::4).",
         ),
     ] = "exponential",
     work: Annotated[
-        str,
-        typer.Option(metavar="KIND:MEAN[:SHAPE]", help="Work of a job, seconds, as above."),
+        str, option("KIND:MEAN[:SHAPE]", "Work of a job, seconds, as above.")
     ] = "exponential:3600",
     width: Annotated[
         str,
-        typer.Option(
-            metavar="WIDTHS",
-            help="Processors of a job: N, uniform:LOW-HIGH, geometric:P or 1=0.5,2=0.3,4=0.2.",
+        option(
+            "WIDTHS", "Processors of a job: N, uniform:LOW-HIGH, geometric:P or 1=0.5,2=0.3,4=0.2."
         ),
     ] = "1",
     estimates: Estimates = "exact",

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from . import _completion
-from ._options import READING, AsJson, Chosen, add_verb, takes
+from ._options import READING, AsJson, Chosen, add_verb, option, takes
 
 
 def register(app: typer.Typer) -> None:
@@ -21,18 +21,18 @@ def inspect(
     *,
     cluster: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE|COUNTS",
-            help="Nodes of the machine, in place of --procs: a description (.toml, .csv), a "
+        option(
+            "FILE|COUNTS",
+            "Nodes of the machine, in place of --procs: a description (.toml, .csv), a "
             "slurm.conf, or counts. Where the log has a column 'used', what its jobs held on each "
             "node is checked.",
         ),
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(
-            metavar="CLASS,...",
-            help="A table each of what jobs are like: by user, group, account, partition, queue, "
+        option(
+            "CLASS,...",
+            "A table each of what jobs are like: by user, group, account, partition, queue, "
             "qos or width.",
             autocompletion=_completion.class_lists,
         ),
@@ -67,16 +67,16 @@ def inspect(
     jobs = scenario.raw_log()
     for name in classes:
         check_known(jobs, name)
-    found = facts(jobs, procs if machine is None else machine.procs)
-    left = cleaned(jobs, found["procs"], STANDARD, strict=strict)
-    told = {**found, "cleaning": left.report.as_dict()}
+    measured = facts(jobs, procs if machine is None else machine.procs)
+    left = cleaned(jobs, measured["procs"], STANDARD, strict=strict)
+    numbers = {**measured, "cleaning": left.report.as_dict()}
     if machine is not None and has_recorded_use(jobs):
-        told["excess"] = [asdict(excess) for excess in recorded_excess(jobs, machine)]
+        numbers["excess"] = [asdict(excess) for excess in recorded_excess(jobs, machine)]
     if classes:
-        told["classes"] = {name: class_rows(facts_by(jobs, name)) for name in classes}
+        numbers["classes"] = {name: class_rows(facts_by(jobs, name)) for name in classes}
     if json:
-        print(as_json(told))
+        print(as_json(numbers))
         return
     from ..report.text import show_facts
 
-    show_facts(told)
+    show_facts(numbers)

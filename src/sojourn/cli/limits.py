@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import OptionError
-from ._options import READING, AsJson, Chosen, add_verb, takes
+from ._options import READING, AsJson, Chosen, add_verb, option, takes
 from .fit import FittedLog, PictureFolder, Tolerance, Widest, show_warnings
 
 
@@ -20,14 +20,11 @@ def register(app: typer.Typer) -> None:
 def limits(
     chosen: Chosen,
     *,
-    target: Annotated[
-        float, typer.Option(metavar="SHARE", help="Probability of completion aimed at.")
-    ] = 0.9,
+    target: Annotated[float, option("SHARE", "Probability of completion aimed at.")] = 0.9,
     limits: Annotated[
         str,
-        typer.Option(
-            metavar="each|shared",
-            help="Limits of a job's processors that the picture shows: their own, or one.",
+        option(
+            "each|shared", "Limits of a job's processors that the picture shows: their own, or one."
         ),
     ] = "each",
     procs: Widest = None,
@@ -46,9 +43,9 @@ def limits(
 
     from ..capacity.limits import picture, time_limits
 
-    found = time_limits(jobs, target=target, tolerance=tolerance)
-    told = {**found.as_dict(), "cleaning": jobs.report.as_dict()}
-    source.tell(told, None if json else _show, "limits.png", lambda: picture(found, limits))
+    answer = time_limits(jobs, target=target, tolerance=tolerance)
+    numbers = {**answer.as_dict(), "cleaning": jobs.report.as_dict()}
+    source.finish(numbers, None if json else _show, "limits.png", lambda: picture(answer, limits))
 
 
 _READINGS = {
@@ -58,7 +55,7 @@ _READINGS = {
 }
 
 
-def _show(told: dict[str, Any]) -> None:
+def _show(numbers: dict[str, Any]) -> None:
     from rich.text import Text
 
     from ..report.text import (
@@ -70,40 +67,40 @@ def _show(told: dict[str, Any]) -> None:
         show_report,
     )
 
-    show_report(told["cleaning"])
+    show_report(numbers["cleaning"])
     console = new_console()
-    hours, measured = told["processor_hours"], told["measured"]
-    started = sum(n for name, n in told["jobs"].items() if name in hours)
+    hours, measured = numbers["processor_hours"], numbers["measured"]
+    started = sum(n for name, n in numbers["jobs"].items() if name in hours)
     rows = [
         (
             "killed",
-            f"{told['jobs']['killed']:,} of {started:,} jobs that started "
-            f"({100 * told['killed_share']:.1f} %)",
+            f"{numbers['jobs']['killed']:,} of {started:,} jobs that started "
+            f"({100 * numbers['killed_share']:.1f} %)",
         ),
         (
             "burnt",
             f"{as_number(hours['killed'])} of {as_number(sum(hours.values()))} processor hours "
-            f"({100 * told['burnt_share']:.1f} %) by killed jobs",
+            f"({100 * numbers['burnt_share']:.1f} %) by killed jobs",
         ),
-        ("cancelled", f"{told['jobs']['cancelled']:,} jobs in service, "
+        ("cancelled", f"{numbers['jobs']['cancelled']:,} jobs in service, "
          f"{as_number(hours['cancelled'])} processor hours"),
-        ("requested", f"mean limit {as_seconds(measured['requested_mean'])}"),
+        ("requested", f"mean limit {as_seconds(measured['requested_mean'])}")
     ]  # fmt: skip
     console.print(facts_table(rows))
     console.print()
-    target, enough = f"{100 * told['target']:g} %", f"{100 * told['enough']:g} %"
+    target, enough = f"{100 * numbers['target']:g} %", f"{100 * numbers['enough']:g} %"
     table = new_table(
         "reading", "mean\nservice h", "mean\nlimit h", "finish",
         f"limit h for\n{target} to finish", f"processors\nenough {enough}",
     )  # fmt: skip
-    for name, each in told["readings"].items():
-        times = (each[key] / 3600 for key in ("mean_service", "mean_limit"))
+    for name, reading in numbers["readings"].items():
+        times = (reading[key] / 3600 for key in ("mean_service", "mean_limit"))
         table.add_row(
             _READINGS[name],
             *map(as_number, times),
-            f"{100 * each['completion_probability']:.1f} %",
-            as_number(each["critical_limit"] / 3600),
-            f"{each['servers']:,}",
+            f"{100 * reading['completion_probability']:.1f} %",
+            as_number(reading["critical_limit"] / 3600),
+            f"{reading['servers']:,}",
         )
     table.add_row(
         "as measured, common limit",
@@ -120,4 +117,4 @@ def _show(told: dict[str, Any]) -> None:
         "limits of the first three are means of random ones"
     )
     console.print(Text(notes, style="dim"), soft_wrap=True)
-    show_warnings(console, told["warnings"])
+    show_warnings(console, numbers["warnings"])

@@ -8,7 +8,7 @@ import typer
 
 from ..errors import OptionError
 from . import _study as st
-from ._options import AsJson
+from ._options import AsJson, option
 
 if TYPE_CHECKING:
     from ..study import Front
@@ -26,35 +26,28 @@ def optimise(
     *,
     vary: Annotated[
         list[str],
-        typer.Option(
-            metavar="KEY=LOW:HIGH|a,b,c",
-            help="Range of a key, with :log for equal ratios, or values to choose from; may be "
+        option(
+            "KEY=LOW:HIGH|a,b,c",
+            "Range of a key, with :log for equal ratios, or values to choose from; may be "
             "repeated.",
         ),
     ],
-    minimise: Annotated[
-        str, typer.Option(metavar="M1,M2", help="Measures to make small, such as wait_mean.")
-    ] = "",
-    maximise: Annotated[
-        str, typer.Option(metavar="M1,M2", help="Measures to make large, such as utilisation.")
-    ] = "",
+    minimise: Annotated[str, option("M1,M2", "Measures to make small, such as wait_mean.")] = "",
+    maximise: Annotated[str, option("M1,M2", "Measures to make large, such as utilisation.")] = "",
     replications: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Runs of each point; default: 5, or 1 where nothing is random.",
-            rich_help_panel=_SEARCH,
+        option(
+            "N", "Runs of each point; default: 5, or 1 where nothing is random.", _SEARCH, min=1
         ),
     ] = None,
     confirm: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="Runs of each point found, with random numbers that the search has not seen; "
+        option(
+            "N",
+            "Runs of each point found, with random numbers that the search has not seen; "
             "the front is reported from these. Default: as many as --replications.",
-            rich_help_panel=_SEARCH,
+            _SEARCH,
+            min=0,
         ),
     ] = None,
     noisy: Annotated[
@@ -65,19 +58,15 @@ def optimise(
             rich_help_panel=_SEARCH,
         ),
     ] = False,
-    population: Annotated[
-        int, typer.Option(metavar="N", help="Points of a generation.", rich_help_panel=_SEARCH)
-    ] = 32,
-    generations: Annotated[
-        int, typer.Option(metavar="N", help="Generations.", rich_help_panel=_SEARCH)
-    ] = 25,
+    population: Annotated[int, option("N", "Points of a generation.", _SEARCH)] = 32,
+    generations: Annotated[int, option("N", "Generations.", _SEARCH)] = 25,
     reference: Annotated[
         str | None,
-        typer.Option(
-            metavar="X1,X2",
-            help="Reference of the hypervolume, one value for each measure; default: the worst of "
+        option(
+            "X1,X2",
+            "Reference of the hypervolume, one value for each measure; default: the worst of "
             "the first generation.",
-            rich_help_panel=_SEARCH,
+            _SEARCH,
         ),
     ] = None,
     seed: st.StudySeed = None,
@@ -158,10 +147,10 @@ def _show(front: Front) -> None:
     ends = ""
     if volume.half_width >= 0:
         ends = f" (95 % interval {as_number(volume.low)} to {as_number(volume.high)})"
-    each = f"mean ± half of its 95 % interval over {volume.n} replications; "
+    note = f"mean ± half of its 95 % interval over {volume.n} replications; "
     console.print(
         Text(
-            f"\n{each if volume.n > 1 else ''}hypervolume {as_number(volume.estimate)}{ends} "
+            f"\n{note if volume.n > 1 else ''}hypervolume {as_number(volume.estimate)}{ends} "
             f"up to {corner} (what the front covers, in the product of the units; more is better)\n"
             f"{front.evaluated:,} points in {front.runs:,} runs"
         ),

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._options import AsJson, Chosen, RunFolder, add_verb, takes
+from ._options import AsJson, Chosen, RunFolder, add_verb, option, takes
 from ._run import run_chosen
 
 
@@ -28,11 +28,7 @@ def peas(
     chosen: Chosen,
     *,
     config: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.toml",
-            help="Configuration; options on the command line win over it.",
-        ),
+        Path | None, option("FILE.toml", "Configuration; options on the command line win over it.")
     ] = None,
     out: RunFolder = None,
     json: AsJson = False,
@@ -49,7 +45,7 @@ def peas(
         from ..run.peas import read_config
 
         configured = read_config(config)
-    told = run_chosen(
+    summary = run_chosen(
         "peas",
         chosen.over(configured),
         {**chosen.options_over(configured), "config": config},
@@ -60,8 +56,8 @@ def peas(
     if json:
         from ..run.folder import as_json
 
-        print(as_json(told))
+        print(as_json(summary))
         return
     from ..report.text import show_peas
 
-    show_peas(told, out)
+    show_peas(summary, out)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._options import CLEANING, READING, AsJson, Chosen, add_verb, takes
-from ._run import say
+from ._options import CLEANING, READING, AsJson, Chosen, add_verb, option, takes
+from ._run import cleaned_log, progress
 from .stability import PictureFolder
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ def register(app: typer.Typer) -> None:
 @takes(
     *("log", "procs", "policy", "policy_file", "slurm_conf", "estimates", "over_limit"),
     *(READING, CLEANING),
-    procs=typer.Option(
-        metavar="P",
-        help="Processors today; default: MaxProcs of the log. With --slurm-conf the default is "
+    procs=option(
+        "P",
+        "Processors today; default: MaxProcs of the log. With --slurm-conf the default is "
         "its machine, which gets more or fewer nodes of each kind.",
-        rich_help_panel="Machine",
+        "Machine",
     ),
 )
 def plan(
@@ -39,26 +39,16 @@ def plan(
     *,
     target_wait: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="MEASURE=LENGTH",
-            help="Longest wait wanted, such as p95=1h, mean=30m, max=2d; may be repeated, and all "
+        option(
+            "MEASURE=LENGTH",
+            "Longest wait wanted, such as p95=1h, mean=30m, max=2d; may be repeated, and all "
             "must hold. Default: p95=1h.",
         ),
     ] = None,
     growth: Annotated[
-        float,
-        typer.Option(
-            metavar="G", help="Arrivals G times as dense: times between submits divided by G."
-        ),
+        float, option("G", "Arrivals G times as dense: times between submits divided by G.")
     ] = 1.0,
-    step: Annotated[
-        int,
-        typer.Option(
-            metavar="K",
-            help="Processors come in whole nodes of K.",
-            rich_help_panel="Machine",
-        ),
-    ] = 1,
+    step: Annotated[int, option("K", "Processors come in whole nodes of K.", "Machine")] = 1,
     out: PictureFolder = None,
     json: AsJson = False,
 ) -> None:
@@ -69,33 +59,27 @@ def plan(
     Example: sojourn plan log.swf --growth 1.3 --target-wait p95=1h --step 16 --out DIR
     """
     from ..capacity.targets import parse_targets
-    from ..jobs.log import machine_size, size_in_words
     from ..policy.slurm import SlurmPolicy
-    from ..run.carry_out import check_parts
     from ..run.folder import as_json, check_folder
     from ..run.outcome.unmodelled import not_acted_on
 
     targets = parse_targets(target_wait or "p95=1h")
     scenario = chosen.scenario
-    check_parts(scenario)
+    scenario.check_parts()
     if out is not None:
         check_folder(out)
-    procs, policy = scenario.keys.cluster.procs, scenario.policy
-    jobs = scenario.raw_log()
-    of_site = procs is None and isinstance(policy, SlurmPolicy)
-    if procs is None and isinstance(policy, SlurmPolicy):
+    policy, of_site = scenario.policy, scenario.keys.cluster.procs is None
+    if of_site and isinstance(policy, SlurmPolicy):
         size = policy.cluster.procs
+        jobs = scenario.cleaned(scenario.raw_log(), size)
     else:
-        size = machine_size(jobs, procs, "--procs")
-        if words := size_in_words(jobs, procs):
-            say(words)
-    jobs = scenario.cleaned(jobs, size)
+        of_site = False
+        jobs, size = cleaned_log(scenario)
 
     from ..capacity import plan as find
-    from ._progress import progress
 
     with progress("planning") as report:
-        found = find(
+        answer = find(
             jobs,
             growth=growth,
             target=targets,
@@ -106,51 +90,51 @@ def plan(
             estimates=scenario.keys.policy.estimates,
             over_limit=scenario.keys.policy.over_limit,
         )
-    told = {
-        **found.as_dict(),
+    numbers = {
+        **answer.as_dict(),
         "not_modelled": not_acted_on(jobs, policy, None, scenario.nodes if of_site else None),
         "cleaning": jobs.report.as_dict(),
     }
-    if out is not None and found.sizes:
-        _write(found, told, out)
+    if out is not None and answer.sizes:
+        _write(answer, numbers, out)
     if json:
-        print(as_json(told))
+        print(as_json(numbers))
     else:
-        _show(found, told, step)
-        if out is not None and found.sizes:
+        _show(answer, numbers, step)
+        if out is not None and answer.sizes:
             print(f"\nplan.png, plan.json in {out}")
-    if found.interrupted:
-        # Not as an error: what was found so far has been told.
+    if answer.interrupted:
+        # Not as an error: what was found so far has been printed.
         raise SystemExit(_INTERRUPTED)
 
 
-def _write(found: Plan, told: dict[str, Any], out: Path) -> None:
+def _write(answer: Plan, numbers: dict[str, Any], out: Path) -> None:
     from ..report import save, size_curves
     from ..run.folder import as_json, staged
 
     # A size that some job never fits on has no waits.
-    sizes = [size for size in found.sizes if math.isfinite(size.mean_wait)]
+    sizes = [size for size in answer.sizes if math.isfinite(size.mean_wait)]
     figure = size_curves(
         [size.procs for size in sizes],
         {
             target.name: ([size.values[k] for size in sizes], target.limit)
-            for k, target in enumerate(found.targets)
+            for k, target in enumerate(answer.targets)
         },
         [size.utilisation for size in sizes],
         theory={
-            target.name: (found.theory.procs, found.theory.values[k])
-            for k, target in enumerate(found.targets)
+            target.name: (answer.theory.procs, answer.theory.values[k])
+            for k, target in enumerate(answer.targets)
         },
-        chosen=found.procs,
-        today=found.today,
-        caption=f"{found.policy}, arrivals x {found.growth:g}",
+        chosen=answer.procs,
+        today=answer.today,
+        caption=f"{answer.policy}, arrivals x {answer.growth:g}",
     )
     with staged(out) as place:
         save(figure, place("plan.png"))
-        place("plan.json").write_text(as_json(told), encoding="utf-8")
+        place("plan.json").write_text(as_json(numbers), encoding="utf-8")
 
 
-def _show(found: Plan, told: dict[str, Any], step: int) -> None:
+def _show(answer: Plan, numbers: dict[str, Any], step: int) -> None:
     from rich.text import Text
 
     from ..report.text import (
@@ -166,48 +150,48 @@ def _show(found: Plan, told: dict[str, Any], step: int) -> None:
     def hours(seconds: float) -> str:
         return as_number(seconds / _HOUR)
 
-    show_report(told["cleaning"])
+    show_report(numbers["cleaning"])
     console = new_console()
-    console.print(Text(found.verdict, style="bold"), soft_wrap=True)
-    show_not_acted_on(console, told["not_modelled"])
+    console.print(Text(answer.verdict, style="bold"), soft_wrap=True)
+    show_not_acted_on(console, numbers["not_modelled"])
     console.print()
-    demand = found.demand
+    demand = answer.demand
     simulated = (
         ""
-        if found.least_simulated is None
-        else f", {found.least_simulated:,} by simulating {found.policy} with a long queue"
+        if answer.least_simulated is None
+        else f", {answer.least_simulated:,} by simulating {answer.policy} with a long queue"
     )
-    dense = "" if found.growth == 1 else f"{found.growth:g} times as dense "
+    dense = "" if answer.growth == 1 else f"{answer.growth:g} times as dense "
     rows = [
         ("jobs", f"{demand.jobs:,}, arrivals {dense}as in the log"),
         ("busy", f"{as_number(demand.busy)} processors on average; the widest job has "
          f"{demand.widest:,}"),
-        ("keeps up", f"{found.least_exponential:,} processors by theory (fcfs, exponential "
+        ("keeps up", f"{answer.least_exponential:,} processors by theory (fcfs, exponential "
          f"runtimes){simulated}"),
-        ("first guess", f"{found.first_guess:,} processors by the theory of waits"),
+        ("first guess", f"{answer.first_guess:,} processors by the theory of waits")
     ]  # fmt: skip
-    if found.step > step:
-        rows.append(("sizes", f"multiples of {found.step:,}, about 0.2 % of the machine"))
-    if found.today <= demand.busy:
-        rows.append(("today", f"{found.today:,} processors cannot keep up, whatever the policy"))
-    if found.procs is not None and found.bounded_by_widest:
+    if answer.step > step:
+        rows.append(("sizes", f"multiples of {answer.step:,}, about 0.2 % of the machine"))
+    if answer.today <= demand.busy:
+        rows.append(("today", f"{answer.today:,} processors cannot keep up, whatever the policy"))
+    if answer.procs is not None and answer.bounded_by_widest:
         rows.append(("bound", "no smaller machine holds the widest job"))
-    if found.also:
-        listed = ", ".join(f"{size:,}" for size in found.also)
+    if answer.also:
+        listed = ", ".join(f"{size:,}" for size in answer.also)
         rows.append(("by chance", f"{listed} would meet it too, though a larger one would not"))
-    for target, interval in zip(found.targets, found.intervals, strict=False):
+    for target, interval in zip(answer.targets, answer.intervals, strict=False):
         ends = (
             f"95 % interval {hours(interval.low)} to {hours(interval.high)} h by resampling weeks"
         )
-        told_by = ends if math.isfinite(interval.low) else "too few weeks for an interval"
-        rows.append((target.name, f"{hours(interval.value)} h, {told_by}"))
-    if found.weeks:
-        met = sum(week.met for week in found.weeks)
-        share = f"{100 * found.weeks_met:.0f} %"
-        rows.append(("weeks", f"held in {met:,} of {len(found.weeks):,} ({share})"))
+        spread = ends if math.isfinite(interval.low) else "too few weeks for an interval"
+        rows.append((target.name, f"{hours(interval.value)} h, {spread}"))
+    if answer.weeks:
+        met = sum(week.met for week in answer.weeks)
+        share = f"{100 * answer.weeks_met:.0f} %"
+        rows.append(("weeks", f"held in {met:,} of {len(answer.weeks):,} ({share})"))
     console.print(facts_table(rows))
     console.print()
-    names = [target.name for target in found.targets]
+    names = [target.name for target in answer.targets]
     table = new_table(
         "processors",
         *(f"{name}\nwait h" for name in names),
@@ -215,10 +199,10 @@ def _show(found: Plan, told: dict[str, Any], step: int) -> None:
         *(() if "mean" in names else ("mean\nwait h",)),
         *("utili-\nsation", "met"),
     )
-    for size in found.sizes:
-        mark = " <- smallest" if size.procs == found.procs else ""
+    for size in answer.sizes:
+        mark = " <- smallest" if size.procs == answer.procs else ""
         table.add_row(
-            f"{size.procs:,}{' (today)' if size.procs == found.today else ''}{mark}",
+            f"{size.procs:,}{' (today)' if size.procs == answer.today else ''}{mark}",
             *(hours(value) for value in size.values),
             *(hours(value) for value in size.expected),
             *(() if "mean" in names else (hours(size.mean_wait),)),
@@ -231,7 +215,7 @@ def _show(found: Plan, told: dict[str, Any], step: int) -> None:
         "runtimes"
     )
     console.print(Text(notes, style="dim"), soft_wrap=True)
-    if found.recorded is not None:
-        without = "" if found.growth == 1 else " without growth"
-        today = f"{found.policy} on {found.today:,} processors{without}"
-        show_recorded(console, {today: found.recorded})
+    if answer.recorded is not None:
+        without = "" if answer.growth == 1 else " without growth"
+        today = f"{answer.policy} on {answer.today:,} processors{without}"
+        show_recorded(console, {today: answer.recorded})

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError
-from ._options import AsJson, Chosen, add_verb, takes
+from ._options import AsJson, Chosen, add_verb, option, takes
+from ._run import progress
 from .adequacy import P_IN_WORDS, show_waits, waits_of
 
 if TYPE_CHECKING:
@@ -31,67 +32,53 @@ def replay(
             "with id, submit, nodes, run, limit_min.",
         ),
     ],
-    slurm_conf: Annotated[
-        Path, typer.Option("--slurm-conf", metavar="FILE", help="The manager's slurm.conf.")
-    ],
+    slurm_conf: Annotated[Path, option("FILE", "The manager's slurm.conf.", flag="--slurm-conf")],
     nodes: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Equal nodes with one job each, in place of those of the slurm.conf.",
-        ),
+        option("N", "Equal nodes with one job each, in place of those of the slurm.conf.", min=1),
     ] = None,
     requests: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Submit commands or a stream with what the log does not record: features, memory, "
+        option(
+            "FILE",
+            "Submit commands or a stream with what the log does not record: features, memory, "
             "GPUs.",
         ),
     ] = None,
     change: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Another value of a scheduler parameter or a line of the slurm.conf; may be "
-            "repeated.",
+        option(
+            "NAME=VALUE",
+            "Another value of a scheduler parameter or a line of the slurm.conf; may be repeated.",
+            flag="--set",
         ),
     ] = None,
     calibrate: Annotated[
         Path | None,
-        typer.Option(
-            metavar="RUN.csv",
-            help="Another run of the manager, as sojourn virtual run writes it, that shows how "
+        option(
+            "RUN.csv",
+            "Another run of the manager, as sojourn virtual run writes it, that shows how "
             "fast its controller is.",
         ),
     ] = None,
     members: Annotated[
         int | None,
-        typer.Option(
-            metavar="K",
-            min=1,
-            help="Runs of the model whose loops begin at other moments; the most typical is "
+        option(
+            "K",
+            "Runs of the model whose loops begin at other moments; the most typical is "
             "reported, with the mean times of those that agree. Default: 16, fewer for more than "
             "4,000 jobs.",
+            min=1,
         ),
     ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="stream, events, sacct, jobcomp or swf."),
-    ] = None,
+    format: Annotated[str | None, option("NAME", "stream, events, sacct, jobcomp or swf.")] = None,
     columns: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,...", help="Names of the columns of sacct -n.",
-                     rich_help_panel="Jobs"),
+        str | None, option("NAME,...", "Names of the columns of sacct -n.", "Jobs")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Of random overheads.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for jobs, numbers and pictures.")
-    ] = None,
+    seed: Annotated[int, option("S", "Of random overheads.", min=0)] = 0,
+    out: Annotated[Path | None, option("DIR", "Folder for jobs, numbers and pictures.")] = None,
     json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Model what Slurm would do with the jobs of a log, and measure how near that comes.
 
     Example: sojourn replay sacct.txt --slurm-conf /etc/slurm/slurm.conf --out DIR
@@ -100,7 +87,6 @@ def replay(
     from ..adequacy import calibrate as measure
     from ..adequacy import replay as run
     from ..run.folder import as_json, check_folder
-    from ._progress import progress
 
     if out is not None:
         check_folder(out)
@@ -125,21 +111,21 @@ def replay(
             columns=None if columns is None else [name.strip() for name in columns.split(",")],
             **chosen.options,
         )
-    told = done.as_dict()
+    numbers = done.as_dict()
     if done.adequacy is not None:
-        told["waits"] = waits_of(done.adequacy)
-    files = [] if out is None else _write(done, told, out)
+        numbers["waits"] = waits_of(done.adequacy)
+    files = [] if out is None else _write(done, numbers, out)
     if json:
-        print(as_json({**told, "files": files}))
+        print(as_json({**numbers, "files": files}))
         return
-    _show(done, told)
+    _show(done, numbers)
     if files:
         print(f"\n{', '.join(files)} in {out}")
         if done.adequacy is None:
             print(f"Try: sojourn adequacy REAL.csv {out / 'jobs.csv'}")  # type: ignore[operator]
 
 
-def _write(done: Replay, told: dict[str, Any], out: Path) -> list[str]:
+def _write(done: Replay, numbers: dict[str, Any], out: Path) -> list[str]:
     from ..run.folder import as_json, staged, write_rows
     from .adequacy import draw_streams
 
@@ -147,24 +133,24 @@ def _write(done: Replay, told: dict[str, Any], out: Path) -> list[str]:
     names = ["jobs.csv", "replay.json"]
     with staged(out) as place:
         write_rows(place("jobs.csv"), rows)
-        place("replay.json").write_text(as_json(told) + "\n", encoding="utf-8")
+        place("replay.json").write_text(as_json(numbers) + "\n", encoding="utf-8")
         if done.adequacy is not None:
             names += draw_streams(done.adequacy, None, place)
     return names
 
 
-def _show(done: Replay, told: dict[str, Any]) -> None:
+def _show(done: Replay, numbers: dict[str, Any]) -> None:
     from ..report.text import as_number, as_seconds, facts_table, new_console
 
-    found = done.adequacy
+    compared = done.adequacy
     console = new_console()
-    share = 100 * told["by_backfill"] / max(told["jobs"], 1)
+    share = 100 * numbers["by_backfill"] / max(numbers["jobs"], 1)
     rows = [
-        ("jobs", f"{told['jobs']:,}; {share:.0f} % started by the backfill loop"),
+        ("jobs", f"{numbers['jobs']:,}; {share:.0f} % started by the backfill loop"),
         (
             "mean wait",
-            f"jobs would wait {as_seconds(told['wait_mean'])}"
-            if told["wait_mean"] is not None
+            f"jobs would wait {as_seconds(numbers['wait_mean'])}"
+            if numbers["wait_mean"] is not None
             else "-",
         ),
     ]
@@ -173,27 +159,27 @@ def _show(done: Replay, told: dict[str, Any]) -> None:
             ("P, model", f"{as_seconds(done.itself)} between runs of the model that begin at "
              f"other moments of its loops ({done.members} runs, median)")
         )  # fmt: skip
-    if found is not None:
-        low, high = found.interval
+    if compared is not None:
+        low, high = compared.interval
         rows += [
-            ("P, log", f"{as_seconds(found.P)} between model and log; 95 % interval "
-             f"{as_number(low)} to {as_number(high)} s, over {found.n:,} jobs"),
-            ("relative", f"{100 * found.relative:.3g} % of the mean time in the system"),
+            ("P, log", f"{as_seconds(compared.P)} between model and log; 95 % interval "
+             f"{as_number(low)} to {as_number(high)} s, over {compared.n:,} jobs"),
+            ("relative", f"{100 * compared.relative:.3g} % of the mean time in the system"),
             ("within 60 s", f"{100 * done.near:.1f} % of the jobs"),
-            ("median", f"{as_seconds(found.median_abs)}, of the absolute differences"),
+            ("median", f"{as_seconds(compared.median_abs)}, of the absolute differences")
         ]  # fmt: skip
-    for why, labels in told["refused_why"].items():
+    for why, labels in numbers["refused_why"].items():
         shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
         who = f"{len(labels):,} jobs {why}"
         if len(labels) == 1:
             who = f"1 job {why}".replace(" that ask ", " that asks ")
         rows.append(("refused", f"{who}: {shown}"))
     console.print(facts_table(rows))
-    if done.members > 1 or found is not None:
+    if done.members > 1 or compared is not None:
         console.print(f"P: {P_IN_WORDS}", style="dim")
-    if found is not None:
+    if compared is not None:
         console.print()
-        show_waits(console, told["waits"], found.n)
+        show_waits(console, numbers["waits"], compared.n)
     for head, lines in (("not modelled", done.not_modelled), ("the log", done.requests.said)):
         if lines:
             print(f"\n{head}:")

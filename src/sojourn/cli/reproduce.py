@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ._options import AsJson
+from ._options import AsJson, option
+from ._run import progress
 
 if TYPE_CHECKING:
     from ..papers import Outcome, Reproduction
@@ -23,20 +24,15 @@ def register(app: typer.Typer) -> None:
 
 def reproduce(
     name: Annotated[
-        str | None,
-        typer.Argument(metavar="[NAME]", help="Which one; without it all are listed."),
+        str | None, typer.Argument(metavar="[NAME]", help="Which one; without it all are listed.")
     ] = None,
     data: Annotated[
-        Path,
-        typer.Option(metavar="DIR", envvar="SOJOURN_DATA", help="Folder with the published data."),
+        Path, option("DIR", "Folder with the published data.", envvar="SOJOURN_DATA")
     ] = Path("."),
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write the picture and its numbers (CSV) there."),
+        Path | None, option("DIR", "Write the picture and its numbers (CSV) there.")
     ] = None,
-    picture: Annotated[
-        str, typer.Option(metavar="png|svg|pdf", help="Format of the picture.")
-    ] = "png",
+    picture: Annotated[str, option("png|svg|pdf", "Format of the picture.")] = "png",
     printed: Annotated[
         bool,
         typer.Option(
@@ -44,15 +40,9 @@ def reproduce(
         ),
     ] = False,
     jobs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=2, help="Jobs of a stream on virtual nodes, fewer for a quick look."
-        ),
+        int | None, option("N", "Jobs of a stream on virtual nodes, fewer for a quick look.", min=2)
     ] = None,
-    mode: Annotated[
-        str | None,
-        typer.Option(metavar="real|model", help="How time passes on virtual nodes."),
-    ] = None,
+    mode: Annotated[str | None, option("real|model", "How time passes on virtual nodes.")] = None,
     json: AsJson = False,
 ) -> None:
     """List the papers' tables and figures, or make one of them again.
@@ -62,7 +52,6 @@ def reproduce(
     from ..errors import OptionError
     from ..papers import catalogue, find, write
     from ..run.folder import as_json, check_folder
-    from ._progress import progress
 
     if name is None:
         known = list(catalogue().values())

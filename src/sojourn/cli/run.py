@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ._options import AsJson, Chosen, RunFolder, add_verb, takes
+from ._options import AsJson, Chosen, RunFolder, add_verb, option, takes
 from ._run import run_chosen, show
 
 
@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 
 @takes(
     *("seed", "by"),
-    seed=typer.Option(metavar="S", help="Seed in place of that of the scenario."),
+    seed=option("S", "Seed in place of that of the scenario."),
 )
 def run(
     chosen: Chosen,
@@ -37,7 +37,7 @@ def run(
     from ..run.scenario import read_scenario
 
     described = read_scenario(scenario)
-    over = {f"run.{name}": value for name, value in chosen.told.get("run", {}).items()}
+    over = {f"run.{name}": value for name, value in chosen.given.get("run", {}).items()}
     if over:
         described = described.with_values(over)
     show(run_chosen("run", described, None, out, json=json), out, json=json)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import OptionError
-from ._options import AsJson, Chosen, RunFolder, add_verb, takes
+from ._options import AsJson, Chosen, RunFolder, add_verb, option, takes
 from ._run import run_chosen, show
 
 if TYPE_CHECKING:
@@ -29,11 +29,7 @@ def simulate(
     json: AsJson = False,
     save_scenario: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE.toml",
-            help="Write these options as a scenario too, for sojourn run.",
-            rich_help_panel="Results",
-        ),
+        option("FILE.toml", "Write these options as a scenario too, for sojourn run.", "Results"),
     ] = None,
 ) -> None:
     """Schedule the jobs of a log and write what came of each.
@@ -45,12 +41,12 @@ def simulate(
     """
     scenario = chosen.scenario
     saved = None if save_scenario is None else _saved(scenario, save_scenario, out)
-    told = run_chosen("simulate", scenario, chosen.options, out, json=json)
+    summary = run_chosen("simulate", scenario, chosen.options, out, json=json)
     if saved is not None and save_scenario is not None:
-        from ..run.saving import save_scenario as save
+        from ..run.command import save_scenario as save
 
         save(saved, save_scenario)
-    show(told, out, json=json)
+    show(summary, out, json=json)
 
 
 def _saved(scenario: Scenario, path: Path, out: Path | None) -> Scenario:
@@ -63,7 +59,7 @@ def _saved(scenario: Scenario, path: Path, out: Path | None) -> Scenario:
     if out is not None and os.path.abspath(out) == os.path.abspath(path):
         raise OptionError(f"{option}: is the folder of the results; name another file")
     from ..run.carry_out import check_results
-    from ..run.saving import check_saving, saved_form
+    from ..run.command import check_saving, saved_form
 
     check_results(scenario, out)
     saved = saved_form(scenario, path.parent)

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._options import CLEANING, READING, AsJson, Chosen, add_verb, takes
-from ._run import say
+from ._options import CLEANING, READING, AsJson, Chosen, add_verb, option, takes
+from ._run import cleaned_log, progress
 
 if TYPE_CHECKING:
     from ..capacity import Stability
 
-PictureFolder = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Folder for the picture and the numbers.")
-]
+PictureFolder = Annotated[Path | None, option("DIR", "Folder for the picture and the numbers.")]
 _HOUR = 3600.0
 _NOTABLE = 0.05
 """Dependence of width and service time that is worth a word."""
@@ -32,18 +30,17 @@ def stability(
     *,
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Policy to simulate saturated, as for simulate; may be repeated. Default: fcfs "
+        option(
+            "NAME",
+            "Policy to simulate saturated, as for simulate; may be repeated. Default: fcfs "
             "and easy.",
-            rich_help_panel="Scheduling",
+            "Scheduling",
         ),
     ] = None,
     batch: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=10, help="Jobs of a saturated run; default: by policy."),
+        int | None, option("N", "Jobs of a saturated run; default: by policy.", min=10)
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of the draws.")] = 0,
+    seed: Annotated[int, option("S", "Seed of the draws.", min=0)] = 0,
     out: PictureFolder = None,
     json: AsJson = False,
 ) -> None:
@@ -54,7 +51,6 @@ def stability(
 
     Example: sojourn stability log.swf --procs 80 --policy fcfs --policy easy --out DIR
     """
-    from ..jobs.log import machine_size, size_in_words
     from ..policy import parse_policy
     from ..run.folder import as_json, check_folder
     from ..run.outcome.unmodelled import not_acted_on
@@ -63,18 +59,12 @@ def stability(
     policies = [parse_policy(name) for name in policy or ("fcfs", "easy")]
     if out is not None:
         check_folder(out)
-    procs = scenario.keys.cluster.procs
-    jobs = scenario.raw_log()
-    size = machine_size(jobs, procs, "--procs")
-    if words := size_in_words(jobs, procs):
-        say(words)
-    jobs = scenario.cleaned(jobs, size)
+    jobs, size = cleaned_log(scenario)
 
     from ..capacity import stability as examine
-    from ._progress import progress
 
     with progress("saturating") as report:
-        found = examine(
+        answer = examine(
             jobs,
             size,
             policies=policies,
@@ -84,35 +74,33 @@ def stability(
             estimates=scenario.keys.policy.estimates,
             over_limit=scenario.keys.policy.over_limit,
         )
-    told = {
-        **found.as_dict(),
-        "not_modelled": list(
-            dict.fromkeys(x for each in policies for x in not_acted_on(jobs, each))
-        ),
+    numbers = {
+        **answer.as_dict(),
+        "not_modelled": list(dict.fromkeys(x for one in policies for x in not_acted_on(jobs, one))),
         "cleaning": jobs.report.as_dict(),
     }
     if out is not None:
-        _write(found, told, out)
+        _write(answer, numbers, out)
     if json:
-        print(as_json(told))
+        print(as_json(numbers))
         return
-    _show(found, told)
+    _show(answer, numbers)
     if out is not None:
         print(f"\nstability.png, stability.json in {out}")
 
 
-def _write(found: Stability, told: dict[str, Any], out: Path) -> None:
+def _write(answer: Stability, numbers: dict[str, Any], out: Path) -> None:
     from ..report import save, stability_curves
     from ..run.folder import as_json, staged
 
-    demand = found.demand
-    figure = stability_curves(found.curve, demand.arrival_rate, found.procs, busy=demand.busy)
+    demand = answer.demand
+    figure = stability_curves(answer.curve, demand.arrival_rate, answer.procs, busy=demand.busy)
     with staged(out) as place:
         save(figure, place("stability.png"))
-        place("stability.json").write_text(as_json(told), encoding="utf-8")
+        place("stability.json").write_text(as_json(numbers), encoding="utf-8")
 
 
-def _show(found: Stability, told: dict[str, Any]) -> None:
+def _show(answer: Stability, numbers: dict[str, Any]) -> None:
     from rich.text import Text
 
     from ..report.text import (
@@ -125,27 +113,27 @@ def _show(found: Stability, told: dict[str, Any]) -> None:
         show_report,
     )
 
-    show_report(told["cleaning"])
+    show_report(numbers["cleaning"])
     console = new_console()
-    demand = found.demand
-    console.print(Text(found.verdict, style="bold"), soft_wrap=True)
-    show_not_acted_on(console, told["not_modelled"])
+    demand = answer.demand
+    console.print(Text(answer.verdict, style="bold"), soft_wrap=True)
+    show_not_acted_on(console, numbers["not_modelled"])
     console.print()
     rows = [
-        ("machine", f"{found.procs:,} processors; the widest job has {demand.widest:,}"),
+        ("machine", f"{answer.procs:,} processors; the widest job has {demand.widest:,}"),
         ("jobs", f"{demand.jobs:,}, {as_number(_HOUR * demand.arrival_rate)} an hour"),
         ("service", f"mean {as_seconds(demand.mean_service)}, "
          f"{as_number(demand.mean_width)} processors"),
-        ("offered", f"{100 * found.offered:.2f} % of the machine"),
-        ("C", f"{found.constant:.6g}, the stability constant: mean of 1 / (jobs that fit on the "
-         "machine at once)"),
+        ("offered", f"{100 * answer.offered:.2f} % of the machine"),
+        ("C", f"{answer.constant:.6g}, the stability constant: mean of 1 / (jobs that fit on the "
+         "machine at once)")
     ]  # fmt: skip
     if abs(demand.dependence - 1) > _NOTABLE:
         way = "longer" if demand.dependence > 1 else "shorter"
-        told_by = f"mean processor time is {demand.dependence:.3g} x mean width x mean service"
-        rows.append(("dependence", f"{told_by}: wide jobs run {way}, which C does not know"))
-    if found.unaccepted:
-        rows.append(("left out", f"{found.unaccepted:,} jobs wider than the machine"))
+        because = f"mean processor time is {demand.dependence:.3g} x mean width x mean service"
+        rows.append(("dependence", f"{because}: wide jobs run {way}, which C does not know"))
+    if answer.unaccepted:
+        rows.append(("left out", f"{answer.unaccepted:,} jobs wider than the machine"))
     console.print(facts_table(rows))
     console.print()
     table = new_table(
@@ -157,8 +145,8 @@ def _show(found: Stability, told: dict[str, Any]) -> None:
         "margin",
         "smallest\nstable",
     )
-    for bound in (found.exponential, *found.simulated):
-        exact = bound is found.exponential
+    for bound in (answer.exponential, *answer.simulated):
+        exact = bound is answer.exponential
         rate = bound.max_rate
         ends = (as_number(_HOUR * end) for end in (rate.low, rate.high))
         table.add_row(
@@ -175,6 +163,6 @@ def _show(found: Stability, told: dict[str, Any]) -> None:
         "rho: work that arrives over what the machine could do; below 1 it keeps up",
         "margin: by how much arrivals could grow; own jobs are drawn from the log at random",
     ]
-    if any(bound.name != "fcfs" for bound in found.simulated):
+    if any(bound.name != "fcfs" for bound in answer.simulated):
         notes.append("policies other than fcfs: the rate at which they clear a long backlog")
     console.print(Text("\n".join(notes), style="dim"))

@@ -9,7 +9,7 @@ import typer
 from ..errors import OptionError, RunError
 from ..measures.registry import in_table
 from . import _study as st
-from ._options import AsJson
+from ._options import AsJson, option
 
 if TYPE_CHECKING:
     from ..study import Grid, Study
@@ -30,53 +30,51 @@ def sweep(
     *,
     set: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KEY=A:B:STEP|a,b,c",
-            help="Values of a key, both ends included, or a list; may be repeated, and every "
+        option(
+            "KEY=A:B:STEP|a,b,c",
+            "Values of a key, both ends included, or a list; may be repeated, and every "
             "combination is run.",
         ),
     ] = None,
     replications: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Runs of each point, with other random numbers; the same ones at all points. Of a "
+        option(
+            "N",
+            "Runs of each point, with other random numbers; the same ones at all points. Of a "
             "log in which nothing is random, blocks are drawn (workload.resample). Default: 1, or "
             "10 to begin with for --precision.",
+            min=1,
         ),
     ] = None,
     sample: Annotated[
         str | None,
-        typer.Option(
-            metavar="lhs:N|sobol:N",
-            help="N points of a Latin hypercube or a Sobol sequence in place of all "
+        option(
+            "lhs:N|sobol:N",
+            "N points of a Latin hypercube or a Sobol sequence in place of all "
             "combinations; --set then takes KEY=LOW:HIGH, KEY=LOW:HIGH:log or KEY=a,b,c.",
         ),
     ] = None,
     precision: Annotated[
         str | None,
-        typer.Option(
-            metavar="MEASURE=SHARE",
-            help="Add replications until the interval of a measure is so narrow at each point, "
+        option(
+            "MEASURE=SHARE",
+            "Add replications until the interval of a measure is so narrow at each point, "
             "such as wait_mean=0.05 for 5 % either way.",
         ),
     ] = None,
     most: Annotated[
-        int,
-        typer.Option(metavar="N", min=2, help="Replications of a point that --precision may ask."),
+        int, option("N", "Replications of a point that --precision may ask.", min=2)
     ] = 1000,
     seed: st.StudySeed = None,
     out: st.StudyFolder = None,
     measures: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,...", help="Measures to show; DIR/runs has all of them."),
+        str | None, option("NAME,...", "Measures to show; DIR/runs has all of them.")
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option(
-            metavar="KEY=VALUE,...",
-            help="Show by how much each point differs from the one with this value, replication "
+        option(
+            "KEY=VALUE,...",
+            "Show by how much each point differs from the one with this value, replication "
             "by replication.",
         ),
     ] = None,
@@ -84,7 +82,7 @@ def sweep(
     dask: st.DaskAddress = None,
     retry_failed: st.RetryFailed = False,
     json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Run a scenario at many points, several times each; what is done is never done again.
 
     One row per run goes to DIR/runs, a Parquet dataset, as soon as it is finished. The same
@@ -130,7 +128,7 @@ def sweep(
         print(as_json({**study.as_dict(shown, baseline), **remarks}))
         return
     st.show_not_acted_on(remarks)
-    usual = [each.name for each in in_table("sweep") if each.name in study.measures]
+    usual = [measure.name for measure in in_table("sweep") if measure.name in study.measures]
     usual = st.stated(usual, base, study.plan.keys)
     _show(study, shown or usual, baseline, wanted)
     st.show_watts(remarks, shown or usual)
@@ -187,8 +185,11 @@ def _imprecise(study: Study, wanted: Precision) -> int:
     """How many points have not reached the precision that was asked for."""
     from ..study.sequential import is_precise
 
-    found = [point.measures.get(wanted.measure) for point in study.points([wanted.measure])]
-    return sum(each is None or not is_precise(each, relative=wanted.relative) for each in found)
+    intervals = [point.measures.get(wanted.measure) for point in study.points([wanted.measure])]
+    return sum(
+        interval is None or not is_precise(interval, relative=wanted.relative)
+        for interval in intervals
+    )
 
 
 def _show(
@@ -220,10 +221,10 @@ def _show(
         blocks = f" (by {by})" if by else ""
         runs += f", which are draws of one log{blocks}: more of them do not narrow it"
     ends = ", or its ends," if baseline else ""
-    each = f"{what} ± half of its 95 % interval{ends} over {runs}"
+    note = f"{what} ± half of its 95 % interval{ends} over {runs}"
     if max(point.n for point in points) < 2:
-        each = "one replication each: nothing is known of their spread; give --replications"
-    console.print(Text(f"\n{each}"), soft_wrap=True)
+        note = "one replication each: nothing is known of their spread; give --replications"
+    console.print(Text(f"\n{note}"), soft_wrap=True)
     if study.plan.merged:
         count = study.plan.merged
         same = "1 point is another one" if count == 1 else f"{count:,} points are other ones"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ._options import AsJson
+from ._options import AsJson, option
+from ._run import progress
 
 if TYPE_CHECKING:
     from ..adequacy.virtual import Need, Run
@@ -44,14 +45,14 @@ def check(json: AsJson = False) -> None:
 
         from ..run.folder import as_json
 
-        told = {
+        rows = {
             "ready": ready,
             "slurm": slurm_version(),
             "needs": [asdict(need) for need in needs],
             "install": advice(missing) if missing else None,
             "remarks": remarks(),
         }
-        print(as_json(told))
+        print(as_json(rows))
         return
     _show_needs(needs)
     print()
@@ -68,8 +69,8 @@ def _show_needs(needs: list[Need]) -> None:
 
     table = new_table("program", "found", "for")
     for need in needs:
-        found = need.path or ("missing" if need.modes else "not there (an extra)")
-        table.add_row(need.name, found, need.purpose)
+        where = need.path or ("missing" if need.modes else "not there (an extra)")
+        table.add_row(need.name, where, need.purpose)
     for column in table.columns:
         column.justify = "left"
     new_console().print(table)
@@ -82,29 +83,28 @@ def run(
             metavar="STREAM", help="Table with columns id, submit, nodes, run, limit_min."
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results.")],
-    nodes: Annotated[int, typer.Option(metavar="N", min=1, help="Virtual nodes.")] = 16,
+    out: Annotated[Path, option("DIR", "Folder for the results.")],
+    nodes: Annotated[int, option("N", "Virtual nodes.", min=1)] = 16,
     mode: Annotated[
         str,
-        typer.Option(
-            metavar="real|model",
-            help="real: jobs sleep for as long as they run; model: time is moved on when nothing "
+        option(
+            "real|model",
+            "real: jobs sleep for as long as they run; model: time is moved on when nothing "
             "is under way.",
         ),
     ] = "real",
     conf: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A slurm.conf whose scheduling lines are taken over; default: Slurm's defaults.",
+        option(
+            "FILE", "A slurm.conf whose scheduling lines are taken over; default: Slurm's defaults."
         ),
     ] = None,
-    repeat: Annotated[int, typer.Option(metavar="R", min=1, help="Repetitions.")] = 1,
+    repeat: Annotated[int, option("R", "Repetitions.", min=1)] = 1,
     auth: Annotated[
         str,
-        typer.Option(
-            metavar="none|munge",
-            help="none: any local user can submit jobs while it lasts, and they run as you; "
+        option(
+            "none|munge",
+            "none: any local user can submit jobs while it lasts, and they run as you; "
             "munge: a munge daemon of its own keeps others out.",
         ),
     ] = "none",
@@ -119,7 +119,6 @@ def run(
     """
     from ..adequacy.virtual import check_plan, read_scheduling, read_stream, run_stream
     from ..run.folder import as_json, check_folder
-    from ._progress import progress
 
     jobs = read_stream(stream)
     scheduling = read_scheduling(conf)
@@ -127,7 +126,7 @@ def run(
     check_folder(out)
     if not json:
         _warn(auth, scheduling.left)
-    told = []
+    rows = []
     try:
         for k in range(1, repeat + 1):
             with progress(f"repetition {k} of {repeat}") as report:
@@ -135,16 +134,16 @@ def run(
                     jobs, nodes, mode=mode, conf=scheduling, auth=auth, progress=report
                 )
             files = _write(done, out, k)
-            told.append({"repetition": k, **done.as_dict(), "files": files})
+            rows.append({"repetition": k, **done.as_dict(), "files": files})
             if not json:
                 _show(done, files, k)
     except KeyboardInterrupt:
-        if not told:
+        if not rows:
             raise
-        print(f"interrupted; {len(told)} of {repeat} repetitions are in {out}")
+        print(f"interrupted; {len(rows)} of {repeat} repetitions are in {out}")
         raise SystemExit(_INTERRUPTED) from None
     if json:
-        print(as_json({"nodes": nodes, "left_aside": scheduling.left, "repetitions": told}))
+        print(as_json({"nodes": nodes, "left_aside": scheduling.left, "repetitions": rows}))
     elif repeat > 1:
         print(f"\nTry: sojourn adequacy {out / 'run-1.csv'} {out / 'run-2.csv'}")
 

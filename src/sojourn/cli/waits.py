@@ -11,7 +11,7 @@ import typer
 
 from ..errors import OptionError
 from . import _completion
-from ._options import CLEANING, READING, AsJson, Chosen, add_verb, takes
+from ._options import CLEANING, READING, AsJson, Chosen, add_verb, option, takes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,46 +32,38 @@ def waits(
     *,
     by: Annotated[
         str | None,
-        typer.Option(
-            metavar="CLASS,...",
-            help="A table each: partition, queue, account, qos, user, group, width. Default: all "
+        option(
+            "CLASS,...",
+            "A table each: partition, queue, account, qos, user, group, width. Default: all "
             "that the log knows.",
             autocompletion=_completion.class_lists,
         ),
     ] = None,
     target: Annotated[
-        str,
-        typer.Option(metavar="LENGTH", help="The longest wait that is good enough, such as 1h."),
+        str, option("LENGTH", "The longest wait that is good enough, such as 1h.")
     ] = "1h",
     sort: Annotated[
         str,
-        typer.Option(
-            metavar="COLUMN",
-            help="Largest first: hours_waited, wait_share, mean_wait, median_wait, p95_wait, "
+        option(
+            "COLUMN",
+            "Largest first: hours_waited, wait_share, mean_wait, median_wait, p95_wait, "
             "over_target, jobs, processor_hours, share; or name.",
         ),
     ] = "hours_waited",
     top: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Only the first N of each table; default: 20 printed, all in files.",
-        ),
+        option("N", "Only the first N of each table; default: 20 printed, all in files.", min=1),
     ] = None,
     json: AsJson = False,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.csv", help="Write the tables as CSV too.", rich_help_panel=_RESULTS
-        ),
+        Path | None, option("FILE.csv", "Write the tables as CSV too.", _RESULTS)
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE.png",
-            help="Draw the distribution of waits of each class; .png, .svg or .pdf.",
-            rich_help_panel=_RESULTS,
+        option(
+            "FILE.png",
+            "Draw the distribution of waits of each class; .png, .svg or .pdf.",
+            _RESULTS,
         ),
     ] = None,
 ) -> None:
@@ -110,7 +102,7 @@ def waits(
 
         write_rows(out, [{"by": name, **row} for name, part in rows.items() for row in part])
     counted = int(has_recorded_wait(jobs).sum())
-    told = {
+    numbers = {
         "jobs": counted,
         "without_wait": len(jobs) - counted,
         "target": limit,
@@ -119,9 +111,9 @@ def waits(
         "cleaning": jobs.report.as_dict(),
     }
     if json:
-        print(as_json(told))
+        print(as_json(numbers))
         return
-    _show(told, {name: table.head(top or _PRINTED) for name, table in kept.items()}, whole)
+    _show(numbers, {name: table.head(top or _PRINTED) for name, table in kept.items()}, whole)
     for path in (out, plot):
         if path is not None:
             print(f"\n{path} written")
@@ -129,10 +121,10 @@ def waits(
 
 def _seconds(text: str) -> float:
     """Return a length of time such as ``90s``, ``30m``, ``1.5h`` or ``2d`` in seconds."""
-    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(s|min|m|h|d)\s*", text.lower())
-    if found is None or not math.isfinite(float(found[1])):
+    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(s|min|m|h|d)\s*", text.lower())
+    if match is None or not math.isfinite(float(match[1])):
         raise OptionError(f"--target '{text}': write a length of time such as 90s, 30m, 1.5h or 2d")
-    return float(found[1]) * _UNITS[found[2]]
+    return float(match[1]) * _UNITS[match[2]]
 
 
 def _check_files(out: Path | None, plot: Path | None) -> None:
@@ -141,11 +133,11 @@ def _check_files(out: Path | None, plot: Path | None) -> None:
         raise OptionError(f"--out {out}: the tables are CSV; name it FILE.csv")
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise OptionError(f"--plot {plot}: pictures are .png, .svg or .pdf; change the suffix")
-    for option, path in (("--out", out), ("--plot", plot)):
+    for flag, path in (("--out", out), ("--plot", plot)):
         if path is not None and path.is_dir():
-            raise OptionError(f"{option} {path}: is a folder; name a file")
+            raise OptionError(f"{flag} {path}: is a folder; name a file")
         if path is not None and not path.parent.is_dir():
-            raise OptionError(f"{option} {path}: there is no folder {path.parent}; make it first")
+            raise OptionError(f"{flag} {path}: there is no folder {path.parent}; make it first")
 
 
 def _draw(jobs: Any, chosen: list[str], path: Path) -> None:
@@ -155,7 +147,7 @@ def _draw(jobs: Any, chosen: list[str], path: Path) -> None:
     save(class_waits({name: waits_of_classes(jobs, name) for name in chosen}), path)
 
 
-def _show(told: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[str, int]) -> None:
+def _show(numbers: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[str, int]) -> None:
     from rich.text import Text
 
     from ..report.text import as_number, new_console, new_table, show_report
@@ -163,13 +155,13 @@ def _show(told: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[str
     def hours(seconds: float) -> str:
         return as_number(seconds / 3600)
 
-    show_report(told["cleaning"])
+    show_report(numbers["cleaning"])
     console = new_console()
-    missing = told["without_wait"]
+    missing = numbers["without_wait"]
     left = f"; {missing:,} without a recorded wait are left out" if missing else ""
-    who = "job" if told["jobs"] == 1 else "jobs"
-    console.print(Text(f"recorded waits of {told['jobs']:,} {who}{left}"))
-    over = f"over\n{as_number(told['target'] / 3600)} h"
+    who = "job" if numbers["jobs"] == 1 else "jobs"
+    console.print(Text(f"recorded waits of {numbers['jobs']:,} {who}{left}"))
+    over = f"over\n{as_number(numbers['target'] / 3600)} h"
     for by, table in tables.items():
         console.print()
         shown = new_table(
@@ -190,5 +182,5 @@ def _show(told: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[str
         rest = whole[by] - len(table)
         if rest:
             console.print(Text(f"and {rest:,} more; --top {whole[by]} shows all", style="dim"))
-        if told["bottleneck"][by]:
-            console.print(Text(told["bottleneck"][by], style="bold"), soft_wrap=True)
+        if numbers["bottleneck"][by]:
+            console.print(Text(numbers["bottleneck"][by], style="bold"), soft_wrap=True)

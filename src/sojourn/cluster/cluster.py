@@ -179,7 +179,7 @@ class Cluster:
 
         return cluster_html(self)
 
-    @property
+    @cached_property
     def is_named(self) -> bool:
         """Whether it has nodes with names, speeds and power curves of their own."""
         return bool(self.nodes)

@@ -86,6 +86,13 @@ class Jobs:
     source : where the jobs came from.
     report : what reading and cleaning did to them.
 
+    Attributes
+    ----------
+    names : columns of numbers that are stored, in schema order; others are derived or unknown.
+    header : comment lines of the log, with ``header.get("MaxProcs")``.
+    source : where the jobs came from.
+    report : what reading and cleaning did so far.
+
     Notes
     -----
     Shapes, types and finiteness are checked here; whether a job makes sense is the business of
@@ -126,30 +133,21 @@ class Jobs:
                     f"column '{name}' has {array.size} values, 'submit' has {count};"
                     " give one value per job"
                 )
-        self._columns = arrays
-        self._header = lines
-        self._source = source
-        self._report = report or CleaningReport(source, count, count)
+        self._set(arrays, lines, source, report or CleaningReport(source, count, count))
 
-    @property
-    def header(self) -> Header:
-        """Comment lines of the log, with ``header.get("MaxProcs")``."""
-        return self._header
-
-    @property
-    def source(self) -> str:
-        """Where the jobs came from."""
-        return self._source
-
-    @property
-    def report(self) -> CleaningReport:
-        """What reading and cleaning did so far."""
-        return self._report
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Columns of numbers that are stored, in schema order; others are derived or unknown."""
-        return tuple(name for name in self._columns if name != LABEL)
+    def _set(
+        self, columns: dict[str, Column], header: Header, source: str, report: CleaningReport
+    ) -> None:
+        """Put columns, already checked, in their places."""
+        # Each is an attribute, unless something else of this class is called so.
+        own = vars(self)
+        own.update({name: column for name, column in columns.items() if not hasattr(Jobs, name)})
+        for name, other in (("work", "runtime"), ("runtime", "work")):
+            if name not in columns:
+                own[name] = columns[other]
+        self._columns = columns
+        self.names = tuple(name for name in columns if name != LABEL)
+        self.header, self.source, self.report = header, source, report
 
     @property
     def further(self) -> tuple[str, ...]:
@@ -163,7 +161,7 @@ class Jobs:
         return tuple(
             name
             for name in self.names
-            if name in NAMED or (name not in SCHEMA and known_names(self._header, name))
+            if name in NAMED or (name not in SCHEMA and known_names(self.header, name))
         )
 
     @property
@@ -186,7 +184,7 @@ class Jobs:
     def machine_size(self) -> tuple[int, str]:
         """Processors of the machine, and their source: MaxProcs, MaxNodes or ``widest job``."""
         for key in ("MaxProcs", "MaxNodes"):
-            if (size := self._header.number(key) or 0) > 0:
+            if (size := self.header.number(key) or 0) > 0:
                 return size, key
         return int(self._columns["procs"].max(initial=0)), "widest job"
 
@@ -223,7 +221,7 @@ class Jobs:
             return np.full(len(self), MISSING, np.int32), []
         if self._columns[column].dtype.kind == "f":
             raise OptionError(f"column '{column}' holds fractions, no names; leave it out")
-        known = known_names(self._header, column)
+        known = known_names(self.header, column)
         numbers, inverse = distinct(self._columns[column])
         places: dict[str, int] = {}
         codes = [
@@ -236,7 +234,7 @@ class Jobs:
         return int(self._columns["submit"].size)
 
     def __repr__(self) -> str:
-        source = f", from {self._source!r}" if self._source else ""
+        source = f", from {self.source!r}" if self.source else ""
         return f"<Jobs: {len(self)} jobs{source}>"
 
     def _repr_html_(self) -> str:
@@ -250,7 +248,7 @@ class Jobs:
         ]
         rest = len(self) - len(rows)
         note = f"and {rest:,} more; times in seconds" if rest else "times in seconds"
-        title = f"{len(self):,} jobs" + (f" from {self._source}" if self._source else "")
+        title = f"{len(self):,} jobs" + (f" from {self.source}" if self.source else "")
         return html_table(title, shown, rows, note) + self._arrivals()
 
     def _arrivals(self) -> str:
@@ -265,21 +263,12 @@ class Jobs:
         return [*super().__dir__(), *SCHEMA, *self.further]
 
     def __getattr__(self, name: str) -> Column:
-        if name in SCHEMA or name in self.__dict__.get("_columns", ()):
-            return self._read(name)
-        raise AttributeError(f"Jobs has no column or attribute '{name}'")
-
-    def _read(self, name: str) -> Column:
-        stored = self._columns.get(name)
-        if stored is not None:
-            return stored
-        if name in ("runtime", "work"):
-            return self._columns["work" if name == "runtime" else "runtime"]
-        # Kept beside the stored columns, so that `names` goes on saying what is known.
-        unknown: dict[str, Column] = self.__dict__.setdefault("_unknown", {})
-        if name not in unknown:
-            unknown[name] = np.full(len(self), MISSING, SCHEMA[name])
-        return unknown[name]
+        # Asked for what is not stored. `names` goes on saying what is known.
+        if name not in SCHEMA or "_columns" not in vars(self):
+            raise AttributeError(f"Jobs has no column or attribute '{name}'")
+        unknown: Column = np.full(len(self), MISSING, SCHEMA[name])
+        vars(self)[name] = unknown
+        return unknown
 
     @overload
     def __getitem__(self, key: str) -> Column: ...
@@ -290,9 +279,10 @@ class Jobs:
     def __getitem__(self, key: Any) -> Any:
         """Return a column (by name), or some of the jobs (by slice, mask or indices)."""
         if isinstance(key, str):
-            if key not in self._columns:
-                check_names([key], [*STORED, *self.further])
-            return self.label if key == LABEL else self._read(key)
+            if key in self._columns:
+                return self._columns[key]
+            check_names([key], [*STORED, *self.further])
+            return getattr(self, key)
         if isinstance(key, slice):
             return self._with({k: np.ascontiguousarray(v[key]) for k, v in self._columns.items()})
         index = np.asarray(key)
@@ -305,8 +295,7 @@ class Jobs:
     def _with(self, columns: dict[str, Column]) -> Jobs:
         """Return jobs with other arrays, already checked, and everything else as here."""
         twin = object.__new__(Jobs)
-        twin._columns = columns
-        twin._header, twin._source, twin._report = self._header, self._source, self._report
+        twin._set(columns, self.header, self.source, self.report)
         return twin
 
     def only(self, names: Iterable[str], *, copy: bool = True) -> Jobs:
@@ -354,7 +343,7 @@ class Jobs:
         ['ann', 'bob']
         """
         check_columns(name for name in columns if name not in self._columns)
-        lines = self._header if header is None else Header(header)
+        lines = self.header if header is None else Header(header)
         new, lines = _checked(columns, self._columns["job"], lines)
         for name, array in new.items():
             if array.size != len(self):
@@ -366,11 +355,9 @@ class Jobs:
         if "job" in columns and LABEL not in columns:
             merged.pop(LABEL, None)
         twin = self._with({name: merged[name] for name in _in_order(merged)})
-        twin._header = lines
-        if source is not None:
-            twin._source = source
-        if report is not None:
-            twin._report = report
+        twin.header = lines
+        twin.source = self.source if source is None else source
+        twin.report = self.report if report is None else report
         return twin
 
     def moved(self, submit: ArrayLike) -> Jobs:

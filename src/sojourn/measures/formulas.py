@@ -20,6 +20,7 @@ __all__ = [
     "busy_energy",
     "clock_at",
     "describe",
+    "describe_jobs",
     "distribution",
     "effective_load",
     "energy_delay_product",
@@ -229,6 +230,22 @@ def weighted_slowdown(slowdown: Floats, area: Floats) -> float:
     that take no time, for nothing.
     """
     return _weighted_mean(slowdown, area)
+
+
+def describe_jobs(
+    wait: Floats, sojourn: Floats, service: Floats, procs: NDArray[Any]
+) -> dict[str, Any]:
+    """Return the measures over jobs: of waits, sojourns and times in service, all in seconds."""
+    slow = slowdown(sojourn, service)
+    return {
+        "wait": describe(wait),
+        "sojourn": describe(sojourn),
+        "service": describe(service),
+        "slowdown": describe(slow),
+        "bounded_slowdown": describe(bounded_slowdown(sojourn, service)),
+        "weighted_response": weighted_response(sojourn, procs),
+        "weighted_slowdown": weighted_slowdown(slow, procs * service),
+    }
 
 
 def energy_delay_product(joules: Floats | float, delay: Floats | float) -> Floats | float:

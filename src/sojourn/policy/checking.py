@@ -168,9 +168,6 @@ class Watch:
         self, run: Callable[[Any], None], progress: Callable[[int, int], None] | None
     ) -> None:
         """Call ``run(progress)``, and look whenever it reports, when it fails and at its end."""
-        if not self.watched:
-            run(progress)
-            return
 
         def report(arrived: int, total: int) -> None:
             self.look()

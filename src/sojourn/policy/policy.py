@@ -6,6 +6,7 @@ import difflib
 import math
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 from .._html import html_table
 from ..engine.backfills import BACKFILLS, Backfill, load_backfill
@@ -99,12 +100,12 @@ class Policy:
                 key="policy.backfill",
             )
 
-    @property
+    @cached_property
     def score(self) -> Score:
         """The order as a score."""
         return _as_score(self.order)
 
-    @property
+    @cached_property
     def backfill_score(self) -> Score | None:
         """The backfill order as a score, if it is one of its own."""
         return None if self.backfill_order is None else _as_score(self.backfill_order)

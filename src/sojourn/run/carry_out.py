@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..files.access import note_input
 from ..jobs import Jobs
-from ..jobs.classes import check_known
-from ..jobs.log import size_in_words
-from ..measures.cost import Clock, parse_carbon
-from ._ahead import Ahead, reader_is_loaded
-from ._lines import Path
-from .folder import Digest, Write, check_folder, check_run, class_tables, provenance, write_run
+from .folder import Write, check_folder, check_run, class_tables, provenance, write_run
+from .inputs import digest_of
 from .scenario import Scenario
 
 if TYPE_CHECKING:
     from .result import Result
 
-__all__ = ["carry_out", "check_parts", "check_results", "origin_of", "read_jobs", "run_scenario"]
+__all__ = ["carry_out", "check_results", "digests_ahead", "origin_of", "run_scenario"]
 
-# What is made before the log is read, and the key to blame where an error does not tell.
-_PARTS: dict[str, Path] = {
-    "policy": ("policy", "order"),
-    "placement": ("policy", "placement"),
-    "control": ("control",),
-    "nodes": ("cluster", "nodes"),
-}
+_LOOK_AGAIN = 0.004
 
 
 def run_scenario(
@@ -76,15 +70,15 @@ def carry_out(
     OptionError
         With the key, and where it stands, that it is about.
     """
-    wanted, source = scenario.keys.run, scenario.source
+    wanted = scenario.keys.run
     check_results(scenario, folder)
     # Whatever can be wrong is found before the log is read.
-    check_parts(scenario)
+    scenario.check_parts()
     files = scenario.files | dict(more_files or {})
-    digests = {name: Digest(path) for name, path in files.items()}
-    engine = Ahead(lambda: scenario.preload(decisions=wanted.decisions), reader_is_loaded)
+    digests = digests_ahead(files)
+    engine = Ahead(lambda: scenario.preload(decisions=wanted.decisions), _reader_is_loaded)
     clock = [time.perf_counter()]
-    jobs = read_jobs(scenario, say)
+    jobs = scenario.read_jobs(say)
     if folder is not None:
         check_run(
             folder,
@@ -96,7 +90,7 @@ def carry_out(
     clock.append(time.perf_counter())
     engine.wait()
     others = Ahead(meanwhile or (lambda: None))
-    with source.locating(scenario.blamed_files):
+    with scenario.locating():
         result = scenario.run(
             jobs,
             record=wanted.trajectory and folder is not None,
@@ -106,9 +100,9 @@ def carry_out(
         clock.append(time.perf_counter())
         others.wait()
         summary = result.summary  # Energy and its cost are reckoned now.
-    told = scenario.as_mapping() if options is None else options
-    shas = {name: digest.hexdigest() for name, digest in digests.items()}
-    origin = origin_of(scenario, jobs, files, shas, command, told)
+    given = scenario.as_mapping() if options is None else options
+    shas = digests.wait()
+    origin = origin_of(scenario, jobs, files, shas, command, given)
     if result.cluster.report is not None:
         report = result.cluster.report.as_dict()
         origin.setdefault("cluster", {"path": scenario.keys.cluster.nodes, "sha256": None})
@@ -145,34 +139,6 @@ def check_results(scenario: Scenario, folder: str | os.PathLike[str] | None) -> 
         )
 
 
-def check_parts(scenario: Scenario) -> None:
-    """Make the policy, the placement, the control and the nodes; an error says of which key."""
-    files = scenario.blamed_files
-    for part, key in _PARTS.items():
-        with scenario.source.locating(files, key):
-            getattr(scenario, part)
-
-
-def read_jobs(scenario: Scenario, say: Callable[[str], None] | None = None) -> Jobs:
-    """Return the jobs of a scenario, for which there is a machine, a bill and every class."""
-    source, files = scenario.source, scenario.blamed_files
-    with source.locating(files, ("workload",)):
-        jobs = scenario.workload()
-    with source.locating(files, ("power", "starts")):
-        _check_cost(scenario, jobs)
-    with source.locating(files, ("run", "by")):
-        for name in scenario.keys.run.by or ():
-            check_known(jobs, name)
-    with source.locating(files, ("cluster", "procs")):
-        scenario.cluster_for(jobs)
-    procs = scenario.keys.cluster.procs
-    if say is not None and scenario.nodes is None:
-        words = size_in_words(jobs, procs, source.name_of("cluster.procs"))
-        if words:
-            say(words)
-    return jobs
-
-
 def origin_of(
     scenario: Scenario,
     jobs: Jobs,
@@ -193,17 +159,54 @@ def origin_of(
 def _left_out(remarks: list[dict[str, Any]]) -> list[str]:
     """What of a cluster's file does not count, each with its nodes."""
     return [
-        f"{each['what']} ({each['example']})"
-        for each in remarks
-        if each["what"].endswith("left out") and each["example"]
+        f"{remark['what']} ({remark['example']})"
+        for remark in remarks
+        if remark["what"].endswith("left out") and remark["example"]
     ]
 
 
-def _check_cost(scenario: Scenario, jobs: Jobs) -> None:
-    """Raise OptionError now for what could not be billed after the run."""
-    power = scenario.keys.power
-    if power.price is None and power.carbon is None and power.starts is None:
-        return
-    clock = Clock.of(jobs.header, power.starts)
-    if power.carbon is not None:
-        parse_carbon(scenario.files.get("carbon", power.carbon), clock)
+class Ahead:
+    """Calls a function in a thread, while compiled code runs.
+
+    Kernels let go of the interpreter lock, so that a thread can import modules and load compiled
+    code beside them. It changes nothing but the time: whatever fails here fails again, and is
+    reported, where it is needed.
+
+    Parameters
+    ----------
+    load : what to do.
+    when : waited for until it is true (or until `wait` is called): two threads that import parts
+        of one library at the same time could each see the other's unfinished.
+    """
+
+    def __init__(self, load: Callable[[], Any], when: Callable[[], bool] | None = None) -> None:
+        self._load, self._when, self._made = load, when, None
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while self._when is not None and not self._when():
+            if self._over.wait(_LOOK_AGAIN):
+                return
+        with contextlib.suppress(BaseException):
+            self._made = self._load()
+
+    def wait(self) -> Any:
+        """Return what it has made, None where that failed; what has not begun is left."""
+        self._over.set()
+        self._thread.join()
+        return self._made
+
+
+def _reader_is_loaded() -> bool:
+    """Whether the reader of logs has been loaded: from then on it reads, and imports nothing."""
+    kernels = sys.modules.get("sojourn.jobs.formats.scanning")
+    return bool(getattr(getattr(kernels, "scan", None), "signatures", None))
+
+
+def digests_ahead(files: Mapping[str, str]) -> Ahead:
+    """Compute the SHA-256 of files beside other work, by what they are."""
+    for path in files.values():
+        note_input(path)
+    return Ahead(lambda: {name: digest_of(path) for name, path in files.items()})

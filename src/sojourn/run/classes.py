@@ -63,8 +63,8 @@ def measure_groups(
     }
     if "energy" in table:
         measured["energy"] = grouped["energy"].sum()
-    found = pd.DataFrame(measured).rename_axis(what)
-    return found.set_axis(pd.Index(found.index.astype(object), name=what))
+    frame = pd.DataFrame(measured).rename_axis(what)
+    return frame.set_axis(pd.Index(frame.index.astype(object), name=what))
 
 
 def class_rows(table: pd.DataFrame) -> list[dict[str, Any]]:

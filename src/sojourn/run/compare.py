@@ -25,11 +25,11 @@ from ..policy import (
     parse_placement,
     parse_policy,
 )
+from .build.engine import finish
 from .build.events import before_cleaning, load_events
 from .options import with_keywords
 from .result import Result
 from .simulate import machine_of, prepare
-from .watching import finish
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,14 +59,14 @@ def measures_of(cluster: Cluster | int, options: Mapping[str, Any]) -> tuple[Mea
         or not parse_control(options.get("rate")).is_constant
     )
     every = _known_measures(machine, options)
-    return tuple(each for each in every if stated or not each.rests_on_watts)
+    return tuple(measure for measure in every if stated or not measure.rests_on_watts)
 
 
 def _known_measures(cluster: Cluster, options: Mapping[str, Any]) -> list[Measure]:
     """Columns that runs on a cluster have, be they stated or not."""
     given = {name for name in ("events", "price", "carbon") if options.get(name) is not None}
     given |= {"", "nodes"} if cluster.is_named else {""}
-    return [each for each in in_table("compare") if each.needs in given]
+    return [measure for measure in in_table("compare") if measure.needs in given]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,9 @@ class Outcome:
         summary, cluster = self.result.summary, self.result.cluster
         options = vars(self.result.options)
         named = {"placement": str(options["placement"])} if cluster.is_named else {}
-        numbers = {each.name: each.of(summary) for each in _known_measures(cluster, options)}
+        numbers = {
+            measure.name: measure.of(summary) for measure in _known_measures(cluster, options)
+        }
         about = {"power_model": cluster.power_model, "seconds": self.seconds}
         return {"policy": self.policy, **named, **numbers, **about}
 
@@ -138,7 +140,7 @@ class Comparison(Sequence[Outcome]):
         return pd.DataFrame([outcome.row() for outcome in self]).set_index("policy")
 
     def by(self, what: str) -> pd.DataFrame:
-        """Measures per class of jobs under each policy, and on named nodes placement.
+        """Measures per class of jobs under measure policy, and on named nodes placement.
 
         Parameters
         ----------
@@ -158,19 +160,26 @@ class Comparison(Sequence[Outcome]):
         rows = [outcome.row() for outcome in self]
         run = self[0].result
         shown = measures_of(run.cluster, vars(run.options))
-        units = [each.unit_of_column(rows) for each in shown]
+        units = [measure.unit_of_column(rows) for measure in shown]
         keys = [key for key in ("policy", "placement") if key in rows[0]]
         cells = [
             [
                 *(row[key] for key in keys),
-                *(row[each.name] / unit.size for each, unit in zip(shown, units, strict=True)),
+                *(
+                    row[measure.name] / unit.size
+                    for measure, unit in zip(shown, units, strict=True)
+                ),
             ]
             for row in rows
         ]
-        heads = [each.titled(unit) for each, unit in zip(shown, units, strict=True)]
-        tops = {(at, len(keys) + i) for i, each in enumerate(shown) for at in best(rows, each)}
+        heads = [measure.titled(unit) for measure, unit in zip(shown, units, strict=True)]
+        tops = {
+            (at, len(keys) + i) for i, measure in enumerate(shown) for at in best(rows, measure)
+        }
         title = f"{len(run):,} jobs on {run.cluster.procs:,} processors"
-        assumed = run.cluster.power_model if any(each.rests_on_watts for each in shown) else None
+        assumed = (
+            run.cluster.power_model if any(measure.rests_on_watts for measure in shown) else None
+        )
         note = f"the best in bold; energy: {assumed}" if assumed else "the best in bold"
         return html_table(title, [*keys, *heads], cells, note, bold=tops)
 
@@ -220,7 +229,7 @@ def outcomes_of(
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Iterator[Outcome]:
-    """Run the same jobs under each policy, one after the other, and with each placement.
+    """Run the same jobs under measure policy, one after the other, and with measure placement.
 
     Parameters
     ----------
@@ -283,9 +292,9 @@ def report(rows: Sequence[dict[str, Any]], title: str, pictures: dict[str, str])
     first = get("wait_mean")
     stated = not rows[0].get("power_model")
     measures = [
-        each
-        for each in in_table("compare")
-        if each.name in rows[0] and (stated or not each.rests_on_watts)
+        measure
+        for measure in in_table("compare")
+        if measure.name in rows[0] and (stated or not measure.rests_on_watts)
     ]
     winners = sorted(best(rows, first))
     lines = [f"# {title}", ""]
@@ -298,7 +307,7 @@ def report(rows: Sequence[dict[str, Any]], title: str, pictures: dict[str, str])
             + (f" ({100 * gain:+.1f} % against {rows[0]['policy']})." if winners[0] else "."),
             "",
         ]
-    names = [each.title for each in measures]
+    names = [measure.title for measure in measures]
     lines += ["| policy | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
     for place, row in enumerate(rows):
         cells = (
@@ -312,5 +321,5 @@ def report(rows: Sequence[dict[str, Any]], title: str, pictures: dict[str, str])
     lines += ["", f"Bold: best of its column. All of it is simulated.{energy}", ""]
     for caption, file in pictures.items():
         lines += [f"## {caption}", "", f"![{caption}]({file})", ""]
-    lines += [f"Made by sojourn {__version__}; each run's folder says with which options."]
+    lines += [f"Made by sojourn {__version__}; measure run's folder says with which options."]
     return "\n".join(lines) + "\n"

@@ -116,7 +116,7 @@ class Decisions:
     def _sentence(self, j: int, code: int, about: int, value: float) -> str:
         number, width = self._numbers[j], self._run.jobs.procs[j]
         head = f"job {self._numbers[about]}" if about >= 0 else "another"
-        told = {
+        texts = {
             STARTED: f"starts, {width} of {value:g} free processors",
             BACKFILLED_IN_TIME: f"is backfilled: done before {head} is due at {value:.2f}",
             BACKFILLED_BESIDE: f"is backfilled: {head} does not need these processors",
@@ -131,7 +131,7 @@ class Decisions:
             STOPPED: f"gives way to others; {value:.2f} s of its work remain",
             PASSED_OVER: f"is passed over: its queue is at its limit, with {value:g} processors",
         }[code]
-        return f"job {number} {told}"
+        return f"job {number} {texts}"
 
     def _where(self, j: int, attempt: int) -> str:
         """The nodes of a job in one of its attempts, and what they make of its runtime."""

@@ -18,16 +18,13 @@ from .keys.typed import number_or_text
 
 __all__ = [
     "Stamp",
-    "blamed_files",
     "digest_of",
     "digest_with_files",
-    "files_of",
     "key_of",
     "machine_files",
     "module_files",
     "moved",
     "resolved",
-    "servers_of",
     "stamp_of",
     "with_others",
 ]
@@ -65,10 +62,10 @@ def _split(key: str, value: Any, folder: Path) -> tuple[str, str] | None:
     return value, ""
 
 
-def _paths(told: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, str, str, str]]:
+def _paths(values: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, str, str, str]]:
     """Yield the files that a scenario names: section, key, path and what follows it."""
     for section, key in _PLACES:
-        table = told.get(section)
+        table = values.get(section)
         value = table.get(key) if isinstance(table, Mapping) else None
         parts = _split(key, value, folder)
         if parts is not None:
@@ -85,37 +82,32 @@ def _as_path(key: str, path: str) -> str:
     return f"./{path}" if key == "carbon" and isinstance(number_or_text(path), float) else path
 
 
-def resolved(keys: ScenarioKeys, folder: Path) -> ScenarioKeys:
-    """Return the keys with paths that lead there from the current folder."""
+def resolved(keys: ScenarioKeys, folder: Path) -> tuple[ScenarioKeys, dict[str, str]]:
+    """Return the keys with paths that lead there from the current folder, and the files.
+
+    The files are those that the keys name, by what they are: ``input``, ``cluster``, ...
+    """
     changed: dict[str, dict[str, str]] = {}
+    files: dict[str, str] = {}
     for section, key, path, rest in _paths(keys.model_dump(), folder):
-        changed.setdefault(section, {})[key] = _as_path(key, _join(folder, path)) + rest
+        there = files[_PLACES[section, key]] = _as_path(key, _join(folder, path))
+        changed.setdefault(section, {})[key] = there + rest
     tables = {name: getattr(keys, name).model_copy(update=of) for name, of in changed.items()}
-    return keys.model_copy(update=tables)
+    return keys.model_copy(update=tables), files
 
 
-def moved(told: Mapping[str, Any], folder: Path, to: Path) -> dict[str, Any]:
+def moved(values: Mapping[str, Any], folder: Path, to: Path) -> dict[str, Any]:
     """Return a scenario of one folder as it must be written in another one.
 
     Paths are relative to that folder, and have forward slashes on every system.
     """
     new: dict[str, Any] = {
-        name: dict(value) if isinstance(value, Mapping) else value for name, value in told.items()
+        name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()
     }
-    for section, key, path, rest in _paths(told, folder):
-        there = path if os.path.isabs(path) else _relative(_join(folder, path), to)
+    for section, key, path, rest in _paths(values, folder):
+        there = path if os.path.isabs(path) else os.path.relpath(_join(folder, path), to)
         new[section][key] = _as_path(key, there.replace(os.sep, "/")) + rest
     return new
-
-
-def _relative(path: str, folder: Path) -> str:
-    return os.path.relpath(path, folder)
-
-
-def files_of(keys: ScenarioKeys) -> dict[str, str]:
-    """Return the files that resolved keys name, by what they are: ``input``, ``cluster``, ..."""
-    told = _paths(keys.model_dump(), Path())
-    return {_PLACES[section, key]: path for section, key, path, _ in told}
 
 
 def key_of(name: str) -> tuple[str, str]:
@@ -153,17 +145,12 @@ def module_files(name: str, path: str) -> dict[str, str]:
     return {f"{name}/{os.path.relpath(file, folder).replace(os.sep, '/')}": file for file in beside}
 
 
-def blamed_files(files: Mapping[str, str]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return files with the keys that name them; what a cluster is read from besides is its."""
-    return [(path, key_of(name)) for name, path in files.items()]
-
-
 def machine_files(path: str) -> dict[str, str]:
     """Return the further files that a description of a cluster depends on, by what they are."""
     if path.lower().endswith(".conf"):
         return dict(_files_beside(path, stamp_of(path)))
-    servers = servers_of(path)
-    return {} if servers is None else {"servers": servers}
+    servers = _servers_in(stamp_of(path)) if path.lower().endswith(".toml") else None
+    return {} if servers is None else {"servers": os.path.normpath(Path(path).parent / servers)}
 
 
 @lru_cache(maxsize=64)
@@ -173,25 +160,17 @@ def _files_beside(path: str, stamp: Stamp) -> tuple[tuple[str, str], ...]:
     return () if stamp is None else tuple(files_beside(path).items())
 
 
-def servers_of(path: str) -> str | None:
-    """Return the table of servers that a description of a cluster names, if it does."""
-    if not path.lower().endswith(".toml"):
-        return None
-    told = _told_servers(stamp_of(path))
-    return None if told is None else os.path.normpath(Path(path).parent / told)
-
-
 @lru_cache(maxsize=64)
-def _told_servers(stamp: Stamp) -> str | None:
+def _servers_in(stamp: Stamp) -> str | None:
     from ..files.access import load_toml
 
     if stamp is None:
         return None
     try:
-        told = load_toml(Path(stamp[0]).read_text(encoding="utf-8-sig")).get("servers")
+        servers = load_toml(Path(stamp[0]).read_text(encoding="utf-8-sig")).get("servers")
     except (OSError, ValueError):
         return None
-    return told if isinstance(told, str) else None
+    return servers if isinstance(servers, str) else None
 
 
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:
@@ -212,7 +191,8 @@ def digest_of(path: str | os.PathLike[str]) -> str | None:
 
 @lru_cache(maxsize=256)
 def _digest(stamp: Stamp) -> str | None:
-    if stamp is None:
+    # What can be read only once, such as a pipe, is left to the run.
+    if stamp is None or not os.path.isfile(stamp[0]):
         return None
     try:
         with open(stamp[0], "rb") as file:
@@ -222,26 +202,26 @@ def _digest(stamp: Stamp) -> str | None:
 
 
 def digest_with_files(
-    told: Mapping[str, Any], files: Mapping[str, str], known: Mapping[str, str | None]
+    values: Mapping[str, Any], files: Mapping[str, str], known: Mapping[str, str | None]
 ) -> str:
     """Return the SHA-256 of plain values, in which contents of files stand for their paths.
 
     Parameters
     ----------
-    told : the values, by section.
+    values : the values, by section.
     files : by what they are.
     known : digests of files that need not be there.
     """
     contents = {
         name: known[name] if name in known else digest_of(path) for name, path in files.items()
     }
-    text = json.dumps([_without(told, files), contents], sort_keys=True)
+    text = json.dumps([_without(values, files), contents], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _without(told: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
+def _without(values: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
     """Plain values in which paths of files say nothing."""
-    new = dict(told)
+    new = dict(values)
     for (section, key), name in _PLACES.items():
         if name in files and section in new:
             rest = new[section][key].removeprefix(files[name])

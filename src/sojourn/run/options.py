@@ -18,7 +18,7 @@ from ..errors import OptionError
 from ..jobs import Jobs
 from ..policy import Control, Policy
 from .build.events import External
-from .build.machine import Machine
+from .build.machine import NamedMachine
 from .keys import SAME, Described, adapter, described_by_keyword, with_names
 
 __all__ = ["Options", "Prepared", "default_of", "with_keywords"]
@@ -39,8 +39,8 @@ class Options:
         for name in given:
             if name not in known:
                 raise OptionError(f"simulate: unknown option '{name}'; it takes {', '.join(known)}")
-        for name, each in known.items():
-            value = _read(name, each, given[name]) if name in given else default_of(each)
+        for name, key in known.items():
+            value = _read(name, key, given[name]) if name in given else default_of(key)
             self.__dict__[name] = value
 
     def changed(self, **given: Any) -> Options:
@@ -72,33 +72,33 @@ class Options:
         return 1.0 if self.estimates == "exact" else float(self.estimates)
 
 
-def _shown(each: Described) -> Any:
+def _shown(key: Described) -> Any:
     """The default of a keyword of `simulate` as one would write it."""
-    keyword = each.key.keyword
+    keyword = key.key.keyword
     assert keyword is not None
-    return each.default if keyword.default is SAME else keyword.default
+    return key.default if keyword.default is SAME else keyword.default
 
 
-def default_of(each: Described) -> Any:
+def default_of(key: Described) -> Any:
     """Return what a keyword of `simulate` is where it is not given."""
-    keyword, default = each.key.keyword, _shown(each)
+    keyword, default = key.key.keyword, _shown(key)
     assert keyword is not None
     return default if keyword.read is None or default is None else keyword.read(default)
 
 
-def _read(name: str, each: Described, value: Any) -> Any:
+def _read(name: str, key: Described, value: Any) -> Any:
     """What a keyword stands for; OptionError says what it may be."""
-    keyword, told = each.key.keyword, each.key.value
+    keyword, wanted = key.key.keyword, key.key.value
     assert keyword is not None
     if isinstance(value, np.generic):  # Has no place in the summary's JSON.
         value = value.item()
     if keyword.read is not None:
         return None if value is None else keyword.read(value)
     try:
-        return adapter(each.table, each.path[-1]).validate_python(value)
+        return adapter(key.table, key.path[-1]).validate_python(value)
     except ValidationError:
         verb = "choose" if isinstance(value, str) else "give"
-        raise OptionError(f"{name} {value!r}: {verb} {told}", key=each.name) from None
+        raise OptionError(f"{name} {value!r}: {verb} {wanted}", key=key.name) from None
 
 
 def with_keywords(function: _Function) -> _Function:
@@ -107,18 +107,18 @@ def with_keywords(function: _Function) -> _Function:
     In its docstring, ``**options : the keywords of `Options`.`` gives way to them.
     """
     signature = inspect.signature(function)
-    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    own = [own for own in signature.parameters.values() if own.kind is not own.VAR_KEYWORD]
     lines: list[str] = []
-    for name, each in described_by_keyword().items():
+    for name, key in described_by_keyword().items():
         if name in signature.parameters:
             continue
-        keyword = each.key.keyword
+        keyword = key.key.keyword
         assert keyword is not None
-        own.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_shown(each)))
-        told = keyword.what or with_names(each.key.what)
+        own.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_shown(key)))
+        text = keyword.what or with_names(key.key.what)
         if keyword.read is None:
-            told = f"{told.rstrip('.')}: {each.key.value}."
-        lines += textwrap.wrap(f"{name} : {told}", 92, subsequent_indent="    ")
+            text = f"{text.rstrip('.')}: {key.key.value}."
+        lines += textwrap.wrap(f"{name} : {text}", 92, subsequent_indent="    ")
     function.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
     if function.__doc__ is not None:
         function.__doc__ = function.__doc__.replace(_MARK, "\n    ".join(lines))
@@ -139,7 +139,7 @@ class Prepared:
     policy: Policy
     control: Control
     options: Options
-    machine: Machine | None = None
+    machine: NamedMachine | None = None
     external: External | None = None
     remarks: tuple[str, ...] = ()
     """What a policy does not model or had to assume, in words."""

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import OptionError
-from ._lines import Path as KeyPath
-from ._reading import read_toml
 from .command import merged
 from .keys import ConstraintKeys
-from .problems import Source
+from .problems import Source, read_toml
 from .scenario import Scenario
+from .toml import Path as KeyPath
 
 __all__ = ["KEYS", "read_config"]
 
@@ -63,10 +62,10 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
     OptionError
         When it is not TOML, has a key that is not known, or a value that its key cannot have.
     """
-    told, found = read_toml(path)
-    source = _Config(found.name, found.lines)
+    values, place = read_toml(path)
+    source = _Config(place.name, place.lines)
     keys: dict[str, Any] = {}
-    for name, value in _flat(told, source):
+    for name, value in _flat(values, source):
         if name not in KEYS:
             raise source.error(tuple(name.split(".")), _unknown(name))
         new: Any = value
@@ -82,16 +81,16 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
     return keys
 
 
-def _flat(told: Mapping[str, Any], source: Source) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for name, value in told.items():
+def _flat(values: Mapping[str, Any], source: Source) -> list[tuple[str, Any]]:
+    flat: list[tuple[str, Any]] = []
+    for name, value in values.items():
         if name not in _TABLES:
-            found.append((name, value))
+            flat.append((name, value))
         elif isinstance(value, Mapping):
-            found += [(f"{name}.{key}", inner) for key, inner in value.items()]
+            flat += [(f"{name}.{key}", inner) for key, inner in value.items()]
         else:
             raise source.refusal((name,), repr(value)[:60], "a table")
-    return found
+    return flat
 
 
 def _unknown(name: str) -> str:

@@ -88,12 +88,12 @@ class Result:
 
     def _repr_html_(self) -> str:
         rows: list[tuple[str, object]] = [("jobs", len(self))]
-        for each in registry.in_table("compare"):
-            value = each.of(self.summary)
-            known = value == value or not each.needs
-            if known and (self.states_energy or not each.rests_on_watts):
-                money = self.summary["energy"].get("currency", "") if each.name == "cost" else ""
-                rows.append((each.label, f"{each.text(value)} {money}".rstrip()))
+        for measure in registry.in_table("compare"):
+            value = measure.of(self.summary)
+            known = value == value or not measure.needs
+            if known and (self.states_energy or not measure.rests_on_watts):
+                money = self.summary["energy"].get("currency", "") if measure.name == "cost" else ""
+                rows.append((measure.label, f"{measure.text(value)} {money}".rstrip()))
         title = f"{self.policy} on {self.cluster.procs:,} processors"
         assumed = assumed_watts(self.summary) if self.states_energy else ""
         note = f"energy: {assumed}" if assumed else ""
@@ -110,9 +110,9 @@ class Result:
         count, edges = np.histogram(submit, bins=min(48, len(submit)))
         total, _ = np.histogram(submit, bins=edges, weights=wait)
         means = total / np.maximum(count, 1)
-        said = registry.get("wait_mean").text
+        text = registry.get("wait_mean").text
         title = (
-            f"mean wait by submit, every {said(edges[1] - edges[0])}; at most {said(means.max())}"
+            f"mean wait by submit, every {text(edges[1] - edges[0])}; at most {text(means.max())}"
         )
         return sparkline(means.tolist(), title)
 
@@ -211,10 +211,10 @@ class Result:
 
         rows = {
             name: {
-                **{key: value for key, value in told.items() if key != "share"},
-                **{f"{state}_share": value for state, value in told["share"].items()},
+                **{key: value for key, value in row.items() if key != "share"},
+                **{f"{state}_share": value for state, value in row["share"].items()},
             }
-            for name, told in self._schedule.resources.as_dict().items()
+            for name, row in self._schedule.resources.as_dict().items()
         }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("resource")
 
@@ -299,8 +299,8 @@ class Result:
     def _who(self) -> dict[str, tuple[NDArray[np.int32], list[str]]]:
         """The columns of names that the log knows: places, and the names."""
         log = self._prepared.jobs
-        found = {name: log.coded(name) for name in WHO if name in log.names}
-        return {name: (codes, names) for name, (codes, names) in found.items() if names}
+        coded = {name: log.coded(name) for name in WHO if name in log.names}
+        return {name: (codes, names) for name, (codes, names) in coded.items() if names}
 
     @cached_property
     def _begin(self) -> Floats | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,18 +15,16 @@ from pydantic import ValidationError
 
 from ..cluster import Cluster
 from ..jobs import Jobs
-from ..jobs.log import chosen_rules, machine_size
+from ..jobs.classes import check_known
+from ..jobs.log import chosen_rules, machine_size, size_in_words
 from ..policy import Control, Placement, Policy
 from ..policy.slurm import SlurmPolicy, policy_from_slurm
 from . import building, inputs, workloads
-from ._lines import Path as KeyPath
-from ._reading import read_toml
-from ._toml import as_toml
 from .build.queues import take_turns
-from .checks import problems
 from .keys import ASIDE, ScenarioKeys, described_by_keyword
-from .problems import Source, problem_of
+from .problems import Source, problem_of, read_toml
 from .setting import with_setting
+from .toml import as_toml
 
 if TYPE_CHECKING:
     # The engine takes long to load; whoever describes a run need not wait for it.
@@ -34,6 +33,14 @@ if TYPE_CHECKING:
 __all__ = ["SCHEMA_FILE", "Scenario", "read_scenario", "scenario_of"]
 
 _Made = TypeVar("_Made")
+
+# What is made before the log is read, and the key to blame where an error does not tell.
+_PARTS = {
+    "policy": ("policy", "order"),
+    "placement": ("policy", "placement"),
+    "control": ("control",),
+    "nodes": ("cluster", "nodes"),
+}
 
 SCHEMA_FILE = "scenario.schema.json"
 """Where a saved scenario says that its JSON Schema is: beside it, for editors."""
@@ -47,7 +54,7 @@ class Scenario:
 
     Parameters
     ----------
-    told : the keys that are set, as they were written.
+    given : the keys that are set, as they were written.
     keys : all keys, checked; quantities in s, W and GB.
     folder : paths in it are relative to this one.
     source : where it is from, for messages.
@@ -55,7 +62,7 @@ class Scenario:
         file; see `with_log`.
     """
 
-    told: Mapping[str, Any]
+    given: Mapping[str, Any]
     keys: ScenarioKeys = field(repr=False)
     folder: Path = Path()
     source: Source = field(default=Source(), repr=False, compare=False)
@@ -65,7 +72,7 @@ class Scenario:
     @classmethod
     def from_mapping(
         cls,
-        told: Mapping[str, Any],
+        given: Mapping[str, Any],
         folder: str | os.PathLike[str] = ".",
         source: Source | None = None,
     ) -> Scenario:
@@ -73,7 +80,7 @@ class Scenario:
 
         Parameters
         ----------
-        told : tables by name, such as ``{"workload": {"log": "log.swf"}}``.
+        given : tables by name, such as ``{"workload": {"log": "log.swf"}}``.
         folder : that paths are relative to.
         source : where the values are from, for messages.
 
@@ -82,12 +89,12 @@ class Scenario:
         OptionError
             At the first key that is not known, or holds what it cannot hold.
         """
-        plain, where = copy.deepcopy(dict(told)), source or Source()
+        plain, where = copy.deepcopy(dict(given)), source or Source()
         try:
             keys = ScenarioKeys.model_validate(plain)
         except ValidationError as error:
             raise problem_of(error, plain, where) from None
-        for key, problem in problems(keys, plain):
+        for key, problem in building.problems_together(keys, plain):
             raise where.error(key, problem)
         return cls(plain, keys, Path(folder), where)
 
@@ -104,10 +111,10 @@ class Scenario:
             element of a list as ``control.rates.1``. Text is taken as it is typed where the key
             holds no text.
         """
-        told, source = dict(self.told), self.source.changed()
+        given, source = dict(self.given), self.source.changed()
         for key, value in values.items():
-            told = with_setting(told, key, value, source)
-        made = Scenario.from_mapping(told, self.folder, source)
+            given = with_setting(given, key, value, source)
+        made = Scenario.from_mapping(given, self.folder, source)
         if self.given_log is None or made._reading != self._reading:
             return made
         return made.with_log(self.given_log, self.given_digest)
@@ -133,17 +140,17 @@ class Scenario:
 
     def value(self, key: str) -> Any:
         """Return the value of a dotted key: as it is set, in basic units, or its default."""
-        found: Any = self.keys.model_dump()
+        value: Any = self.keys.model_dump()
         try:
             for step in key.split("."):
-                found = found[int(step)] if isinstance(found, list) else found[step]
+                value = value[int(step)] if isinstance(value, list) else value[step]
         except (LookupError, TypeError, ValueError):
             raise self.source.error(tuple(key.split(".")), "is not set") from None
-        return found
+        return value
 
     def as_mapping(self) -> dict[str, Any]:
         """Return the keys that are set, as they were written."""
-        return copy.deepcopy(dict(self.told))
+        return copy.deepcopy(dict(self.given))
 
     def as_toml(self, folder: str | os.PathLike[str] | None = None) -> str:
         """Return the scenario as TOML, to be saved in a folder; default: its own.
@@ -151,26 +158,26 @@ class Scenario:
         Paths are rewritten so that they lead to the same files from there.
         """
         there = self.folder if folder is None else Path(folder)
-        told = inputs.moved(self.told, self.folder, there)
-        return f"#:schema {SCHEMA_FILE}\n\n{as_toml(told)}"
+        given = inputs.moved(self.given, self.folder, there)
+        return f"#:schema {SCHEMA_FILE}\n\n{as_toml(given)}"
 
     @cached_property
-    def _resolved(self) -> ScenarioKeys:
+    def _there(self) -> tuple[ScenarioKeys, dict[str, str]]:
+        """The keys with paths that lead there from the current folder, and the files they name."""
         return inputs.resolved(self.keys, self.folder)
 
-    @cached_property
-    def _named_files(self) -> dict[str, str]:
-        return inputs.files_of(self._resolved)
+    @property
+    def _resolved(self) -> ScenarioKeys:
+        return self._there[0]
 
     @property
     def files(self) -> dict[str, str]:
         """Files that it depends on, by what they are: ``input`` (the log), ``cluster``, ..."""
-        return inputs.with_others(self._named_files)
+        return inputs.with_others(self._there[1])
 
-    @property
-    def blamed_files(self) -> list[tuple[str, KeyPath]]:
-        """Files that it depends on, each with the key that names it."""
-        return [(path, key) for path, key in inputs.blamed_files(self.files)]
+    def locating(self, *key: str) -> AbstractContextManager[None]:
+        """Say in errors which key they are about: `key` where an error does not tell."""
+        return self.source.locating(self.files, key)
 
     @property
     def _known(self) -> dict[str, str | None]:
@@ -194,22 +201,23 @@ class Scenario:
 
     def digest_given(self, known: Mapping[str, str | None]) -> str:
         """Return the digest, where those of some files are known, by what they are."""
-        told = self._resolved.model_dump(exclude=set(ASIDE))
-        return inputs.digest_with_files(told, self.files, known)
+        values = self._resolved.model_dump(exclude=set(ASIDE))
+        return inputs.digest_with_files(values, self.files, known)
 
     @property
     def workload_digest(self) -> str:
         """SHA-256 of what the jobs follow from besides the seed: equal where they are equal."""
         workload = self._resolved.workload
-        told: dict[str, Any] = {"workload": workload.model_dump()}
+        values: dict[str, Any] = {"workload": workload.model_dump()}
         if workload.model is not None or self._is_sized:
-            told["procs"] = self._procs
+            values["procs"] = self._procs
         files = {name: path for name, path in self.files.items() if name in ("input", "events")}
-        return inputs.digest_with_files(told, files, self._known)
+        return inputs.digest_with_files(values, files, self._known)
 
-    def _kept(self, name: str, make: Callable[[], _Made], *files: str) -> _Made:
-        """What is made of files: once, and again when one of them has changed."""
-        paths = [path for name, path in self.files.items() if name.partition("/")[0] in files]
+    def _kept(self, name: str, make: Callable[[], _Made], *sections: str) -> _Made:
+        """What is made of the files of some sections: once, and again when one has changed."""
+        files = self.files.items()
+        paths = [path for what, path in files if inputs.key_of(what)[0] in sections]
         stamps = [inputs.stamp_of(path) for path in paths]
         kept = self.__dict__.get(name)
         if kept is None or kept[0] != stamps:
@@ -220,15 +228,15 @@ class Scenario:
     @property
     def policy(self) -> Policy:
         """The policy; a file of one's own is loaded."""
-        keys, slurm = self._resolved.policy, self._resolved.slurm
-        files = ("order", "backfill_order", *(n for n in self.files if n.startswith("slurm")))
-        return self._kept("_policy", lambda: building.make_policy(keys, slurm), *files)
+        keys = self._resolved
+        make = partial(building.make_policy, keys.policy, keys.slurm)
+        return self._kept("_policy", make, "policy", "slurm")
 
     @property
     def placement(self) -> Placement:
         """Which nodes a job gets."""
-        keys = self._resolved.policy
-        return self._kept("_placement", lambda: building.make_placement(keys), "placement")
+        make = partial(building.make_placement, self._resolved.policy)
+        return self._kept("_placement", make, "policy")
 
     @cached_property
     def control(self) -> Control:
@@ -241,10 +249,7 @@ class Scenario:
         keys, strict = self._resolved.cluster, self.keys.workload.strict
         if self.keys.slurm.conf is not None and keys.nodes is None and keys.procs is None:
             return self._machine_of_slurm
-        others = inputs.machine_files(keys.nodes or "")
-        return self._kept(
-            "_nodes", lambda: building.make_nodes(keys, strict=strict), "cluster", *others
-        )
+        return self._kept("_nodes", partial(building.make_nodes, keys, strict=strict), "cluster")
 
     @property
     def _machine_of_slurm(self) -> Cluster:
@@ -256,8 +261,7 @@ class Scenario:
                 policy = policy_from_slurm(self._resolved.slurm.conf or "")
             return replace(policy.cluster, power=building.make_power(self._resolved.power))
 
-        files = [name for name in self.files if name.startswith("slurm")]
-        return self._kept("_site", made, *files)
+        return self._kept("_site", made, "slurm", "policy")
 
     @property
     def _procs(self) -> int | None:
@@ -289,7 +293,7 @@ class Scenario:
 
     def raw_log(self, only: Sequence[str] | None = None) -> Jobs:
         """Return the log as it stands; `only` names the columns that are needed."""
-        with self.source.locating(self.blamed_files, ("workload",)):
+        with self.locating("workload"):
             return workloads.read_raw(self._resolved.workload, only)
 
     @property
@@ -325,6 +329,46 @@ class Scenario:
         log = self.log() if self.given_log is None else self.given_log
         return workloads.make_workload(self._resolved.workload, log, self._procs, chosen)
 
+    def check_parts(self) -> None:
+        """Make the policy, the placement, the control and the nodes; an error says of which key."""
+        for part, key in _PARTS.items():
+            with self.locating(*key):
+                getattr(self, part)
+
+    def read_jobs(self, say: Callable[[str], None] | None = None) -> Jobs:
+        """Return the jobs, for which there is a machine, a bill and every class.
+
+        Parameters
+        ----------
+        say : called with what is taken for granted.
+        """
+        with self.locating("workload"):
+            jobs = self.workload()
+        with self.locating("power", "starts"):
+            self._check_cost(jobs)
+        with self.locating("run", "by"):
+            for name in self.keys.run.by or ():
+                check_known(jobs, name)
+        with self.locating("cluster", "procs"):
+            self.cluster_for(jobs)
+        if say is not None and self.nodes is None:
+            option = self.source.name_of("cluster.procs")
+            words = size_in_words(jobs, self.keys.cluster.procs, option)
+            if words:
+                say(words)
+        return jobs
+
+    def _check_cost(self, jobs: Jobs) -> None:
+        """Raise OptionError now for what could not be billed after the run."""
+        power = self.keys.power
+        if power.price is None and power.carbon is None and power.starts is None:
+            return
+        from ..measures.cost import Clock, parse_carbon
+
+        clock = Clock.of(jobs.header, power.starts)
+        if power.carbon is not None:
+            parse_carbon(self.files.get("carbon", power.carbon), clock)
+
     def preload(self, *, decisions: bool = False) -> None:
         """Load the compiled code that a run needs, or compile it.
 
@@ -332,7 +376,7 @@ class Scenario:
         ----------
         decisions : whether every decision will be kept.
         """
-        from .simulate import preload
+        from .build.engine import preload
 
         nodes = self.nodes
         preload(
@@ -379,15 +423,15 @@ class Scenario:
         return result.after_warmup(common_cut([result]))
 
     def options(self, jobs: Jobs) -> dict[str, Any]:
-        """Return what `sojourn.simulate` is told about these jobs, which are cleaned already."""
+        """Return what `sojourn.simulate` is given for these jobs, which are cleaned already."""
         keys = self._resolved
-        told = {
-            name: reduce(getattr, each.path, keys) for name, each in described_by_keyword().items()
+        given = {
+            name: reduce(getattr, key.path, keys) for name, key in described_by_keyword().items()
         }
         warmup = keys.workload.warmup
         if isinstance(warmup, float):
             warmup = int(warmup * len(jobs))
-        return told | {
+        return given | {
             "clean": (),
             "events": workloads.read_external_events(keys.workload),
             "warmup": 0 if warmup == "mser" else warmup,
@@ -407,7 +451,7 @@ class Scenario:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is compiled or read, and the lines of the file."""
         return {
-            "told": self.told,
+            "given": self.given,
             "keys": self.keys,
             "folder": self.folder.absolute(),
             "source": self.source.changed(),
@@ -434,5 +478,5 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
         When it is not TOML, has a key that is not known, or a value that its key cannot have:
         with the line, the key and the nearest valid name.
     """
-    told, source = read_toml(path)
-    return Scenario.from_mapping(told, Path(path).parent, source)
+    given, source = read_toml(path)
+    return Scenario.from_mapping(given, Path(path).parent, source)

@@ -13,14 +13,14 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 def scenario_schema() -> dict[str, Any]:
     """Return the JSON Schema of a scenario file."""
-    told: dict[str, Any] = _plain(ScenarioKeys.model_json_schema(by_alias=False))
-    return {"$schema": _DRAFT, **told, "title": "sojourn scenario"}
+    schema: dict[str, Any] = _plain(ScenarioKeys.model_json_schema(by_alias=False))
+    return {"$schema": _DRAFT, **schema, "title": "sojourn scenario"}
 
 
 def _plain(schema: Any) -> Any:
     """Leave out what TOML does not have (null) and what only repeats the name of a key."""
     if isinstance(schema, list):
-        return [_plain(each) for each in schema]
+        return [_plain(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     kept = {
@@ -31,6 +31,6 @@ def _plain(schema: Any) -> Any:
     }
     for word in ("anyOf", "oneOf"):
         if word in kept:
-            ways = [each for each in kept.pop(word) if each != {"type": "null"}]
+            ways = [item for item in kept.pop(word) if item != {"type": "null"}]
             kept = {**ways[0], **kept} if len(ways) == 1 else {word: ways, **kept}
     return kept

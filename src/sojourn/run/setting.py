@@ -10,21 +10,21 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from ..files.access import load_toml
-from ._lines import Path
 from .keys import adapter
 from .problems import Source, model_at, unknown_key
+from .toml import Path
 
 __all__ = ["with_setting"]
 
 _ELEMENT = re.compile(r"\[(\d+)\]")
 
 
-def with_setting(told: dict[str, Any], key: str, value: Any, source: Source) -> dict[str, Any]:
+def with_setting(values: dict[str, Any], key: str, value: Any, source: Source) -> dict[str, Any]:
     """Return the keys of a scenario with another value of one of them.
 
     Parameters
     ----------
-    told : the keys that are set; not changed.
+    values : the keys that are set; not changed.
     key : dotted; an element of a list by its number from 0 on, as ``rates.1`` or ``rates[1]``.
     value : a plain value, a NumPy scalar, or a text as it is typed.
     source : for messages.
@@ -37,10 +37,10 @@ def with_setting(told: dict[str, Any], key: str, value: Any, source: Source) -> 
     steps = _ELEMENT.sub(r".\1", key).split(".")
     path: Path = tuple(int(step) if step.isdecimal() else step for step in steps)
     value = value.item() if hasattr(value, "item") else value
-    return {**told, **_put(told, path, _reading(told, path, value, source), source)}
+    return {**values, **_put(values, path, _reading(values, path, value, source), source)}
 
 
-def _reading(told: dict[str, Any], path: Path, value: Any, source: Source) -> Any:
+def _reading(values: dict[str, Any], path: Path, value: Any, source: Source) -> Any:
     """What a value stands for: the first of its readings that the key can hold, or itself."""
     owner = _owner(path, source)
     if owner is None:
@@ -48,7 +48,7 @@ def _reading(told: dict[str, Any], path: Path, value: Any, source: Source) -> An
     model, depth = owner
     check = adapter(model, str(path[depth]))
     for reading in _readings(value):
-        held: Any = _put(told, path, reading, source)
+        held: Any = _put(values, path, reading, source)
         for step in path[: depth + 1]:
             held = held[step]
         if _holds(check, held):
@@ -69,21 +69,21 @@ def _owner(path: Path, source: Source) -> tuple[type[BaseModel], int] | None:
     return (above, last) if above is not None and model_at(path) is None else None
 
 
-def _put(told: Any, path: Path, value: Any, source: Source, at: int = 0) -> Any:
+def _put(values: Any, path: Path, value: Any, source: Source, at: int = 0) -> Any:
     """Return the keys with a value in its place; what is on the way there is copied."""
     if at == len(path):
         return value
     step = path[at]
-    if isinstance(told, list):
-        if step not in range(len(told)):
-            raise source.error(path, f"the list has {len(told)} elements, from 0 on")
+    if isinstance(values, list):
+        if step not in range(len(values)):
+            raise source.error(path, f"the list has {len(values)} elements, from 0 on")
         return [
-            _put(each, path, value, source, at + 1) if place == step else each
-            for place, each in enumerate(told)
+            _put(item, path, value, source, at + 1) if place == step else item
+            for place, item in enumerate(values)
         ]
-    if isinstance(step, int) and not isinstance(told, dict):
+    if isinstance(step, int) and not isinstance(values, dict):
         raise source.error(path, "there is no list; set it first")
-    table = told if isinstance(told, dict) else {}
+    table = values if isinstance(values, dict) else {}
     name = str(step)
     return {**table, name: _put(table.get(name), path, value, source, at + 1)}
 

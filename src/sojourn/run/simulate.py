@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,35 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cluster import Cluster
-from ..engine.drive import Laws, Orders, Rules, Run, load_kernel
-from ..engine.queues import CHANGING, QueueRules
-from ..engine.types import JobView, empty_jobs
+from ..engine.drive import Run
+from ..engine.types import JobView
 from ..errors import JobError, OptionError
 from ..jobs import Jobs
 from ..jobs import clean as clean_jobs
 from ..jobs.arrivals import arrivals_of, order_of_arrival
 from ..jobs.schema import MISSING
 from ..jobs.table import check_jobs
-from ..policy import Control, Policy, Score, parse_control, parse_placement, parse_policy
-from ..policy.checking import Scene, Watch
-from ..policy.orders import ORDERS
+from ..policy import Control, Policy, Score, parse_control, parse_policy
 from ..policy.slurm.policy import SlurmPolicy
+from .build.engine import finish, make_run
 from .build.events import before_cleaning, load_events, take_events
-from .build.machine import REASONS, Machine, build_machine
+from .build.machine import REASONS, NamedMachine, build_machine
 from .build.queues import (
     check_queues,
     forbidden_by_queues,
-    queue_rules,
-    queue_scores,
-    queues_of,
-    ranks_of,
-    take_turns,
 )
 from .options import Options, Prepared, with_keywords
 from .result import Result
-from .watching import finish, scene_of, try_out
 
-__all__ = ["Options", "machine_of", "preload", "prepare", "simulate"]
+__all__ = ["Options", "machine_of", "prepare", "simulate"]
 
 Floats = NDArray[np.float64]
 
@@ -153,47 +144,12 @@ def prepare(
             key="workload.warmup",
         )
     view, killed = _view(taken, chosen)
-    scene = scene_of(view, jobs.job[accepted], machine)
-    if chosen.check_policy:
-        try_out(scene, scheduling, named)
-    rules = _rules(view, machine, scheduling, control, chosen, stop_at_decisions)
-    calendar = None
-    if external is not None:
-        calendar = external.calendar(accepted, preemptive=scheduling.preemptive)
-    nodes = None
-    if named is not None:
-        limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
-        facts = named.facts(accepted, chosen.seed, chosen.foresight == "log")
-        nodes = facts, named.needs(accepted, limit)
-    orders = _orders(view, scheduling, scene.numbers, checked=chosen.check_policy)
-    laws = _laws(
-        scheduling,
-        control,
-        chosen.placement if machine.is_named else None,
-        checked=chosen.check_policy,
-    )
-    queues = None
-    # Where Python decides whom to start, nobody has a turn.
-    if machine.queues and not stop_at_decisions:
-        orders, laws, queues = _with_queues(orders, laws, scene, taken, machine, scheduling, chosen)
-    run = Run(
-        view,
-        rules,
-        orders,
-        laws,
-        control.initial,
-        _coins(control, chosen.seed, len(view.submit)),
-        nodes,
-        calendar,
-        queues,
-    )
-    return run, Prepared(
-        jobs, reason, killed, machine, scheduling, control, chosen, named, external
-    )
+    prepared = Prepared(jobs, reason, killed, machine, scheduling, control, chosen, named, external)
+    return make_run(prepared, taken, view, stop_at_decisions=stop_at_decisions), prepared
 
 
 def _reasons(
-    jobs: Jobs, cluster: Cluster, named: Machine | None, options: Options
+    jobs: Jobs, cluster: Cluster, named: NamedMachine | None, options: Options
 ) -> NDArray[np.int8]:
     """Why each job can never run, as a place in `REASONS`; 0 if it can."""
     if named is None:
@@ -209,13 +165,13 @@ def _reasons(
     return reason
 
 
-def _named(jobs: Jobs, cluster: Cluster, options: Options) -> Machine | None:
+def _named(jobs: Jobs, cluster: Cluster, options: Options) -> NamedMachine | None:
     """The named nodes of a run, or None where processors are only counted."""
-    placement = parse_placement(options.placement)
+    placement = options.placement
     if cluster.is_named:
         return build_machine(jobs, cluster, placement, options.constraints, options.factor)
     for what, given in (
-        (f"placement '{placement}'", placement.name != "first-fit"),
+        (f"placement '{placement.name}'", placement.name != "first-fit"),
         ("constraints", not options.constraints.are_none),
     ):
         if given:
@@ -232,37 +188,10 @@ def machine_of(cluster: Cluster | int | None, policies: Sequence[Policy]) -> Clu
         return cluster
     if cluster is not None:
         return Cluster.homogeneous(cluster)
-    own = next((each.cluster for each in policies if isinstance(each, SlurmPolicy)), None)
+    own = next((policy.cluster for policy in policies if isinstance(policy, SlurmPolicy)), None)
     if own is None:
         raise OptionError("cluster: none is given; give one, or its number of processors")
     return own
-
-
-def preload(
-    policy: str | Policy | Score = "easy",
-    rate: Control | float | str | None = None,
-    *,
-    named: bool = False,
-    decisions: bool = False,
-    events: bool = False,
-    queues: bool = False,
-) -> None:
-    """Load the compiled code of a policy and a control, so that a run with them starts at once.
-
-    Parameters
-    ----------
-    policy, rate : as for `simulate`.
-    named, decisions, events, queues : whether the cluster will have named nodes, decisions will be
-        kept, external events will happen, and queues will take turns.
-    """
-    scheduling, control = parse_policy(policy), parse_control(rate)
-    if isinstance(scheduling, SlurmPolicy):
-        from ..policy.slurm.controller import load_kernel as load_controller
-
-        return load_controller()
-    _laws(scheduling, control)
-    rules = _rules(empty_jobs(), Cluster(1), scheduling, control, Options(), False)
-    load_kernel(replace(rules, log=decisions), named=named, eventful=events, queued=queues)
 
 
 def _validated(jobs: Jobs) -> Jobs:
@@ -314,134 +243,3 @@ def _view(jobs: Jobs, options: Options) -> tuple[JobView, NDArray[np.bool_]]:
         **{name: f(jobs[name]) if name in jobs.names else nothing for name in _ASKED},
     )
     return view, killed
-
-
-def _rules(
-    view: JobView,
-    cluster: Cluster,
-    policy: Policy,
-    control: Control,
-    options: Options,
-    stop_at_decisions: bool,
-) -> Rules:
-    own = policy.backfill_score
-    scores = queue_scores(cluster, policy) if cluster.queues else [policy.score]
-    changes = not stop_at_decisions and any(score.depends_on_time for score in scores)
-    rule, reservations = policy.rule, policy.reservations
-    if rule.keeps_promises and options.foresight == "log" and cluster.is_named:
-        # Jobs outlast such promises, which cannot be kept: they are made anew in each pass.
-        rule, reservations = Policy(backfill="easy", reservations=np.inf).rule, np.inf
-    exact = rule.plans and not rule.preempts and bool(np.array_equal(view.work, view.plan))
-    return Rules(
-        servers=int(cluster.procs),
-        backfill=rule,
-        reservations=int(min(reservations, max(len(view.submit), 1))),
-        dynamic_order=changes,
-        dynamic_backfill=own is not None and own.depends_on_time,
-        own_backfill_order=own is not None,
-        longest_first=policy.score.name == "ljf",
-        per_event=options.passes == "event",
-        controlled=not control.is_constant,
-        timed_control=control.timed,
-        exact=exact,
-        may_overrun=bool(np.any(view.work > view.plan)) or options.passes == "event",
-        record=bool(options.record),
-        stop_at_decisions=stop_at_decisions,
-        log=options.decisions,
-        requeue=options.node_failure == "requeue",
-    )
-
-
-def _keys(score: Score | None, scene: Scene, checked: bool) -> Floats | None:
-    """Scores of all jobs, once, where they do not depend on the time."""
-    if score is None or score.depends_on_time:
-        return None
-    view = scene.jobs
-    if score is ORDERS["fcfs"]:
-        return np.arange(len(view.submit), dtype=np.float64)
-    theta = score.parameters
-    own = () if score.house else ((score, theta),)
-    scores = score.compiled(checked=checked)
-    number = len(view.submit)
-    keys = np.empty(number)
-    Watch(scene, own).around(
-        lambda _: scores(view, np.arange(number), 0, number, 0.0, theta, keys), None
-    )
-    return keys
-
-
-def _orders(
-    view: JobView,
-    policy: Policy,
-    numbers: NDArray[np.int64] | None = None,
-    *,
-    checked: bool = True,
-) -> Orders:
-    """Fixed scores; `numbers` are those of the jobs, for what is said of mistakes."""
-    scene = Scene(view, np.arange(len(view.submit)) if numbers is None else numbers)
-    own = policy.backfill_score
-    return Orders(_keys(policy.score, scene, checked), _keys(own, scene, checked))
-
-
-def _with_queues(
-    orders: Orders,
-    laws: Laws,
-    scene: Scene,
-    jobs: Jobs,
-    cluster: Cluster,
-    policy: Policy,
-    options: Options,
-) -> tuple[Orders, Laws, QueueRules | None]:
-    """Orders and laws where each queue has an order of its own; what the engine must know of them.
-
-    Where they make one fixed ranking of all jobs, it need not know of queues.
-    """
-    scores, places = queue_scores(cluster, policy), queues_of(jobs, cluster)
-    keys = [_keys(score, scene, options.check_policy) for score in scores]
-    if not take_turns(cluster, policy):
-        fixed = [key for key in keys if key is not None]
-        return Orders(ranks_of(places, fixed, cluster.queues), orders.backfill), laws, None
-    rules = queue_rules(cluster, policy, places, keys)
-    if CHANGING in rules.law:
-        from ..policy.changing import changing_order, codes_of
-
-        laws = replace(laws, changing=changing_order, changing_theta=codes_of(scores, places))
-    return Orders(None, orders.backfill), laws, rules
-
-
-def _laws(policy: Policy, control: Control, placement: Any = None, *, checked: bool = True) -> Laws:
-    order = policy.score
-    backfill = policy.backfill_score or order
-    unused = ORDERS["fcfs"]
-    first = order if order.depends_on_time else unused
-    second = backfill if backfill.depends_on_time else unused
-    law, wake = control.pointers
-    return Laws(
-        first.compiled(checked=checked),
-        first.parameters,
-        second.compiled(checked=checked),
-        second.parameters,
-        law,
-        wake,
-        control.parameters,
-        *_placement_law(placement, checked),
-    )
-
-
-def _placement_law(placement: Any, checked: bool) -> tuple[Any, Floats | None]:
-    """The compiled score of a placement; where it has none, one that is never asked."""
-    if placement is None:
-        return None, None
-    chosen = parse_placement(placement)
-    if chosen.rule == "scored" and chosen.score is not None:
-        return chosen.score.compiled(checked=checked), chosen.score.parameters
-    from ..engine.scores import no_node_score
-
-    return no_node_score, np.zeros(1)
-
-
-def _coins(control: Control, seed: int, jobs: int) -> Floats:
-    """One uniform draw per arrival and departure (errata 8)."""
-    if not control.draws:
-        return np.empty(0)
-    return np.random.default_rng(seed).random(2 * jobs)

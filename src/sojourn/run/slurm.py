@@ -17,11 +17,10 @@ from ..policy.slurm.model import make_run
 from ..policy.slurm.nodes import NodeTable, node_table
 from ..policy.slurm.objections import kind_of_objection
 from ..policy.slurm.policy import SlurmPolicy
-from ..policy.slurm.requests import Requests as SlurmRequests
-from ..policy.slurm.requests import requests_of
+from ..policy.slurm.requests import Requests, requests_of
 from ..policy.slurm.site_cluster import conf_on
-from .build.machine import REASONS, Machine
-from .build.requests import Requests
+from .build.machine import REASONS, NamedMachine
+from .build.requests import NodeRequests
 from .options import Options, Prepared
 
 __all__ = ["prepare_slurm"]
@@ -86,7 +85,7 @@ def prepare_slurm(
         )
     place = {node.name: at for at, node in enumerate(machine.nodes)}
     run.places = np.array([place[name] for name in table.names], np.int64)
-    named = Machine(machine, TIGHTEST, reason, _held_by(asked, table, machine))
+    named = NamedMachine(machine, TIGHTEST, reason, _held_by(asked, table, machine))
     remarks = [*conf.not_modelled, *asked.said]
     if machine.has_speeds:
         remarks.append("speeds of nodes: jobs run as long as recorded")
@@ -142,7 +141,7 @@ def _in_order(jobs: Jobs) -> Jobs:
     return jobs.sorted() if np.any(jobs.submit[1:] < jobs.submit[:-1]) else jobs
 
 
-def _held_by(asked: SlurmRequests, table: NodeTable, cluster: Cluster) -> Requests:
+def _held_by(asked: Requests, table: NodeTable, cluster: Cluster) -> NodeRequests:
     """What jobs hold of the cluster's resources, as measures of nodes want it."""
     count = asked.submit.size
     names = cluster.resource_names
@@ -154,7 +153,7 @@ def _held_by(asked: SlurmRequests, table: NodeTable, cluster: Cluster) -> Reques
         need[names.index(table.gres)] = asked.gpus
     none = np.zeros(count, np.bool_)
     everywhere: NDArray[np.bool_] = np.ones((1, len(cluster.nodes)), np.bool_)
-    return Requests(
+    return NodeRequests(
         resources=names,
         capacity=cluster.capacity,
         pools=np.zeros(len(names), np.int64),

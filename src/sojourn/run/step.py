@@ -14,11 +14,11 @@ from ..engine.passes import DECIDE
 from ..errors import OptionError
 from ..policy import Control, parse_policy
 from ..policy.columns import JobColumns, job_columns
+from .build.engine import watch
 from .build.queues import limit_reached, queues_of
 from .options import with_keywords
 from .result import Result
 from .simulate import prepare
-from .watching import watch
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

@@ -47,15 +47,15 @@ def policies_of(text: str, files: Sequence[str]) -> list[Values]:
     files : where these are, each as ``FILE.py:NAME``.
     """
     own = {where.rpartition(":")[2]: where for where in files}
-    found: list[Values] = []
+    policies: list[Values] = []
     for name in filter(None, map(str.strip, text.split(","))):
         order, plus, backfill = name.partition("+")
         if order in own:
             values = {"policy.name": f"fcfs{plus}{backfill}", "policy.order": own[order]}
         else:
             values = {"policy.name": name}
-        found.append(values)
-    return found
+        policies.append(values)
+    return policies
 
 
 def variants_of(
@@ -141,6 +141,6 @@ def runs_of(
         # Whatever has to be loaded or compiled is, before the clock starts.
         scenario.preload(decisions=scenario.keys.run.decisions)
         begun = time.perf_counter()
-        with scenario.source.locating(scenario.blamed_files):
+        with scenario.locating():
             result = scenario.run(jobs, record=record, progress=progress)
         yield variant, result, time.perf_counter() - begun

@@ -2,9 +2,9 @@ from ..jobs.models.resample import resample_blocks as resample_blocks
 from ..measures.warmup import WarmUp as WarmUp
 from ..measures.warmup import mser as mser
 from ..run.carry_out import run_scenario as run_scenario
-from ..run.saving import save_options as save_options
-from ..run.saving import save_scenario as save_scenario
-from ..run.saving import scenario_of as scenario_of
+from ..run.command import save_options as save_options
+from ..run.command import save_scenario as save_scenario
+from ..run.command import scenario_of as scenario_of
 from ..run.scenario import Scenario as Scenario
 from ..run.scenario import read_scenario as read_scenario
 from ..run.schema import scenario_schema as scenario_schema

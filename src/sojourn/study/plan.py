@@ -216,7 +216,7 @@ def check_seed(seed: Any) -> int:
 
 def check_keys(scenario: Scenario, grid: Grid) -> None:
     """Raise OptionError for a key that is not known, or on which no measure depends."""
-    settings, source = dict(scenario.told), Source(scenario.source.name)
+    settings, source = dict(scenario.given), Source(scenario.source.name)
     for key, value in zip(grid.keys, grid.points[0], strict=True):
         if key.partition(".")[0] in ASIDE:
             raise OptionError(

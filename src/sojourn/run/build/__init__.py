@@ -2,5 +2,6 @@
 
 - `machine`, `requests`: named nodes, and what jobs ask of them
 - `queues`: several queues and how they take turns
-- `events`: what happens from outside, as a calendar
+- `events`, `gathering`: what happens from outside, as a calendar
+- `engine`: a run at time zero, and the functions of the user in it
 """

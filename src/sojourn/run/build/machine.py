@@ -34,9 +34,9 @@ from ...errors import OptionError, PolicyError
 from ...jobs import Jobs
 from ...policy import Constraints, Placement
 from ...policy.record import mistake_in
-from .requests import Requests, requests_of
+from .requests import NodeRequests, requests_of
 
-__all__ = ["REASONS", "Machine", "build_machine", "empty_nodes"]
+__all__ = ["REASONS", "NamedMachine", "build_machine", "empty_nodes"]
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -69,7 +69,7 @@ REASONS = (
 
 
 @dataclass(frozen=True)
-class Machine:
+class NamedMachine:
     """Named nodes as a run needs them: what each job asks, and why some are not accepted.
 
     `reason` is a place in `REASONS`, 0 for accepted jobs.
@@ -78,7 +78,7 @@ class Machine:
     cluster: Cluster
     placement: Placement
     reason: NDArray[np.int8]
-    requests: Requests
+    requests: NodeRequests
 
     def facts(self, accepted: NDArray[np.bool_], seed: int, blind: bool) -> Facts:
         """What never changes during a run of the accepted jobs."""
@@ -128,7 +128,7 @@ def build_machine(
     placement: Placement,
     constraints: Constraints,
     factor: float | None = None,
-) -> Machine:
+) -> NamedMachine:
     """Find out what each job asks, and which can never run; `factor` as of `asked_time`."""
     asked = requests_of(jobs, cluster, constraints, factor)
     if cluster.power_model is not None:
@@ -138,7 +138,7 @@ def build_machine(
         reason[jobs.procs > cluster.procs] = REASONS.index("processors")
         reason[asked.unlicensed] = REASONS.index("licence")
         reason[asked.refused] = REASONS.index("partition")
-        return Machine(cluster, placement, reason, asked)
+        return NamedMachine(cluster, placement, reason, asked)
     columns = (
         asked.tasks,
         asked.whole,
@@ -157,10 +157,10 @@ def build_machine(
         if wish not in seen:
             seen[wish] = REASONS.index(_reason(cluster, placement, asked, j))
         reason[j] = seen[wish]
-    return Machine(cluster, placement, reason, asked)
+    return NamedMachine(cluster, placement, reason, asked)
 
 
-def _refuse_watts(placement: Placement, asked: Requests) -> None:
+def _refuse_watts(placement: Placement, asked: NodeRequests) -> None:
     """Refuse what rests on watts of nodes, where some have none."""
     if placement.by_watts:
         raise PolicyError(
@@ -170,7 +170,7 @@ def _refuse_watts(placement: Placement, asked: Requests) -> None:
         raise OptionError("power_budget: not all nodes have watts; give them, or leave it out")
 
 
-def _reason(cluster: Cluster, placement: Placement, asked: Requests, j: int) -> str:
+def _reason(cluster: Cluster, placement: Placement, asked: NodeRequests, j: int) -> str:
     """Why job `j` cannot run even on the empty cluster: the first wish that makes it impossible."""
     capacity, tasks = asked.capacity, int(asked.tasks[j])
 
@@ -205,7 +205,7 @@ def _reason(cluster: Cluster, placement: Placement, asked: Requests, j: int) -> 
 
 
 def _reason_by_place(
-    cluster: Cluster, placement: Placement, asked: Requests, j: int, usable: Any
+    cluster: Cluster, placement: Placement, asked: NodeRequests, j: int, usable: Any
 ) -> str:
     """Whether neighbours or a power budget make a job impossible; "" if not."""
     tasks, first = int(asked.tasks[j]), asked.choice[j]

@@ -21,7 +21,7 @@ from ...jobs import Jobs
 from ...policy import Asked, Constraints
 from ...policy.features import has_features
 
-__all__ = ["Requests", "acts_on_columns", "asked_time", "requests_of"]
+__all__ = ["NodeRequests", "acts_on_columns", "asked_time", "requests_of"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -63,7 +63,7 @@ def acts_on_columns(cluster: Cluster) -> bool:
 
 
 @dataclass(frozen=True)
-class Requests:
+class NodeRequests:
     """Columns, one value per job; tables are by resource and job.
 
     Parameters
@@ -117,7 +117,7 @@ class Requests:
         held[0] = np.where(self.whole[job], self.capacity[0, node], held[0])
         return held
 
-    def of(self, some: Flags) -> Requests:
+    def of(self, some: Flags) -> NodeRequests:
         """Return those of some jobs."""
         tables = ("need", "per_node", "licence")
         columns = ["tasks", "whole", "distinct", "choice", "choices", "budget"]
@@ -365,7 +365,7 @@ def _coded(words: NDArray[np.object_]) -> tuple[Integers, list[str]]:
 
 def requests_of(
     jobs: Jobs, cluster: Cluster, constraints: Constraints, factor: float | None = None
-) -> Requests:
+) -> NodeRequests:
     """Return what jobs ask of the nodes of a cluster; `factor` as of `asked_time`."""
     asked = constraints.of(jobs)
     both = (asked.memory_per_core > 0) & (asked.memory_per_node > 0)
@@ -380,7 +380,7 @@ def requests_of(
         table.read_columns(constraints)
     eligible, in_partition, choice, choices = table.places(asked)
     tables = (table.need, table.per_node, table.licence)
-    asking = [each.any(axis=1) for each in tables]
+    asking = [table.any(axis=1) for table in tables]
     wanted = np.asarray(np.array(asking).any(axis=0), dtype=np.bool_)
     wanted[: _MEMORY + 1] = True
     nodes = len(cluster.resource_names)
@@ -388,7 +388,7 @@ def requests_of(
     capacity[:nodes] = cluster.capacity
     pools = np.zeros(len(table.names), dtype=np.int64)
     pools[nodes:] = list(cluster.pools.values())
-    return Requests(
+    return NodeRequests(
         resources=tuple(
             name for name, keep in zip(table.names, wanted.tolist(), strict=True) if keep
         ),

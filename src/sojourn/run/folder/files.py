@@ -10,16 +10,27 @@ import contextlib
 import json
 import math
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ...__about__ import __version__
 from ...errors import OptionError, RunError
 from ...files.access import check_outputs
 from ...files.staging import FULL, Stage, staging
 from .tables import as_cell
 
-__all__ = ["as_json", "check_file", "check_folder", "put_rows", "staged", "write_rows"]
+__all__ = [
+    "as_json",
+    "check_file",
+    "check_folder",
+    "provenance",
+    "put_rows",
+    "staged",
+    "write_rows",
+]
 
 
 def as_json(value: Any) -> str:
@@ -112,3 +123,18 @@ def put_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 def _cell(value: Any) -> Any:
     return as_cell(value) if isinstance(value, str) else value
+
+
+def provenance(command: str, options: Mapping[str, Any], seed: int | None = None) -> dict[str, Any]:
+    """Return what is needed to make a run again: version, options, seed, time, libraries."""
+    modules = ("numpy", "numba")
+    versions = {name: getattr(sys.modules.get(name), "__version__", None) for name in modules}
+    return {
+        "version": __version__,
+        "command": command,
+        "options": dict(options),
+        "seed": seed,
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": ".".join(map(str, sys.version_info[:3])),
+        **versions,
+    }

@@ -14,8 +14,7 @@ from ...errors import OptionError
 from ...files.access import check_outputs
 from ...files.staging import Stage
 from ..classes import class_rows
-from .files import as_json, check_folder, put_rows, staged
-from .provenance import provenance
+from .files import as_json, check_folder, provenance, put_rows, staged
 from .tables import as_cell, write_table
 
 if TYPE_CHECKING:
@@ -205,8 +204,8 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
 def _files_of_former_run(folder: Path) -> set[str]:
     """Names of the files that a run left here, so that none of them outlives its summary."""
     try:
-        told = json.loads((folder / _SUMMARY).read_text(encoding="utf-8"))
-        return {name for name in told["provenance"]["files"] if name in _OURS}
+        summary = json.loads((folder / _SUMMARY).read_text(encoding="utf-8"))
+        return {name for name in summary["provenance"]["files"] if name in _OURS}
     except (OSError, ValueError, LookupError, TypeError):
         return set()
 

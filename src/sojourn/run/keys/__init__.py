@@ -92,51 +92,32 @@ class ScenarioKeys(Keys):
 
 @dataclass(frozen=True)
 class Described:
-    """A key of a scenario, its place, and what is said of it."""
+    """A key of a scenario, its place, and what is said of it.
+
+    Parameters
+    ----------
+    path, name : its place, and that as it is typed in a file: ``cluster.procs``.
+    table, field, key : where it is declared.
+    default : what it holds where nothing is said.
+    is_table : whether it holds further keys.
+    flag, first_flag : its option, and of two forms the first; empty where it has none.
+    option_name : of its option, as provenances have it.
+    typed : default of its option, as it would be typed.
+    keyword : name of its keyword of `sojourn.simulate`; empty where it has none.
+    """
 
     path: tuple[str, ...]
+    name: str
     table: type[BaseModel]
     field: FieldInfo
     key: Key
-
-    @property
-    def name(self) -> str:
-        """As it is typed in a file: ``cluster.procs``."""
-        return ".".join(self.path)
-
-    @property
-    def flag(self) -> str:
-        """As it is typed on the command line, or an empty text."""
-        option = self.key.option
-        if option is None:
-            return ""
-        return option.flag or "--" + self.path[-1].replace("_", "-")
-
-    @property
-    def first_flag(self) -> str:
-        """Its option, of two forms the first."""
-        return self.flag.partition("/")[0]
-
-    @property
-    def option_name(self) -> str:
-        """Name of its option, as provenances have it."""
-        return self.first_flag.lstrip("-").replace("-", "_").lower()
-
-    @property
-    def keyword(self) -> str:
-        """Name of its keyword of `sojourn.simulate`, or an empty text."""
-        keyword = self.key.keyword
-        return "" if keyword is None else keyword.name or self.path[-1]
-
-    @property
-    def default(self) -> Any:
-        """What it holds where nothing is said."""
-        return self.field.default
-
-    @property
-    def is_table(self) -> bool:
-        """Whether it holds further keys."""
-        return model_in(self.field.annotation) is not None and not get_args(self.field.annotation)
+    default: Any
+    is_table: bool
+    flag: str
+    first_flag: str
+    option_name: str
+    typed: Any
+    keyword: str
 
 
 def model_in(annotation: Any) -> type[BaseModel] | None:
@@ -149,29 +130,45 @@ def model_in(annotation: Any) -> type[BaseModel] | None:
 @cache
 def described() -> dict[str, Described]:
     """Return every key by its dotted name, tables before their keys."""
-    return {each.name: each for each in _described(ScenarioKeys, ())}
+    return {key.name: key for key in _described(ScenarioKeys, ())}
 
 
 def _described(model: type[BaseModel], above: tuple[str, ...]) -> Iterator[Described]:
     for name, field in model.model_fields.items():
-        key = next(each for each in field.metadata if isinstance(each, Key))
-        found = Described((*above, name), model, field, key)
-        yield found
-        table = model_in(field.annotation)
-        if found.is_table and table is not None:
-            yield from _described(table, found.path)
+        key = next(item for item in field.metadata if isinstance(item, Key))
+        path, table = (*above, name), model_in(field.annotation)
+        option, keyword, default = key.option, key.keyword, field.default
+        is_table = table is not None and not get_args(field.annotation)
+        flag = "" if option is None else option.flag or "--" + name.replace("_", "-")
+        first = flag.partition("/")[0]
+        yield Described(
+            path,
+            ".".join(path),
+            model,
+            field,
+            key,
+            default,
+            is_table,
+            flag,
+            first,
+            first.lstrip("-").replace("-", "_").lower(),
+            default if option is None or option.default is SAME else option.default,
+            "" if keyword is None else keyword.name or name,
+        )
+        if is_table and table is not None:
+            yield from _described(table, path)
 
 
 @cache
 def described_by_flag() -> dict[str, Described]:
     """Return the keys that are options, by the names that provenances have for these."""
-    return {each.option_name: each for each in described().values() if each.key.option is not None}
+    return {key.option_name: key for key in described().values() if key.key.option is not None}
 
 
 @cache
 def described_by_keyword() -> dict[str, Described]:
     """Return the keys that `sojourn.simulate` takes, by the names of its keywords."""
-    return {each.keyword: each for each in described().values() if each.keyword}
+    return {key.keyword: key for key in described().values() if key.keyword}
 
 
 @cache

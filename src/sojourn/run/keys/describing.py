@@ -56,14 +56,8 @@ TRUE = "true or false"
 _NAMED = re.compile(r"\{([a-z_.]+)\}")
 
 
-class _Same:
-    """Stands for the default of the key itself."""
-
-    def __repr__(self) -> str:
-        return "SAME"
-
-
-SAME = _Same()
+SAME: Any = ...
+"""Stands for the default of the key itself."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +124,8 @@ class Key:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         """Describe the key for editors."""
-        told = f"{with_names(self.what)} Holds {self.value}."
-        return {**handler(schema), "description": told}
+        text = f"{with_names(self.what)} Holds {self.value}."
+        return {**handler(schema), "description": text}
 
 
 def alternatives(names: Iterable[str]) -> str:
@@ -142,7 +136,7 @@ def alternatives(names: Iterable[str]) -> str:
 
 def with_names(text: str, name_of: Callable[[str], str] = lambda key: key) -> str:
     """Return a text in which keys in braces have the names that its reader knows them by."""
-    return _NAMED.sub(lambda found: name_of(found[1]), text)
+    return _NAMED.sub(lambda match: name_of(match[1]), text)
 
 
 class Keys(BaseModel):
@@ -173,12 +167,13 @@ def is_score_file(text: str) -> bool:
     return ".py:" in text
 
 
-def reads(parse: Callable[[Any], object]) -> AfterValidator:
-    """Refuse what a parser refuses, in the parser's words."""
+def reads(parse: Callable[[Any], object], but: str | None = None) -> AfterValidator:
+    """Refuse what a parser refuses, in the parser's words; one word is not asked about."""
 
     def check(value: Any) -> Any:
         try:
-            parse(value)
+            if value != but:
+                parse(value)
         except (InputError, OverflowError) as error:
             raise ValueError(str(error)) from None
         return value

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from ...errors import OptionError
 from ...policy import (
     BACKFILLS,
     ORDERS,
@@ -46,11 +45,9 @@ SLURM = "slurm"
 """The policy that is read from a slurm.conf, which other keys name."""
 
 
-def _known(name: str) -> object:
-    return SLURM if name == SLURM else parse_policy(name)
-
-
-_Policy = Annotated[str, reads(_known), WithJsonSchema({"anyOf": [_NAMES, {"type": "string"}]})]
+_Policy = Annotated[
+    str, reads(parse_policy, but=SLURM), WithJsonSchema({"anyOf": [_NAMES, {"type": "string"}]})
+]
 _Column = Literal["user", "group", "queue", "partition"]
 _ByColumn = dict[_Column, dict[Annotated[str, Field(pattern=r"^-?\d{1,18}$")], str]]
 
@@ -61,13 +58,6 @@ else:
 
 _A_MEMORY = "a number of GB, 0 or more, or a text such as '512 MB'"
 _A_SCORE = "a name such as sjf, or FILE.py:NAME"
-
-
-def _constraints(given: Any) -> Constraints:
-    """What jobs ask of their nodes, from Python."""
-    if not isinstance(given, Constraints):
-        raise OptionError(f"constraints {given!r}: give sojourn.Constraints(...)")
-    return given
 
 
 class ConstraintKeys(Keys):
@@ -224,6 +214,6 @@ class PolicyKeys(Keys):
         Key(
             "What jobs ask of their nodes besides processors.",
             "a table",
-            keyword=Keyword(default=Constraints(), read=_constraints),
+            keyword=Keyword(default=Constraints(), read=typed.constraints),
         ),
     ] = ConstraintKeys()

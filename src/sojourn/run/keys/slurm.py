@@ -46,9 +46,3 @@ class SlurmKeys(_Lines):
             Option("Scheduling", "FILE", "--slurm-conf"),
         ),
     ] = None
-
-    @property
-    def changes(self) -> dict[str, Any]:
-        """Lines that have other values than in the file."""
-        values = {name: getattr(self, name) for name in type(self).model_fields if name != "conf"}
-        return {name: value for name, value in values.items() if value is not None}

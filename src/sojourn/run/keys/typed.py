@@ -1,4 +1,7 @@
-"""Words of a command line as what keys hold; ValueError says what is wrong with them."""
+"""What is typed, or given to `sojourn.simulate`, as what keys hold.
+
+ValueError says what is wrong with a word, OptionError with a keyword.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import math
 import re
 from typing import Any
 
+from ...errors import OptionError
 from ...jobs.classes import listed_classes
+from ...policy import Constraints
 from ..classes import CLASSES
 
 __all__ = [
@@ -14,8 +19,10 @@ __all__ = [
     "classes",
     "cluster",
     "columns",
+    "constraints",
     "control",
     "feature",
+    "jobs_left_out",
     "levels",
     "memory",
     "names",
@@ -47,12 +54,12 @@ def pairs(text: str) -> dict[str, str]:
     parts = [part.partition("=") for part in text.split(",")]
     if not all(ours.strip() and equals and theirs.strip() for ours, equals, theirs in parts):
         raise ValueError(f"'{text}': write NAME=COLUMN,NAME=COLUMN")
-    found: dict[str, str] = {}
+    named: dict[str, str] = {}
     for ours, _, theirs in parts:
-        if ours.strip() in found:
+        if ours.strip() in named:
             raise ValueError(f"'{text}': {ours.strip()} is given twice; leave one out")
-        found[ours.strip()] = theirs.strip()
-    return found
+        named[ours.strip()] = theirs.strip()
+    return named
 
 
 def cluster(text: str) -> str:
@@ -113,9 +120,9 @@ def feature(asked: list[str]) -> str | dict[str, dict[str, str]] | None:
     by_column: dict[str, dict[str, str]] = {}
     words = []
     for text in asked:
-        found = _BY_COLUMN.fullmatch(text)
-        if found is not None:
-            by_column.setdefault(found[1].lower(), {})[str(int(found[2]))] = found[3]
+        match = _BY_COLUMN.fullmatch(text)
+        if match is not None:
+            by_column.setdefault(match[1].lower(), {})[str(int(match[2]))] = match[3]
         elif "=" in text or not text.strip():
             raise ValueError(f"'{text}': write a word, or for example queue:3=gpu")
         else:
@@ -127,14 +134,14 @@ def feature(asked: list[str]) -> str | dict[str, dict[str, str]] | None:
 
 def levels(per_rate: list[str]) -> list[dict[str, float]] | None:
     """Return the powers at each rate, from ``RATE:BUSY:IDLE``."""
-    found = []
+    rows = []
     for text in per_rate:
         try:
             rate, busy, idle = map(float, text.split(":"))
         except ValueError:
             raise ValueError(f"'{text}': write RATE:BUSY:IDLE, such as 2.66:41:18") from None
-        found.append({"rate": rate, "busy": busy, "idle": idle})
-    return found or None
+        rows.append({"rate": rate, "busy": busy, "idle": idle})
+    return rows or None
 
 
 def control(text: str) -> dict[str, Any]:
@@ -144,3 +151,17 @@ def control(text: str) -> dict[str, Any]:
     parse_control(text)  # Which has words for whatever is wrong.
     keys = control_keys(text)
     return keys if keys["kind"] != "constant" else {"rate": keys["rate"]}
+
+
+def constraints(given: Any) -> Constraints:
+    """Return what jobs ask of their nodes, from Python."""
+    if not isinstance(given, Constraints):
+        raise OptionError(f"constraints {given!r}: give sojourn.Constraints(...)")
+    return given
+
+
+def jobs_left_out(given: Any) -> int:
+    """Return a number of jobs, from Python."""
+    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        raise OptionError(f"warmup {given!r}: give a number of jobs, 0 or more")
+    return given

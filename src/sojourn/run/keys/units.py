@@ -46,13 +46,13 @@ class Quantity:
         """
         if not isinstance(value, str):
             return value
-        found = _FORM.fullmatch(value)
-        if found is None:
+        match = _FORM.fullmatch(value)
+        if match is None:
             basic = next(iter(self.units))
             raise ValueError(
                 f"'{value[:40]}' is not {self.name}; write a number of {basic}, or '{self.example}'"
             )
-        number, unit = float(found[1]), found[4]
+        number, unit = float(match[1]), match[4]
         if unit not in self.units:
             meant = self.words.get(unit.lower().removesuffix("s"))
             hint = f"did you mean '{meant}'?" if meant else nearest(unit, self.units)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from ...errors import OptionError
 from ...jobs import RULES, STANDARD
 from ...jobs.log import FORMATS
 from ...jobs.models.stream import parse_time, parse_width
@@ -72,19 +70,9 @@ _JOBS = "Jobs"
 _WIDEST = 2**31 - 1
 
 
-def _rules(given: Iterable[str]) -> tuple[str, ...]:
-    return tuple(given)
-
-
 def _as_given(value: Any) -> Any:
     """What is read together with the jobs."""
     return value
-
-
-def _jobs_left_out(given: Any) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
-        raise OptionError(f"warmup {given!r}: give a number of jobs, 0 or more")
-    return given
 
 
 class WorkloadKeys(Keys):
@@ -178,7 +166,7 @@ class WorkloadKeys(Keys):
             "Cleaning rules to apply instead of the standard ones; none for none.",
             "a list of names, empty for none",
             Option(_JOBS, "RULE,...", read=typed.rules),
-            Keyword("clean", STANDARD, "Names of cleaning rules; empty for none.", read=_rules),
+            Keyword("clean", STANDARD, "Names of cleaning rules; empty for none.", read=tuple),
         ),
     ] = None
     resample: Annotated[
@@ -209,7 +197,7 @@ class WorkloadKeys(Keys):
             Keyword(
                 what="How many jobs at the beginning, as they were submitted, the measures over "
                 "jobs leave out, because the machine was empty before them.",
-                read=_jobs_left_out,
+                read=typed.jobs_left_out,
             ),
         ),
     ] = 0

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...engine import types as t
 from ...engine.drive import Run
+from ...engine.state import SEGMENT
 
 __all__ = [
     "CANCELLED",
@@ -38,10 +39,7 @@ class Aftermath(NamedTuple):
     killed, cancelled, waiting : who was stopped, withdrawn before it ran, or waits for ever.
     restarts : how often each began anew.
     left : when each left the system (s); nan for who is still there.
-    worked : work done in the last attempt; nan where there is none.
-    lost_job, lost_start, lost_stop : stretches of service in attempts that came to nothing (s).
-    lost_work, lost_held, lost_slowness : their work, processors and slowness.
-    lost_row, lost_rows : their first row among the nodes given, and how many.
+    lost : stretches of service in attempts that came to nothing, as `SEGMENT` has them.
     """
 
     killed: NDArray[np.bool_]
@@ -49,20 +47,7 @@ class Aftermath(NamedTuple):
     waiting: NDArray[np.bool_]
     restarts: Integers
     left: Floats
-    worked: Floats
-    lost_job: Integers
-    lost_start: Floats
-    lost_stop: Floats
-    lost_work: Floats
-    lost_held: Integers
-    lost_slowness: Floats
-    lost_row: Integers
-    lost_rows: Integers
-
-    @property
-    def lost_area(self) -> Floats:
-        """Processor-seconds of each lost attempt."""
-        return self.lost_held * (self.lost_stop - self.lost_start)
+    lost: NDArray[np.void]
 
     def status(self, killed: NDArray[np.bool_]) -> NDArray[np.int8]:
         """What became of each job, as a place in `STATUS`; some were `killed` at their limit."""
@@ -77,12 +62,13 @@ class Aftermath(NamedTuple):
 
     def counts(self) -> dict[str, int | float]:
         """How many jobs were struck, and processor-seconds lost."""
+        area = self.lost["held"] * (self.lost["stop"] - self.lost["start"])
         return {
             "cancelled": int(self.cancelled.sum()),
             "killed": int(self.killed.sum()),
             "waiting": int(self.waiting.sum()),
             "restarts": int(self.restarts.sum()),
-            "lost_processor_seconds": float(self.lost_area.sum()),
+            "lost_processor_seconds": float(area.sum()),
         }
 
 
@@ -97,59 +83,32 @@ def _lost_with_all_before(job: Integers, lost: NDArray[np.bool_]) -> NDArray[np.
     return marked
 
 
-def _worked(pieces: NDArray[np.void], jobs: int) -> Floats:
-    """Work done in the last attempt of each job, all of its stretches; nan where there is none."""
-    worked = np.full(jobs, np.nan)
-    worked[pieces["job"]] = 0.0
-    np.add.at(worked, pieces["job"], pieces["work"])
-    return worked
-
-
 def aftermath(run: Run) -> Aftermath:
     """Read what the kernel noted."""
     if run.calendar is None:
         return _without_events(run)
     jobs, pieces = run.calendar.job, run.recording.segment[: run.s.segments]
-    came_to_nothing, worked = pieces["lost"] == 1, jobs["worked"].copy()
+    came_to_nothing = pieces["lost"] == 1
     if run.rules.backfill.preempts:
         came_to_nothing = _lost_with_all_before(pieces["job"], came_to_nothing)
-        worked = _worked(pieces[~came_to_nothing], len(jobs))
-    lost = pieces[came_to_nothing]
     return Aftermath(
         killed=jobs["fate"] == t.KILLED,
         cancelled=jobs["fate"] == t.CANCELLED,
         waiting=jobs["fate"] == t.UNDECIDED,
         restarts=jobs["restarts"].copy(),
         left=jobs["left"].copy(),
-        worked=worked,
-        lost_job=lost["job"].copy(),
-        lost_start=lost["start"].copy(),
-        lost_stop=lost["stop"].copy(),
-        lost_work=lost["work"].copy(),
-        lost_held=lost["held"].copy(),
-        lost_slowness=lost["slowness"].copy(),
-        lost_row=lost["row"].copy(),
-        lost_rows=lost["rows"].copy(),
+        lost=pieces[came_to_nothing],
     )
 
 
 def _without_events(run: Any) -> Aftermath:
     """What became of jobs that a manager may have stopped, or whose users took them back."""
     count = len(run.start)
-    none, no_time = np.zeros(0, np.int64), np.zeros(0)
     return Aftermath(
         killed=run.stopped,
         cancelled=np.isnan(run.start),
         waiting=np.zeros(count, np.bool_),
         restarts=np.zeros(count, np.int64),
         left=run.left,
-        worked=run.jobs.work,
-        lost_job=none,
-        lost_start=no_time,
-        lost_stop=no_time,
-        lost_work=no_time,
-        lost_held=none,
-        lost_slowness=no_time,
-        lost_row=none,
-        lost_rows=none,
+        lost=np.zeros(0, SEGMENT),
     )

@@ -167,9 +167,14 @@ class Energy:
         if self._cluster.is_named:
             return self._by_job(self.nodes.job_joules)
         job, start, stop = self._stretches
-        watts = self._cluster.power.busy(self._rates)
-        procs = self._run.jobs.procs[job]
+        procs, watts = self._run.jobs.procs[job], self._watts[0]
         return self._by_job(formulas.busy_energy(start, stop, procs, self._epochs, watts))
+
+    @cached_property
+    def _watts(self) -> tuple[Floats, Floats]:
+        """Watts of a busy and of an idle server from each epoch on; counted servers only."""
+        power = self._cluster.power
+        return power.busy(self._rates), power.idle(self._rates)
 
     def _by_job(self, spent: Floats) -> Floats:
         """Joules of each accepted job, from those of its stretches of service."""
@@ -180,12 +185,12 @@ class Energy:
     @cached_property
     def idle(self) -> float:
         """Joules of idle processors."""
-        if not len(self._run.end):
+        if not len(self._run.jobs.submit):
             return 0.0
         if self._cluster.is_named:
             return float(self.nodes.node_idle_joules.sum())
         job, start, stop = self._stretches
-        watts = self._cluster.power.idle(self._rates)
+        watts = self._watts[1]
         last = np.array([self._last])
         whole = self._cluster.procs * formulas.clock_at(last, self._epochs, watts)[0]
         procs = self._run.jobs.procs[job]
@@ -230,7 +235,6 @@ class Energy:
         """Instants (s) and the watts of the whole cluster from each on."""
         if self._cluster.is_named:
             return self.nodes.step_time, self.nodes.step_watts
-        power = self._cluster.power
         job, start, stop = self._stretches
         return billing.counted_steps(
             start,
@@ -238,8 +242,7 @@ class Energy:
             self._run.jobs.procs[job],
             self._cluster.procs,
             self._epochs,
-            power.busy(self._rates),
-            power.idle(self._rates),
+            *self._watts,
             until=self._last,
             gone=((), ()) if self._absence is None else self._absence.steps(),
         )
@@ -249,8 +252,7 @@ class Energy:
         """The most watts that the whole cluster draws."""
         cluster, rates = self._cluster, self._rates
         if not cluster.is_named and self._absence is None and len(rates) == 1:
-            power = cluster.power
-            busy, idle = float(power.busy(rates)[0]), float(power.idle(rates)[0])
+            busy, idle = (float(watts[0]) for watts in self._watts)
             if busy >= idle:
                 # One rate, and all servers there: the most power is that of the most busy servers.
                 return cluster.procs * idle + self._most_busy() * (busy - idle)
@@ -273,7 +275,7 @@ class Energy:
         """The bill of a run of `span` seconds; its price and its carbon, where these are given."""
         busy, idle = float(self.jobs.sum()), self.idle
         total = busy + idle
-        told: dict[str, Any] = {
+        bill: dict[str, Any] = {
             "busy_joules": busy,
             "idle_joules": idle,
             "total_joules": total,
@@ -284,18 +286,18 @@ class Energy:
             "power_model": self._cluster.power_model,
         }
         if self._cluster.is_named:
-            told["peas_kwh"] = float(self.peas.sum()) / _JOULES_PER_KWH
+            bill["peas_kwh"] = float(self.peas.sum()) / _JOULES_PER_KWH
             # Of nodes without watts those of idle are assumed as well.
             servers = (node.server for node in self._cluster.nodes)
-            told["idle_known"] = all(s.idle_known or not s.has_watts for s in servers)
+            bill["idle_known"] = all(s.idle_known or not s.has_watts for s in servers)
         options, header = self._options, self._header
         if options.price is not None or options.carbon is not None:
             clock = Clock.of(header, options.starts)
             if options.price is not None:
                 tariff = parse_tariff(options.price)
-                told["cost"] = electricity_cost(*self.steps, tariff, clock)
-                told["currency"] = tariff.currency
+                bill["cost"] = electricity_cost(*self.steps, tariff, clock)
+                bill["currency"] = tariff.currency
             if options.carbon is not None:
                 carbon = parse_carbon(options.carbon, clock)
-                told["carbon_kg"] = emissions(*self.steps, carbon) / 1000
-        return told
+                bill["carbon_kg"] = emissions(*self.steps, carbon) / 1000
+        return bill

@@ -100,7 +100,7 @@ def _parsed(
     """Return the node and what is held of each resource, for every part of a text."""
     cores, memory, *others = resources
     order = (cores, *others, memory)
-    found = []
+    excesses = []
     for part in text.split():
         name, *cells = part.split(":")
         if len(cells) != len(order) or not all(c.isdecimal() and len(c) < 19 for c in cells):
@@ -111,8 +111,8 @@ def _parsed(
                 job, COLUMN, f"the cluster has no node '{name}'; give the machine of the log"
             )
         held = dict(zip(order, map(int, cells), strict=True))
-        found.append((nodes[name], *(held[resource] for resource in resources)))
-    return found
+        excesses.append((nodes[name], *(held[resource] for resource in resources)))
+    return excesses
 
 
 def recorded_excess(jobs: Jobs, cluster: Cluster) -> list[Excess]:
@@ -140,7 +140,7 @@ def recorded_excess(jobs: Jobs, cluster: Cluster) -> list[Excess]:
     row, node, held = use.row[ran], use.node[ran], use.held[:, ran]
     start = (jobs.submit + jobs.wait)[row]
     stop = start + jobs.runtime[row]
-    found = []
+    excesses = []
     for n in np.unique(node).tolist():
         mine = np.flatnonzero(node == n)
         times, places = np.unique(np.concatenate((start[mine], stop[mine])), return_inverse=True)
@@ -155,7 +155,7 @@ def recorded_excess(jobs: Jobs, cluster: Cluster) -> list[Excess]:
             begin = float(times[np.argmax(over)])
             starter = mine[(start[mine] == begin) & (held[r, mine] > 0)][0]
             lasting = np.diff(times, append=times[-1])[over].sum()
-            found.append(
+            excesses.append(
                 Excess(
                     use.names[n],
                     name,
@@ -166,17 +166,17 @@ def recorded_excess(jobs: Jobs, cluster: Cluster) -> list[Excess]:
                     int(jobs.job[row[starter]]),
                 )
             )
-    return found
+    return excesses
 
 
-def excess_in_words(found: list[Excess] | list[dict[str, Any]]) -> str:
+def excess_in_words(excesses: list[Excess] | list[dict[str, Any]]) -> str:
     """Return a line about the recorded schedule beside the nodes."""
-    if not found:
+    if not excesses:
         return "no node is exceeded by the recorded schedule"
-    rows = [each if isinstance(each, dict) else asdict(each) for each in found]
-    worst = max(rows, key=lambda each: each["peak"] / max(each["capacity"], 1))
-    kinds = " and ".join(sorted({each["resource"] for each in rows}))
-    count = len({each["node"] for each in rows})
+    rows = [row if isinstance(row, dict) else asdict(row) for row in excesses]
+    worst = max(rows, key=lambda row: row["peak"] / max(row["capacity"], 1))
+    kinds = " and ".join(sorted({row["resource"] for row in rows}))
+    count = len({row["node"] for row in rows})
     return (
         f"the recorded schedule exceeds {kinds} of {count:,} {'node' if count == 1 else 'nodes'}: "
         f"{worst['peak']:,} {worst['resource']} on node {worst['node']} of {worst['capacity']:,}, "

@@ -76,16 +76,16 @@ class Resources:
 
     def as_dict(self, nodes: ArrayLike | None = None) -> dict[str, dict[str, Any]]:
         """Return the totals of each resource of all nodes or of some, ready for JSON."""
-        told = self.totals.as_dict(nodes)
+        totals = self.totals.as_dict(nodes)
         if nodes is None:
             for name, jobs in zip(self.names, self._jobs, strict=True):
-                if name in told:
-                    told[name] = {
-                        "capacity": told[name].pop("capacity"),
+                if name in totals:
+                    totals[name] = {
+                        "capacity": totals[name].pop("capacity"),
                         "jobs": jobs,
-                        **told[name],
+                        **totals[name],
                     }
-        return told
+        return totals
 
     def of_nodes(self, nodes: ArrayLike) -> dict[str, Any]:
         """Return how much of some nodes, such as those of a partition, was used, ready for JSON.

@@ -38,7 +38,10 @@ class Schedule:
 
     def __init__(self, prepared: Prepared, run: Run) -> None:
         self.prepared, self.run = prepared, run
-        self.start, self.end = run.start, run.end  # s, of each accepted job; nan if it never ran
+        # Of each accepted job: s, nan if it never ran; processors.
+        self.start: Floats = run.running.start
+        self.end: Floats = run.running.end
+        self.held: NDArray[np.int64] = run.running.held
         self.in_pieces = run.in_pieces
 
     @cached_property
@@ -154,7 +157,7 @@ class Schedule:
         if not len(self.end):
             return
         slowness = self.slowness if self.prepared.cluster.is_named else 1.0
-        held: NDArray[Any] = run.held
+        held: NDArray[Any] = self.held
         work = run.jobs.work * slowness
         if self.in_pieces:
             held, work = run.rows("segment_held"), run.rows("segment_work")
@@ -176,10 +179,9 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
     ended = len(jobs.submit[schedule.ended])
     wait, sojourn = schedule.start[ran] - submit, schedule.end[ran] - submit
     service = schedule.service[ran]
-    slowdown = formulas.slowdown(sojourn, service)
     killed = int(np.count_nonzero(schedule.status == STATUS.index(KILLED)))
     unaccepted = log.job[~prepared.accepted]
-    told: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "version": __version__,
         "procs": cluster.procs,
         "policy": str(prepared.policy),
@@ -194,25 +196,19 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
         "unaccepted": len(unaccepted),
         "unaccepted_jobs": unaccepted[:100].tolist(),
         "unaccepted_reasons": _reasons(prepared),
-        "wait": formulas.describe(wait),
-        "sojourn": formulas.describe(sojourn),
-        "service": formulas.describe(service),
-        "slowdown": formulas.describe(slowdown),
-        "bounded_slowdown": formulas.describe(formulas.bounded_slowdown(sojourn, service)),
-        "weighted_response": formulas.weighted_response(sojourn, procs),
-        "weighted_slowdown": formulas.weighted_slowdown(slowdown, procs * service),
+        **formulas.describe_jobs(wait, sojourn, service, procs),
         **_system(schedule),
     }
     begun = _begin(schedule, ran)
     if begun is not None:
-        told["begin"] = begun
+        summary["begin"] = begun
     recorded = _recorded(prepared, ran, wait, service)
     if recorded is not None:
-        told["recorded"] = recorded
+        summary["recorded"] = recorded
     if options.warmup:
-        told["warmup"] = options.warmup
+        summary["warmup"] = options.warmup
     if cluster.is_named:
-        told |= {
+        summary |= {
             "awt": formulas.average_wait(wait),
             "art": formulas.average_response(sojourn),
             "nodes": len(cluster.nodes),
@@ -223,25 +219,25 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
         }
         if cluster.has_speeds:
             slowness = schedule.slowness[ran]
-            told["mean_slowness"] = float(np.mean(slowness)) if len(submit) else np.nan
+            summary["mean_slowness"] = float(np.mean(slowness)) if len(submit) else np.nan
     if schedule.after is not None and prepared.external is not None:
-        told["events"] = _events(schedule, schedule.after)
-    told |= _parts(schedule, ran)
-    told["not_modelled"] = [
+        summary["events"] = _events(schedule, schedule.after)
+    summary |= _parts(schedule, ran)
+    summary["not_modelled"] = [
         *not_acted_on(log, prepared.policy, options.constraints, cluster),
         *prepared.remarks,
     ]
-    told["cleaning"] = log.report.as_dict()
-    return told
+    summary["cleaning"] = log.report.as_dict()
+    return summary
 
 
 def _parts(schedule: Schedule, ran: Chosen) -> dict[str, Any]:
     """What became of each resource of named nodes, and of each of several partitions."""
-    told: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     if schedule.prepared.cluster.is_named and len(schedule.end):
-        told["resources"] = schedule.resources.as_dict()
+        parts["resources"] = schedule.resources.as_dict()
     partitions = _partitions(schedule, ran)
-    return {**told, "partitions": partitions} if partitions else told
+    return {**parts, "partitions": partitions} if partitions else parts
 
 
 def _partitions(schedule: Schedule, ran: Chosen) -> dict[str, dict[str, Any]]:
@@ -266,10 +262,10 @@ def _partitions(schedule: Schedule, ran: Chosen) -> dict[str, dict[str, Any]]:
     whole = float(area.sum())
     order = np.argsort(mine, kind="stable")
     bounds = np.searchsorted(mine[order], np.arange(len(names) + 1))
-    told = {}
+    measures = {}
     for k, name in enumerate(names):
         here = order[bounds[k] : bounds[k + 1]]
-        told[name] = {
+        measures[name] = {
             "jobs": int(jobs[k]),
             "unaccepted": int(refused[k]),
             "share": float(area[here].sum()) / whole if whole > 0 else float("nan"),
@@ -280,8 +276,8 @@ def _partitions(schedule: Schedule, ran: Chosen) -> dict[str, dict[str, Any]]:
             ),
         }
         if name in places and len(schedule.end):
-            told[name] |= schedule.resources.of_nodes(places[name])
-    return told
+            measures[name] |= schedule.resources.of_nodes(places[name])
+    return measures
 
 
 def _begin(schedule: Schedule, ran: Chosen) -> dict[str, Any] | None:
@@ -354,7 +350,7 @@ def _system(schedule: Schedule) -> dict[str, Any]:
         _, began, stopped = schedule.stretches
         area = formulas.product_sum(stretches_held(run), stopped - began)
     else:
-        area = formulas.product_sum(run.held[ended], schedule.service[ended])
+        area = formulas.product_sum(schedule.held[ended], schedule.service[ended])
     epochs, rates = schedule.epochs
     lasted = np.diff(np.append(epochs, max(last, epochs[-1])))
     shares = {f"{r:g}": mean(lasted[rates == r].sum()) for r in np.unique(rates)}

@@ -59,7 +59,7 @@ def not_acted_on(
         seen |= set(constraints.feature if isinstance(constraints.feature, dict) else ())
         if constraints.memory_per_core is not None or constraints.memory_per_node is not None:
             seen.add("memory")
-    if cluster is not None and acts_on_columns(cluster):
+    if cluster is not None and cluster.is_named and acts_on_columns(cluster):
         seen |= _columns_met(jobs, cluster)
     elif cluster is not None and _names_one_of(jobs, "queue", [q.name for q in cluster.queues]):
         seen.add("queue")

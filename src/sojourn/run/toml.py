@@ -1,11 +1,15 @@
-"""On which line of a TOML text each key stands, which the library's reader does not tell."""
+"""TOML: which line each key stands on, which the standard library does not say, and writing it."""
 
 from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Mapping
+from typing import Any
 
-__all__ = ["Path", "key_lines", "statements"]
+import tomli_w
+
+__all__ = ["Path", "as_toml", "key_lines", "statements", "value_as_toml"]
 
 Path = tuple[str | int, ...]
 """Where a value is: names of tables and keys, and places in lists."""
@@ -18,6 +22,8 @@ _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"' + r"|'[^'\n]*'")
 _LONG = re.compile(
     r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*"{3,5}' + r"|'''(?:[^']|'{1,2}(?!'))*'{3,5}", re.S
 )
+_WIDTH = 88
+_LIST = re.compile(r"^\S.* = \[\n(?: .*\n)+\]$", re.MULTILINE)
 _PLAIN = re.compile(r"[^,\]}#\n]*")
 
 
@@ -48,7 +54,7 @@ def statements(text: str) -> list[tuple[Path, int]]:
     scan = _Scan(text.replace("\r\n", "\n"))
     with contextlib.suppress(ValueError, LookupError):
         scan.document()
-    return scan.told
+    return scan.stated
 
 
 class _Scan:
@@ -58,7 +64,7 @@ class _Scan:
         self.text = text
         self.at = 0
         self.lines: dict[Path, int] = {}
-        self.told: list[tuple[Path, int]] = []
+        self.stated: list[tuple[Path, int]] = []
         self._depth = 0  # of lists and tables within a value
         self._counted = (0, 1)
         self._lists: dict[Path, int] = {}  # tables in each list of tables
@@ -111,11 +117,11 @@ class _Scan:
         while True:
             self._pass(_BLANKS)
             quoted = _QUOTED.match(self.text, self.at)
-            found = quoted or _BARE.match(self.text, self.at)
-            if found is None:
+            match = quoted or _BARE.match(self.text, self.at)
+            if match is None:
                 raise ValueError(f"no key at character {self.at}")
-            self.at = found.end()
-            names.append(tomllib.loads(f"k={found[0]}")["k"] if quoted else found[0])
+            self.at = match.end()
+            names.append(tomllib.loads(f"k={match[0]}")["k"] if quoted else match[0])
             self._pass(_BLANKS)
             if not self.text.startswith(".", self.at):
                 return names
@@ -123,9 +129,9 @@ class _Scan:
 
     def _value(self, path: Path) -> None:
         for form in (_LONG, _QUOTED):
-            found = form.match(self.text, self.at)
-            if found is not None:
-                self.at = found.end()
+            match = form.match(self.text, self.at)
+            if match is not None:
+                self.at = match.end()
                 return
         opened = self.text[self.at : self.at + 1]
         if opened == "[":
@@ -163,7 +169,7 @@ class _Scan:
             self.lines.setdefault(path[:length], line)
         self.lines[path] = line
         if not self._depth:
-            self.told.append((path, line))
+            self.stated.append((path, line))
 
     def _line(self) -> int:
         at, line = self._counted
@@ -171,5 +177,31 @@ class _Scan:
         return self._counted[1]
 
     def _pass(self, form: re.Pattern[str]) -> None:
-        found = form.match(self.text, self.at)
-        self.at = found.end() if found is not None else self.at
+        match = form.match(self.text, self.at)
+        self.at = match.end() if match is not None else self.at
+
+
+def as_toml(mapping: Mapping[str, Any]) -> str:
+    """Return a mapping as a document, its tables as sections; an empty table leaves nothing."""
+    text = tomli_w.dumps({name: value for name, value in mapping.items() if value != {}})
+    # The library gives each value of a list a line of its own, also where one would do.
+    return _LIST.sub(lambda match: _shorter(match[0]), text)
+
+
+def value_as_toml(value: Any) -> str:
+    """Return one plain value as TOML has it, in one line."""
+    # Inside of a list of lists nothing becomes a section.
+    text = _in_one_line(tomli_w.dumps({"": [[value]]}).strip())
+    return text.removeprefix('"" = [[').removesuffix("]]")
+
+
+def _shorter(text: str) -> str:
+    line = _in_one_line(text)
+    return line if len(line) <= _WIDTH else text
+
+
+def _in_one_line(text: str) -> str:
+    """Join the lines of a list; no text has a line break of its own."""
+    for pattern, instead in ((r",\n *\]", "]"), (r"\[\n *", "["), (r"\n *", " ")):
+        text = re.sub(pattern, instead, text)
+    return text

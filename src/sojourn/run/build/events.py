@@ -1,8 +1,4 @@
-"""From external events to what the kernels see, and when processors were not there.
-
-- `rows`: events given one by one; `stream`: those of a log
-- `absence`: when processors were not there
-"""
+"""From external events to what the kernels see, and when processors were not there."""
 
 from __future__ import annotations
 
@@ -10,22 +6,20 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ....cluster import Cluster
-from ....engine.calendar import EVENT, RESERVATION, Calendar, make_calendar
-from ....engine.happenings import LOOK, OF_JOBS
-from ....errors import OptionError
-from ....jobs import EventStream, ExternalEvent, ExternalEvents, Jobs, read_events, read_external
-from ....jobs.arrivals import arrivals_of
-from ....jobs.external import is_external
-from ....jobs.log import ACCOUNTING, format_of
-from .absence import Absence, absence_of
-from .rows import BEGINS, ENDS, Gathered, gather_rows
-from .stream import gather_stream, run_on
+from ...cluster import Cluster
+from ...engine.calendar import EVENT, RESERVATION, Calendar, make_calendar
+from ...engine.happenings import DOWN, LOOK, OF_JOBS, UP
+from ...errors import OptionError
+from ...jobs import EventStream, ExternalEvent, ExternalEvents, Jobs, read_events, read_external
+from ...jobs.arrivals import arrivals_of
+from ...jobs.external import is_external
+from ...jobs.log import ACCOUNTING, format_of
+from .gathering import BEGINS, ENDS, Gathered, gather_rows, gather_stream, run_on
 
 __all__ = ["Absence", "External", "before_cleaning", "load_events", "take_events"]
 
@@ -35,6 +29,31 @@ Integers = NDArray[np.int64]
 _NOT_ACCEPTED = "its job is not accepted"
 _BEGINS = 1
 """What a `LOOK` is about, when a reservation begins."""
+
+
+class Absence(NamedTuple):
+    """When processors were not there: of a node, or so many of those that are counted.
+
+    ``node`` is -1 where processors are counted; ``end`` is infinite for what never returns.
+    """
+
+    begin: Floats
+    end: Floats
+    node: Integers
+    procs: Integers
+
+    def steps(self) -> tuple[Floats, Integers]:
+        """Instants (s), and how many processors are not there from each on."""
+        time = np.unique(np.concatenate([self.begin, self.end[np.isfinite(self.end)]]))
+        gone = np.zeros(len(time), dtype=np.int64)
+        for begin, end, procs in zip(self.begin, self.end, self.procs, strict=True):
+            gone[(time >= begin) & (time < end)] += procs
+        return time, gone
+
+    def area(self, begin: float, end: float) -> float:
+        """Processor-seconds that were missing between two instants (s)."""
+        missing = np.clip(self.end, begin, end) - np.clip(self.begin, begin, end)
+        return float(np.dot(self.procs, missing))
 
 
 @dataclass(frozen=True)
@@ -124,10 +143,10 @@ def take_events(given: ExternalEvents | EventStream, jobs: Jobs, cluster: Cluste
     work = jobs.work.copy()
     if isinstance(given, EventStream):
         number = gather_stream(gathered, given, jobs, work, cluster, unused)
-        told = ExternalEvents(())
+        events = ExternalEvents(())
     else:
-        told, number = given, len(given)
-        gather_rows(gathered, told, jobs, work, cluster, unused)
+        events, number = given, len(given)
+        gather_rows(gathered, events, jobs, work, cluster, unused)
     if not np.array_equal(work, jobs.work):
         jobs = jobs.replace(work=work)
     for _, begin, end, _, event in gathered.reserved:
@@ -136,7 +155,7 @@ def take_events(given: ExternalEvents | EventStream, jobs: Jobs, cluster: Cluste
     time = np.array(gathered.time, dtype=np.float64)
     order = np.lexsort((np.array(gathered.turn, dtype=np.int64), time))
     kind, about = (
-        np.array(each, dtype=np.int64)[order] for each in (gathered.kind, gathered.about)
+        np.array(column, dtype=np.int64)[order] for column in (gathered.kind, gathered.about)
     )
     place = [gathered.place[i] for i in order]
     return External(
@@ -147,10 +166,59 @@ def take_events(given: ExternalEvents | EventStream, jobs: Jobs, cluster: Cluste
         _are_of_one(place, time[order]),
         np.array([row[:3] for row in gathered.reserved]).reshape(-1, 3).T.copy(),
         np.array([row[3] for row in gathered.reserved], dtype=np.int64),
-        absence_of(time[order], kind, about, place, told, cluster),
+        _absence_of(time[order], kind, about, place, events, cluster),
         number,
         dict(unused),
     )
+
+
+def _absence_of(
+    time: Floats,
+    kind: Integers,
+    about: Integers,
+    place: list[ExternalEvent | None],
+    events: ExternalEvents,
+    cluster: Cluster,
+) -> Absence:
+    """When processors were not there; an error if more go than are there, or return than are gone.
+
+    Of counted processors those that went first return first.
+    """
+    rows: list[list[float]] = []
+    gone: list[int] = []  # rows that have no end yet
+    for i in np.flatnonzero((kind == DOWN) | (kind == UP)).tolist():
+        node = int(about[i]) if cluster.is_named else -1
+        procs = int(cluster.columns.procs[node]) if cluster.is_named else int(about[i])
+        mine = [row for row in gone if rows[row][2] == node]
+        away = sum(int(rows[row][3]) for row in mine)
+        there = (procs if cluster.is_named else cluster.procs) - away
+        short = there < procs if kind[i] == DOWN else away < procs
+        if short:
+            what = "processors" if node < 0 else f"processors of node {cluster.nodes[node].name}"
+            problem = (
+                f"at {time[i]:g} s {procs} {what} go down, but only {there} are up"
+                if kind[i] == DOWN
+                else f"at {time[i]:g} s {procs} {what} come up, but only {away} are down"
+            )
+            event = place[i]
+            if event is None:
+                raise OptionError(f"events: {problem}")
+            raise events.error(event, "nodes" if cluster.is_named else "procs", problem)
+        if kind[i] == DOWN:
+            gone.append(len(rows))
+            rows.append([time[i], np.inf, node, procs])
+            continue
+        for row in mine:
+            if procs >= rows[row][3]:
+                procs -= int(rows[row][3])
+                rows[row][1] = time[i]
+                gone.remove(row)
+            elif procs > 0:
+                rows.append([rows[row][0], time[i], node, procs])
+                rows[row][3] -= procs
+                procs = 0
+    table = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    return Absence(table[0], table[1], table[2].astype(np.int64), table[3].astype(np.int64))
 
 
 def _are_of_one(place: list[ExternalEvent | None], time: Floats) -> NDArray[np.bool_]:
@@ -175,8 +243,8 @@ def load_events(given: Any, **clock: str | None) -> ExternalEvents | EventStream
     if isinstance(given, str | os.PathLike):
         if is_external(given):
             return read_external(given)
-        told = {name: value for name, value in clock.items() if value is not None}
-        return read_events(given, **told if format_of(given) in ACCOUNTING else {})
+        options = {name: value for name, value in clock.items() if value is not None}
+        return read_events(given, **options if format_of(given) in ACCOUNTING else {})
     if isinstance(given, Iterable):
         rows = list(given)
         if all(isinstance(row, Mapping) for row in rows):
