@@ -13,7 +13,7 @@ import pytest
 import sojourn
 from sojourn.cli import main
 from sojourn.errors import OptionError
-from sojourn.papers import Outcome, Request, catalogue, find, registry, reproduction, write
+from sojourn.papers import Reproduced, Request, catalogue, find, registry, reproduction, write
 
 NAMES = [
     "rumyantsev2018-fig1",
@@ -139,8 +139,8 @@ def test_a_paper_adds_its_own(monkeypatch, tmp_path):
     monkeypatch.setattr(registry, "_REPRODUCTIONS", {})
 
     @reproduction("smith2031-table1", "Mean waits")
-    def table(request: Request) -> Outcome:
-        return Outcome([{"wait": 1.5}], "short")
+    def table(request: Request) -> Reproduced:
+        return Reproduced([{"wait": 1.5}], "short")
 
     with pytest.raises(ValueError, match="smith2031-table1"):
         reproduction("smith2031-table1", "Again")(table.make)

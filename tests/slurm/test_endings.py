@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.adequacy.virtual import Job, Scheduling, run_stream
-from sojourn.adequacy.virtual.cluster import Cluster, own_folder
+from sojourn.adequacy.virtual.cluster import VirtualCluster, own_folder
 from sojourn.errors import RunError
 
 from .conftest import is_free, leftovers, used_ports
@@ -102,7 +102,7 @@ def test_a_place_that_sockets_cannot_have_is_refused(need, place, monkeypatch):
 
 def test_a_daemon_that_dies_ends_the_run(need, place):
     need("real")
-    with own_folder() as folder, Cluster(2, Scheduling({}), folder=folder) as cluster:
+    with own_folder() as folder, VirtualCluster(2, Scheduling({}), folder=folder) as cluster:
         os.kill(cluster.pids[1], signal.SIGKILL)
         _wait(lambda: not Path(f"/proc/{cluster.pids[1]}").exists())
         with pytest.raises(RunError, match="has ended"):
@@ -111,7 +111,7 @@ def test_a_daemon_that_dies_ends_the_run(need, place):
 
 def test_daemons_listen_on_the_loopback_only(need, place):
     need("real")
-    with own_folder() as folder, Cluster(3, Scheduling({}), folder=folder) as cluster:
+    with own_folder() as folder, VirtualCluster(3, Scheduling({}), folder=folder) as cluster:
         assert folder.stat().st_mode & 0o077 == 0
         sockets = {
             os.readlink(link)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from sojourn.adequacy.virtual import clock as module
-from sojourn.adequacy.virtual.clock import Clock, compiler
+from sojourn.adequacy.virtual.clock import ModelClock, compiler
 from sojourn.errors import RunError
 
 NS = 1_000_000_000
@@ -66,7 +66,7 @@ int main(void) {
 
 @pytest.fixture
 def clock(tmp_path):
-    return Clock(tmp_path)
+    return ModelClock(tmp_path)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sojourn.adequacy.virtual import COLUMNS, Run
+from sojourn.adequacy.virtual import COLUMNS, StreamRun
 from sojourn.adequacy.virtual.reading import _KINDS
 from sojourn.adequacy.virtual.stream import _LEAST
 
@@ -20,5 +20,5 @@ def test_every_name_is_on_the_page():
     stream, rows, run, _, log = PAGE.read_text(encoding="utf-8").split("\n## ")[1:]
     assert _first_cells(stream) == list(_LEAST)
     assert _first_cells(rows) == list(COLUMNS)
-    assert _first_cells(run) == list(Run([], "real", 1.0, 1.0, "", b"", None).as_dict())
+    assert _first_cells(run) == list(StreamRun([], "real", 1.0, 1.0, "", b"", None).as_dict())
     assert sorted(_first_cells(log)) == sorted(_KINDS)

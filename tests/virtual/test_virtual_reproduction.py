@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from sojourn.adequacy.virtual import Run, needs
+from sojourn.adequacy.virtual import StreamRun, needs
 from sojourn.errors import OptionError, RunError
 from sojourn.papers import baranov2019, find
 
@@ -45,7 +45,7 @@ def _run(jobs, delays):
                 "limit_min": job.limit,
             }
         )
-    return Run(rows, "model", 86_400.0, 100.0, "", b"", "22.05.8")
+    return StreamRun(rows, "model", 86_400.0, 100.0, "", b"", "22.05.8")
 
 
 def test_the_table_is_that_of_the_paper(monkeypatch, tmp_path):

@@ -17,7 +17,7 @@ from ..theory.limits import completion_curve, critical_limit
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Reading", "TimeLimits", "picture", "time_limits"]
+__all__ = ["LimitReading", "TimeLimits", "picture", "time_limits"]
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ _READINGS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Reading:
+class LimitReading:
     """What the model says of a log in one reading [mminf2023].
 
     Parameters
@@ -71,7 +71,7 @@ class TimeLimits:
 
     target: float
     enough: float
-    readings: dict[str, Reading]
+    readings: dict[str, LimitReading]
     measured_limit: float
     measured_servers: int
     counts: dict[str, int]
@@ -233,11 +233,11 @@ def picture(found: TimeLimits, limits: str = "each") -> Figure:
     return limit_curves(z, panels, target=found.target)
 
 
-def _read(fit: Fit, target: float, enough: float) -> Reading:
+def _read(fit: Fit, target: float, enough: float) -> LimitReading:
     model = fit.infinite_servers()
     service = 1 / fit.service_rate
     whole = fit.reading == "job"
-    return Reading(
+    return LimitReading(
         service,
         1 / fit.limit_rate if fit.limit_rate > 0 else float("inf"),
         model.completion_probability,

@@ -11,7 +11,7 @@ from ._options import AsJson, option
 from ._run import progress
 
 if TYPE_CHECKING:
-    from ..papers import Outcome, Reproduction
+    from ..papers import Reproduced, Reproduction
 
 _SHOWN = 40
 """Rows up to which a table is printed in full."""
@@ -85,7 +85,7 @@ def _show_list(known: list[Reproduction]) -> None:
     print("\nTry: sojourn reproduce NAME --data DIR --out DIR")
 
 
-def _show_outcome(made: Reproduction, outcome: Outcome) -> None:
+def _show_outcome(made: Reproduction, outcome: Reproduced) -> None:
     print(f"{made.name}: {made.title}\n{outcome.says}")
     if outcome.table:
         print(f"\n{outcome.table}")

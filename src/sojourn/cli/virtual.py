@@ -11,7 +11,7 @@ from ._options import AsJson, option
 from ._run import progress
 
 if TYPE_CHECKING:
-    from ..adequacy.virtual import Need, Run
+    from ..adequacy.virtual import Need, StreamRun
 
 _INTERRUPTED = 130
 
@@ -157,7 +157,7 @@ def _warn(auth: str, left: tuple[str, ...]) -> None:
         print(f"note: left aside of the slurm.conf: {', '.join(left)}")
 
 
-def _write(done: Run, out: Path, k: int) -> list[str]:
+def _write(done: StreamRun, out: Path, k: int) -> list[str]:
     from ..run.folder import as_json, staged, write_rows
 
     names = [f"run-{k}.csv", f"run-{k}.json", f"run-{k}.slurm.conf", f"run-{k}.slurmctld.log.gz"]
@@ -169,7 +169,7 @@ def _write(done: Run, out: Path, k: int) -> list[str]:
     return names
 
 
-def _show(done: Run, files: list[str], k: int) -> None:
+def _show(done: StreamRun, files: list[str], k: int) -> None:
     from ..report.text import as_seconds
 
     waits = [row["start"] - row["submit"] for row in done.rows if row["start"] != ""]

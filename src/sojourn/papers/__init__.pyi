@@ -1,4 +1,4 @@
-from .registry import Outcome as Outcome
+from .registry import Reproduced as Reproduced
 from .registry import Reproduction as Reproduction
 from .registry import Request as Request
 from .registry import catalogue as catalogue

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import OptionError
-from .registry import Outcome, Request, Row, reproduction
+from .registry import Reproduced, Request, Row, reproduction
 
 if TYPE_CHECKING:
     from ..adequacy import Adequacy, JobStream
-    from ..adequacy.virtual import Job, Run
+    from ..adequacy.virtual import Job, StreamRun
 
 PRINTED = {
     50: (0.0, 0),
@@ -55,7 +55,7 @@ def stream(jobs: int) -> list[Job]:
     "P between two repetitions of one stream on virtual nodes, by number of jobs",
     jobs=JOBS,
 )
-def table1(request: Request) -> Outcome:
+def table1(request: Request) -> Reproduced:
     """P (2) and the number of different jobs over the first jobs of the stream."""
     from ..adequacy import compare_streams
     from ..adequacy.virtual import check_plan, run_stream
@@ -68,10 +68,10 @@ def table1(request: Request) -> Outcome:
     first, second = map(_as_stream, runs)
     distance = compare_streams(first, second, within=WITHIN, submit_tolerance=WITHIN, nodes=NODES)
     rows = [_row(prefix.n, prefix.P, prefix.different) for prefix in distance.prefixes]
-    return Outcome(rows, _says(distance, runs), table=_table(rows))
+    return Reproduced(rows, _says(distance, runs), table=_table(rows))
 
 
-def _as_stream(run: Run) -> JobStream:
+def _as_stream(run: StreamRun) -> JobStream:
     from ..adequacy import JobStream
 
     columns = {name: [row[name] for row in run.rows] for name in run.rows[0]}
@@ -91,7 +91,7 @@ def _row(n: int, P: float, different: int) -> Row:
     }
 
 
-def _says(distance: Adequacy, runs: list[Run]) -> str:
+def _says(distance: Adequacy, runs: list[StreamRun]) -> str:
     first = runs[0]
     span, seconds = first.span / 86400, sum(run.seconds for run in runs)
     return (

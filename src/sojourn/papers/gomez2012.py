@@ -12,7 +12,7 @@ from ..cluster import Cluster, Server
 from ..errors import OptionError
 from ..jobs import Jobs, read_swf
 from ..measures import formulas
-from .registry import Outcome, Request, reproduction
+from .registry import Reproduced, Request, reproduction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -135,7 +135,7 @@ def _measured(result: Result) -> tuple[float, float, float]:
 
 
 @reproduction("gomez2012-table2", "The cluster: nine servers and the average processor")
-def table2(request: Request) -> Outcome:
+def table2(request: Request) -> Reproduced:
     """What (1) makes of the servers: how much longer than recorded a job runs on each."""
     machine = cluster()
     columns = machine.columns
@@ -152,7 +152,7 @@ def table2(request: Request) -> Outcome:
     says = (
         f"{machine.procs} cores; the average one (1) does {machine.average_ops:.2f} ops per second"
     )
-    return Outcome(rows, says)
+    return Reproduced(rows, says)
 
 
 @reproduction(
@@ -160,7 +160,7 @@ def table2(request: Request) -> Outcome:
     "AWT, ART and energy of three logs under three policies",
     printed="watts of a core in whole numbers, as the paper's energies have them",
 )
-def table3(request: Request) -> Outcome:
+def table3(request: Request) -> Reproduced:
     """Exact estimates, first fit in the order of Table 2; wider jobs are not accepted.
 
     Waiting jobs are planned with their recorded runtimes. Of the two kinds of foresight it is the
@@ -194,7 +194,7 @@ def table3(request: Request) -> Outcome:
                 }
                 for measure, ours, paper in figures
             ]
-    return Outcome(rows, _says(rows), partial(draw_table3, rows), table=_table(rows), bare=True)
+    return Reproduced(rows, _says(rows), partial(draw_table3, rows), table=_table(rows), bare=True)
 
 
 def _says(rows: list[Row]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .registry import Outcome, Request, reproduction
+from .registry import Reproduced, Request, reproduction
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +27,7 @@ TARGET = 0.9
 
 
 @reproduction("mminf2023-fig3", "Probability of completion against the mean limit, one server")
-def fig3(request: Request) -> Outcome:
+def fig3(request: Request) -> Reproduced:
     """P_serv of (44), and the critical limit (45)."""
     from ..theory import completion_curve, critical_limit
 
@@ -41,11 +41,11 @@ def fig3(request: Request) -> Outcome:
         f"completion is likelier than removal from z = {half:g} on, the mean service time; "
         f"{TARGET:g} needs z = {enough:g}"
     )
-    return Outcome(rows, says, partial(_draw, {"k = 1": curve}, {}))
+    return Reproduced(rows, says, partial(_draw, {"k = 1": curve}, {}))
 
 
 @reproduction("mminf2023-fig4", "Probability of completion for requests of 1, 3 and 5 servers")
-def fig4(request: Request) -> Outcome:
+def fig4(request: Request) -> Reproduced:
     """P_serv of (48), and beside it one limit that all sub-requests share (errata 4)."""
     from ..theory import completion_curve, critical_limit
 
@@ -69,7 +69,7 @@ def fig4(request: Request) -> Outcome:
     )
     solid = {f"k = {k}": curve for k, curve in own.items()}
     dashed = {f"k = {k}, one limit for all": shared[k] for k in WIDTHS if k > 1}
-    return Outcome(rows, says, partial(_draw, solid, dashed))
+    return Reproduced(rows, says, partial(_draw, solid, dashed))
 
 
 def _draw(solid: dict[str, NDArray[np.float64]], dashed: dict[str, NDArray[np.float64]]) -> Figure:

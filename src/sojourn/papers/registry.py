@@ -15,13 +15,13 @@ from ..errors import OptionError, nearest
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Outcome", "Reproduction", "Request", "catalogue", "find", "reproduction", "write"]
+__all__ = ["Reproduced", "Reproduction", "Request", "catalogue", "find", "reproduction", "write"]
 
 Row = Mapping[str, float | str]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Reproduced:
     """What a reproduction gives.
 
     Parameters
@@ -87,7 +87,7 @@ class Reproduction:
 
     name: str
     title: str
-    make: Callable[[Request], Outcome]
+    make: Callable[[Request], Reproduced]
     printed: str = ""
     jobs: int = 0
 
@@ -99,7 +99,7 @@ class Reproduction:
         jobs: int | None = None,
         mode: str | None = None,
         progress: Callable[[int, int], None] | None = None,
-    ) -> Outcome:
+    ) -> Reproduced:
         """Make it from the data in a folder.
 
         Parameters
@@ -124,7 +124,7 @@ _REPRODUCTIONS: dict[str, Reproduction] = {}
 
 def reproduction(
     name: str, title: str, *, printed: str = "", jobs: int = 0
-) -> Callable[[Callable[[Request], Outcome]], Reproduction]:
+) -> Callable[[Callable[[Request], Reproduced]], Reproduction]:
     """Enter a function into the list of reproductions.
 
     Examples
@@ -135,10 +135,10 @@ def reproduction(
         def table1(request):
             jobs = sojourn.read_swf(request.file("swf/smith.swf", "log of the paper's machine"))
             ...
-            return Outcome(rows, "EASY waits half as long as FCFS.")
+            return Reproduced(rows, "EASY waits half as long as FCFS.")
     """
 
-    def enter(make: Callable[[Request], Outcome]) -> Reproduction:
+    def enter(make: Callable[[Request], Reproduced]) -> Reproduction:
         if name in _REPRODUCTIONS:
             raise ValueError(f"two reproductions are called {name}")
         _REPRODUCTIONS[name] = Reproduction(name, title, make, printed, jobs)
@@ -163,7 +163,7 @@ def find(name: str) -> Reproduction:
     raise OptionError(f"no reproduction is called '{name}': {nearest(name, known)}")
 
 
-def write(outcome: Outcome, name: str, folder: Path, *, kind: str = "png") -> list[str]:
+def write(outcome: Reproduced, name: str, folder: Path, *, kind: str = "png") -> list[str]:
     """Write the figure and its numbers (CSV) into a folder, both or nothing.
 
     Parameters

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..jobs import read_hpcwld
-from .registry import Outcome, Request, Row, reproduction
+from .registry import Reproduced, Request, Row, reproduction
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ class BalancedHyperexponential:
 
 
 @reproduction("rumyantsev2014-constants", "Stability constants and loads, and where they are exact")
-def constants(request: Request) -> Outcome:
+def constants(request: Request) -> Reproduced:
     """C (9) and rho (3) of the logs, small exact ones, and saturated systems for errata 4."""
     rows = [*_logs(request), *_small(), *_saturated()]
     by_name = {str(row["what"]): row for row in rows}
@@ -76,7 +76,7 @@ def constants(request: Request) -> Outcome:
         f"{by_name[GENERAL]['C']:.3f}, but less for deterministic and more for hyperexponential "
         "times (errata 4)"
     )
-    return Outcome(rows, says, table=_table(rows))
+    return Reproduced(rows, says, table=_table(rows))
 
 
 def _row(what: str, servers: int, **values: float) -> Row:

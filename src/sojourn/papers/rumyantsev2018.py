@@ -9,7 +9,7 @@ import numpy as np
 from ..cluster import XEON_5430, Cluster, RatePower
 from ..jobs import Jobs, read_hpcwld
 from ..policy import Control, constant, threshold, workload_hysteresis
-from .registry import Outcome, Request, reproduction
+from .registry import Reproduced, Request, reproduction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +64,7 @@ def _rows(table: pd.DataFrame, names: dict[str, str]) -> list[dict[str, float]]:
 
 
 @reproduction("rumyantsev2018-fig1", "Workload and customers in service under hysteresis")
-def fig1(request: Request) -> Outcome:
+def fig1(request: Request) -> Reproduced:
     """Workload W and number in service, k_L = 10^5 and k_H = 3 * 10^5."""
     control = workload_hysteresis(RATES, *HYSTERESIS)
     path = _serve(cluster_log(request), control, record=True).trajectory
@@ -82,10 +82,10 @@ def fig1(request: Request) -> Outcome:
         return workload(path, HYSTERESIS)
 
     names = {"time": "time", "workload": "workload", "running": "in_service", "rate": "rate"}
-    return Outcome(_rows(path, names), says, draw)
+    return Reproduced(_rows(path, names), says, draw)
 
 
-def _customers(result: Result) -> Outcome:
+def _customers(result: Result) -> Reproduced:
     """Who holds the servers, and who waits or computes."""
     first, last = CUSTOMERS
     table = result.jobs
@@ -102,11 +102,11 @@ def _customers(result: Result) -> Outcome:
         return occupation(table, SERVERS)
 
     kept = {name: name for name in ("submit", "start", "end", "procs")}
-    return Outcome(_rows(table, {"job": "customer", **kept}), says, draw)
+    return Reproduced(_rows(table, {"job": "customer", **kept}), says, draw)
 
 
 @reproduction("rumyantsev2018-fig2", "Servers held and state of customers 7000 to 7499")
-def fig2(request: Request) -> Outcome:
+def fig2(request: Request) -> Reproduced:
     """As Fig. 1; the heavy waiting that the paper describes does not appear (errata 14)."""
     control = workload_hysteresis(RATES, *HYSTERESIS)
     return _customers(_serve(cluster_log(request), control))
@@ -115,7 +115,7 @@ def fig2(request: Request) -> Outcome:
 @reproduction(
     "rumyantsev2018-fig2-low-rate", "The same, recorded at 2.66 GHz and served at 2.0 throughout"
 )
-def fig2_low_rate(request: Request) -> Outcome:
+def fig2_low_rate(request: Request) -> Reproduced:
     """A reading under which the heavy waiting appears: services a third longer than recorded."""
     low, high = RATES
     return _customers(_serve(cluster_log(request), constant(low), reference_rate=high))
@@ -126,7 +126,7 @@ def fig2_low_rate(request: Request) -> Outcome:
     "Energy and workload against the switching threshold",
     printed="energy constants e(r_L) = 0.041, e(r_H) = 0.034 instead of the swapped ones",
 )
-def fig3(request: Request) -> Outcome:
+def fig3(request: Request) -> Reproduced:
     """Mean energy per unit time (11), (12) and mean workload for k = 0, 10^5, ..., 3 * 10^6."""
     jobs = cluster_log(request)
     power = RatePower(_PRINTED) if request.printed else XEON_5430
@@ -143,7 +143,7 @@ def fig3(request: Request) -> Outcome:
 
         return trade_off(THRESHOLDS, energy, work, unit="kW")
 
-    return Outcome(rows, says, draw)
+    return Reproduced(rows, says, draw)
 
 
 def _point(k: float, result: Result) -> dict[str, float]:

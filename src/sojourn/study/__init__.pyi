@@ -30,7 +30,7 @@ from .intervals import sectioned_quantile as sectioned_quantile
 from .optimising import optimise as optimise
 from .outcome import Point as Point
 from .outcome import Study as Study
-from .paired import Comparison as Comparison
+from .paired import PairedComparison as PairedComparison
 from .paired import compare_pairs as compare_pairs
 from .paired import holm as holm
 from .paired import paired_difference as paired_difference

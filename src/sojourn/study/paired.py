@@ -18,12 +18,12 @@ from ..errors import OptionError, did_you_mean
 from .intervals import Floats, Interval, around, level_of, mean_interval, pairs, sample
 from .ratios import ratio_interval
 
-__all__ = ["Comparison", "compare_pairs", "holm", "paired_difference", "relative_change"]
+__all__ = ["PairedComparison", "compare_pairs", "holm", "paired_difference", "relative_change"]
 __all__ += ["resampled_change"]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedComparison:
     """What changes from a baseline to something else.
 
     Parameters
@@ -172,7 +172,7 @@ def holm(p: ArrayLike) -> Floats:
 
 def compare_pairs(
     samples: Mapping[str, ArrayLike], baseline: str, *, level: float = 0.95
-) -> tuple[Comparison, ...]:
+) -> tuple[PairedComparison, ...]:
     """Compare several policies with one of them.
 
     Parameters
@@ -190,7 +190,7 @@ def compare_pairs(
     differences = [paired_difference(samples[name], those, level=confidence) for name in names]
     p = [_p_value(samples[name], those) for name in names]
     return tuple(
-        Comparison(
+        PairedComparison(
             name,
             baseline,
             difference,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .. import checks
 from ..errors import OptionError
 
-__all__ = ["Grid", "Lifetime", "integrated", "lifetime"]
+__all__ = ["Lifetime", "TimeGrid", "integrated", "lifetime"]
 
 Floats = NDArray[np.float64]
 
@@ -101,7 +101,7 @@ def _rule() -> tuple[Floats, Floats, Floats]:
     return x, w, upto @ onto
 
 
-class Grid:
+class TimeGrid:
     """Instants and weights to integrate over the time that a server is busy, min(X, Z).
 
     Parameters
@@ -162,8 +162,8 @@ def _edges(service: Lifetime, limit: Lifetime) -> Floats:
 
 
 def integrated(
-    compute: Callable[[Grid], Floats], service: Lifetime, limit: Lifetime
-) -> tuple[Floats, Grid]:
+    compute: Callable[[TimeGrid], Floats], service: Lifetime, limit: Lifetime
+) -> tuple[Floats, TimeGrid]:
     """Return integrals on panels so fine that halving them once more changes nothing.
 
     Parameters
@@ -171,10 +171,10 @@ def integrated(
     compute : gives the integrals on a grid.
     service, limit : X and Z.
     """
-    grid = Grid(service, limit)
+    grid = TimeGrid(service, limit)
     before = compute(grid)
     for halvings in range(1, _HALVINGS + 1):
-        grid = Grid(service, limit, halvings)
+        grid = TimeGrid(service, limit, halvings)
         now = compute(grid)
         if np.abs(now - before).max() <= _CLOSE * np.abs(now).max():
             return now, grid

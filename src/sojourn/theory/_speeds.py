@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from ..checks import numbers, pair, positive, probability
 from ..errors import OptionError
 
-__all__ = ["Control", "control_of"]
+__all__ = ["SpeedControl", "control_of"]
 
 _FARTHEST = 10_000
 """The highest threshold: up to it each number of jobs is a level of its own."""
 
 
 @dataclass(frozen=True)
-class Control:
+class SpeedControl:
     """Speeds and the law by which they change; with neither law the first speed stays.
 
     Parameters
@@ -79,7 +79,7 @@ def control_of(
     speeds: ArrayLike,
     switch: tuple[float, float] | None,
     thresholds: tuple[ArrayLike, ArrayLike] | None,
-) -> Control:
+) -> SpeedControl:
     """Check the speeds and their law."""
     given = np.atleast_1d(numbers(speeds, "speeds"))
     if given.ndim != 1 or given.size == 0:
@@ -93,11 +93,11 @@ def control_of(
         if len(paces) != 2:
             raise OptionError(f"switch: needs a low and a high speed; speeds has {len(paces)}")
         down, up = pair(switch, "switch")
-        return Control(paces, (probability(down, "switch[0]"), probability(up, "switch[1]")))
+        return SpeedControl(paces, (probability(down, "switch[0]"), probability(up, "switch[1]")))
     if thresholds is None:
         if len(paces) > 1:
             raise OptionError("speeds: several, but neither switch nor thresholds say when")
-        return Control(paces)
+        return SpeedControl(paces)
     low, high = (
         tuple(np.ravel(numbers(k, f"thresholds: {name}")).tolist())
         for name, k in zip(("k_L", "k_H"), pair(thresholds, "thresholds"), strict=True)
@@ -119,4 +119,4 @@ def control_of(
         raise OptionError(f"thresholds: k_H = {high[-1]:g}; give at most {_FARTHEST:,}")
     if any(a > b for a, b in zip(low, high, strict=True)):
         raise OptionError("thresholds: a k_L above its k_H")
-    return Control(paces, None, tuple(int(k) for k in low), tuple(int(k) for k in high))
+    return SpeedControl(paces, None, tuple(int(k) for k in low), tuple(int(k) for k in high))

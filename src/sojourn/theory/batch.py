@@ -17,7 +17,7 @@ from .. import checks
 from ..errors import OptionError
 from ..jit import compiled
 from ._compound import CompoundPoisson
-from ._lifetimes import Grid, Lifetime, integrated, lifetime
+from ._lifetimes import Lifetime, TimeGrid, integrated, lifetime
 from .infinite import InfiniteServers, check_reading
 from .limits import LIMITS
 from .widths import Width, width_probabilities
@@ -106,7 +106,7 @@ def batch_infinite_servers(
     if terms > _TERMS:
         raise OptionError(f"width: {len(widths)} widths up to {len(p)} are too many; group them")
 
-    def groups(grid: Grid) -> Floats:
+    def groups(grid: TimeGrid) -> Floats:
         weight, busy, done = _parts(grid, x, z, limits, siblings)
         room = np.zeros((2, len(p) + 1))
         instants = [np.ravel(each) for each in (weight, busy, done)]
@@ -153,13 +153,13 @@ def _limit(value: Any) -> Lifetime:
     return Lifetime() if value is None else lifetime(value, "limit")
 
 
-def _mean_busy(grid: Grid, x: Lifetime, z: Lifetime) -> float:
+def _mean_busy(grid: TimeGrid, x: Lifetime, z: Lifetime) -> float:
     """E[min(X, Z)], seconds."""
     return grid.integral(x.sf(grid.time) * z.sf(grid.time))
 
 
 def _parts(
-    grid: Grid, x: Lifetime, z: Lifetime, limits: str, siblings: str
+    grid: TimeGrid, x: Lifetime, z: Lifetime, limits: str, siblings: str
 ) -> tuple[Floats, Floats, Floats]:
     """Weights, and the probabilities that a server is busy, or out of the way, at each instant."""
     if limits == "shared":
@@ -170,7 +170,7 @@ def _parts(
     return grid.weight, busy, _completed_by(grid, x, z)
 
 
-def _completed_by(grid: Grid, x: Lifetime, z: Lifetime) -> Floats:
+def _completed_by(grid: TimeGrid, x: Lifetime, z: Lifetime) -> Floats:
     """P{X <= t, X <= Z} at the instants t of the grid."""
     if x.law is None:
         return x.cdf(grid.time) * _completed_part(x, z)

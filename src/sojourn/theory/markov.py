@@ -20,7 +20,7 @@ from ..errors import OptionError
 from ._chain import explore
 from ._phases import NOBODY, Classes, Phase, classes_of
 from ._qbd import Levels, solve
-from ._speeds import Control, control_of
+from ._speeds import SpeedControl, control_of
 
 __all__ = ["SmallSystem", "small_system", "two_server"]
 
@@ -125,7 +125,7 @@ class SmallSystem:
 
     arrival_rate: float
     classes: Classes
-    control: Control
+    control: SpeedControl
 
     def __post_init__(self) -> None:
         if self.classes.combinations > _MOST:

@@ -1,5 +1,5 @@
 from .cluster import AUTHENTICATIONS as AUTHENTICATIONS
-from .cluster import Cluster as Cluster
+from .cluster import VirtualCluster as VirtualCluster
 from .conf import Scheduling as Scheduling
 from .conf import read_scheduling as read_scheduling
 from .needs import Need as Need
@@ -15,7 +15,7 @@ from .reading import Event as Event
 from .reading import collect as collect
 from .reading import read_controller_log as read_controller_log
 from .running import MODES as MODES
-from .running import Run as Run
+from .running import StreamRun as StreamRun
 from .running import check_plan as check_plan
 from .running import run_stream as run_stream
 from .stream import Job as Job

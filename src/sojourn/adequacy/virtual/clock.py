@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ...errors import RunError
 
-__all__ = ["DAEMON", "JOB", "STEP", "Clock", "Wait", "compiler"]
+__all__ = ["DAEMON", "JOB", "STEP", "ModelClock", "Wait", "compiler"]
 
 _NS = 1_000_000_000
 _PROCESSES = 8192
@@ -63,7 +63,7 @@ class Wait(NamedTuple):
         return (self.deadline + self.late) / _NS
 
 
-class Clock:
+class ModelClock:
     """The clock of one cluster, in memory that its daemons and jobs share.
 
     Parameters

@@ -22,7 +22,7 @@ from typing import Any
 from ...errors import RunError
 from .conf import Scheduling, free_ports, slurm_conf
 
-__all__ = ["AUTHENTICATIONS", "Cluster", "find_program", "own_folder", "terminable"]
+__all__ = ["AUTHENTICATIONS", "VirtualCluster", "find_program", "own_folder", "terminable"]
 
 AUTHENTICATIONS = ("none", "munge")
 """How the daemons and ``sbatch`` know each other."""
@@ -35,7 +35,7 @@ _KILLED = 128  # exit codes of processes that a signal ended begin here
 _SYSTEM = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-class Cluster:
+class VirtualCluster:
     """A running Slurm with virtual nodes, in a folder of its own; use it in a ``with`` statement.
 
     Everything is stopped and the folder removed at the end, be it an error, Ctrl-C, or the death
@@ -85,7 +85,7 @@ class Cluster:
         self._port = 0
         self._keeper: subprocess.Popen[str] | None = None
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> VirtualCluster:
         try:
             self._start()
             self._wait_until_idle()

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from .clock import DAEMON, JOB, STEP, Clock, Wait
-from .cluster import Cluster
+from .clock import DAEMON, JOB, STEP, ModelClock, Wait
+from .cluster import VirtualCluster
 from .reading import ControllerLog
 
 __all__ = ["MainLoop", "ModelTime"]
@@ -95,7 +95,7 @@ class ModelTime:
     log : the controller's log.
     """
 
-    def __init__(self, clock: Clock, cluster: Cluster, log: ControllerLog) -> None:
+    def __init__(self, clock: ModelClock, cluster: VirtualCluster, log: ControllerLog) -> None:
         self._clock = clock
         self._scheduling = cluster.scheduling
         self._controller = cluster.controller
@@ -194,7 +194,7 @@ class ModelTime:
         return (wait.deadline - wait.length) / _NS < stirred + _SETTLING
 
 
-def _threads(cluster: Cluster, name: str) -> set[int]:
+def _threads(cluster: VirtualCluster, name: str) -> set[int]:
     """Return the ids of the threads of a name in the cluster's daemons."""
     found = set()
     for pid in cluster.pids:

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import OptionError, RunError
-from .clock import Clock
-from .cluster import AUTHENTICATIONS, Cluster, own_folder, terminable
+from .clock import ModelClock
+from .cluster import AUTHENTICATIONS, VirtualCluster, own_folder, terminable
 from .conf import MOST_NODES, Scheduling, read_scheduling
 from .modeltime import ModelTime
 from .needs import advice, missing_for, slurm_version
 from .reading import ControllerLog, collect
 from .stream import Job, RealTime, play
 
-__all__ = ["MODES", "Run", "check_plan", "run_stream"]
+__all__ = ["MODES", "StreamRun", "check_plan", "run_stream"]
 
 MODES = ("real", "model")
 """How time passes: as it does, or moved on when nothing is under way."""
@@ -27,7 +27,7 @@ _PACKING = 6
 
 
 @dataclass(frozen=True)
-class Run:
+class StreamRun:
     """A stream that went through a virtual cluster.
 
     Parameters
@@ -75,7 +75,7 @@ def run_stream(
     conf: str | os.PathLike[str] | Scheduling | None = None,
     auth: str = "none",
     progress: Callable[[int, int], None] | None = None,
-) -> Run:
+) -> StreamRun:
     """Send a stream through a real Slurm with virtual nodes, and stop it.
 
     Nothing is left running and no file is left behind, also on an error, Ctrl-C or SIGTERM.
@@ -97,9 +97,9 @@ def run_stream(
     check_plan(jobs, nodes, mode, auth)
     scheduling = conf if isinstance(conf, Scheduling) else read_scheduling(conf)
     with terminable(), own_folder() as folder:
-        clock = Clock(folder) if mode == "model" else None
+        clock = ModelClock(folder) if mode == "model" else None
         environment = clock.environment if clock is not None else {}
-        with Cluster(
+        with VirtualCluster(
             nodes, scheduling, auth=auth, environment=environment, folder=folder
         ) as cluster:
             log = ControllerLog(cluster.log)
@@ -107,7 +107,7 @@ def run_stream(
             begin = time.monotonic()
             played = play(cluster, jobs, pace, log, progress=progress)
             seconds, span = time.monotonic() - begin, pace.now() - played.zero
-            return Run(
+            return StreamRun(
                 rows=collect(log, cluster.completions, played.jobs, played.zero),
                 mode=mode,
                 span=span,

@@ -13,10 +13,10 @@ from typing import Protocol
 
 from ...errors import LogError, RunError
 from ...files.access import read_bytes
-from .cluster import Cluster
+from .cluster import VirtualCluster
 from .reading import ControllerLog, completions
 
-__all__ = ["Job", "Pace", "Played", "RealTime", "play", "read_stream"]
+__all__ = ["Job", "Played", "RealTime", "SubmitPace", "play", "read_stream"]
 
 _LEAST = {"id": 0, "submit": 0, "nodes": 1, "run": 0.001, "limit_min": 1}
 _WHOLE = ("id", "nodes", "limit_min")
@@ -47,7 +47,7 @@ class Played:
     log: ControllerLog
 
 
-class Pace(Protocol):
+class SubmitPace(Protocol):
     """How time passes on a cluster."""
 
     def now(self) -> float:
@@ -118,9 +118,9 @@ def _number(token: str | None, name: str, path: str | os.PathLike[str], line: in
 
 
 def play(
-    cluster: Cluster,
+    cluster: VirtualCluster,
     jobs: Sequence[Job],
-    pace: Pace,
+    pace: SubmitPace,
     log: ControllerLog,
     *,
     progress: Callable[[int, int], None] | None = None,
@@ -167,7 +167,7 @@ def play(
     return Played(zero, known, log)
 
 
-def submit(cluster: Cluster, job: Job) -> int:
+def submit(cluster: VirtualCluster, job: Job) -> int:
     """Submit a job that sleeps, and return Slurm's number for it."""
     said = cluster.command(
         "sbatch",

@@ -9,7 +9,18 @@ from numpy.typing import NDArray
 
 from ...jit import compiled, inlined
 
-__all__ = ["ALL_FIT", "DOWN", "FREE", "STRANDED", "USED", "Gone", "Nodes", "Rows", "Steps", "walk"]
+__all__ = [
+    "ALL_FIT",
+    "DOWN",
+    "FREE",
+    "STRANDED",
+    "USED",
+    "Gone",
+    "NodeTables",
+    "Rows",
+    "Steps",
+    "walk",
+]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -39,7 +50,7 @@ class Gone(NamedTuple):
     by_end: Integers
 
 
-class Nodes(NamedTuple):
+class NodeTables(NamedTuple):
     """The nodes as they are now, and what they were until `since`."""
 
     capacity: Integers  # resources x nodes

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError, RunError
-from ._walk import ALL_FIT, Gone, Nodes, Rows, Steps, walk
+from ._walk import ALL_FIT, Gone, NodeTables, Rows, Steps, walk
 from .states import STATES
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _walked(
     absences: Absences,
     *,
     record: bool,
-) -> tuple[Nodes, Steps]:
+) -> tuple[NodeTables, Steps]:
     """Return the nodes at the end, with their sums, and the steps where they are asked for."""
     size = _own(capacity, np.int64)
     _check(size.ndim == 2 and (size >= 0).all(), "capacity: give 0 or more by resource and node")
@@ -195,7 +195,7 @@ def _walked(
         _check(((node >= 0) & (node < count)).all(), f"a row names a node beyond the {count}")
     inside = (rows.start >= begin).all() and (rows.stop <= end).all()
     _check(inside, f"rows must lie between {begin:g} and {end:g} s")
-    nodes = Nodes(
+    nodes = NodeTables(
         capacity=size,
         left=size.copy(),
         used_up=np.zeros(count, np.int64),

@@ -44,7 +44,7 @@ _PROCS = 2**31 - 1  # as many as a machine can have
 _SHOWN = (str, float, bool, type(None))
 
 
-class Kind(NamedTuple):
+class ValueKind(NamedTuple):
     """What a value of a document may be; null, unless said otherwise: it is not known."""
 
     words: str
@@ -55,10 +55,10 @@ class Kind(NamedTuple):
 class Needed(NamedTuple):
     """A field that must be there."""
 
-    kind: Kind | Mapping[str, Any]
+    kind: ValueKind | Mapping[str, Any]
 
 
-Shape = Mapping[str, "Kind | Needed | Shape"]
+Shape = Mapping[str, "ValueKind | Needed | Shape"]
 
 
 def _is_number(value: Any) -> bool:
@@ -87,25 +87,25 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-_NUMBER = Kind("a number", _is_number)
-_COUNT = Kind("a whole number", _is_count, or_null=False)
-_PROCESSORS = Kind(
+_NUMBER = ValueKind("a number", _is_number)
+_COUNT = ValueKind("a whole number", _is_count, or_null=False)
+_PROCESSORS = ValueKind(
     f"a whole number from 1 to {_PROCS:,}", lambda value: _is_count(value) and 1 <= value <= _PROCS
 )
-_TEXT = Kind("a text", _is_text)
-_TEXTS = Kind("a list of texts", _is_list_of(_is_text), or_null=False)
-_NUMBERS = Kind("a list of numbers", _is_list_of(_is_number), or_null=False)
-_OBJECTS = Kind("an object of objects", _is_object_of(_is_object))
-_MEASURES = Kind(
+_TEXT = ValueKind("a text", _is_text)
+_TEXTS = ValueKind("a list of texts", _is_list_of(_is_text), or_null=False)
+_NUMBERS = ValueKind("a list of numbers", _is_list_of(_is_number), or_null=False)
+_OBJECTS = ValueKind("an object of objects", _is_object_of(_is_object))
+_MEASURES = ValueKind(
     "an object of numbers",
     _is_object_of(lambda value: value is None or _is_number(value)),
     or_null=False,
 )
-_NAMES = Kind(
+_NAMES = ValueKind(
     "a text, or an object or list of texts",
     lambda value: _is_text(value) or _is_list_of(_is_text)(value) or _is_object_of(_is_text)(value),
 )
-_FINDINGS = Kind(
+_FINDINGS = ValueKind(
     "a list of objects with rule, action, what, unit and count",
     _is_list_of(
         lambda value: (
@@ -116,7 +116,7 @@ _FINDINGS = Kind(
     ),
     or_null=False,
 )
-_RESOURCES = Kind(
+_RESOURCES = ValueKind(
     "an object of resources with capacity, jobs and shares",
     _is_object_of(
         lambda value: (
@@ -142,7 +142,7 @@ _NUMBERS_OF_RUNS = [
     for what in CATALOGUE
     if what.name != "procs" and (what.tables or what.kind == "count")
 ]
-_DESCRIBED = Kind(
+_DESCRIBED = ValueKind(
     "an object of measures with label, unit, better end and bounds",
     _is_object_of(
         lambda value: (
@@ -203,7 +203,7 @@ FRONT: Shape = MappingProxyType(
     {
         "objectives": _TEXTS,
         "reference": _NUMBERS,
-        "points": Kind(
+        "points": ValueKind(
             "a list of points with values and a share",
             _is_list_of(
                 lambda point: (
@@ -237,7 +237,7 @@ def check_document(path: Path, value: Mapping[str, Any], shape: Shape, within: s
             if given is None:
                 raise OptionError(f"{path}, field '{name}': is missing; run it again")
             kind = kind.kind
-        or_null = isinstance(kind, Kind) and kind.or_null
+        or_null = isinstance(kind, ValueKind) and kind.or_null
         if given is None and (or_null or key not in value):
             continue
         if isinstance(kind, Mapping):
