@@ -3,8 +3,10 @@
 - `cluster`: `Cluster`, counted or of named nodes; `server`: one model of server, and a node
 - `partition`: sets of nodes with limits, and queues
 - `power`: watts of a counted server by rate
+- `states`: levels, depths of sleep, off, failed, and when sleeping saves energy
 - `read`: a cluster from any file; `specpower`: published results; `description`: what people
-  write; `counts`: how many of what; `slurm`: a site's slurm.conf; `write`: a cluster as a file
+  write; `counts`: how many of what; `slurm`: a site's slurm.conf;
+  `batsim`: platforms of Batsim; `write`: a cluster as a file
 - `report`: what reading found; `query`: which servers; `library`: servers known by name
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path as FilePath
 
 from ..errors import ClusterError
@@ -34,7 +35,7 @@ def read_cluster(
     split: bool = True,
     strict: bool = False,
 ) -> Cluster:
-    """Read a cluster: a ``slurm.conf``, a table of SPECpower results, or a description.
+    """Read a cluster: a ``slurm.conf``, a Batsim platform, a SPECpower table, or a description.
 
     Parameters
     ----------
@@ -56,6 +57,8 @@ def read_cluster(
     """
     if _suffix(path) == ".toml":
         return _read_toml(path, processor, reference_ops, catalogue)
+    if _suffix(path) == ".xml":
+        return _read_batsim(path, processor or "core", reference_ops)
     if is_slurm_conf(path):
         return _read_slurm(path, processor or "core", reference_ops, strict)
     table = read_table(path)
@@ -103,6 +106,13 @@ def _read_slurm(path: Path, processor: str, reference_ops: float | None, strict:
         problem = "has no speeds of nodes, so none to compare with; leave the reference speed out"
         raise ClusterError(path, problem)
     return read_slurm_cluster(path, processor=processor, strict=strict)
+
+
+def _read_batsim(path: Path, processor: str, reference_ops: float | None) -> Cluster:
+    from .batsim import read_batsim_cluster
+
+    cluster = read_batsim_cluster(path, processor=processor)
+    return cluster if reference_ops is None else replace(cluster, reference_ops=reference_ops)
 
 
 def _read_toml(

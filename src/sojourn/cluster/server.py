@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError
 from ._resources import Counts, resources_of
+from .states import PowerStates
 
 __all__ = ["LEVELS", "PROCESSORS", "Node", "Server"]
 
@@ -43,6 +44,7 @@ class Server:
     facts : what else is known (vendor, system, processor, published, ...), for queries.
     resources : what else it has that can be counted, such as ``{"gpu": 2}``; those of a type, as
         ``gpu:a100``, count under ``gpu`` as well.
+    states : depths it sleeps at, levels it runs at, and its watts when it is off or has failed.
     """
 
     model: str
@@ -55,6 +57,7 @@ class Server:
     idle_known: bool = True
     facts: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     resources: Mapping[str, int] = field(default_factory=Counts)
+    states: PowerStates = field(default_factory=PowerStates)
 
     def __post_init__(self) -> None:
         if len(self.watts) == 2:
