@@ -26,6 +26,7 @@ from ..files.ledger import Ledger, keeping_ledger
 from ..report.text.streams import StreamError, drop, own_streams, visible
 from . import (
     adequacy,
+    carbon,
     cluster,
     compare,
     convert,
@@ -66,7 +67,7 @@ for _verb in (
     *(demo, simulate, run, peas, compare, diff, inspect, waits, cluster),
     *(sweep, optimise, report),
     *(stability, plan, fit, limits, adequacy, replay, virtual),
-    *(generate, convert, schema),
+    *(carbon, generate, convert, schema),
 ):
     _verb.register(app)
 if find_spec(f"{__name__}.reproduce") is not None:

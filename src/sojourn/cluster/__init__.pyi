@@ -23,6 +23,7 @@ from .server import Node as Node
 from .server import Server as Server
 from .specpower import read_specpower as read_specpower
 from .states import PowerLevel as PowerLevel
+from .states import PowerSaving as PowerSaving
 from .states import PowerStates as PowerStates
 from .states import SleepState as SleepState
 from .states import break_even as break_even

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..errors import ClusterError, OptionError, nearest
-from ._group import Group, GroupReader
+from ._group import SLEEP_KEYS, Group, GroupReader
 from ._resources import whole_count
 from ._table import Path
 from .partition import Partition, Queue, unknown
@@ -62,7 +62,9 @@ def check_keys(path: Path, groups: Sequence[Group], keys: Mapping[str, str]) -> 
     for group in groups:
         for name in group.said:
             if name not in keys:
-                problem = f"unknown key '{name}'; {nearest(name, keys)}"
+                is_inner = "sleep" in keys and name in SLEEP_KEYS
+                hint = "it belongs in a [[node.sleep]]" if is_inner else nearest(name, keys)
+                problem = f"unknown key '{name}'; {hint}"
                 raise ClusterError(path, problem, field=group.label.removesuffix(": "))
 
 

@@ -19,6 +19,7 @@ from .partition import BETWEEN, Partition, Queue, check_parts, check_pools, unkn
 from .power import AssumedPower, Power
 from .report import ClusterReport
 from .server import LEVELS, PROCESSORS, Node, Server
+from .states import PowerSaving
 
 __all__ = ["Cluster", "NodeColumns"]
 
@@ -65,6 +66,7 @@ class Cluster:
     between : how queues take turns: ``priority`` (the highest first), ``round-robin`` or
         ``weights``.
     switches : places of the nodes at each leaf switch of the network, if they are known.
+    power_saving : when and how fast idle nodes are switched off and on, if a file says so.
 
     Examples
     --------
@@ -87,6 +89,7 @@ class Cluster:
     queues: tuple[Queue, ...] = ()
     between: str = "priority"
     switches: tuple[tuple[int, ...], ...] = ()
+    power_saving: PowerSaving | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "procs", _whole(self.procs))
@@ -309,7 +312,11 @@ class Cluster:
             queues=queues,
             between=self.between,
         )
-        return replace(made, switches=tuple(filter(None, map(kept, self.switches))))
+        return replace(
+            made,
+            switches=tuple(filter(None, map(kept, self.switches))),
+            power_saving=self.power_saving,
+        )
 
     def counting(self, processor: str) -> Cluster:
         """Return the same nodes with another idea of a processor: core, chip or node."""

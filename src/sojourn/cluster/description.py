@@ -19,7 +19,7 @@ from .partition import BETWEEN, Partition, Queue
 from .report import ClusterReport, Remark
 from .server import Node, Server
 
-__all__ = ["KEYS", "RESOURCES", "cluster_of_table", "read_toml", "with_idle_nodes"]
+__all__ = ["KEYS", "RESOURCES", "STATES", "cluster_of_table", "read_toml", "with_idle_nodes"]
 
 KEYS: Mapping[str, str] = {
     "name": "of the node, of nodes as n[1-32], or of nodes which are then numbered",
@@ -43,7 +43,15 @@ RESOURCES: Mapping[str, str] = {
 }
 """Keys of a ``[[node]]`` in TOML for further resources."""
 
-_NODE = {**KEYS, **RESOURCES, **dict.fromkeys(SHORT, "")}
+STATES: Mapping[str, str] = {
+    "sleep": "depths of sleep: tables that begin with [[node.sleep]]",
+    "level": "levels that a node can run at: tables that begin with [[node.level]]",
+    "off_watts": "W of a node that is switched off; default 0",
+    "failed_watts": "W of a node that has failed; default 0",
+}
+"""Keys of a ``[[node]]`` in TOML for the states of its power."""
+
+_NODE = {**KEYS, **RESOURCES, **STATES, **dict.fromkeys(SHORT, "")}
 _OF_NODES = ("processor", "reference_ops", "servers", "node", "partition", "pool")
 _TOP = (*_OF_NODES, "procs", "queue", "between")
 _MOST_NODES = 1_000_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..errors import OptionError
 
-__all__ = ["PowerLevel", "PowerStates", "SleepState", "break_even"]
+__all__ = ["PowerLevel", "PowerSaving", "PowerStates", "SleepState", "break_even"]
 
 _MOST = 1e12
 
@@ -47,6 +47,12 @@ class SleepState:
             raise OptionError("sleep state: its name is empty; give one")
         for name in ("watts", "enter", "enter_watts", "leave", "leave_watts"):
             _check(f"sleep state '{self.name}'", name, getattr(self, name))
+        for name in ("enter", "leave"):
+            if getattr(self, f"{name}_watts") and not getattr(self, name):
+                raise OptionError(
+                    f"sleep state '{self.name}': {name}_watts of a change that takes no time; give "
+                    f"'{name}' as well"
+                )
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,34 @@ class PowerStates:
                 f"power states: the first level has speed {self.levels[0].speed:g}, but speeds are "
                 "relative to it; give 1"
             )
+
+
+@dataclass(frozen=True)
+class PowerSaving:
+    """When a manager switches idle nodes off, and how fast it may switch.
+
+    Parameters
+    ----------
+    idle_time : s after which an idle node is switched off; inf: never.
+    enter_timeout : s after which a node that goes to sleep has arrived, and can be woken.
+    leave_timeout : s after which a node that was woken, but is not up, counts as failed; the jobs
+        that wait for it are requeued.
+    enter_rate, leave_rate : nodes per minute that may be switched; inf: no limit.
+    excluded_nodes : names of nodes that stay on, with how many of them at least; None: all.
+    excluded_partitions : whose nodes stay on.
+    excluded_states : of nodes that are not switched off, such as ``DRAIN``.
+    by_partition : idle times of partitions (s) that have their own.
+    """
+
+    idle_time: float = math.inf
+    enter_timeout: float = 30.0
+    leave_timeout: float = 60.0
+    enter_rate: float = 60.0
+    leave_rate: float = 300.0
+    excluded_nodes: tuple[tuple[tuple[str, ...], int | None], ...] = ()
+    excluded_partitions: tuple[str, ...] = ()
+    excluded_states: tuple[str, ...] = ()
+    by_partition: tuple[tuple[str, float], ...] = ()
 
 
 def break_even(idle_watts: float, sleep: SleepState) -> float:

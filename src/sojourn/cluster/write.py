@@ -8,7 +8,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -20,6 +20,7 @@ from .cluster import Cluster
 from .description import KEYS
 from .partition import Partition, Queue
 from .server import Node, Server
+from .states import PowerLevel, PowerStates, SleepState
 
 __all__ = ["write_cluster"]
 
@@ -52,6 +53,8 @@ def write_cluster(cluster: Cluster, path: Path) -> None:
         raise OptionError("cluster: CSV has rows of nodes, this one is counted; name a .toml file")
     elif cluster.partitions or cluster.queues or cluster.pools:
         raise OptionError("cluster: CSV has no partitions, queues and pools; name a .toml file")
+    elif any(node.server.states != PowerStates() for node in cluster.nodes):
+        raise OptionError("cluster: CSV has no states of sleep and power; name a .toml file")
     else:
         text = _csv(cluster)
     try:
@@ -101,6 +104,10 @@ def _toml(cluster: Cluster) -> Iterator[str]:
         yield f"between = {_value(cluster.between)}"
     for server, names in _runs(cluster.nodes):
         yield from _table("node", {"name": names, **_node_keys(server)})
+        for sleep in server.states.sleep:
+            yield from _table("node.sleep", _timed(sleep))
+        for level in server.states.levels:
+            yield from _table("node.level", _level(level))
     for partition in cluster.partitions:
         own = [cluster.nodes[at].name for at in partition.nodes]
         nodes = _folded(own) or own
@@ -147,6 +154,22 @@ def _node_keys(server: Server) -> dict[str, Any]:
         told["features"] = sorted(server.features)
     if server.resources:
         told["resources"] = dict(server.resources)
+    for name in ("off_watts", "failed_watts"):
+        if getattr(server.states, name):
+            told[name] = getattr(server.states, name)
+    return told
+
+
+def _level(level: PowerLevel) -> dict[str, Any]:
+    return {name: value for name, value in asdict(level).items() if value is not None}
+
+
+def _timed(sleep: SleepState) -> dict[str, Any]:
+    """Return what a depth of sleep has; no watts of what takes no time."""
+    told = {"name": sleep.name, "watts": sleep.watts}
+    for name in ("enter", "leave"):
+        if getattr(sleep, name):
+            told |= {each: getattr(sleep, each) for each in (name, f"{name}_watts")}
     return told
 
 

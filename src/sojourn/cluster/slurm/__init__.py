@@ -1,7 +1,8 @@
 """What a site's ``slurm.conf`` says about its machine [slurm].
 
 - `lines`: statements of a configuration file; `reading`: nodes, partitions, switches
-- `gres`: types of generic resources from ``gres.conf``; `machine`: all of it as a cluster
+- `gres`: types of generic resources from ``gres.conf``; `power`: power saving;
+  `machine`: all of it as a cluster
 """
 
 from ..._lazy import attach
