@@ -32,6 +32,7 @@ from . import (
     convert,
     demo,
     diff,
+    energy,
     fit,
     generate,
     inspect,
@@ -67,7 +68,7 @@ for _verb in (
     *(demo, simulate, run, peas, compare, diff, inspect, waits, cluster),
     *(sweep, optimise, report),
     *(stability, plan, fit, limits, adequacy, replay, virtual),
-    *(carbon, generate, convert, schema),
+    *(energy, carbon, generate, convert, schema),
 ):
     _verb.register(app)
 if find_spec(f"{__name__}.reproduce") is not None:
