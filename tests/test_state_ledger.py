@@ -191,6 +191,12 @@ def test_what_cannot_be(time, node, state, rows, problem):
         state_ledger(time, node, state, STATES, None if rows is None else Occupation(*rows))
 
 
+@pytest.mark.parametrize("until", [-1.0, np.inf, np.nan])
+def test_an_end_that_cannot_be(until):
+    with pytest.raises(OptionError, match="before it begins or never"):
+        state_ledger([0], [0], [0], STATES, until=until)
+
+
 @pytest.mark.parametrize(
     ("kind", "watts", "busy", "problem"),
     [

@@ -257,6 +257,8 @@ def test_times_are_put_right_from_what_is_exact(tmp_path):
         ("2:3:4", "2:3:9", "state 9, but the last is 7"),
         ("2:3:4", "2:3", "is not sleep:off:on"),
         ("100Mf", "fast", "'fast' is no speed"),
+        ("100Mf", "1.0.0Mf", "'1.0.0Mf' is no speed"),
+        ("100Mf", "0Mf", "'0Mf' is no speed"),
         ('id="h1"', 'id="h0"', "two hosts are called 'h0'"),
         ('core="2"', 'core="0"', "is no number of cores"),
         ("</platform>", "", "is not XML"),

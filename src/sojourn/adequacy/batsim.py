@@ -8,6 +8,7 @@ or ends, or a node has been switched.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from bisect import bisect_left, insort
@@ -39,12 +40,16 @@ _DIGITS = 6
 
 
 class _Change(NamedTuple):
-    """A change of state: when (s), of which nodes, to which number, and where it stands."""
+    """A change of a node: when (s), to which number, on which line, and to which pstate.
+
+    The pstate of switching is the virtual one that stands for it.
+    """
 
     time: float
-    nodes: tuple[int, ...]
+    node: int
     number: int
     line: int
+    pstate: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +110,10 @@ def read_batsim_energy(
     hosts = read_hosts(platform)
     jobs = _read_jobs(place / _JOBS, len(hosts))
     recorded = _read_schedule(place / _SCHEDULE)
-    changes = _exact(_read_changes(place / _CHANGES, len(hosts)), jobs, hosts, place / _CHANGES)
-    states, time, node, state = _states(changes, hosts, place / _CHANGES)
+    read = _read_changes(place / _CHANGES, len(hosts))
+    changes = _exact(_resolved(read, hosts, place / _CHANGES), jobs, hosts)
+    time, node, _, _, _ = zip(*changes, strict=True)
+    states, state = _states(changes, hosts)
     until = recorded.get("makespan", max((job.end for job in jobs), default=0.0))
     # Batsim prints the makespan rounded; the last end of a job is the same instant.
     until = max((job.end for job in jobs if abs(job.end - until) <= _PRINTED), default=until)
@@ -124,8 +131,7 @@ def read_batsim_energy(
 
     import pandas as pd
 
-    flat = [(change.time, at, change.number) for change in changes for at in change.nodes]
-    table = pd.DataFrame(flat, columns=["time", "node", "state"])
+    table = pd.DataFrame(changes).rename(columns={"number": "state"})[["time", "node", "state"]]
     return BatsimReplay(ledger, further, recorded, np.array(loads, dtype=np.float64), table)
 
 
@@ -200,96 +206,106 @@ def _read_jobs(path: Path, count: int) -> list[_BatsimJob]:
 
 
 def _read_changes(path: Path, count: int) -> list[_Change]:
+    """Read the changes of states, one by one."""
     names = ("time", "machine_id", "new_pstate")
     changes = []
     for line, row in _rows(path, names):
-        number = _number(path, line, names[2], row[names[2]])
-        nodes = _node_set(path, line, names[1], row[names[1]], count)
-        changes.append(_Change(_number(path, line, "time", row["time"]), nodes, int(number), line))
+        time, number = (_number(path, line, name, row[name]) for name in (names[0], names[2]))
         if number != int(number) or number < _OFF:
             problem = f"'{row[names[2]][:40]}' is no number of a state"
             raise LogError(path, problem, line=line, field=names[2])
+        nodes = _node_set(path, line, names[1], row[names[1]], count)
+        changes += [_Change(time, node, int(number), line) for node in nodes]
+    if not changes:
+        raise LogError(path, "has no state of a node; Batsim writes it with energy switched on")
     return changes
 
 
 def _read_schedule(path: Path) -> dict[str, float]:
-    if not path.is_file():
-        return {}
+    """Read what Batsim states of the run; what is no number is left out."""
     recorded: dict[str, float] = {}
-    for line, row in _rows(path, ("makespan",)):
-        recorded = {name: _number(path, line, name, text) for name, text in row.items()}
+    for _, row in _rows(path, ("makespan",)) if path.is_file() else ():
+        for name, text in row.items():
+            with contextlib.suppress(ValueError):
+                if math.isfinite(float(text)):
+                    recorded[name] = float(text)
     return recorded
 
 
+def _resolved(changes: Sequence[_Change], hosts: Sequence[BatsimHost], path: Path) -> list[_Change]:
+    """Return changes with their pstates: of switching, that of the depth it leads to or from."""
+    target: dict[int, int] = {}
+    targets = []
+    for change in reversed(changes):
+        targets.append(target.get(change.node))
+        target[change.node] = change.number
+    asleep: dict[int, int] = {}
+    resolved = []
+    for change, following in zip(changes, reversed(targets), strict=True):
+        host, pstate = hosts[change.node], change.number
+        problem = ""
+        if change.number < 0:
+            # Where the record ends while a node is switching off, it goes to its first depth.
+            depth = following if change.number == _OFF else asleep.get(change.node)
+            pair = host.sleep.get(next(iter(host.sleep), -1) if depth is None else depth)
+            problem = "" if pair else f"host {change.node} of the platform has no such sleep state"
+            pstate = pair[change.number == _ON] if pair else -1
+        elif change.number >= len(host.pstates):
+            problem = f"state {change.number}, but host {change.node} of the platform has "
+            problem += f"{len(host.pstates)}"
+        elif change.number in host.sleep:
+            asleep[change.node] = change.number
+        if problem:
+            raise LogError(path, problem, line=change.line, field="new_pstate")
+        resolved.append(change._replace(pstate=pstate))
+    return resolved
+
+
 def _exact(
-    changes: Sequence[_Change], jobs: Sequence[_BatsimJob], hosts: Sequence[BatsimHost], path: Path
+    changes: Sequence[_Change], jobs: Sequence[_BatsimJob], hosts: Sequence[BatsimHost]
 ) -> list[_Change]:
     """Return changes with their times put right; those that nothing explains stay as printed."""
     known = sorted({0.0, *(at for job in jobs for at in job[:3])})
-    busy_until = _last_ends(jobs)
-    begun: dict[int, tuple[float, int]] = {}  # since when a node is switching, and to what
-    asleep: dict[int, int] = {}
-    made: list[_Change] = []
-    before = -math.inf
-    for change in changes:
-        node = change.nodes[0]
-        time = None
-        if change.number >= 0 and node in begun:
-            since, direction = begun[node]
-            sleep = change.number if direction == _OFF else asleep.get(node, -1)
-            pair = hosts[node].sleep.get(sleep)
-            if pair is None:
-                problem = f"state {sleep} is no sleep state of the platform's host {node}"
-                raise LogError(path, problem, line=change.line, field="new_pstate")
-            end = since + hosts[node].seconds(pair[direction == _ON])
-            time = end if _is_printed(end, change.time) else None
-        if time is None:
-            least = max(before, busy_until(change.nodes, change.time))
-            time = _explained(known, change.time, least)
-        time = _snapped(known, change.time if time is None else time)
-        for each in change.nodes:
-            begun.pop(each, None)
-            if change.number < 0:
-                begun[each] = time, change.number
-            elif change.number in hosts[each].sleep:
-                asleep[each] = change.number
-        before = max(before, time)
-        made.append(change._replace(time=time))
-    return made
-
-
-def _last_ends(jobs: Sequence[_BatsimJob]) -> Any:
-    """Return a function: when the last job on some nodes has ended that ends around a time."""
     ends: dict[int, list[float]] = {}
     for job in sorted(jobs, key=lambda job: job.end):
         for node in job.nodes:
             ends.setdefault(node, []).append(job.end)
+    arrival: dict[int, float] = {}  # of nodes that are switching
+    exact: list[_Change] = []
+    before = -math.inf
+    for change in changes:
+        time = arrival.pop(change.node, None) if change.number >= 0 else None
+        if time is None or not _is_printed(time, change.time):
+            freed = _last_end(ends.get(change.node, []), change.time)
+            time = _explained(known, change.time, max(before, freed))
+        time = _snapped(known, time)
+        if change.number < 0:
+            arrival[change.node] = time + hosts[change.node].seconds(change.pstate)
+        before = max(before, time)
+        exact.append(change._replace(time=time))
+    return exact
 
-    def last(nodes: Sequence[int], time: float) -> float:
-        latest = -math.inf
-        for node in nodes:
-            own = ends.get(node, [])
-            at = bisect_left(own, time)
-            # Of those that end as it is printed, the change comes after the end.
-            latest = max([latest, *(end for end in own[at - 1 : at + 2] if _is_printed(end, time))])
-        return latest
 
-    return last
+def _last_end(ends: Sequence[float], printed: float) -> float:
+    """Return the last end of a job that is printed like a change, which comes after it."""
+    at = bisect_left(ends, printed)
+    around = ends[max(at - 2, 0) : at + 2]
+    return max((end for end in around if _is_printed(end, printed)), default=-math.inf)
 
 
 def _is_printed(exact: float, printed: float) -> bool:
     return float(f"{exact:.{_DIGITS}g}") == printed
 
 
-def _explained(known: Sequence[float], printed: float, least: float) -> float | None:
-    """Return the first known instant, not before `least`, that is printed like this."""
-    half = 10.0 ** (math.floor(math.log10(abs(printed) or 1.0)) - _DIGITS + 1)
-    at = bisect_left(known, max(printed - half, least - _PRINTED))
-    while at < len(known) and known[at] <= printed + half:
+def _explained(known: Sequence[float], printed: float, least: float) -> float:
+    """Return the first known instant, not before `least`, that is printed like this; else this."""
+    unit = 10.0 ** (math.floor(math.log10(abs(printed) or 1.0)) - _DIGITS + 1)
+    at = bisect_left(known, max(printed - unit, least - _PRINTED))
+    while at < len(known) and known[at] <= printed + unit:
         if _is_printed(known[at], printed):
             return known[at]
         at += 1
-    return None
+    return printed
 
 
 def _snapped(known: list[float], time: float) -> float:
@@ -302,51 +318,22 @@ def _snapped(known: list[float], time: float) -> float:
 
 
 def _states(
-    changes: Sequence[_Change], hosts: Sequence[BatsimHost], path: Path
-) -> tuple[list[NodeState], list[float], list[int], list[int]]:
-    """Return states for a ledger, and the changes to them: time, node, state."""
+    changes: Sequence[_Change], hosts: Sequence[BatsimHost]
+) -> tuple[list[NodeState], list[int]]:
+    """Return states for a ledger, and to which of them each change is."""
     states: dict[NodeState, int] = {}
-    time, node, state = [], [], []
-    kinds = {_ON: "leaving", _OFF: "entering"}
-    asleep: dict[int, int] = {}
-    target = _targets(changes)
-    for row, change in enumerate(changes):
-        for each in change.nodes:
-            host = hosts[each]
-            number = change.number
-            if number >= len(host.pstates):
-                problem = f"state {number}, but host {each} of the platform has {len(host.pstates)}"
-                raise LogError(path, problem, line=change.line, field="new_pstate")
-            if number < 0:
-                # Where the record ends while a node is switching off, it goes to its only depth.
-                sleep = target.get((row, each)) if number == _OFF else asleep.get(each)
-                pair = host.sleep.get(next(iter(host.sleep), -1) if sleep is None else sleep)
-                if pair is None:
-                    problem = f"host {each} of the platform has no such sleep state"
-                    raise LogError(path, problem, line=change.line, field="new_pstate")
-                made = NodeState(kinds[number], host.pstates[pair[number == _ON]].idle)
-            elif number in host.sleep:
-                asleep[each] = number
-                made = NodeState("sleep", host.pstates[number].idle)
-            else:
-                pstate = host.pstates[number]
-                made = NodeState("on", pstate.idle, (pstate.least, pstate.full))
-            time.append(change.time)
-            node.append(each)
-            state.append(states.setdefault(made, len(states)))
-    return list(states), time, node, state
-
-
-def _targets(changes: Sequence[_Change]) -> dict[tuple[int, int], int]:
-    """Return the sleep state to which each node is switched off, by row and node."""
-    following: dict[int, int] = {}
-    targets = {}
-    for row in range(len(changes) - 1, -1, -1):
-        for node in changes[row].nodes:
-            if changes[row].number == _OFF and node in following:
-                targets[row, node] = following[node]
-            following[node] = changes[row].number
-    return targets
+    to = []
+    for change in changes:
+        host = hosts[change.node]
+        pstate = host.pstates[change.pstate]
+        if change.number < 0:
+            state = NodeState("leaving" if change.number == _ON else "entering", pstate.idle)
+        elif change.number in host.sleep:
+            state = NodeState("sleep", pstate.idle)
+        else:
+            state = NodeState("on", pstate.idle, (pstate.least, pstate.full))
+        to.append(states.setdefault(state, len(states)))
+    return list(states), to
 
 
 def _loads(
@@ -363,8 +350,8 @@ def _loads(
     loads = []
     for job in jobs:
         idle = least = more = 0.0
-        for each in job.nodes:
-            for lapse, current in _within(history.get(each, []), job.start, job.end):
+        for at in job.nodes:
+            for lapse, current in _within(history.get(at, []), job.start, job.end):
                 low, high = current.busy_watts or (current.watts, current.watts)
                 idle += lapse * current.watts
                 least += lapse * low

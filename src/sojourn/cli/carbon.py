@@ -41,7 +41,7 @@ def carbon(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Tell what a job alone would save by waiting for clean electricity.
+    """Show what a job alone would save by waiting for clean electricity.
 
     At every instant of a series: the emissions of a job of 1 kW that starts at once, that starts
     at the best instant within the slack, and that may pause as well; in the mean, and by the hour.
@@ -73,7 +73,7 @@ def carbon(
         rows = zip(*(column.tolist() for column in columns.values()), strict=True)
         write_rows(out, [dict(zip(columns, row, strict=True)) for row in rows])
     whole, paused = shifted.savings()
-    told = {
+    facts = {
         "series": str(series),
         "length": took,
         "slack": later,
@@ -86,26 +86,26 @@ def carbon(
     if json:
         from ..run.folder import as_json
 
-        print(as_json(told))
+        print(as_json(facts))
         return
-    _show(told)
+    _show(facts)
 
 
-def _show(told: dict[str, Any]) -> None:
+def _show(facts: dict[str, Any]) -> None:
     from ..report.text import as_number, facts_table, new_console, new_table
 
     console = new_console()
-    saving = told["saving"]
+    saving = facts["saving"]
     rows = [
-        ("series", f"{told['series']}: {told['instants']:,} instants at which the job can start"),
-        ("job", f"{_hours(told['length'])} at 1 kW, up to {_hours(told['slack'])} later"),
-        ("at once", f"{as_number(told['at_once'])} g of CO2 in the mean"),
+        ("series", f"{facts['series']}: {facts['instants']:,} instants at which the job can start"),
+        ("job", f"{_hours(facts['length'])} at 1 kW, up to {_hours(facts['slack'])} later"),
+        ("at once", f"{as_number(facts['at_once'])} g of CO2 in the mean"),
         ("best start", f"{_percent(saving['uninterrupted'])} less"),
         ("with pauses", f"{_percent(saving['interrupted'])} less"),
     ]
     console.print(facts_table(rows))
     table = new_table("hour", "at once\ng", "best start\nless by", "with pauses\nless by")
-    for row in told["by_hour"]:
+    for row in facts["by_hour"]:
         shares = (_percent(row[name]) for name in ("uninterrupted", "interrupted"))
         table.add_row(f"{row['hour']:02}", as_number(row["at_once"]), *shares)
     console.print()

@@ -49,7 +49,7 @@ def energy(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Tell how much energy nodes used while busy, idle, asleep and switching, from a recorded run.
+    """Show how much energy nodes used while busy, idle, asleep and switching, from a recorded run.
 
     Jobs and changes of states are replayed at the watts of the platform, and the sum is compared
     with what the record says.
@@ -78,7 +78,7 @@ def energy(
         for at, kind in enumerate(KINDS)
     ]
     recorded = replayed.recorded.get("consumed_joules")
-    told = {
+    facts = {
         "run": str(run),
         "nodes": len(ledger.joules),
         "joules": ledger.energy,
@@ -90,25 +90,25 @@ def energy(
     if json:
         from ..run.folder import as_json
 
-        print(as_json(told))
+        print(as_json(facts))
         return
-    _show(told)
+    _show(facts)
 
 
-def _show(told: dict[str, Any]) -> None:
+def _show(facts: dict[str, Any]) -> None:
     from ..report.text import as_number, facts_table, new_console, new_table
 
     console = new_console()
     rows = [
-        ("run", f"{told['run']}: {told['nodes']:,} nodes"),
-        ("energy", f"{as_number(told['joules'] / 3.6e6)} kWh ({told['joules']:,.0f} J)"),
+        ("run", f"{facts['run']}: {facts['nodes']:,} nodes"),
+        ("energy", f"{as_number(facts['joules'] / 3.6e6)} kWh ({facts['joules']:,.0f} J)"),
     ]
-    if told["difference"] is not None:
-        joules, apart = told["recorded_joules"], told["difference"]
+    if facts["difference"] is not None:
+        joules, apart = facts["recorded_joules"], facts["difference"]
         rows.append(("recorded", f"{joules:,.0f} J, {abs(apart):.1e} of it apart"))
     console.print(facts_table(rows))
-    used = [row for row in told["states"] if row["node_seconds"]]
-    names = {"cost": f"cost\n{told['currency']}", "carbon_kg": "CO2\nkg"}
+    used = [row for row in facts["states"] if row["node_seconds"]]
+    names = {"cost": f"cost\n{facts['currency']}", "carbon_kg": "CO2\nkg"}
     more = [name for name in names if used and name in used[0]]
     table = new_table(
         *("state", "node\nhours", "of all\ntime", "kWh", "of all\nenergy"),
@@ -116,7 +116,7 @@ def _show(told: dict[str, Any]) -> None:
     )
     time = sum(row["node_seconds"] for row in used)
     for row in used:
-        share = row["joules"] / told["joules"] if told["joules"] else 0.0
+        share = row["joules"] / facts["joules"] if facts["joules"] else 0.0
         table.add_row(
             row["state"],
             as_number(row["node_seconds"] / 3600),

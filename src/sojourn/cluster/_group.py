@@ -271,7 +271,7 @@ class GroupReader:
     ) -> Iterator[_Made]:
         """Yield what the tables of one kind inside this one describe."""
         tables = self.group.said[kind]
-        if not isinstance(tables, list) or not all(isinstance(each, Mapping) for each in tables):
+        if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
             raise self.error(kind, f"is a table; begin each with [[node.{kind}]]")
         for at, table in enumerate(tables, 1):
             label = f"{self.group.label}{kind} {at}: "

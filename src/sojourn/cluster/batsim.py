@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["BatsimHost", "Pstate", "read_batsim_cluster", "read_hosts"]
 
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
-_SPEED = re.compile(r"([\d.]+(?:[eE][-+]?\d+)?)\s*([kMGTPE]?)f?")
+_SPEED = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([kMGTPE]?)f?")
 
 
 class Pstate(NamedTuple):
@@ -91,7 +91,7 @@ def read_hosts(path: Path) -> tuple[BatsimHost, ...]:
         name = element.get("id", "")
         if not name or name in hosts:
             raise ClusterError(path, f"two hosts are called '{name[:40]}'; rename one")
-        properties = {each.get("id", ""): each.get("value", "") for each in element.iter("prop")}
+        properties = {prop.get("id", ""): prop.get("value", "") for prop in element.iter("prop")}
         if name != "master_host" and "master" not in properties.get("role", ""):
             hosts[name] = _host(path, name, element, properties)
     if not hosts:
@@ -191,9 +191,7 @@ def _server(host: BatsimHost, model: str, has_watts: bool) -> Server:
         )
         for number, pair in host.sleep.items()
     )
-    made = [
-        PowerLevel(each.speed / first.speed, each.full, each.idle, each.least) for each in levels
-    ]
+    made = [PowerLevel(at.speed / first.speed, at.full, at.idle, at.least) for at in levels]
     return Server(
         model=model,
         cores=host.cores,

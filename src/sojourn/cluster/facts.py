@@ -106,10 +106,10 @@ def _power_states(cluster: Cluster) -> list[dict[str, Any]]:
         idle = server.watts[0] if server.idle_known else None
         sleep = [
             {
-                **asdict(each),
-                "break_even": None if idle is None else _finite(break_even(idle, each)),
+                **asdict(depth),
+                "break_even": None if idle is None else _finite(break_even(idle, depth)),
             }
-            for each in states.sleep
+            for depth in states.sleep
         ]
         rows.append(
             {

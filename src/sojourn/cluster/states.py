@@ -98,7 +98,7 @@ class PowerStates:
     def __post_init__(self) -> None:
         _check("power states", "off_watts", self.off_watts)
         _check("power states", "failed_watts", self.failed_watts)
-        names = [each.name for each in self.sleep]
+        names = [sleep.name for sleep in self.sleep]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise OptionError(f"power states: two sleep states are called '{twice}'; rename one")

@@ -166,11 +166,10 @@ def _level(level: PowerLevel) -> dict[str, Any]:
 
 def _timed(sleep: SleepState) -> dict[str, Any]:
     """Return what a depth of sleep has; no watts of what takes no time."""
-    told = {"name": sleep.name, "watts": sleep.watts}
+    keys = ["name", "watts"]
     for name in ("enter", "leave"):
-        if getattr(sleep, name):
-            told |= {each: getattr(sleep, each) for each in (name, f"{name}_watts")}
-    return told
+        keys += [name, f"{name}_watts"] if getattr(sleep, name) else []
+    return {key: getattr(sleep, key) for key in keys}
 
 
 def _changed(part: Partition | Queue) -> dict[str, Any]:

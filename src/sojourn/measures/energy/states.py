@@ -113,10 +113,17 @@ class StateLedger:
         sums = zip(self.joules.sum(axis=0).tolist(), self.seconds.sum(axis=0).tolist(), strict=True)
         return dict(zip(KINDS, sums, strict=True))
 
-    @cached_property
+    @property
     def step_time(self) -> Floats:
         """Instants (s) at which something changes; the last is the end."""
-        return np.unique(np.concatenate([self.stretches.begin, self.stretches.end]))
+        return self._instants[0]
+
+    @cached_property
+    def _instants(self) -> tuple[Floats, Integers]:
+        """All instants, and which of them each stretch begins at; at last, that of the end."""
+        last = self.stretches.end.max(initial=-np.inf)
+        time, place = np.unique(np.append(self.stretches.begin, last), return_inverse=True)
+        return time, place
 
     @cached_property
     def step_watts(self) -> Floats:
@@ -130,7 +137,7 @@ class StateLedger:
 
     def _stepped(self, value: Floats) -> Floats:
         """Return the sums of a value of nodes in each state, from each instant on."""
-        begin, end = (np.searchsorted(self.step_time, at) for at in self.stretches[1:3])
+        begin, end = self._instants[1][:-1], self._instants[1][1:].copy()
         # The last state of a node is what it is in at the end, too.
         end[_is_last(self.stretches.node)] = len(self.step_time)
         lasting = end > begin
@@ -203,7 +210,7 @@ def state_ledger(
     check((end >= start).all(), "a job ends before it starts")
     check(((load >= 0) & (load <= 1)).all(), "loads must be between 0 and 1")
     last = float(max(when.max(), end.max(initial=-np.inf)) if until is None else until)
-    check(np.isfinite(last), f"it cannot end at {last} s")
+    check(when.min() <= last < np.inf, f"it ends at {last:g} s, before it begins or never")
     missing = np.setdiff1d(np.arange(max(which.max(), on.max(initial=0)) + 1), which)
     check(missing.size == 0, f"node {missing[:1].sum()} has no state; give its first")
 
@@ -226,7 +233,10 @@ def _stretches(
     (when, which, to), (start, end, on, load) = changes, rows
     # At one instant the order is of no account, but for that of changes: no time passes.
     nodes, times = np.concatenate([which, on, on]), np.concatenate([when, end, start])
-    order = np.lexsort((times, nodes))
+    order = np.argsort(times, kind="stable")
+    # Small integers are sorted by counting.
+    place = nodes.astype(np.min_scalar_type(nodes.max()))[order]
+    order = order[np.argsort(place, kind="stable")]
     nodes, times = nodes[order], times[order]
     changed = np.concatenate([to, np.full(2 * len(start), -1)])[order]
     early = (np.diff(nodes, prepend=-1) != 0) & (changed < 0)
@@ -244,7 +254,7 @@ def _stretches(
     jobs, loads = jobs[known], loads[known]
     finish = np.where(_is_last(nodes), last, np.append(begin[1:], last))
 
-    is_on = np.array([each.kind == _ON for each in states])[current]
+    is_on = np.array([state.kind == _ON for state in states])[current]
     lasting = (jobs > 0) & (finish > begin)
     for wrong, problem in (
         (lasting & ~is_on, "has a job on it but is not on"),
@@ -252,7 +262,7 @@ def _stretches(
     ):
         at = np.flatnonzero(wrong)[:1]
         check(at.size == 0, f"node {nodes[at].sum()} {problem} at {begin[at].sum():.15g} s")
-    code = np.array([_IDLE if each.kind == _ON else KINDS.index(each.kind) for each in states])
+    code = np.array([_IDLE if s.kind == _ON else KINDS.index(s.kind) for s in states])
     kind = np.where(is_on & (jobs > 0), _BUSY, code[current])
     return _Stretches(nodes, begin, finish, kind, _watts(states, current, loads))
 
@@ -272,8 +282,8 @@ def _whole(values: ArrayLike, what: str) -> Integers:
 
 def _watts(states: Sequence[NodeState], current: Integers, load: Floats) -> Floats:
     """Return the watts of states at loads; at load 0 those of an idle node."""
-    idle = np.array([each.watts for each in states], dtype=np.float64)[current]
-    curves = [each.busy_watts or (each.watts, each.watts) for each in states]
+    idle = np.array([state.watts for state in states], dtype=np.float64)[current]
+    curves = [state.busy_watts or (state.watts, state.watts) for state in states]
     first = np.concatenate([[0], np.cumsum([len(curve) for curve in curves])])
     flat = np.concatenate([np.asarray(curve, dtype=np.float64) for curve in curves])
     steps = (np.diff(first) - 1)[current]
