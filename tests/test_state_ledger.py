@@ -136,6 +136,22 @@ def test_equals_a_sum_over_seconds(history, until):
         assert ledger.open_seconds[node].sum() <= run
 
 
+def test_a_job_without_load_draws_idle_watts_after_others_have_gone():
+    """0.1 + 0.2 + 0.3 - 0.1 - 0.2 - 0.3 is not 0 in floating point: a load would be left."""
+    rows = Occupation([0, 0, 0, 0], [3, 4, 5, 9], [0] * 4, [0.1, 0.2, 0.3, 0.0])
+    ledger = state_ledger([0], [0], [0], [NodeState("on", 95, (100, 190))], rows)
+    above = (3 * 0.1 + 4 * 0.2 + 5 * 0.3) * 90
+    assert ledger.energy == near(5 * 100 + above + 4 * 95, rel=1e-12)
+
+
+def test_a_change_at_the_end_is_what_the_node_is_in():
+    ledger = state_ledger([0, 10], [0, 0], [0, 3], STATES, until=10)
+    assert ledger.step_time.tolist() == [0, 10]
+    assert ledger.step_nodes[:, -1].tolist() == [kind == "entering" for kind in KINDS]
+    assert ledger.open_seconds.sum() == 0
+    assert ledger.energy == 950
+
+
 @given(histories())
 def test_cost_and_carbon_by_state_are_those_of_the_power(history):
     _, rows, changes = history

@@ -243,6 +243,17 @@ def test_times_are_put_right_from_what_is_exact(tmp_path):
     assert (run.load == 1).all()  # no energies are recorded
 
 
+def test_a_node_goes_to_sleep_after_its_job_has_ended(tmp_path):
+    """Another job is submitted at 12345.66 s, which is printed like the end at 12345.72 s."""
+    run = recorded(
+        tmp_path,
+        [(0, "0-1", 0), (12345.72, "1", -2), (12347.72, "1", 2)],
+        [(0, 0, 12345.72, "1", 0), (12345.66, 13000, 20000, "0", 0)],
+        energy=False,
+    )
+    assert run.changes["time"].tolist()[2:] == [12345.72, pytest.approx(12347.72)]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [

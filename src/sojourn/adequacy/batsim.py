@@ -39,7 +39,7 @@ _NEAR = 1e-6  # of the energy of a job, which is rounded, too
 _DIGITS = 6
 
 
-class _Change(NamedTuple):
+class _StateChange(NamedTuple):
     """A change of a node: when (s), to which number, on which line, and to which pstate.
 
     The pstate of switching is the virtual one that stands for it.
@@ -205,7 +205,7 @@ def _read_jobs(path: Path, count: int) -> list[_BatsimJob]:
     return jobs
 
 
-def _read_changes(path: Path, count: int) -> list[_Change]:
+def _read_changes(path: Path, count: int) -> list[_StateChange]:
     """Read the changes of states, one by one."""
     names = ("time", "machine_id", "new_pstate")
     changes = []
@@ -215,7 +215,7 @@ def _read_changes(path: Path, count: int) -> list[_Change]:
             problem = f"'{row[names[2]][:40]}' is no number of a state"
             raise LogError(path, problem, line=line, field=names[2])
         nodes = _node_set(path, line, names[1], row[names[1]], count)
-        changes += [_Change(time, node, int(number), line) for node in nodes]
+        changes += [_StateChange(time, node, int(number), line) for node in nodes]
     if not changes:
         raise LogError(path, "has no state of a node; Batsim writes it with energy switched on")
     return changes
@@ -232,7 +232,9 @@ def _read_schedule(path: Path) -> dict[str, float]:
     return recorded
 
 
-def _resolved(changes: Sequence[_Change], hosts: Sequence[BatsimHost], path: Path) -> list[_Change]:
+def _resolved(
+    changes: Sequence[_StateChange], hosts: Sequence[BatsimHost], path: Path
+) -> list[_StateChange]:
     """Return changes with their pstates: of switching, that of the depth it leads to or from."""
     target: dict[int, int] = {}
     targets = []
@@ -262,8 +264,8 @@ def _resolved(changes: Sequence[_Change], hosts: Sequence[BatsimHost], path: Pat
 
 
 def _exact(
-    changes: Sequence[_Change], jobs: Sequence[_BatsimJob], hosts: Sequence[BatsimHost]
-) -> list[_Change]:
+    changes: Sequence[_StateChange], jobs: Sequence[_BatsimJob], hosts: Sequence[BatsimHost]
+) -> list[_StateChange]:
     """Return changes with their times put right; those that nothing explains stay as printed."""
     known = sorted({0.0, *(at for job in jobs for at in job[:3])})
     ends: dict[int, list[float]] = {}
@@ -271,7 +273,7 @@ def _exact(
         for node in job.nodes:
             ends.setdefault(node, []).append(job.end)
     arrival: dict[int, float] = {}  # of nodes that are switching
-    exact: list[_Change] = []
+    exact: list[_StateChange] = []
     before = -math.inf
     for change in changes:
         time = arrival.pop(change.node, None) if change.number >= 0 else None
@@ -318,7 +320,7 @@ def _snapped(known: list[float], time: float) -> float:
 
 
 def _states(
-    changes: Sequence[_Change], hosts: Sequence[BatsimHost]
+    changes: Sequence[_StateChange], hosts: Sequence[BatsimHost]
 ) -> tuple[list[NodeState], list[int]]:
     """Return states for a ledger, and to which of them each change is."""
     states: dict[NodeState, int] = {}

@@ -35,8 +35,8 @@ def write_cluster(cluster: Cluster, path: Path) -> None:
         which has neither partitions, queues and pools nor what counts as a processor and the
         reference speed.
 
-    Every number reads back as the same number. Further facts for queries, and the switches of the
-    network, are not written.
+    Every number reads back as the same number. Further facts for queries, the switches of the
+    network, and how a manager saves power are not written.
 
     Raises
     ------

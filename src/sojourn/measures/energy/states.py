@@ -74,7 +74,7 @@ class Occupation(NamedTuple):
     load: ArrayLike = 1.0  # of the whole node, 0 to 1; those of jobs on one node add up
 
 
-class _Stretches(NamedTuple):
+class _StateSpans(NamedTuple):
     """Between two changes of a node, in the order of nodes, then of time."""
 
     node: Integers
@@ -101,7 +101,7 @@ class StateLedger:
     joules: Floats
     seconds: Floats
     open_seconds: Floats
-    stretches: _Stretches
+    stretches: _StateSpans
 
     @property
     def energy(self) -> float:
@@ -228,7 +228,7 @@ def state_ledger(
 
 def _stretches(
     states: Sequence[NodeState], changes: tuple[Any, ...], rows: tuple[Any, ...], last: float
-) -> _Stretches:
+) -> _StateSpans:
     """Return what each node is in between one change and the next, of states or of jobs."""
     (when, which, to), (start, end, on, load) = changes, rows
     # At one instant the order is of no account, but for that of changes: no time passes.
@@ -264,7 +264,7 @@ def _stretches(
         check(at.size == 0, f"node {nodes[at].sum()} {problem} at {begin[at].sum():.15g} s")
     code = np.array([_IDLE if s.kind == _ON else KINDS.index(s.kind) for s in states])
     kind = np.where(is_on & (jobs > 0), _BUSY, code[current])
-    return _Stretches(nodes, begin, finish, kind, _watts(states, current, loads))
+    return _StateSpans(nodes, begin, finish, kind, _watts(states, current, loads))
 
 
 def _column(values: ArrayLike) -> Floats:
@@ -305,7 +305,7 @@ def _sums(place: Integers, value: Floats, shape: tuple[int, int]) -> Floats:
     return sums.astype(np.float64).reshape(shape)
 
 
-def _open(stretches: _Stretches, shape: tuple[int, int]) -> Floats:
+def _open(stretches: _StateSpans, shape: tuple[int, int]) -> Floats:
     """Return, by node and state, how long each node has been in its last state at the end."""
     node, kind = stretches.node, stretches.kind
     entered = (np.diff(node, prepend=-1) != 0) | (np.diff(kind, prepend=-1) != 0)
