@@ -254,6 +254,29 @@ def test_a_node_goes_to_sleep_after_its_job_has_ended(tmp_path):
     assert run.changes["time"].tolist()[2:] == [12345.72, pytest.approx(12347.72)]
 
 
+def test_a_node_goes_to_sleep_after_whole_seconds_of_idleness(tmp_path):
+    run = recorded(
+        tmp_path,
+        [(0, "0-1", 0), (12345.678901 + 300, "1", -2), (12345.678901 + 302, "1", 2)],
+        [(0, 0, 12345.678901, "1", 0), (0, 0, 20000, "0", 0)],
+        energy=False,
+    )
+    assert run.changes["time"].tolist()[2:] == pytest.approx([12645.678901, 12647.678901], abs=1e-9)
+
+
+def test_a_node_is_up_when_its_job_starts(tmp_path):
+    """Nobody says why it is woken at 12341.678901 s, printed 12341.7: 4 s later a job starts."""
+    run = recorded(
+        tmp_path,
+        [(0, "0-1", 0), (0, "1", -2), (2, "1", 2), (12341.678901, "1", -1), (12345.678901, "1", 0)],
+        [(0, 0, 20000, "0", 0), (50, 12345.678901, 12400, "1", 0)],
+        energy=False,
+    )
+    assert run.changes["time"].tolist()[-2:] == pytest.approx(
+        [12341.678901, 12345.678901], abs=1e-9
+    )
+
+
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [

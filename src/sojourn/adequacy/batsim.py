@@ -3,7 +3,8 @@
 Batsim writes instants of jobs to the microsecond, but changes of states with six digits: 16157.6 s.
 They are put right from what is known exactly. Switching takes as long as the platform says, so that
 its end follows from its beginning; and it begins when something happens: a job is submitted, starts
-or ends, or a node has been switched.
+or ends, a node has been switched, or has been idle for whole seconds; or in time for a job that
+starts when it ends.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -268,53 +269,80 @@ def _exact(
 ) -> list[_StateChange]:
     """Return changes with their times put right; those that nothing explains stay as printed."""
     known = sorted({0.0, *(at for job in jobs for at in job[:3])})
-    ends: dict[int, list[float]] = {}
-    for job in sorted(jobs, key=lambda job: job.end):
-        for node in job.nodes:
-            ends.setdefault(node, []).append(job.end)
+    starts, ends = _by_node(jobs, "start"), _by_node(jobs, "end")
     arrival: dict[int, float] = {}  # of nodes that are switching
+    up_since: dict[int, float] = {}
     exact: list[_StateChange] = []
     before = -math.inf
     for change in changes:
-        time = arrival.pop(change.node, None) if change.number >= 0 else None
-        if time is None or not _is_printed(time, change.time):
-            freed = _last_end(ends.get(change.node, []), change.time)
-            time = _explained(known, change.time, max(before, freed))
+        node, printed = change.node, change.time
+        lapse = hosts[node].seconds(change.pstate) if change.number < 0 else 0.0
+        freed = _last(ends.get(node, ()), printed)
+        time = arrival.pop(node, None) if change.number >= 0 else None
+        if time is None or not _is_printed(time, printed):
+            least = freed if _is_printed(freed, printed) else -math.inf
+            time = _explained(known, printed, max(before, least))
+        if time is None and change.number == _ON:
+            # It may be in time for a job that starts as soon as the node is up.
+            time = _last(starts.get(node, ()), printed + lapse) - lapse
+        elif time is None and change.number == _OFF:
+            # It may have been idle for a time that somebody chose: whole seconds.
+            since = max(freed, up_since.get(node, 0.0))
+            time = since + round(printed - since)
+        if time is not None and _is_printed(time, printed):
+            before = max(before, time)
+        else:
+            time = printed
         time = _snapped(known, time)
         if change.number < 0:
-            arrival[change.node] = time + hosts[change.node].seconds(change.pstate)
-        before = max(before, time)
+            arrival[node] = time + lapse
+        elif change.number not in hosts[node].sleep:
+            up_since[node] = time
         exact.append(change._replace(time=time))
     return exact
 
 
-def _last_end(ends: Sequence[float], printed: float) -> float:
-    """Return the last end of a job that is printed like a change, which comes after it."""
-    at = bisect_left(ends, printed)
-    around = ends[max(at - 2, 0) : at + 2]
-    return max((end for end in around if _is_printed(end, printed)), default=-math.inf)
+def _by_node(jobs: Sequence[_BatsimJob], name: str) -> dict[int, list[float]]:
+    """Return the starts or ends of the jobs on each node, in order."""
+    times: dict[int, list[float]] = {}
+    for time, nodes in sorted((getattr(job, name), job.nodes) for job in jobs):
+        for node in nodes:
+            times.setdefault(node, []).append(time)
+    return times
+
+
+def _unit(printed: float) -> float:
+    """Return what the last digit of a printed time stands for."""
+    return float(10.0 ** (math.floor(math.log10(abs(printed) or 1.0)) - _DIGITS + 1))
+
+
+def _last(times: Sequence[float], printed: float) -> float:
+    """Return the last time that is not after a printed one, but for its last digit."""
+    at = bisect_right(times, printed + _unit(printed))
+    return times[at - 1] if at else -math.inf
 
 
 def _is_printed(exact: float, printed: float) -> bool:
+    """Whether Batsim prints an instant like this."""
     return float(f"{exact:.{_DIGITS}g}") == printed
 
 
-def _explained(known: Sequence[float], printed: float, least: float) -> float:
-    """Return the first known instant, not before `least`, that is printed like this; else this."""
-    unit = 10.0 ** (math.floor(math.log10(abs(printed) or 1.0)) - _DIGITS + 1)
-    at = bisect_left(known, max(printed - unit, least - _PRINTED))
-    while at < len(known) and known[at] <= printed + unit:
+def _explained(known: Sequence[float], printed: float, least: float) -> float | None:
+    """Return the first known instant, not before `least`, that is printed like this."""
+    at = bisect_left(known, max(printed - _unit(printed), least - _PRINTED))
+    while at < len(known) and known[at] <= printed + _unit(printed):
         if _is_printed(known[at], printed):
             return known[at]
         at += 1
-    return printed
+    return None
 
 
 def _snapped(known: list[float], time: float) -> float:
     """Return the known instant that a time is but for rounding; else it becomes known itself."""
-    at = bisect_left(known, time - _PRINTED)
-    if at < len(known) and known[at] <= time + _PRINTED:
-        return known[at]
+    at = bisect_left(known, time)
+    nearest = min(known[max(at - 1, 0) : at + 1], key=lambda instant: abs(instant - time))
+    if abs(nearest - time) <= _PRINTED:
+        return nearest
     insort(known, time)
     return time
 
