@@ -14,15 +14,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sojourn
 from sojourn import adequacy, capacity, errors, policy, study, theory
 from sojourn import jobs as workload
 from sojourn.adequacy.matching import StreamError
-from sojourn.cluster import ClusterReport, Partition, Queue, Remark, Server
+from sojourn.cluster import (
+    ClusterReport,
+    Partition,
+    PowerLevel,
+    PowerSaving,
+    PowerStates,
+    Queue,
+    Remark,
+    Server,
+    SleepState,
+)
 from sojourn.measures.cost import Clock
-from sojourn.measures.energy import bill_nodes
+from sojourn.measures.energy import NodeState, Occupation, bill_nodes, state_ledger
 from sojourn.policy.slurm import plain_conf
 from sojourn.report import Pieces
 from sojourn.theory import fit
@@ -109,6 +120,17 @@ def stream(start: list[float], end: list[float]) -> adequacy.JobStream:
     return adequacy.JobStream.of(start=start, end=end, **columns)
 
 
+def asleep() -> list[Any]:
+    """Nodes with states, and what they used."""
+    states = PowerStates((SleepState("off", 9.0),), (PowerLevel(1, 190.0),), 1.0)
+    on = NodeState("on", 95.0, (95.0, 190.0))
+    busy = Occupation([0.0], [1.0], [0])
+    ledger = state_ledger([0.0], [0], [0], [on], busy)
+    changes = pd.DataFrame({"time": [0.0], "node": [0], "state": [0]})
+    run = adequacy.BatsimReplay(ledger, ledger, {"makespan": 1.0}, np.ones(1), changes)
+    return [Server("thin", 4, states=states), PowerSaving(600.0), on, busy, ledger, run]
+
+
 def examples() -> list[Any]:
     """What holds an instance of each public class, or is one."""
     swept = study.sweep(scenario(), {"control.k": [0, 1e5]}, 3, workers=1)
@@ -158,6 +180,7 @@ def examples() -> list[Any]:
         theory.estimate_stability_constant([0.5, 0.5], 100),
         *(theory.infinite_servers(1, 1, 0.1, theory.geometric(0.5)), theory.Recursion(3)),
         *(theory.kaufman_roberts(3, [1, 0.5], [1, 2]), theory.response_time(0.3, [0.5, 0.5])),
+        theory.sleeping_servers(0.5, setup=10.0),
         *(theory.saturated_system([0.5, 0.5]), theory.small_system(0.3, [0.5, 0.5])),
         theory.sleeping_servers(0.3, setup=1.0),
         *(
@@ -173,6 +196,8 @@ def examples() -> list[Any]:
         *(outcomes, fit.fit_widths(jobs().procs), bill_nodes(*one)),
         fit.fit_rates(jobs().runtime, np.ones(60, bool), np.zeros(60, bool)),
         Pieces(*(np.arange(3),) * 3),
+        *asleep(),
+        sojourn.shift_emissions([3.0, 1.0, 2.0], length=3600, slack=3600),
     ]
 
 

@@ -45,6 +45,7 @@ from .measures.cost import Tariff as Tariff
 from .measures.cost import parse_carbon as parse_carbon
 from .measures.cost import parse_tariff as parse_tariff
 from .measures.cost import read_carbon as read_carbon
+from .measures.cost import shift_emissions as shift_emissions
 from .measures.registry import measure as measure
 from .policy import PLACEMENTS as PLACEMENTS
 from .policy import Constraints as Constraints

@@ -8,6 +8,7 @@
 - `overheads`: what launching and completing a job adds to its execution
 - `calibration`: how fast a controller is, from one run of it; `replaying`: a log through the model
   of its own manager
+- `batsim`: the energy of a recorded run of Batsim, recomputed
 - `virtual`: a real Slurm with virtual nodes
 """
 

@@ -1,3 +1,5 @@
+from .batsim import BatsimReplay as BatsimReplay
+from .batsim import read_batsim_energy as read_batsim_energy
 from .calibration import CALIBRATED as CALIBRATED
 from .calibration import Calibration as Calibration
 from .calibration import calibrate as calibrate

@@ -26,11 +26,13 @@ from ..files.access import Ledger, keeping_ledger
 from ..report.text.streams import OutputError, drop, own_streams, visible
 from . import (
     adequacy,
+    carbon,
     cluster,
     compare,
     convert,
     demo,
     diff,
+    energy,
     fit,
     generate,
     inspect,
@@ -66,7 +68,7 @@ for _verb in (
     *(demo, simulate, run, peas, compare, diff, inspect, waits, cluster),
     *(sweep, optimise, report),
     *(stability, plan, fit, limits, adequacy, replay, virtual),
-    *(generate, convert, schema),
+    *(energy, carbon, generate, convert, schema),
 ):
     _verb.register(app)
 if find_spec(f"{__name__}.reproduce") is not None:

@@ -22,4 +22,9 @@ from .server import PROCESSORS as PROCESSORS
 from .server import Node as Node
 from .server import Server as Server
 from .specpower import read_specpower as read_specpower
+from .states import PowerLevel as PowerLevel
+from .states import PowerSaving as PowerSaving
+from .states import PowerStates as PowerStates
+from .states import SleepState as SleepState
+from .states import break_even as break_even
 from .write import write_cluster as write_cluster

@@ -6,17 +6,18 @@ import contextlib
 import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from ..errors import ClusterError, InputError, OptionError
+from ..errors import ClusterError, InputError, OptionError, nearest
 from ..files.access import PathName
 from ..jobs.formats.slurm_fields import duration, expand_nodes
 from ._table import number
 from .cluster import Cluster
 from .library import find_server
 from .server import LEVELS, Server, resource_name
+from .states import PowerLevel, PowerStates, SleepState
 
 FORMULA = ("=", "+", "-", "@")
 """How texts begin that spreadsheets take for formulas."""
@@ -24,10 +25,30 @@ FORMULA = ("=", "+", "-", "@")
 SHORT = ("gpu", "gpus", "mic", "mics")
 """Resources that are so common that they need no table of resources."""
 
+SLEEP_KEYS: Mapping[str, str] = {
+    "name": "of the depth of sleep, such as suspend or off",
+    "watts": "W of a node that is asleep",
+    "enter": "how long it takes to go to sleep: seconds, or 1:30; default 0",
+    "enter_watts": "W meanwhile; needed if it takes time",
+    "leave": "how long it takes to wake: seconds, or 2:30; default 0",
+    "leave_watts": "W meanwhile; needed if it takes time",
+}
+"""Keys of a ``[[node.sleep]]`` in TOML."""
+
+LEVEL_KEYS: Mapping[str, str] = {
+    "speed": "relative to the first level, which has 1",
+    "watts": "W at full load",
+    "idle_watts": "W of an idle node; default 0",
+    "least_watts": "W of a busy node as its load goes to 0; default: those of an idle one",
+}
+"""Keys of a ``[[node.level]]`` in TOML."""
+
 GB_OF = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10, "P": 2.0**20}
 _SIZE = re.compile(r"(.*[\d.])\s*([KMGTP])i?B?", re.IGNORECASE | re.DOTALL)
 _BRACKET = re.compile(r"[\[\]]")
 _MOST_NAMES = 1_000_000
+
+_Made = TypeVar("_Made")
 
 
 class Group(NamedTuple):
@@ -237,6 +258,79 @@ class GroupReader:
             raise self.error(name, f"{watts:g} W is below 0; correct it")
         return watts
 
+    def states(self, base: Server | None) -> PowerStates | None:
+        """Return depths of sleep, levels, and watts when off or failed; None if none is given."""
+        said = self.group.said
+        known = PowerStates() if base is None else base.states
+        changed: dict[str, Any] = {
+            name: self._watts(name, said[name])
+            for name in ("off_watts", "failed_watts")
+            if name in said
+        }
+        if "sleep" in said:
+            changed["sleep"] = tuple(self._inner("sleep", SLEEP_KEYS, GroupReader._sleep))
+        if "level" in said:
+            changed["levels"] = tuple(self._inner("level", LEVEL_KEYS, GroupReader._level))
+        if not changed:
+            return None
+        try:
+            return replace(known, **changed)
+        except OptionError as error:
+            raise self.error("sleep" if "sleep" in said else "level", str(error)) from None
+
+    def _inner(
+        self, kind: str, keys: Mapping[str, str], made: Callable[[GroupReader], _Made]
+    ) -> Iterator[_Made]:
+        """Yield what the tables of one kind inside this one describe."""
+        tables = self.group.said[kind]
+        if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
+            raise self.error(kind, f"is a table; begin each with [[node.{kind}]]")
+        for at, table in enumerate(tables, 1):
+            label = f"{self.group.label}{kind} {at}: "
+            reader = GroupReader(self.path, Group(self.group.line, label, table), None)
+            for name in table:
+                if name not in keys:
+                    raise reader.error(name, f"unknown key; {nearest(name, keys)}")
+            try:
+                yield made(reader)
+            except OptionError as error:
+                raise reader.error(next(iter(keys)), str(error)) from None
+
+    def _sleep(self) -> SleepState:
+        """Return the depth of sleep that a table describes."""
+        for name in ("name", "watts"):
+            if name not in self.group.said:
+                raise self.error(name, "is missing; give it")
+        taken: dict[str, float] = {}
+        for name in ("enter", "leave"):
+            watts = f"{name}_watts"
+            taken[name] = self._lapse(name)
+            if taken[name] > 0 and watts not in self.group.said:
+                raise self.error(watts, f"is missing, and it takes {taken[name]:g} s; give it")
+            taken[watts] = self._watts(watts, self.group.said.get(watts, 0.0))
+        return SleepState(
+            self.label("name"), self._watts("watts", self.group.said["watts"]), **taken
+        )
+
+    def _level(self) -> PowerLevel:
+        """Return the level that a table describes."""
+        speed = self.positive("speed")
+        for name, value in (("speed", speed), ("watts", self.group.said.get("watts"))):
+            if value is None:
+                raise self.error(name, "is missing; give it")
+        watts = {
+            name: self._watts(name, self.group.said[name])
+            for name in ("watts", "idle_watts", "least_watts")
+            if name in self.group.said
+        }
+        return PowerLevel(speed or 1.0, **watts)
+
+    def _lapse(self, name: str) -> float:
+        """Return a time that may be 0, which it is if it is not given."""
+        if self.group.said.get(name) in (0, 0.0, None):
+            return 0.0
+        return self.seconds(name)
+
     def server(self) -> Server:
         """Return the server that is described."""
         wanted, base = self.text("server"), None
@@ -262,6 +356,7 @@ class GroupReader:
             "watts": watts[0] if watts else None,
             "idle_known": watts[1] if watts else None,
             "resources": self.resources(),
+            "states": self.states(base),
         }
         try:
             changes: dict[str, Any] = {name: v for name, v in given.items() if v is not None}

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from ..errors import ClusterError, OptionError, nearest
 from ..files.access import PathName
-from ._group import Group, GroupReader
+from ._group import SLEEP_KEYS, Group, GroupReader
 from .partition import Partition, Queue, unknown
 from .server import MOST_COUNTED
 
@@ -60,7 +60,9 @@ def check_keys(path: PathName, groups: Sequence[Group], keys: Mapping[str, str])
     for group in groups:
         for name in group.said:
             if name not in keys:
-                problem = f"unknown key '{name}'; {nearest(name, keys)}"
+                is_inner = "sleep" in keys and name in SLEEP_KEYS
+                hint = "it belongs in a [[node.sleep]]" if is_inner else nearest(name, keys)
+                problem = f"unknown key '{name}'; {hint}"
                 raise ClusterError(path, problem, field=group.label.removesuffix(": "))
 
 

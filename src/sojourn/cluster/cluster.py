@@ -17,6 +17,7 @@ from .partition import BETWEEN, Partition, Queue, check_parts, check_pools, unkn
 from .power import AssumedPower, Power
 from .report import ClusterReport
 from .server import LEVELS, PROCESSORS, Counts, Node, Server
+from .states import PowerSaving
 
 _KB_PER_GB = 1024 * 1024
 _MOST = 2**31 - 1
@@ -62,6 +63,7 @@ class Cluster:
     between : how queues take turns: ``priority`` (the highest first), ``round-robin`` or
         ``weights``.
     switches : places of the nodes at each leaf switch of the network, if they are known.
+    power_saving : when and how fast idle nodes are switched off and on, if a file says so.
 
     Examples
     --------
@@ -84,6 +86,7 @@ class Cluster:
     queues: tuple[Queue, ...] = ()
     between: str = "priority"
     switches: tuple[tuple[int, ...], ...] = ()
+    power_saving: PowerSaving | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "procs", _whole(self.procs))
@@ -302,7 +305,11 @@ class Cluster:
             queues=queues,
             between=self.between,
         )
-        return replace(made, switches=tuple(filter(None, map(kept, self.switches))))
+        return replace(
+            made,
+            switches=tuple(filter(None, map(kept, self.switches))),
+            power_saving=self.power_saving,
+        )
 
     def counting(self, processor: str) -> Cluster:
         """Return the same nodes with another idea of a processor: core, chip or node."""

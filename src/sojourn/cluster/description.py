@@ -55,7 +55,15 @@ RESOURCES: Mapping[str, str] = {
 }
 """Keys of a ``[[node]]`` in TOML for further resources."""
 
-_NODE = {**KEYS, **RESOURCES, **dict.fromkeys(SHORT, "")}
+STATES: Mapping[str, str] = {
+    "sleep": "depths of sleep: tables that begin with [[node.sleep]]",
+    "level": "levels that a node can run at: tables that begin with [[node.level]]",
+    "off_watts": "W of a node that is switched off; default 0",
+    "failed_watts": "W of a node that has failed; default 0",
+}
+"""Keys of a ``[[node]]`` in TOML for the states of its power."""
+
+_NODE = {**KEYS, **RESOURCES, **STATES, **dict.fromkeys(SHORT, "")}
 _OF_NODES = ("processor", "reference_ops", "servers", "node", "partition", "pool")
 _TOP = (*_OF_NODES, "procs", "queue", "between")
 _MOST_NODES = 1_000_000

@@ -10,6 +10,7 @@ from typing import Any
 from .._html import html_table
 from .cluster import Cluster
 from .partition import Partition, Queue
+from .states import PowerStates, break_even
 
 _KINDS_SHOWN = 10
 
@@ -152,6 +153,8 @@ def cluster_facts(cluster: Cluster) -> dict[str, Any]:
         "pools": dict(cluster.pools),
         "models": _models(nodes),
         "kinds": _kinds(cluster),
+        "power_states": _power_states(cluster),
+        "power_saving": asdict(cluster.power_saving) if cluster.power_saving else None,
         "report": report.as_dict() if report else None,
         "nodes": nodes,
     }
@@ -181,6 +184,39 @@ def _kinds(cluster: Cluster) -> list[dict[str, Any]]:
         }
         for (model, cores, memory, resources), number in count.most_common()
     ]
+
+
+def _power_states(cluster: Cluster) -> list[dict[str, Any]]:
+    """Return kinds of nodes that sleep, or have levels, with their states and break-even times."""
+    count = Counter(node.server for node in cluster.nodes)
+    rows = []
+    for server, number in count.most_common():
+        states = server.states
+        if states == PowerStates():
+            continue
+        idle = server.watts[0] if server.idle_known else None
+        sleep = [
+            {
+                **asdict(depth),
+                "break_even": None if idle is None else _finite(break_even(idle, depth)),
+            }
+            for depth in states.sleep
+        ]
+        rows.append(
+            {
+                "model": server.model,
+                "nodes": number,
+                "idle_watts": idle,
+                "watts": server.watts[-1] if server.has_watts else None,
+                **asdict(states),
+                "sleep": sleep,
+            }
+        )
+    return rows
+
+
+def _finite(value: float) -> float | None:
+    return None if math.isinf(value) else value
 
 
 def _partition(cluster: Cluster, partition: Partition) -> dict[str, Any]:

@@ -166,7 +166,7 @@ def read_cluster(
     split: bool = True,
     strict: bool = False,
 ) -> Cluster:
-    """Read a cluster: a ``slurm.conf``, a table of SPECpower results, or a description.
+    """Read a cluster: a ``slurm.conf``, a Batsim platform, a SPECpower table, or a description.
 
     Parameters
     ----------
@@ -188,6 +188,8 @@ def read_cluster(
     """
     if _suffix(path) == ".toml":
         return _read_toml(path, processor, reference_ops, catalogue)
+    if _suffix(path) == ".xml":
+        return _read_batsim(path, processor or "core", reference_ops)
     if is_slurm_conf(path):
         return _read_slurm(path, processor or "core", reference_ops, strict)
     table = read_table(path)
@@ -239,6 +241,13 @@ def _read_slurm(
     return read_slurm_cluster(path, processor=processor, strict=strict)
 
 
+def _read_batsim(path: PathName, processor: str, reference_ops: float | None) -> Cluster:
+    from .batsim import read_batsim_cluster
+
+    cluster = read_batsim_cluster(path, processor=processor)
+    return cluster if reference_ops is None else replace(cluster, reference_ops=reference_ops)
+
+
 def _read_toml(
     path: PathName, processor: str | None, reference_ops: float | None, catalogue: Cluster | None
 ) -> Cluster:
@@ -251,7 +260,7 @@ def _read_toml(
     )
 
 
-def _read_catalogue(path: Path) -> Cluster:
+def _read_catalogue(path: PathName) -> Cluster:
     """Read the servers that a description names; a catalogue cannot name another one."""
     if _suffix(path) == ".toml":
         raise ClusterError(path, "is a description; 'servers' must be a table of servers")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
+from .states import PowerStates
 
 MOST_COUNTED = 2**53
 _NAME = re.compile(r"[A-Za-z_][\w.+-]*(:[\w.+-]+)?")
@@ -127,6 +128,7 @@ class Server:
     facts : what else is known (vendor, system, processor, published, ...), for queries.
     resources : what else it has that can be counted, such as ``{"gpu": 2}``; those of a type, as
         ``gpu:a100``, count under ``gpu`` as well.
+    states : depths it sleeps at, levels it runs at, and its watts when it is off or has failed.
     """
 
     model: str
@@ -139,6 +141,7 @@ class Server:
     idle_known: bool = True
     facts: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     resources: Mapping[str, int] = field(default_factory=Counts)
+    states: PowerStates = field(default_factory=PowerStates)
 
     def __post_init__(self) -> None:
         if len(self.watts) == 2:

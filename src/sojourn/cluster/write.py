@@ -8,7 +8,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from .cluster import Cluster
 from .description import KEYS, PREFIX, is_resource
 from .partition import Partition, Queue
 from .server import Node, Server
+from .states import PowerLevel, PowerStates, SleepState
 
 
 def write_cluster(cluster: Cluster, path: PathName) -> None:
@@ -31,8 +32,8 @@ def write_cluster(cluster: Cluster, path: PathName) -> None:
         which has neither partitions, queues and pools nor what counts as a processor and the
         reference speed.
 
-    Every number reads back as the same number. Further facts for queries, and the switches of the
-    network, are not written.
+    Every number reads back as the same number. Further facts for queries, the switches of the
+    network, and how a manager saves power are not written.
 
     Raises
     ------
@@ -49,6 +50,8 @@ def write_cluster(cluster: Cluster, path: PathName) -> None:
         raise OptionError("cluster: CSV has rows of nodes, this one is counted; name a .toml file")
     elif cluster.partitions or cluster.queues or cluster.pools:
         raise OptionError("cluster: CSV has no partitions, queues and pools; name a .toml file")
+    elif any(node.server.states != PowerStates() for node in cluster.nodes):
+        raise OptionError("cluster: CSV has no states of sleep and power; name a .toml file")
     else:
         text = _csv(cluster)
     try:
@@ -98,6 +101,10 @@ def _toml(cluster: Cluster) -> Iterator[str]:
         yield f"between = {_value(cluster.between)}"
     for server, names in _runs(cluster.nodes):
         yield from _table("node", {"name": names, **_node_keys(server)})
+        for sleep in server.states.sleep:
+            yield from _table("node.sleep", _timed(sleep))
+        for level in server.states.levels:
+            yield from _table("node.level", _level(level))
     for partition in cluster.partitions:
         own = [cluster.nodes[at].name for at in partition.nodes]
         nodes = _folded(own) or own
@@ -144,7 +151,22 @@ def _node_keys(server: Server) -> dict[str, Any]:
         keys["features"] = sorted(server.features)
     if server.resources:
         keys["resources"] = dict(server.resources)
+    for name in ("off_watts", "failed_watts"):
+        if getattr(server.states, name):
+            keys[name] = getattr(server.states, name)
     return keys
+
+
+def _level(level: PowerLevel) -> dict[str, Any]:
+    return {name: value for name, value in asdict(level).items() if value is not None}
+
+
+def _timed(sleep: SleepState) -> dict[str, Any]:
+    """Return what a depth of sleep has; no watts of what takes no time."""
+    keys = ["name", "watts"]
+    for name in ("enter", "leave"):
+        keys += [name, f"{name}_watts"] if getattr(sleep, name) else []
+    return {key: getattr(sleep, key) for key in keys}
 
 
 def _changed(part: Partition | Queue) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from ..partition import Partition
 from ..report import ClusterReport, Remark
 from ..server import Node, Server
 from .lines import Line, read_lines
+from .power import power_saving_of
 from .reading import SlurmNode, SlurmPartition, SlurmTables, natural_order, read_tables
 
 _MB_PER_GB = 1024.0
@@ -131,7 +132,11 @@ def read_slurm_cluster(
         raise ClusterError(tables.path, str(error)) from None
     place = {node.name: at for at, node in enumerate(nodes)}
     switches = (tuple(place[name] for name in leaf if name in place) for leaf in tables.switches)
-    return replace(cluster, switches=tuple(filter(None, switches)))
+    return replace(
+        cluster,
+        switches=tuple(filter(None, switches)),
+        power_saving=power_saving_of(tables),
+    )
 
 
 def _present(tables: SlurmTables, remarks: list[Remark]) -> list[SlurmNode]:

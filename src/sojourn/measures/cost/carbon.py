@@ -33,11 +33,13 @@ class Carbon:
     time : seconds of the log from which each value holds.
     grams : per kWh, from each on.
     source : the file, for messages.
+    is_dated : whether the file has timestamps.
     """
 
     time: Floats
     grams: Floats
     source: str = "carbon"
+    is_dated: bool = False
 
     def __post_init__(self) -> None:
         time, grams = pieces(self.source, self.time, self.grams)
@@ -108,7 +110,7 @@ def read_carbon(path: str | os.PathLike[str], clock: Clock | None = None) -> Car
     except csv.Error as error:
         raise wrong(error) from None
     time, values = np.array(series).reshape(-1, 2).T
-    return Carbon(time, values, os.fspath(path))
+    return Carbon(time, values, os.fspath(path), dated)
 
 
 def emissions(time: Floats, watts: Floats, carbon: Carbon) -> float:

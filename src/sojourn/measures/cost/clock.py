@@ -20,7 +20,7 @@ from ._values import DAY, number
 if TYPE_CHECKING:
     from ...jobs.header import Header
 
-__all__ = ["START_HINT", "Clock", "start_of", "timestamp"]
+__all__ = ["START_HINT", "Clock", "known_zone", "start_of", "timestamp"]
 
 START_HINT = "give the start as 2011-05-01T00:00+09:00"
 _MONDAY = datetime(1970, 1, 5, tzinfo=UTC)
@@ -65,6 +65,11 @@ class Clock:
             raise OptionError(
                 f"log header: no moment is {seconds:g} s (UnixStartTime) in its zone; {START_HINT}"
             ) from None
+
+    @classmethod
+    def epoch(cls) -> Clock:
+        """Return the clock on which seconds are those of Unix, since 1970 in UTC."""
+        return cls(datetime.fromtimestamp(0, UTC), known=True)
 
     @cached_property
     def second_of_week(self) -> float:
@@ -140,13 +145,7 @@ def start_of(start: str | datetime) -> datetime:
         raise OptionError(f"start '{start}' is no ISO 8601 timestamp; {START_HINT}")
     if match is None:
         return moment
-    zone = _zone(match["zone"])
-    if zone is None:
-        near = did_you_mean(match["zone"], sorted(available_timezones()))
-        raise OptionError(
-            f"start '{start}': time zone '{match['zone']}' is not known here"
-            + (near or "; give a name such as Europe/Berlin")
-        )
+    zone = known_zone(match["zone"], f"start '{start}': ")
     wall = moment.replace(tzinfo=None)
     both = [wall.replace(tzinfo=zone, fold=fold) for fold in (0, 1)]
     first, second = both
@@ -167,6 +166,16 @@ def start_of(start: str | datetime) -> datetime:
         f"start '{start}': this time occurs twice, as clocks changed; write "
         f"{first.isoformat()} or {second.isoformat()} before the zone"
     )
+
+
+def known_zone(name: str, where: str = "") -> ZoneInfo:
+    """Return a time zone by its name; `where` begins the message if there is none."""
+    zone = _zone(name)
+    if zone is None:
+        near = did_you_mean(name, sorted(available_timezones()))
+        hint = near or "; give a name such as Europe/Berlin"
+        raise OptionError(f"{where}time zone '{name}' is not known here{hint}")
+    return zone
 
 
 def _zone(name: str) -> ZoneInfo | None:

@@ -1,6 +1,7 @@
 """The energy bill: what each job used, what idle processors used, and the power over time.
 
 - `nodes`: nodes with names, which jobs may share; `counted`: equal servers, only counted
+- `states`: the ledger of nodes that sleep, switch and fail
 - `peas`: the energy of jobs as a paper counts it
 """
 

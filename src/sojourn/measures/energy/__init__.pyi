@@ -5,3 +5,8 @@ from .nodes import bill_nodes as bill_nodes
 from .nodes import switched_off as switched_off
 from .nodes import watts_by_busy as watts_by_busy
 from .peas import peas_energy as peas_energy
+from .states import KINDS as KINDS
+from .states import NodeState as NodeState
+from .states import Occupation as Occupation
+from .states import StateLedger as StateLedger
+from .states import state_ledger as state_ledger

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from ...jobs.formats.slurm_fields import fold_nodes
 from .layout import as_number, facts_table, new_console, new_table
 
 __all__ = ["show_cluster"]
@@ -22,6 +24,7 @@ def show_cluster(facts: dict[str, Any], where: str | None) -> None:
     console.print(facts_table([*rows, *_totals(facts)]))
     console.print()
     _show_kinds(console, facts)
+    _show_power_states(console, facts)
     _show_partitions(console, facts["partitions"])
     _show_queues(console, facts)
     if facts["pools"]:
@@ -99,6 +102,67 @@ def _show_kinds(console: Console, facts: dict[str, Any]) -> None:
     if others > 0:
         what = "kinds" if facts["resources"] else "models"
         console.print(Text(f"and {others:,} {what} more; --json has every node", style="dim"))
+
+
+def _show_power_states(console: Console, facts: dict[str, Any]) -> None:
+    """Print depths of sleep with their break-even times, levels, and power saving."""
+    depths = [(kind, sleep) for kind in facts["power_states"] for sleep in kind["sleep"]]
+    if depths:
+        table = new_table(
+            *("model", "sleep", "W\nidle", "W\nasleep", "enter\ns", "enter\nW"),
+            *("leave\ns", "leave\nW", "break-even\nidle time"),
+        )
+        table.columns[1].justify = "left"
+        for kind, sleep in depths[:_KINDS]:
+            names = ("watts", "enter", "enter_watts", "leave", "leave_watts")
+            numbers = (kind["idle_watts"], *(sleep[name] for name in names))
+            even = sleep["break_even"]
+            unknown = "not known" if kind["idle_watts"] is None else "never"
+            words = unknown if even is None else f"{as_number(even)} s"
+            table.add_row(Text(kind["model"]), Text(sleep["name"]), *map(as_number, numbers), words)
+        console.print()
+        console.print(table)
+    levels = [(kind, level) for kind in facts["power_states"] for level in kind["levels"]]
+    if levels:
+        table = new_table("model", "speed", "W\nidle", "W\n100 %")
+        for kind, level in levels[: 2 * _KINDS]:
+            numbers = (level["speed"], level["idle_watts"], level["watts"])
+            table.add_row(Text(kind["model"]), *map(as_number, numbers))
+        console.print()
+        console.print(table)
+    for kind in facts["power_states"]:
+        if kind["off_watts"] or kind["failed_watts"]:
+            words = f"{kind['off_watts']:g} W when off, {kind['failed_watts']:g} W when failed"
+            console.print(Text(f"{kind['model']}: {words}", style="dim"))
+    saving = facts["power_saving"]
+    if saving:
+        console.print()
+        console.print(facts_table(_saving(saving)))
+
+
+def _saving(saving: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return how a site saves power, in words."""
+
+    def rate(name: str) -> str:
+        per_minute = saving[name]
+        return "no limit" if math.isinf(per_minute) else f"{per_minute:g} nodes a minute"
+
+    def idle(seconds: float) -> str:
+        return "never" if math.isinf(seconds) else f"after {seconds:g} s of idleness"
+
+    own = [f"; {name} {idle(seconds)}" for name, seconds in saving["by_partition"]]
+    nodes = [
+        f"{'all' if least is None else least} of {fold_nodes(names)}"
+        for names, least in saving["excluded_nodes"]
+    ]
+    stay = [*nodes, *(f"partition {name}" for name in saving["excluded_partitions"])]
+    stay += [f"nodes in state {name}" for name in saving["excluded_states"]]
+    return [
+        ("power saving", idle(saving["idle_time"]) + "".join(own)),
+        ("switched off", f"{rate('enter_rate')}, can be woken {saving['enter_timeout']:g} s later"),
+        ("switched on", f"{rate('leave_rate')}, fails after {saving['leave_timeout']:g} s"),
+        *([("stay on", ", ".join(stay))] if stay else []),
+    ]
 
 
 def _show_partitions(console: Console, partitions: list[dict[str, Any]]) -> None:

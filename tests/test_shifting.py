@@ -1,0 +1,157 @@
+"""Carbon shifting of single jobs: every start tried, one by one."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sojourn import shift_emissions
+from sojourn.cli import main
+from sojourn.errors import OptionError
+from sojourn.measures.cost import Carbon, Clock, read_carbon, shifted_by_hour
+
+HOUR = 3600.0
+
+
+def tried(grams, length, slack):
+    """Emissions at once, of the best start, and of the best choice of steps."""
+    n = len(grams)
+    rows = []
+    for t in range(n - length + 1):
+        starts = [sum(grams[s : s + length]) for s in range(t, min(t + slack, n - length) + 1)]
+        choices = combinations(grams[t : t + length + slack], length)
+        rows.append((sum(grams[t : t + length]), min(starts), min(map(sum, choices))))
+    return np.array(rows, dtype=float)
+
+
+def columns(shifted):
+    return np.stack([shifted.at_once, shifted.uninterrupted, shifted.interrupted], axis=1)
+
+
+@given(
+    st.lists(st.integers(0, 20), min_size=2, max_size=14),
+    st.integers(1, 14),
+    st.integers(0, 16),
+)
+def test_equals_trying_every_start(grams, length, slack):
+    length = min(length, len(grams))
+    shifted = shift_emissions(grams, length=length * HOUR, slack=slack * HOUR)
+    assert columns(shifted) == pytest.approx(tried(grams, length, slack), rel=1e-12, abs=1e-9)
+
+
+@given(
+    st.lists(st.floats(0, 1000), min_size=30, max_size=120),
+    st.integers(1, 30),
+    st.integers(0, 130),
+)
+def test_equals_sorting_every_window(grams, length, slack):
+    shifted = shift_emissions(grams, length=length * HOUR, slack=slack * HOUR)
+    n = len(grams)
+    for t in range(n - length + 1):
+        best = min(sum(grams[s : s + length]) for s in range(t, min(t + slack, n - length) + 1))
+        least = sum(sorted(grams[t : t + length + slack])[:length])
+        assert shifted.uninterrupted[t] == pytest.approx(best, rel=1e-9, abs=1e-9)
+        assert shifted.interrupted[t] == pytest.approx(least, rel=1e-9, abs=1e-9)
+    assert (shifted.interrupted <= shifted.uninterrupted * (1 + 1e-12) + 1e-9).all()
+    assert (shifted.uninterrupted <= shifted.at_once).all()
+
+
+def test_without_slack_nothing_changes():
+    grams = [5.0, 1.0, 4.0, 2.0]
+    shifted = shift_emissions(grams, length=HOUR, slack=0)
+    assert (columns(shifted) == np.array([grams] * 3).T).all()
+    assert shifted.savings() == (0.0, 0.0)
+
+
+def test_a_job_as_long_as_the_series_has_one_start():
+    shifted = shift_emissions([5.0, 1.0, 4.0], length=3 * HOUR, slack=9 * HOUR)
+    assert columns(shifted).tolist() == [[10.0, 10.0, 10.0]]
+
+
+def test_steps_of_other_lengths_count_by_their_hours():
+    quarter = Carbon(np.arange(4) * 900.0, np.array([400.0, 100.0, 200.0, 300.0]))
+    shifted = shift_emissions(quarter, length=1800, slack=900)
+    assert columns(shifted).tolist() == [[125, 75, 75], [75, 75, 75], [125, 125, 125]]
+
+
+@pytest.mark.parametrize(
+    ("grams", "length", "slack", "problem"),
+    [
+        ([1, 2, 3], 5400, 0, "length 5400 s: not a whole number of the steps"),
+        ([1, 2, 3], 3600, 1800, "slack 1800 s: not a whole number"),
+        ([1, 2, 3], 0, 0, "takes some time"),
+        ([1, 2, 3], 4 * HOUR, 0, "4 steps, but the series has 3"),
+        ([1, 2, 3], HOUR, -HOUR, "at least 0"),
+        ([1, 2, 3], np.nan, 0, "at least 0"),
+        ([1, 2, -3], HOUR, 0, "-3 g per kWh"),
+        ([7], HOUR, 0, "holds at all times"),
+        (Carbon(np.array([0, 1, 3.0]), np.ones(3)), 1, 0, "one of 2 s after row 2"),
+    ],
+)
+def test_what_cannot_be(grams, length, slack, problem):
+    with pytest.raises(OptionError, match=problem):
+        shift_emissions(grams, length=length, slack=slack)
+
+
+@pytest.fixture
+def year(tmp_path):
+    """Four days around a change of clocks: 100 g from 10 to 13 h in Berlin, else 300 g."""
+    lines = ["time,g_per_kwh"]
+    for hour in range(96):
+        utc = np.datetime64("2024-03-29T00:00") + np.timedelta64(hour, "h")
+        ahead = 2 if utc >= np.datetime64("2024-03-31T01:00") else 1
+        clean = 10 <= (hour + ahead) % 24 < 13
+        lines.append(f"{utc}Z,{100 if clean else 300}")
+    path = tmp_path / "series.csv"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_hours_of_the_day_are_those_of_the_zone(year):
+    series = read_carbon(year, Clock.epoch())
+    shifted = shift_emissions(series, length=HOUR, slack=0)
+    rows = {
+        row["hour"]: row["at_once"] for row in shifted_by_hour(shifted, series, "Europe/Berlin")
+    }
+    assert rows == {hour: 100.0 if 10 <= hour < 13 else 300.0 for hour in range(24)}
+    spread = {row["hour"]: row["at_once"] for row in shifted_by_hour(shifted, series)}
+    assert spread[9] == spread[10] == 100.0
+    assert spread[8] == spread[11] == 200.0  # two days each
+
+
+def test_verb(year, capsys):
+    assert main(["carbon", str(year), "--length", "3h", "--slack", "1d", "--zone", "Europe/Berlin",
+                 "--out", str(year.parent / "rows.csv")]) == 0  # fmt: skip
+    shown = capsys.readouterr().out
+    assert "94 instants" in shown
+    assert (year.parent / "rows.csv").read_text().startswith("time,at_once,uninterrupted,interr")
+    assert main(["carbon", str(year), "--length", "3h", "--slack", "1d", "--json"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--length", "soon"], "--length: 'soon' is not"),
+        (["--length", "90 min"], "not a whole number of the steps"),
+        (["--slack", "-1h"], "give a time of at least 0"),
+        (["--length", "99d"], "2,376 steps, but"),
+        (["--zone", "Europe/Berlm"], "time zone 'Europe/Berlm' is not known here; did you mean"),
+    ],
+)
+def test_verb_says_what_is_wrong(year, capsys, options, problem):
+    assert main(["carbon", str(year), *options]) == 2
+    told = capsys.readouterr().err
+    assert problem in told
+    assert told.count("\n") == 1
+
+
+def test_a_zone_needs_dates(tmp_path, capsys):
+    path = tmp_path / "series.csv"
+    path.write_text("time,g_per_kwh\n0,1\n3600,2\n7200,3\n")
+    assert main(["carbon", str(path)]) == 0
+    assert main(["carbon", str(path), "--zone", "Europe/Berlin"]) == 2
+    assert "has no dates" in capsys.readouterr().err
