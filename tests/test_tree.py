@@ -45,3 +45,12 @@ def test_the_map_lists_every_folder():
         path.name for path in (SOURCE / "sojourn").iterdir() if (path / "__init__.py").exists()
     ]
     assert [name for name in folders if f"`{name}/" not in text] == []
+
+
+def test_a_class_name_means_one_thing():
+    homes: dict[str, list[str]] = {}
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(module)
+    assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
