@@ -17,7 +17,7 @@ from oracle.strategies import Workload
 from oracle.strategies import _jitter as jitter
 
 from sojourn.cluster import Cluster
-from sojourn.engine.drive import DONE, Laws, Run
+from sojourn.engine.drive import DONE, PolicyFunctions, Run
 from sojourn.engine.types import JobView
 from sojourn.policy import Control, Policy, constant
 from sojourn.run.build import engine
@@ -70,11 +70,11 @@ def view_of(jobs: Sequence[Job]) -> JobView:
 
 
 @cache
-def _laws_at_rate_1(policy: Policy) -> Laws:
+def _laws_at_rate_1(policy: Policy) -> PolicyFunctions:
     return engine.laws_of(policy, constant())
 
 
-def laws_of(policy: Policy, control: Control) -> Laws:
+def laws_of(policy: Policy, control: Control) -> PolicyFunctions:
     """The compiled functions, as `simulate` gathers them, without asking the policy each time."""
     law, wake = control.pointers
     base = _laws_at_rate_1(policy)

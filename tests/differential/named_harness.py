@@ -20,7 +20,7 @@ from oracle.strategies import Workload
 import sojourn
 from sojourn.cluster import Cluster, Server
 from sojourn.cluster import Node as NamedNode
-from sojourn.engine.drive import DONE, Laws, Run
+from sojourn.engine.drive import DONE, PolicyFunctions, Run
 from sojourn.engine.types import empty_jobs
 from sojourn.jobs import Jobs
 from sojourn.policy import Constraints, Policy, constant, parse_placement
@@ -154,7 +154,7 @@ def apart(drawn: Case, rng: random.Random) -> Case:
 
 
 @cache
-def _laws_at_rate_1(policy: Policy, placement: Any) -> Laws:
+def _laws_at_rate_1(policy: Policy, placement: Any) -> PolicyFunctions:
     return laws_of(policy, constant(), placement)
 
 

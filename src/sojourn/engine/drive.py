@@ -22,7 +22,7 @@ from .scores import no_node_score
 from .state import SCALARS, Recording, make_recording, make_running, make_scalars
 from .types import CANCELLED, UNDECIDED, JobView, empty_jobs
 
-__all__ = ["Laws", "Orders", "Rules", "Run", "all_kernels", "load_kernel"]
+__all__ = ["Orders", "PolicyFunctions", "Rules", "Run", "all_kernels", "load_kernel"]
 
 DONE, PAUSED, FULL = range(3)
 
@@ -68,7 +68,7 @@ class Orders(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Laws:
+class PolicyFunctions:
     """The compiled functions of a policy with their parameters, in the kernel's order."""
 
     order: Any
@@ -114,7 +114,7 @@ class Run:
         jobs: JobView,
         rules: Rules,
         orders: Orders,
-        laws: Laws,
+        laws: PolicyFunctions,
         rate: float,
         coins: Floats,
         machine: tuple[Facts, Needs] | None = None,
@@ -372,7 +372,7 @@ def load_kernel(
 ) -> None:
     """Load the compiled code of a run by such rules, or compile it."""
     calendar = make_calendar(None, None, 0) if eventful else None
-    nothing = Laws(*(None, np.zeros(1)) * 2, None, None, np.zeros(1))
+    nothing = PolicyFunctions(*(None, np.zeros(1)) * 2, None, None, np.zeros(1))
     keys = Orders(np.zeros(0), np.zeros(0))
     machine = example() if named else None
     queues = no_queues() if queued else None

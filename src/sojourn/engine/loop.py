@@ -20,7 +20,7 @@ from .happenings import happen
 from .nodes import open_nodes
 from .passes import DECIDE, schedule
 from .service import finish, first_end, present
-from .types import FINISH, SWITCH, UNSEEN, Control, Laws, Parts, SystemView
+from .types import FINISH, SWITCH, UNSEEN, Laws, Parts, RateLaw, SystemView
 from .verbs import time_of
 
 __all__ = ["DECIDE", "DONE", "FULL", "PAUSED", "loop"]
@@ -259,7 +259,7 @@ def loop(
     An instant costs 1 of the budget, and 1 for each job that a pass may look at. Functions of the
     policy are handed over one by one, because only as such they are taken for pointers.
     """
-    control = Control(law, wake, theta)
+    control = RateLaw(law, wake, theta)
     parts = Parts(
         try_to_start, find_shadow, earliest, take_now, promise, take_promised, find_naturally
     )

@@ -86,7 +86,7 @@ class SystemView(NamedTuple):
     coin: float
 
 
-class Control(NamedTuple):
+class RateLaw(NamedTuple):
     """A rate control: its law, when it wakes, and their parameters."""
 
     law: Any

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...engine.drive import PAUSED, Laws, Orders, Rules, Run
+from ...engine.drive import PAUSED, Orders, PolicyFunctions, Rules, Run
 from ...engine.pacing import asked_to_pause
 from ...engine.passes.slurm import Slurm
 from ...engine.passes.slurm_priority import Associations, Rule
@@ -78,7 +78,7 @@ class Controller(Run):
         order, theta = ORDERS["fcfs"].compiled(checked=False), ORDERS["fcfs"].parameters
         law, wake = constant(1.0).pointers
         # The controller has an order and a placement of its own: these are never asked.
-        laws = Laws(order, theta, order, theta, law, wake, constant(1.0).parameters)
+        laws = PolicyFunctions(order, theta, order, theta, law, wake, constant(1.0).parameters)
         view = _job_view(wants, loops)
         super().__init__(view, rules, Orders(None, None), laws, 1.0, np.zeros(0))
         s = self.s

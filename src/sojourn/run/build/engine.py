@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cluster import Cluster
-from ...engine.drive import Laws, Orders, Rules, Run, load_kernel
+from ...engine.drive import Orders, PolicyFunctions, Rules, Run, load_kernel
 from ...engine.queues import CHANGING, QueueRules
 from ...engine.types import JobView
 from ...jobs import Jobs
@@ -220,13 +220,13 @@ def orders_of(
 
 def _with_queues(
     orders: Orders,
-    laws: Laws,
+    laws: PolicyFunctions,
     scene: Scene,
     jobs: Jobs,
     cluster: Cluster,
     policy: Policy,
     options: Options,
-) -> tuple[Orders, Laws, QueueRules | None]:
+) -> tuple[Orders, PolicyFunctions, QueueRules | None]:
     """Orders and laws where each queue has an order of its own; what the engine must know of them.
 
     Where they make one fixed ranking of all jobs, it need not know of queues.
@@ -246,7 +246,7 @@ def _with_queues(
 
 def laws_of(
     policy: Policy, control: Control, placement: Placement | None = None, *, checked: bool = True
-) -> Laws:
+) -> PolicyFunctions:
     """Return the compiled functions of a run; `checked` if their indices are to be checked."""
     order = policy.score
     backfill = policy.backfill_score or order
@@ -254,7 +254,7 @@ def laws_of(
     first = order if order.depends_on_time else unused
     second = backfill if backfill.depends_on_time else unused
     law, wake = control.pointers
-    return Laws(
+    return PolicyFunctions(
         first.compiled(checked=checked),
         first.parameters,
         second.compiled(checked=checked),
