@@ -116,6 +116,12 @@ def test_pools_whose_nodes_are_reserved_do_not_give_way_to_faster_ones():
         compare(row, draw(row, random.Random(f"{text} {seed} ")))
 
 
+def test_a_feature_that_all_nodes_have_pins_nobody():
+    text = "spread, easy, wfp3, resources, reserve, 2, event, nodes, not kept, priority, no"
+    row = dict(zip(AXES, text.split(", "), strict=True))
+    compare(row, draw(row, random.Random(f"{text} 325 2026-11-18")))
+
+
 def error_in(row: Row, drawn: Drawn) -> type[Exception] | None:
     """What a comparison raises, if anything."""
     try:

@@ -72,12 +72,11 @@ class Request(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether any free processor will do, in a partition that is all nodes."""
+        """Whether any free processor will do, where all nodes have its feature and partition."""
         return not (
             self.memory_per_core
             or self.memory_per_node
             or self.whole_node
-            or self.feature
             or self.power_budget is not None
             or self.tasks
             or any(self.licences)

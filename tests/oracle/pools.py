@@ -85,7 +85,9 @@ class Machine:
         self.jobs = jobs
         # Whether any free processor will do, however fast.
         self.counts = placement.name != contiguous.name and all(
-            job.is_plain and all(partitions[i].nodes == everywhere for i in job.partitions or ())
+            job.is_plain
+            and all(job.feature is None or job.feature in node.features for node in nodes)
+            and all(partitions[i].nodes == everywhere for i in job.partitions or ())
             for job in jobs
         )
         self.counts = self.counts and not pinned
