@@ -122,6 +122,45 @@ def test_a_feature_that_all_nodes_have_pins_nobody():
     compare(row, draw(row, random.Random(f"{text} 325 2026-11-18")))
 
 
+def crowded(row: Row, rng: random.Random) -> Drawn:
+    """Many jobs in a short time that ask for one of few things, for a longer or shorter time."""
+    drawn = draw(row, rng)
+    *narrow, wide = sorted(drawn.case.jobs, key=lambda job: job.procs)
+    if rng.random() < 0.3:
+        narrow[0] = narrow[0]._replace(power_budget=narrow[0].procs * rng.randint(1, 4))
+    jobs, submit = [], 0
+    for _ in range(40):
+        submit += rng.choice((0, 0, 0, 1, 2))
+        work, kind = int(40 ** rng.random()), rng.choice((*narrow[:2], *narrow[:2], wide))
+        plan = max(1, rng.choice((work, work, work // 2, 2 * work)))
+        jobs.append(kind._replace(submit=submit, work=work, plan=plan, limit=plan))
+    return drawn._replace(case=drawn.case._replace(jobs=tuple(jobs)))
+
+
+@pytest.mark.parametrize("backfill", ["first-fit", "easy", "easy:2"])
+@pytest.mark.parametrize("order", ["fcfs", "sjf", "wfp3"])
+def test_long_queues_of_few_requests(backfill, order):
+    """Who asks for what another was refused may be passed over, but only then."""
+    for seed in range(max(EXAMPLES // 20, 100)):
+        rng = random.Random(f"{backfill} {order} {seed}")
+        row = {
+            **{axis: rng.choice(AXES[axis]) for axis in ("placement", "passes", "foresight")},
+            "backfill": backfill,
+            "order": order,
+            "machine": "partitions",
+            "events": rng.choice(("none", "none", "reserve")),
+            "control": "1",
+            "log": "not kept",
+            "queues": "none",
+            "stepping": "no",
+        }
+        drawn = crowded(row, rng)
+        try:
+            compare(row, drawn)
+        except Exception as error:
+            raise AssertionError(f"{error}\n{row}\n{drawn}") from error
+
+
 def error_in(row: Row, drawn: Drawn) -> type[Exception] | None:
     """What a comparison raises, if anything."""
     try:

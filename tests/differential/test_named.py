@@ -190,3 +190,13 @@ def test_neighbours_that_draw_too_much_give_way_to_faster_ones():
     drawn = crowd(rng, pair, constrained=True)
     contiguous = next(choice for choice in CHOICES if choice.name == "contiguous")
     compare(pair, CONSTANT[1.0], contiguous, drawn, passes="event", exactly=True)
+
+
+@pytest.mark.parametrize("name", ["first-fit", "easy", "aging+easy", "easy:2@largest"])
+def test_who_keeps_to_a_budget_may_start_where_another_like_it_could_not(name):
+    """The neighbours that come first draw too much, until somebody in between has taken them."""
+    nodes = tuple(Node(2, 1, (*(0,) * 10, watts)) for watts in (4, 20, 4))
+    thrifty, other = Request(0, 5, 2, 5, power_budget=4), Request(0, 5, 2, 5)
+    contiguous = next(choice for choice in CHOICES if choice.name == "contiguous")
+    drawn = Case(nodes, (other, thrifty, other, thrifty))
+    compare(PAIRS[name], CONSTANT[1.0], contiguous, drawn, exactly=True)

@@ -20,7 +20,7 @@ from .plans import (
     worst_over,
 )
 from .profile import hold_end
-from .starting import open_again, shut_reserved, take_picks
+from .starting import open_again, refuse, shut_reserved, take_picks
 
 __all__ = [
     "can_take",
@@ -118,7 +118,7 @@ def earliest(s, nodes, jobs, j, at_once, score, theta):
     counting on ever faster processors. Infinite if `at_once` is asked and it is not, or if what is
     there is never enough.
     """
-    plan = jobs.plan[j]
+    plan = shortest = jobs.plan[j]
     step = plan_find(s, nodes, s.work)
     while step < s.steps:
         begin = max(nodes.plan_at[step], s.work)
@@ -141,8 +141,10 @@ def earliest(s, nodes, jobs, j, at_once, score, theta):
                 if s.pools == 1:
                     break
             elif turn == 0:
+                shortest = -np.inf
                 break
         if at_once:
+            refuse(s, nodes, j, shortest)
             break
         step += 1
     return np.inf, np.inf

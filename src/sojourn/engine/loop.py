@@ -283,6 +283,8 @@ def loop(
                 return status
             budget -= 1 + s.lists * s.waiting
             _drain(s, jobs, run, recording, nodes, calendar, control)
+        if nodes is not None:
+            s.passes += 1
         if schedule(d, s, jobs, run, recording, nodes, calendar, laws) == DECIDE:
             return DECIDE
         _settle(s, recording, calendar, control)

@@ -78,14 +78,15 @@ them, by number, the groups of equal slowness: where they begin in that order, a
 pool."""
 
 NEED = np.dtype(
-    [(name, "f8") for name in ("budget", "limit", "slowness", "until")]
-    + [(name, "i8") for name in ("tasks", "plain", "whole", "distinct", "choice", "choices")]
-    + [(name, "i8") for name in ("row", "rows", "cell")],
+    [(name, "f8") for name in ("budget", "limit", "slowness", "until", "too_long")]
+    + [(name, "i8") for name in ("tasks", "row", "rows", "cell", "alike", "refused")]
+    + [("choice", "i4"), ("choices", "i4"), ("plain", "i1"), ("whole", "i1"), ("distinct", "i1")],
     align=True,
 )
 """What a job asks of nodes, and what it has: the slowness and the rows of its allocation; the end
 and the first cell of what it is promised. Its sets of eligible nodes are `choices` many, from
-`choice` on."""
+`choice` on. `alike` is the first job with the same request, in whose row stands in which pass one
+of them was last `refused`, and from which plan on they all were `too_long`; -1 if none is kept."""
 
 
 class NodeView(NamedTuple):
@@ -133,6 +134,7 @@ class Needs(NamedTuple):
 
     `need` by resource and job is for each task, `per_node` for each node that it uses, `licence`
     for the job; `eligible` by choice and node, of which each job has `choices` from `choice` on.
+    `alike` is the first job with the same request, or -1 where refusals are not remembered.
     """
 
     plain: NDArray[np.bool_]
@@ -147,6 +149,7 @@ class Needs(NamedTuple):
     eligible: NDArray[np.bool_]
     budget: NDArray[np.float64]
     limit: NDArray[np.float64]
+    alike: NDArray[np.int64]
 
 
 class Nodes(NamedTuple):
@@ -216,7 +219,7 @@ def make_nodes(s: Any, facts: Facts, needs: Needs, jobs: int) -> Nodes:
     pool["group_slowness"][:groups] = facts.slowness[facts.order[facts.group_first[:-1]]]
 
     job = table(jobs, NEED)
-    for name in ("tasks", "plain", "whole", "distinct", "choice", "choices", "budget", "limit"):
+    for name in set(Needs._fields) & set(NEED.names or ()):
         job[name] = getattr(needs, name)
     job["cell"] = -1
     stock = np.zeros((4, resources, pools + 1), dtype=np.int64)
@@ -268,7 +271,7 @@ def example() -> tuple[Facts, Needs]:
     )
     needs = Needs(
         *(flag, none, nothing, nothing, nothing, flag, flag, none, none, everywhere),
-        *(np.zeros(0), np.zeros(0)),
+        *(np.zeros(0), np.zeros(0), none),
     )
     return facts, needs
 

@@ -47,8 +47,10 @@ __all__ = [
     "find_naturally",
     "find_shadow_around",
     "find_shadow_on_nodes",
+    "is_refused",
     "note_reserved",
     "open_again",
+    "refuse",
     "shut_reserved",
     "take_picks",
     "try_to_start",
@@ -182,10 +184,35 @@ def find_naturally(s, nodes, jobs, j, score, theta):
     return False
 
 
+@inlined
+def is_refused(s, nodes, jobs, j, beside):
+    """Whether `j` finds nothing, since a job with the same request found nothing in this pass.
+
+    Within a pass starts only take away: where there was no room there is none, and what was too
+    long `beside` the reservations is so for all that are as long.
+    """
+    if s.vectors == 0:
+        return False
+    first = nodes.job[j].alike
+    if first < 0 or nodes.job[first].refused != s.passes:
+        return False
+    return nodes.job[first].too_long <= (jobs.plan[j] if beside else -np.inf)
+
+
+@inlined
+def refuse(s, nodes, j, plan):
+    """Remember that who asks for the same as `j` finds nothing in this pass, from a plan on."""
+    first = nodes.job[j].alike
+    if first >= 0:
+        nodes.job[first].refused = s.passes
+        nodes.job[first].too_long = plan
+
+
 @spliced
 def _try_around(s, nodes, jobs, j, reserved, score, theta):
     width, plan = jobs.procs[j], jobs.plan[j]
     if not find_naturally(s, nodes, jobs, j, score, theta):
+        refuse(s, nodes, j, -np.inf)
         return False
     if not reserved or s.work + expected(s, plan, _slowness_of_nodes(s, nodes)) <= s.shadow:
         return True
@@ -213,7 +240,8 @@ def _try_around(s, nodes, jobs, j, reserved, score, theta):
                 return True
             put_back(s, nodes, j, True)
         if in_time and not draws:
-            return False
+            break
+    refuse(s, nodes, j, plan)
     return False
 
 
@@ -230,6 +258,7 @@ def try_to_start(s, nodes, jobs, j, reserved, score, theta):
     if reserved and width > s.extra:
         # Then the fastest free processors must do.
         if s.work + expected(s, plan, nth_slowness(s, nodes, width)) > s.shadow:
+            refuse(s, nodes, j, plan)
             return False
     if s.reserving == 1:
         shut_reserved(s, nodes, s.work + expected(s, plan, nodes.real[SPEED, 0]))

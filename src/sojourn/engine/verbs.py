@@ -22,7 +22,7 @@ from .profile import (
     profile_reset,
 )
 from .service import begin
-from .starting import begin_on_nodes, find_shadow_around, note_reserved
+from .starting import begin_on_nodes, find_shadow_around, is_refused, note_reserved
 
 __all__ = [
     "earliest",
@@ -69,6 +69,8 @@ def fits(s, jobs, nodes, j, beside, laws):
             return False
         s.extra -= procs
         return True
+    if is_refused(s, nodes, jobs, j, beside):
+        return False
     return laws.parts.try_to_start(s, nodes, jobs, j, beside, laws.score, laws.score_theta)
 
 
@@ -157,6 +159,8 @@ def earliest(s, jobs, profile, nodes, j, at_once, laws):
     if procs > s.servers - s.gone or (at_once and procs > s.free):
         return np.inf, np.inf
     if nodes is not None:
+        if at_once and is_refused(s, nodes, jobs, j, True):
+            return np.inf, np.inf
         return laws.parts.earliest(s, nodes, jobs, j, at_once, laws.score, laws.score_theta)
     if procs <= s.free and profile_fits(profile, s.work, procs, plan):
         return s.work, hold_end(s.work, s.work, plan)

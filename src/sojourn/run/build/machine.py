@@ -106,6 +106,13 @@ class NamedMachine:
     def needs(self, accepted: NDArray[np.bool_], limit: Floats) -> Needs:
         """What the accepted jobs ask of their nodes; `limit` is that of each (s)."""
         asked = self.requests.of(accepted)
+        # Who keeps to a budget may find room when others have taken what draws much.
+        alike = np.full(len(asked.tasks), -1)
+        if not asked.plain.all():
+            _, first, which = np.unique(
+                self.requests.alike[accepted], return_index=True, return_inverse=True
+            )
+            alike = np.where(asked.budget == np.inf, first[which], -1)
         return Needs(
             plain=asked.plain,
             tasks=asked.tasks,
@@ -119,6 +126,7 @@ class NamedMachine:
             eligible=asked.eligible,
             budget=asked.budget,
             limit=limit,
+            alike=alike,
         )
 
 
@@ -139,25 +147,9 @@ def build_machine(
         reason[asked.unlicensed] = REASONS.index("licence")
         reason[asked.refused] = REASONS.index("partition")
         return NamedMachine(cluster, placement, reason, asked)
-    columns = (
-        asked.tasks,
-        asked.whole,
-        asked.distinct,
-        asked.choice,
-        asked.choices,
-        asked.budget,
-        asked.refused,
-        asked.unlicensed,
-    )
-    wishes = [
-        column.tolist() for column in (*columns, *asked.need, *asked.per_node, *asked.licence)
-    ]
-    seen: dict[tuple[Any, ...], int] = {}
-    for j, wish in enumerate(zip(*wishes, strict=True)):
-        if wish not in seen:
-            seen[wish] = REASONS.index(_reason(cluster, placement, asked, j))
-        reason[j] = seen[wish]
-    return NamedMachine(cluster, placement, reason, asked)
+    for j in np.unique(asked.alike).tolist():
+        reason[j] = REASONS.index(_reason(cluster, placement, asked, j))
+    return NamedMachine(cluster, placement, reason[asked.alike], asked)
 
 
 def _refuse_watts(placement: Placement, asked: NodeRequests) -> None:

@@ -106,6 +106,19 @@ class NodeRequests:
         bounded = np.isfinite(self.budget)
         return np.asarray(~(others | self.whole | self.distinct | bounded) & everywhere)
 
+    @cached_property
+    def alike(self) -> Integers:
+        """The first job that asks for exactly the same, by job."""
+        columns = [self.whole, self.distinct, self.choice, self.choices, self.budget]
+        columns += [self.refused, self.unlicensed, *self.need, *self.per_node, *self.licence]
+        keys = [self.tasks, *(column for column in columns if np.any(column != column[:1]))]
+        order = np.lexsort(keys)
+        differs = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+        begins = np.flatnonzero(np.r_[True, differs][: len(order)])
+        alike = np.empty_like(order)
+        alike[order] = np.repeat(order[begins], np.diff(begins, append=len(order)))
+        return alike
+
     @property
     def procs(self) -> Integers:
         """Processors that each job uses."""
