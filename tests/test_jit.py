@@ -148,6 +148,8 @@ def test_a_folder_that_vanishes_is_made_again(chosen: Path, load: Callable[[], s
 def test_a_full_disk_costs_the_file_alone(
     chosen: Path, load: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Python would cut the bytecode of the module itself short as well.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
     try:
