@@ -18,11 +18,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from measure import DATA
+from measure import DATA, prepare
 
 import sojourn
 from sojourn.cluster import Cluster, Server
-from sojourn.run.simulate import prepare
 
 RICC = DATA / "swf" / "RICC-2010-2.swf.gz"
 PROCS, RICC_PROCS, CORES = 256, 8192, 16

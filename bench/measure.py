@@ -9,7 +9,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sojourn.run.simulate import prepare
+try:
+    from sojourn.run.simulate import prepare
+except ImportError:
+    # An earlier version, beside which ours is measured.
+    from sojourn.simulation import prepare
 
 DATA = Path(os.environ.get("SOJOURN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 RESULTS = Path(__file__).resolve().parent / "results"

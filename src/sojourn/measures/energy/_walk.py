@@ -94,7 +94,7 @@ def _change(nodes: Any, k: int, more: int, above: Any, below: Any) -> None:
     _add(below, 0, 0, (nodes.base[before + more] - nodes.base[before]) * nodes.procs[k])
 
 
-@compiled(slow="what jobs cost", seconds=1.6)
+@compiled(slow="the energy bill", seconds=1.6)
 def walk(
     jobs: Any, rows: Any, nodes: Any, rates: Any, steps: Any, last: float, sums: Any
 ) -> tuple[int, int]:

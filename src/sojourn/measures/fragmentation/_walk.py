@@ -162,7 +162,7 @@ def _record(steps: Any, made: int, now: float, level: Any) -> int:
     return made + 1
 
 
-@compiled(slow="what is left unused", seconds=1.6)
+@compiled(slow="the shares of unused resources", seconds=1.6)
 def walk(
     rows: Any, gone: Any, nodes: Any, steps: Any, level: Any, begin: float, end: float
 ) -> tuple[int, int]:
