@@ -21,8 +21,6 @@ from ..jobs.schema import (
     MISSING,
 )
 
-__all__ = ["csv_columns", "table_columns"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -18,8 +18,6 @@ from ._tables import csv_columns
 from .overheads import Overhead, Overheads
 from .virtual.reading import Event, read_controller_log
 
-__all__ = ["CALIBRATED", "Calibration", "calibrate"]
-
 Floats = NDArray[np.float64]
 
 _FEWEST = 5

@@ -12,8 +12,6 @@ from ..errors import OptionError
 from .matching import SLACK, Pair
 from .stream import JobStream
 
-__all__ = ["Divergence", "Moment", "first_divergence"]
-
 _SHOWN = 12
 """Jobs of a queue that are listed."""
 

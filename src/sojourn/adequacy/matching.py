@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from ..errors import InputError, OptionError
 from .stream import JobStream
 
-__all__ = ["SLACK", "Match", "Pair", "StreamError", "Unstarted", "match_streams"]
-
 Match = Literal["auto", "id", "order"]
 Unstarted = Literal["error", "leave-out"]
 

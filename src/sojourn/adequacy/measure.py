@@ -19,8 +19,6 @@ from .divergence import Divergence, first_divergence
 from .matching import SLACK, Match, Pair, Unstarted, match_streams
 from .stream import MORE, JobStream
 
-__all__ = ["CLASSES", "Adequacy", "ClassMeasure", "Prefix", "compare_streams", "distance"]
-
 Floats = NDArray[np.float64]
 
 _TABLE = (50, 100, 250, 500, 750, 1000)

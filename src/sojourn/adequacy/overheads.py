@@ -16,8 +16,6 @@ from ..errors import OptionError, did_you_mean
 from ..jobs import Jobs
 from .stream import JobStream
 
-__all__ = ["KINDS", "Overhead", "Overheads", "fit_overhead", "fit_overheads", "parse_overhead"]
-
 Floats = NDArray[np.float64]
 
 KINDS: Mapping[str, int] = MappingProxyType(

@@ -13,8 +13,6 @@ from ..errors import OptionError
 from .measure import Adequacy, compare_streams
 from .stream import JobStream
 
-__all__ = ["Reference", "Verdict", "judge", "reference_value"]
-
 
 @dataclass(frozen=True)
 class Reference:

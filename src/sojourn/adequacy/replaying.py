@@ -36,8 +36,6 @@ from .calibration import CALIBRATED, Calibration
 from .measure import Adequacy, compare_streams
 from .stream import JobStream, read_stream
 
-__all__ = ["COLUMNS", "Replay", "agreed", "beginning", "replay", "typical", "usual_members"]
-
 Floats = NDArray[np.float64]
 
 COLUMNS = (

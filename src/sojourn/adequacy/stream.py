@@ -20,8 +20,6 @@ from ._tables import table_columns
 if TYPE_CHECKING:
     from ..run.result import Result
 
-__all__ = ["MORE", "JobStream", "read_stream"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -15,8 +15,6 @@ from ..run.build.engine import finish
 from ..run.simulate import prepare
 from ..theory.estimate import Estimate
 
-__all__ = ["Backlog", "Saturation"]
-
 Floats = NDArray[np.float64]
 
 _UNKNOWN = ("rate", "reference_rate", "clean")

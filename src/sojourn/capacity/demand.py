@@ -12,8 +12,6 @@ from ..jobs import Jobs
 from ..jobs import clean as clean_jobs
 from ..theory.stability import constant
 
-__all__ = ["LARGEST", "Demand", "demand_of"]
-
 Floats = NDArray[np.float64]
 
 LARGEST = 10_000_000

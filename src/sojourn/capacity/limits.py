@@ -17,8 +17,6 @@ from ..theory.limits import completion_curve, critical_limit
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LimitReading", "TimeLimits", "picture", "time_limits"]
-
 Floats = NDArray[np.float64]
 
 _HOUR = 3600.0

@@ -24,8 +24,6 @@ from .stable import least_processors
 from .targets import Target, parse_targets
 from .weeks import Week, by_week, resampled
 
-__all__ = ["Plan", "plan"]
-
 _MOST = 1e7
 """Processors that may be busy."""
 _REPLICATIONS = 4

@@ -21,8 +21,6 @@ from ..jobs import clean as clean_jobs
 from ..policy import Policy, Score, parse_policy
 from .backlog import Backlog, Saturation
 
-__all__ = ["ServiceTimes", "default_jobs", "log_backlog", "looks_at_all", "saturated_throughput"]
-
 Floats = NDArray[np.float64]
 
 _JOBS, _FEW_JOBS, _FEWEST_JOBS, _MOST_JOBS = 20_000, 1_000, 300, 50_000

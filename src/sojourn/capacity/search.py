@@ -22,8 +22,6 @@ from ..theory.stability import stability_constants
 from .demand import Demand
 from .targets import Target
 
-__all__ = ["Expected", "Search", "Size", "expected_waits", "whole"]
-
 Floats = NDArray[np.float64]
 
 _FACTOR = 1.25

@@ -20,8 +20,6 @@ from .backlog import Backlog
 from .demand import LARGEST, Demand, demand_of
 from .saturation import default_jobs, log_backlog, looks_at_all
 
-__all__ = ["Bound", "Stability", "least_processors", "stability"]
-
 Floats = NDArray[np.float64]
 
 _CURVE_REPLICATIONS, _CURVE_SIZES, _CURVE_POINTS = 4, 9, 200

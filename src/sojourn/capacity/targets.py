@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError
 
-__all__ = ["Target", "parse_target", "parse_targets"]
-
 Floats = NDArray[np.float64]
 
 _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}

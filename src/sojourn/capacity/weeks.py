@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ..theory.estimate import Estimate
 from .targets import Target
 
-__all__ = ["Week", "by_week", "resampled"]
-
 Floats = NDArray[np.float64]
 
 _WEEK = 7 * 86_400.0

@@ -21,25 +21,6 @@ if TYPE_CHECKING:
     from ..study.intervals import Interval
     from ..study.outcome import Tally
 
-__all__ = [
-    "DaskAddress",
-    "RetryFailed",
-    "ScenarioFile",
-    "StudyFolder",
-    "StudySeed",
-    "Workers",
-    "as_change",
-    "as_interval",
-    "as_values",
-    "end_interrupted",
-    "heading_of",
-    "remarks_of",
-    "show_not_acted_on",
-    "show_watts",
-    "stated",
-    "study_progress",
-]
-
 _INTERRUPTED = 130
 _WHERE = "Where it runs"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError
-from ._options import AsJson, Chosen, add_verb, option, takes
+from ._options import AsJson, Chosen, option, takes
 
 if TYPE_CHECKING:
     from ..adequacy import Adequacy, Reference, Verdict
@@ -18,11 +18,6 @@ _STREAM = "SWF, sacct -P, jobcomp, PBS accounting, jobs.parquet, or CSV with id,
 _CLASSES_SHOWN = 12
 _WORST_SHOWN = 5
 P_IN_WORDS = "the root mean square difference of times in the system"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, adequacy, "adequacy")
 
 
 @takes("delimiter", "timezone", "wait_from")

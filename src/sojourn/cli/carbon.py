@@ -11,11 +11,6 @@ from ..errors import OptionError
 from ._options import AsJson
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="carbon")(carbon)
-
-
 def carbon(
     series: Annotated[
         Path,

@@ -6,21 +6,17 @@ from typing import Annotated
 
 import typer
 
-from ._options import AsJson, option
+from ._options import AsJson, Command, VerbGroup, option
+
+cluster = typer.Typer(
+    name="cluster",
+    cls=VerbGroup,
+    help="Clusters: what a file holds, and the servers that are known by name.",
+    no_args_is_help=True,
+)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verbs to the command line."""
-    group = typer.Typer(
-        name="cluster",
-        help="Clusters: what a file holds, and the servers that are known by name.",
-        no_args_is_help=True,
-    )
-    group.command(name="inspect")(inspect)
-    group.command(name="list")(listing)
-    app.add_typer(group)
-
-
+@cluster.command(cls=Command)
 def inspect(
     file: Annotated[
         str,
@@ -55,21 +51,22 @@ def inspect(
     from ..run.folder import as_json
 
     kept = "keep" if keep_noncompliant else "refuse"
-    cluster = find_cluster(file, processor=processor, noncompliant=kept, strict=strict)
+    machine = find_cluster(file, processor=processor, noncompliant=kept, strict=strict)
     if where is not None:
-        cluster = cluster.select(where)
-    if cluster.queues:
+        machine = machine.select(where)
+    if machine.queues:
         from ..policy.orders import order_of_queue
 
-        for queue in cluster.queues:
+        for queue in machine.queues:
             order_of_queue(queue.name, queue.order)
-    facts = cluster_facts(cluster)
+    facts = cluster_facts(machine)
     if json:
         print(as_json({**facts, "where": where}))
         return
     show_cluster(facts, where)
 
 
+@cluster.command(name="list", cls=Command)
 def listing(
     where: Annotated[
         str | None, option("QUERY", "Servers to show, such as 'year >= 2017'.")
@@ -84,8 +81,8 @@ def listing(
     from ..cluster.query import facts_of
     from ..run.folder import as_json
 
-    cluster = library() if where is None else library().select(where)
-    rows = [facts_of(node.server) for node in cluster.nodes]
+    servers = library() if where is None else library().select(where)
+    rows = [facts_of(node.server) for node in servers.nodes]
     if json:
         print(as_json(rows))
         return

@@ -13,7 +13,7 @@ import typer
 
 from ..errors import OptionError
 from . import _completion
-from ._options import AsJson, Chosen, add_verb, option, takes
+from ._options import AsJson, Chosen, option, takes
 from ._run import progress, say
 
 if TYPE_CHECKING:
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 
 _STANDARD = "fcfs,easy,conservative"
 _NAMES = {"policy.name": "--policies", "policy.placement": "--placements"}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, compare, "compare")
 
 
 @takes(

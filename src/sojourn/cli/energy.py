@@ -10,11 +10,6 @@ import typer
 from ._options import AsJson
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="energy")(energy)
-
-
 def energy(
     run: Annotated[
         Path,

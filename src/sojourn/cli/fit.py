@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from ._options import READING, AsJson, Chosen, add_verb, option, takes
+from ._options import READING, AsJson, Chosen, option, takes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,11 +73,6 @@ class FittedLog:
         show(numbers)
         if self.out is not None:
             print(f"\n{name} in {self.out}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, fit, "fit")
 
 
 @takes("log", READING)

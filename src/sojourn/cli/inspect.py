@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from . import _completion
-from ._options import READING, AsJson, Chosen, add_verb, option, takes
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, inspect, "inspect")
+from ._options import READING, AsJson, Chosen, option, takes
 
 
 @takes("log", "procs", READING)

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from ..errors import OptionError
-from ._options import READING, AsJson, Chosen, add_verb, option, takes
+from ._options import READING, AsJson, Chosen, option, takes
 from .fit import FittedLog, PictureFolder, Tolerance, Widest, show_warnings
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, limits, "limits")
 
 
 @takes("log", READING)

@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 _SEARCH = "Search"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="optimise")(optimise)
-
-
 def optimise(
     scenario: st.ScenarioFile,
     *,

@@ -6,9 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from ._options import CLEANING, READING, AsJson, Chosen, add_verb, option, takes
+from ._options import CLEANING, READING, AsJson, Chosen, option, takes
 from ._run import cleaned_log, progress
 from .stability import PictureFolder
 
@@ -17,11 +15,6 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _HOUR = 3600.0
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, plan, "plan")
 
 
 @takes(

@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError
-from ._options import AsJson, Chosen, add_verb, option, takes
+from ._options import AsJson, Chosen, option, takes
 from ._run import progress
 from .adequacy import P_IN_WORDS, show_waits, waits_of
 
 if TYPE_CHECKING:
     from ..adequacy import Replay
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, replay, "replay")
 
 
 @takes("delimiter", "timezone", "wait_from")

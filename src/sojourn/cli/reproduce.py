@@ -17,11 +17,6 @@ _SHOWN = 40
 """Rows up to which a table is printed in full."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="reproduce")(reproduce)
-
-
 def reproduce(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Which one; without it all are listed.")

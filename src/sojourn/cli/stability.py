@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from ._options import CLEANING, READING, AsJson, Chosen, add_verb, option, takes
+from ._options import CLEANING, READING, AsJson, Chosen, option, takes
 from ._run import cleaned_log, progress
 
 if TYPE_CHECKING:
@@ -17,11 +15,6 @@ PictureFolder = Annotated[Path | None, option("DIR", "Folder for the picture and
 _HOUR = 3600.0
 _NOTABLE = 0.05
 """Dependence of width and service time that is worth a word."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, stability, "stability")
 
 
 @takes("log", "procs", "estimates", "over_limit", READING, CLEANING)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ..errors import OptionError, RunError
 from ..measures.registry import in_table
 from . import _study as st
@@ -18,11 +16,6 @@ if TYPE_CHECKING:
 _POINTS_SHOWN = 50
 _TO_BEGIN_WITH = 10
 _DIGITS = 9  # enough for any number of points; Python refuses to read thousands of them
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="sweep")(sweep)
 
 
 def sweep(

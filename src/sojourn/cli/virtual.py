@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ._options import AsJson, option
+from ._options import AsJson, Command, VerbGroup, option
 from ._run import progress
 
 if TYPE_CHECKING:
@@ -16,19 +16,17 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    verbs = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
-    verbs.command(name="check")(check)
-    verbs.command(name="run")(run)
-    app.add_typer(
-        verbs,
-        name="virtual",
-        help="Run a stream of jobs on a real Slurm with virtual nodes.\n\n"
-        "Example: sojourn virtual run stream.csv --nodes 16 --mode model --repeat 2 --out DIR",
-    )
+virtual = typer.Typer(
+    name="virtual",
+    cls=VerbGroup,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Run a stream of jobs on a real Slurm with virtual nodes.\n\n"
+    "Example: sojourn virtual run stream.csv --nodes 16 --mode model --repeat 2 --out DIR",
+)
 
 
+@virtual.command(cls=Command)
 def check(json: AsJson = False) -> None:
     """List what is missing on this machine, and what to install. Installs nothing.
 
@@ -76,6 +74,7 @@ def _show_needs(needs: list[Need]) -> None:
     new_console().print(table)
 
 
+@virtual.command(cls=Command)
 def run(
     stream: Annotated[
         Path,

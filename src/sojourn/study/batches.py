@@ -25,8 +25,6 @@ from .intervals import (
     sectioned_quantile,
 )
 
-__all__ = ["batch_means", "batch_quantile", "correlation_test", "split"]
-
 _FEWEST, _MOST = 10, 30
 """Batches: more say hardly more, and each is then shorter [schmeiser1982]."""
 _DOUBT = 0.2

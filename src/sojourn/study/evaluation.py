@@ -22,8 +22,6 @@ from .runners import Runner
 from .store import Store
 from .sweeping import carried_out
 
-__all__ = ["Evaluations", "Objective", "parse_objectives"]
-
 Floats = NDArray[np.float64]
 Values = tuple[Value, ...]
 

@@ -20,9 +20,6 @@ from .grid import Value
 from .intervals import Floats, Interval, resampled_interval, student
 from .outcome import replicated_interval
 
-__all__ = ["Front", "FrontPoint", "comparable", "estimated_front", "hypervolume", "nondominated"]
-__all__ += ["redrawn", "unknown"]
-
 Values = tuple[Value, ...]
 
 _LEVEL = 0.95

@@ -13,22 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from .. import checks
 from ..errors import OptionError
 
-__all__ = [
-    "Floats",
-    "Interval",
-    "around",
-    "bootstrap_interval",
-    "level_of",
-    "mean_interval",
-    "pairs",
-    "quantile_interval",
-    "quantile_level",
-    "resampled_interval",
-    "sample",
-    "sectioned_quantile",
-    "student",
-]
-
 Floats = NDArray[np.float64]
 
 _EVEN = 0.1

@@ -17,8 +17,6 @@ from ..errors import OptionError
 from .front import unknown
 from .grid import Range, Value
 
-__all__ = ["Generations"]
-
 Floats = NDArray[np.float64]
 Values = tuple[Value, ...]
 

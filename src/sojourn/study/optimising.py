@@ -42,8 +42,6 @@ from .sweeping import described
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["optimise"]
-
 Floats = NDArray[np.float64]
 Values = tuple[Value, ...]
 

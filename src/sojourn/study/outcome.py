@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["Point", "Study", "Tally", "replicated_change", "replicated_interval"]
-
 Floats = NDArray[np.float64]
 
 _POINTS_SHOWN = 20

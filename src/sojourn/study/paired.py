@@ -18,9 +18,6 @@ from ..errors import OptionError, did_you_mean
 from .intervals import Floats, Interval, around, level_of, mean_interval, pairs, sample
 from .ratios import ratio_interval
 
-__all__ = ["PairedComparison", "compare_pairs", "holm", "paired_difference", "relative_change"]
-__all__ += ["resampled_change"]
-
 
 @dataclass(frozen=True)
 class PairedComparison:

@@ -18,8 +18,6 @@ from .. import checks
 from ..errors import OptionError
 from .intervals import Floats, Interval, around, level_of, mean_interval, pairs, sample, student
 
-__all__ = ["ratio_interval", "regeneration_points", "regenerative_interval"]
-
 _FEWEST = 30
 """Cycles below which the normal approximation of their sums is no good."""
 _METHODS = ("fieller", "delta", "jackknife", "geometric")

@@ -22,8 +22,6 @@ from ..run.result import Result
 from ..run.scenario import Scenario, read_scenario
 from ..run.simulate import simulate
 
-__all__ = ["LineChange", "Side", "lines_that_differ", "side_of"]
-
 _SCENARIO = ("workload", "cluster", "policy", "slurm", "control", "power", "run")
 """Tables of which a scenario has at least one; a description of nodes has none but ``cluster``."""
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError
 
-__all__ = ["deviation", "eliminate", "explore", "rates_between", "stationary"]
-
 Floats = NDArray[np.float64]
 State = TypeVar("State", bound=Hashable)
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from ..errors import OptionError
 from ..jit import compiled
 
-__all__ = ["CompoundPoisson", "Count", "NegativeBinomial", "occupancies", "visits"]
-
 Floats = NDArray[np.float64]
 
 _LARGE = 2.0**500

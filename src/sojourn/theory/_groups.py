@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ..jit import compiled
 from ._series import DIRECT
 
-__all__ = ["count_partitions", "group_sizes", "over_partitions", "sizes_to_depth"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

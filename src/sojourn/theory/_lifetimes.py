@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from .. import checks
 from ..errors import OptionError
 
-__all__ = ["Lifetime", "TimeGrid", "integrated", "lifetime"]
-
 Floats = NDArray[np.float64]
 
 _NODES = 20

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from ..errors import RunError
 from ._chain import eliminate
 
-__all__ = ["Levels", "solve"]
-
 Floats = NDArray[np.float64]
 
 _STEPS = 100

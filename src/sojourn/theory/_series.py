@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from ..jit import compiled
 
-__all__ = ["DIRECT", "curve", "logarithm", "tails"]
-
 Floats = NDArray[np.float64]
 
 DIRECT = 2_000_000_000

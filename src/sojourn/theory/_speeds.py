@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike
 from ..checks import numbers, pair, positive, probability
 from ..errors import OptionError
 
-__all__ = ["SpeedControl", "control_of"]
-
 _FARTHEST = 10_000
 """The highest threshold: up to it each number of jobs is a level of its own."""
 

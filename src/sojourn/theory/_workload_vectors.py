@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from ..jit import compiled, inlined
 
-__all__ = ["Runs", "Stream", "complete", "subtract"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

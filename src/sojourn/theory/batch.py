@@ -22,8 +22,6 @@ from .infinite import InfiniteServers, check_reading
 from .limits import LIMITS
 from .widths import Width, width_probabilities
 
-__all__ = ["batch_completion_probability", "batch_infinite_servers"]
-
 Floats = NDArray[np.float64]
 
 _NOTHING = 1e-20

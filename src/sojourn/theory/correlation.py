@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 from .. import checks
 from ..errors import OptionError
 
-__all__ = ["distributional_correlation"]
-
 Floats = NDArray[np.float64]
 
 _BANDS = ("standard-error", "rank")

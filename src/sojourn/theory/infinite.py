@@ -28,8 +28,6 @@ from ._compound import CompoundPoisson, Count, NegativeBinomial, visits
 from .limits import LIMITS, completion_probability
 from .widths import Geometric, Width, width_probabilities
 
-__all__ = ["RELEASES", "SIBLINGS", "InfiniteServers", "check_reading", "infinite_servers"]
-
 Floats = NDArray[np.float64]
 
 SIBLINGS = ("run-on", "killed-together")

@@ -14,8 +14,6 @@ from .. import checks
 from ..errors import OptionError
 from .widths import Geometric, Width, width_probabilities
 
-__all__ = ["LIMITS", "completion_curve", "completion_probability", "critical_limit"]
-
 Floats = NDArray[np.float64]
 
 LIMITS = ("each", "shared")

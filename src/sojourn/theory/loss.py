@@ -12,8 +12,6 @@ from ..errors import OptionError
 from ..jit import compiled
 from ._compound import occupancies
 
-__all__ = ["LossSystem", "erlang_b", "erlang_c", "kaufman_roberts", "multiserver_wait"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -22,8 +22,6 @@ from ._phases import NOBODY, Classes, Phase, classes_of
 from ._qbd import Levels, solve
 from ._speeds import SpeedControl, control_of
 
-__all__ = ["SmallSystem", "small_system", "two_server"]
-
 Floats = NDArray[np.float64]
 
 _MOST = 2_000

@@ -16,8 +16,6 @@ from .. import checks
 from ..errors import OptionError
 from ..jit import compiled
 
-__all__ = ["multiresource_constant"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -22,8 +22,6 @@ from ._workload_vectors import Runs, Stream, complete, subtract
 if TYPE_CHECKING:
     from ..jobs.table import Jobs
 
-__all__ = ["DrivingSequence", "Recursion", "driving_sequence", "kiefer_wolfowitz"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -19,8 +19,6 @@ from ._chain import deviation, explore, rates_between, stationary
 from ._phases import Classes, Phase, classes_of
 from .stability import constant
 
-__all__ = ["Saturated", "max_throughput", "saturated_system", "throughput_of"]
-
 _FEW, _MANY = 3_000, 50_000
 """Phases up to which variances, and throughputs alone, are solved for."""
 _BATCHES, _LENGTH = 1_000, 2_000

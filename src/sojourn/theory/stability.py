@@ -21,18 +21,6 @@ from ._groups import count_partitions, group_sizes, over_partitions, sizes_to_de
 from ._series import curve, logarithm, tails
 from .estimate import Estimate
 
-__all__ = [
-    "Bounds",
-    "constant",
-    "estimate_stability_constant",
-    "max_arrival_rate",
-    "smallest_stable",
-    "stability_bounds",
-    "stability_constant",
-    "stability_constants",
-    "stability_load",
-]
-
 Floats = NDArray[np.float64]
 Method = Literal["series", "partitions", "depth", "monte-carlo"]
 

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from .. import checks
 from ..errors import OptionError
 
-__all__ = ["Geometric", "Width", "geometric", "width_probabilities"]
-
 Floats = NDArray[np.float64]
 
 _WIDEST = 2**20

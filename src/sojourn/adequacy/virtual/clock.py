@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 from ...errors import RunError
 
-__all__ = ["DAEMON", "JOB", "STEP", "ModelClock", "Wait", "compiler"]
-
 _NS = 1_000_000_000
 _PROCESSES = 8192
 _HEAD = struct.Struct("=qiiii")

@@ -22,8 +22,6 @@ from typing import Any
 from ...errors import RunError
 from .conf import Scheduling, free_ports, slurm_conf
 
-__all__ = ["AUTHENTICATIONS", "VirtualCluster", "find_program", "own_folder", "terminable"]
-
 AUTHENTICATIONS = ("none", "munge")
 """How the daemons and ``sbatch`` know each other."""
 

@@ -12,8 +12,6 @@ from .clock import DAEMON, JOB, STEP, ModelClock, Wait
 from .cluster import VirtualCluster
 from .reading import ControllerLog
 
-__all__ = ["MainLoop", "ModelTime"]
-
 _NS = 1_000_000_000
 _CALIBRATION = 3.0
 _WAITS = 10  # of the main loop in one round

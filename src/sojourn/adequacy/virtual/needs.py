@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from .clock import compiler
 from .cluster import AUTHENTICATIONS, find_program
 
-__all__ = ["Need", "advice", "check", "exposure", "missing_for", "remarks", "slurm_version"]
-
 _PACKAGES = {
     "slurmctld": "slurmctld",
     "slurmd": "slurmd",

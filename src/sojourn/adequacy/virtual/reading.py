@@ -19,16 +19,6 @@ from ...jobs.formats.jobcomp import jobcomp_accounting
 if TYPE_CHECKING:
     from .stream import Job
 
-__all__ = [
-    "COLUMNS",
-    "Completion",
-    "ControllerLog",
-    "Event",
-    "collect",
-    "completions",
-    "read_controller_log",
-]
-
 COLUMNS = (
     *("id", "submit", "eligible", "start", "end"),
     *("nodes", "node_names", "state", "started_by"),

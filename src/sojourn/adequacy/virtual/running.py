@@ -18,8 +18,6 @@ from .needs import advice, missing_for, slurm_version
 from .reading import ControllerLog, collect
 from .stream import Job, RealTime, play
 
-__all__ = ["MODES", "StreamRun", "check_plan", "run_stream"]
-
 MODES = ("real", "model")
 """How time passes: as it does, or moved on when nothing is under way."""
 

@@ -17,8 +17,6 @@ from . import style
 from .binning import counted
 from .boxes import Boxes, assign_servers, draw_boxes
 
-__all__ = ["stream_differences", "stream_pair"]
-
 Floats = NDArray[np.float64]
 
 _SAME, _LATER, _SOONER = "#C6CAD0", style.PALETTE[1], style.PALETTE[0]

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
 
-__all__ = ["Bins", "Curve", "Path", "bin_path", "counted", "distribution_curve"]
-
 Floats = NDArray[np.float64]
 
 

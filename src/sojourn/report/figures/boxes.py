@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import OptionError
 from .style import TimeAxis, duration, number
 
-__all__ = ["EXACT", "Boxes", "Pieces", "assign_servers", "draw_boxes", "paint"]
-
 Floats = NDArray[np.float64]
 
 EXACT = 4000

@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import OptionError
 from . import style
 
-__all__ = ["limit_curves", "size_curves", "stability_curves"]
-
 Floats = NDArray[np.float64]
 
 _HOUR = 3600.0

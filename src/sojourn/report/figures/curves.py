@@ -18,8 +18,6 @@ from ...measures.catalogue import DISTRIBUTIONS
 from . import style
 from .binning import distribution_curve
 
-__all__ = ["class_waits", "compare", "distributions", "draw_distribution", "trade_off"]
-
 Floats = NDArray[np.float64]
 
 _POINTS = 800

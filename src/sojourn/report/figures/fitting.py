@@ -14,8 +14,6 @@ from ...errors import OptionError
 from ...theory.fit import Fit, kaplan_meier
 from . import style
 
-__all__ = ["fitted"]
-
 Floats = NDArray[np.float64]
 
 _DATA, _MODEL = style.PALETTE[0], style.PALETTE[1]

@@ -18,8 +18,6 @@ from ...cluster import LEVELS, Cluster, Server
 from ...errors import OptionError
 from . import style
 
-__all__ = ["cluster"]
-
 Floats = NDArray[np.float64]
 Rgba = tuple[float, float, float, float]
 

@@ -14,8 +14,6 @@ from .boxes import Boxes, Pieces, assign_servers, draw_boxes
 from .schedule import LABELS, Color, colors_of, explain_colors, label_boxes, stretches_of
 from .style import MUTED, TableLike, TimeAxis, column, new_axes, root, styled, title
 
-__all__ = ["node_gantt", "pieces_on_nodes"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -20,8 +20,6 @@ from .binning import Path, bin_path
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["fragmentation", "resources_of"]
-
 Floats = NDArray[np.float64]
 
 _EXACT = 4000

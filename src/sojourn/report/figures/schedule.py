@@ -18,17 +18,6 @@ from ...errors import OptionError
 from . import style
 from .boxes import EXACT, Boxes, assign_servers, draw_boxes
 
-__all__ = [
-    "LABELS",
-    "Color",
-    "colors_of",
-    "explain_colors",
-    "gantt",
-    "label_boxes",
-    "occupation",
-    "stretches_of",
-]
-
 Floats = NDArray[np.float64]
 Color = Literal["wait", "width", "job", "user", "account", "partition", "queue", "qos"]
 

@@ -23,34 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import OptionError
 from ...files.staging import atomic_path
 
-__all__ = [
-    "BAND",
-    "FAINT",
-    "INK",
-    "MUTED",
-    "PALETTE",
-    "TableLike",
-    "TimeAxis",
-    "arrivals",
-    "column",
-    "duration",
-    "duration_axis",
-    "energy",
-    "log_axis",
-    "new_axes",
-    "new_figure",
-    "note",
-    "number",
-    "number_tick",
-    "percent_tick",
-    "polish",
-    "root",
-    "save",
-    "styled",
-    "title",
-    "twin",
-]
-
 # Okabe and Ito's colours, distinct for all common kinds of colour vision, in an order in which
 # neighbours differ in lightness too; their yellow is left out, being too faint on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")

@@ -14,14 +14,6 @@ from numpy.typing import NDArray
 from ..figures.binning import Bins, Path, bin_path
 from ..figures.boxes import Boxes, paint
 
-__all__ = [
-    "Blocks",
-    "Cells",
-    "aggregate_blocks",
-    "aggregate_path",
-    "jain_index",
-]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

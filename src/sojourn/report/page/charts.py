@@ -10,17 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...measures.catalogue import DISTRIBUTIONS
+from ...measures.registry import get as measure
 from ..figures.binning import distribution_curve
 from ..figures.style import duration, number
 from .pack import Packer
 from .points import LEVEL, RUN, Points, in_words, is_numeric
 from .subjects import RunFolder
-from .words import confidence, measure, percent, plural
+from .words import confidence, percent, plural
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["describe_classes", "describe_distribution", "describe_points"]
 
 Floats = NDArray[np.float64]
 

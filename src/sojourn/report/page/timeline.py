@@ -28,8 +28,6 @@ from .pack import Packer
 from .subjects import Columns, RunFolder
 from .words import percent
 
-__all__ = ["describe_timeline", "paths_of"]
-
 Floats = NDArray[np.float64]
 
 _BLOCKS = 150_000

@@ -18,8 +18,6 @@ from .pack import Packer, compress
 from .parts import Page
 from .sections import page_of
 
-__all__ = ["make_report", "rendered", "write_report"]
-
 # On black the dark blue is too faint, and the yellow, left out on white, is not.
 _DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#FFFFFF")
 _SCRIPTS = ("page.js", "timeline.js", "explore.js")

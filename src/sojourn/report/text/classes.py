@@ -13,8 +13,6 @@ from rich.text import Text
 from ...measures.registry import get as measure
 from .layout import HOUR, as_number, new_table
 
-__all__ = ["show_classes", "show_compared_classes", "show_log_classes"]
-
 _PRINTED = 20
 _MEASURES = ("wait_mean", "wait_median", "wait_p95", "bounded_slowdown_mean")
 

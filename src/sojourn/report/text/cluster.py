@@ -11,8 +11,6 @@ from rich.text import Text
 from ...jobs.formats.slurm_fields import fold_nodes
 from .layout import as_number, facts_table, new_console, new_table
 
-__all__ = ["show_cluster"]
-
 _KINDS = 12
 
 

@@ -12,8 +12,6 @@ from ...measures.entry import Measure
 from .layout import as_number, new_console, new_table, print_whole
 from .recorded import show_recorded
 
-__all__ = ["show_comparison"]
-
 _CHANGES = ("wait_mean", "bounded_slowdown_mean")
 _ASIDE = ("wait_median", "killed")  # left out where there are more columns than these
 _MANY = 8

@@ -11,8 +11,6 @@ from ...run.outcome.recorded_nodes import excess_in_words
 from .classes import show_log_classes
 from .layout import HOUR, as_number, facts_table, new_console, new_table
 
-__all__ = ["show_facts", "show_report"]
-
 _BAR = 40
 
 

@@ -14,16 +14,6 @@ from rich.text import Text
 
 from .streams import visible
 
-__all__ = [
-    "HOUR",
-    "as_number",
-    "as_seconds",
-    "facts_table",
-    "new_console",
-    "new_table",
-    "print_whole",
-]
-
 HOUR = 3600.0
 _PAPER = 112  # columns a table may take
 _WIDEST = 300

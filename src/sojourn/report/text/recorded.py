@@ -12,8 +12,6 @@ from ...measures.recorded import gap_in_words
 from ...measures.registry import get as measure
 from .layout import HOUR, as_number, new_table
 
-__all__ = ["show_not_acted_on", "show_recorded"]
-
 _LONGEST_LINE = 240
 
 

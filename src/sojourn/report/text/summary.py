@@ -21,8 +21,6 @@ from .facts import show_report
 from .layout import HOUR, as_number, as_seconds, facts_table, new_console, new_table
 from .recorded import show_not_acted_on, show_recorded
 
-__all__ = ["show_peas", "show_summary"]
-
 _SPEED = ("utilisation", "makespan", "mean_slowness")
 _NOTES = {
     "mean_slowness": "times the recorded runtime: nodes differ in speed",

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import OptionError
 from .goodness import Statistic, dispersion_test, exponential_test
 
-__all__ = ["MONTH", "Arrivals", "fit_arrivals"]
-
 Floats = NDArray[np.float64]
 
 _HOUR, _DAY, _WEEK = 3600.0, 86_400.0, 604_800.0

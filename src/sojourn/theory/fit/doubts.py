@@ -6,8 +6,6 @@ from .arrivals import MONTH, Arrivals
 from .goodness import Statistic
 from .risks import Rates
 
-__all__ = ["doubts"]
-
 _LEVEL = 0.01
 _FEW = 10
 _CENSORED = 0.1

@@ -11,15 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import OptionError
 from .risks import Rates, drawn, fit_rates, residuals
 
-__all__ = [
-    "Statistic",
-    "dispersion_test",
-    "exponential_test",
-    "rank_tests",
-    "stitched",
-    "sub_request_test",
-]
-
 Floats = NDArray[np.float64]
 
 _SAMPLE = 2000

@@ -22,8 +22,6 @@ from .widths import Widths, fit_widths
 if TYPE_CHECKING:
     from ..infinite import InfiniteServers
 
-__all__ = ["FITTED", "SOURCES", "Fit", "RequestedLimits", "fit_model"]
-
 FITTED = ("negative-submit", "absurd-time", "missing-procs", "no-procs", "unsorted-submits")
 """Cleaning before a fit: runtimes of 0 and missing estimates carry information, so they stay."""
 

@@ -12,8 +12,6 @@ from ...checks import non_negative
 from ...errors import OptionError, did_you_mean
 from ...jobs import Jobs
 
-__all__ = ["CLASSES", "Outcomes", "classify", "told_apart"]
-
 CLASSES = ("completed", "failed", "killed", "cancelled", "censored", "not started", "unknown")
 """How a job may end; those before ``not started`` were in service."""
 

@@ -20,8 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
 
-__all__ = ["LIMITS", "READINGS", "Rates", "check_reading", "drawn", "fit_rates", "residuals"]
-
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 

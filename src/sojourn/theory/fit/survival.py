@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
 
-__all__ = ["Survival", "kaplan_meier"]
-
 Floats = NDArray[np.float64]
 
 

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
 
-__all__ = ["Widths", "fit_widths"]
-
 _WIDEST = 2**24
 """Widths beyond any machine, for which no table of probabilities is made."""
 
