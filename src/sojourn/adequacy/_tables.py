@@ -17,9 +17,7 @@ from ..errors import LogError, OptionError, did_you_mean
 from ..files.access import read_bytes, read_log_text
 from ..jobs.formats.clock import instant
 from ..jobs.formats.slurm_fields import DURATION, duration
-from ..jobs.schema import (
-    MISSING,
-)
+from ..jobs.schema import MISSING
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -87,7 +85,7 @@ def table_columns(
     unknown = np.flatnonzero(~np.isfinite(submit))
     if unknown.size:
         line = int(unknown[0]) + 2
-        raise LogError(path, "is not told; give a time", line=line, field=chosen["submit"])
+        raise LogError(path, "is not known; give a time", line=line, field=chosen["submit"])
     return {
         "submit": submit,
         "start": numbers("start"),
@@ -98,7 +96,7 @@ def table_columns(
         "limit": np.where(limit > 0, limit, np.nan),
         "user": words("user"),
         "queue": words("queue"),
-        "more": {name: told for name in _MORE if (told := words(name)) is not None},
+        "more": {name: column for name in _MORE if (column := words(name)) is not None},
     }
 
 
@@ -154,14 +152,14 @@ def _chosen(
         for ours, theirs in _NAMES.items()
         if any(name in lower for name in theirs)
     }
-    for ours, told in (mapping or {}).items():
+    for ours, theirs in (mapping or {}).items():
         if ours not in _NAMES:
             near = did_you_mean(ours, _NAMES) or f"; known: {', '.join(_NAMES)}"
             raise OptionError(f"a stream has no column '{ours}'{near}")
-        if told not in available:
-            near = did_you_mean(told, available) or f"; it has: {', '.join(available)}"
-            raise LogError(path, f"has no column '{told}' (for '{ours}'){near}")
-        chosen[ours] = told
+        if theirs not in available:
+            near = did_you_mean(theirs, available) or f"; it has: {', '.join(available)}"
+            raise LogError(path, f"has no column '{theirs}' (for '{ours}'){near}")
+        chosen[ours] = theirs
     return chosen
 
 

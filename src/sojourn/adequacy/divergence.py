@@ -88,8 +88,8 @@ def first_divergence(
     """Return the first decision that differs between two streams, None if none does.
 
     Starts are compared one by one in the order in which each stream made them; jobs started
-    together are in no order. Where that order is the same, the first job that waited another time
-    is told.
+    together are in no order. Where that order is the same, it is the first job that waited
+    another time.
 
     Parameters
     ----------

@@ -155,7 +155,7 @@ class Adequacy:
             "unstarted": self.pair.unstarted.tolist(),
             "alone": self.pair.alone.tolist(),
             "prefixes": [vars(prefix) for prefix in self.prefixes],
-            "classes": [vars(each) for each in self.classes],
+            "classes": [vars(row) for row in self.classes],
             "worst": self.worst(),
             "first_divergence": None if self.divergence is None else self.divergence.as_dict(),
         }
@@ -258,7 +258,7 @@ def _prefixes(
 
 
 def _classes(pair: Pair, squares: Floats, differs: NDArray[np.bool_]) -> tuple[ClassMeasure, ...]:
-    found = []
+    classes = []
     for by in CLASSES:
         names = _names(pair, by)
         kinds, which = np.unique(names, return_inverse=True)
@@ -284,8 +284,8 @@ def _classes(pair: Pair, squares: Floats, differs: NDArray[np.bool_]) -> tuple[C
             rows.sort(key=lambda row: int(row.name.partition("-")[0]))
         else:
             rows.sort(key=lambda row: -row.n * row.P**2)
-        found.extend(rows)
-    return tuple(found)
+        classes.extend(rows)
+    return tuple(classes)
 
 
 def _names(pair: Pair, by: str) -> NDArray[Any]:

@@ -32,7 +32,7 @@ class Demand:
     mean_area : E[N S], processor-seconds of a job.
     p : p[k-1] is the share of jobs with k processors, up to the widest.
     dispersion : variance over mean of the number of submits per day: 1 for a Poisson stream, more
-        for bursts; 1 for a log that is too short to tell.
+        for bursts; 1 for a log that is too short to say.
     """
 
     jobs: int

@@ -2,7 +2,7 @@
 
 By the saturation rule a queue is stable up to the rate at which it works off an endless backlog:
 n jobs that are all there at time 0, n / T(n) for large n. For service that is not exponential, and
-for disciplines other than FCFS, no formula is known [rumyantsev2014, errata 4]: the engine tells.
+for disciplines other than FCFS, no formula is known [rumyantsev2014, errata 4]: it is simulated.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def saturated_throughput(
 
     Examples
     --------
-    >>> found = saturated_throughput([1.0], [0.5, 0.5], jobs=2000)
-    >>> found.low < 6 / 5 < found.high
+    >>> rate = saturated_throughput([1.0], [0.5, 0.5], jobs=2000)
+    >>> rate.low < 6 / 5 < rate.high
     True
     """
     scheduling = parse_policy(policy)
@@ -192,6 +192,4 @@ def _generators(jobs: int, replications: int, seed: int) -> list[np.random.Gener
         raise OptionError(f"replications = {replications}: an interval needs at least 2")
     if seed < 0:
         raise OptionError(f"seed = {seed}: give a whole number of at least 0")
-    return [
-        np.random.default_rng(each) for each in np.random.SeedSequence(seed).spawn(replications)
-    ]
+    return np.random.default_rng(seed).spawn(replications)

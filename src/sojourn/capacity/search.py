@@ -111,7 +111,7 @@ class Search:
     targets : all of which are to hold.
     policy : the discipline.
     step : sizes are multiples of it, but for that of today. Machines of 1,000 processors or more
-        are told apart by 0.2 % only: a processor more or less is not what makes waits there.
+        differ by 0.2 % at least: a processor more or less is not what makes waits there.
     demand : what the log asks for.
     options : of `simulate`.
     progress : called with (jobs simulated, about how many there will be).
@@ -227,7 +227,7 @@ class Search:
         return max(near, self._floor)
 
     def _try(self, procs: int) -> bool:
-        """Run the log on a machine, once, and tell whether it is good enough."""
+        """Run the log on a machine, once, and say whether it is good enough."""
         if procs not in self._tried:
             where, policy = self._machine(procs)
             result = simulate(

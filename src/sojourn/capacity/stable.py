@@ -172,7 +172,7 @@ def stability(
         smallest_stable(rate, demand.mean_service, demand.p),
     )
     steps = _Steps(progress, len(chosen))
-    found, curve = [], {}
+    bounds, curve = [], {}
     last = max(2 * size, math.ceil(1.25 * exact.smallest))
     sizes = _spaced(demand.widest, last, _CURVE_POINTS)
     constants = stability_constants(demand.p, last)[sizes - demand.widest]
@@ -191,7 +191,7 @@ def stability(
             done=steps.done,
             **options,
         )
-        found.append(
+        bounds.append(
             Bound(
                 str(policy),
                 Estimate(full.value, full.low, full.high, confidence),
@@ -203,12 +203,12 @@ def stability(
         some = _spaced(demand.widest, last, _CURVE_SIZES)
         rates = []
         for servers in some:
-            # The machine itself is known better, and drawn as it is told.
+            # The machine itself is known better, and drawn as it is reported.
             at = full if servers == size else few.throughput(int(servers), policy, **options)
             rates.append(at.value)
             steps.done()
         curve[str(policy)] = (some, np.array(rates))
-    return Stability(size, demand, len(jobs) - len(taken), ratio, exact, tuple(found), curve)
+    return Stability(size, demand, len(jobs) - len(taken), ratio, exact, tuple(bounds), curve)
 
 
 def least_processors(
@@ -233,10 +233,10 @@ def least_processors(
     """
 
     def keeps_up(servers: int) -> bool:
-        found = backlog.throughput(servers, policy, **options).value
+        rate = backlog.throughput(servers, policy, **options).value
         if done is not None:
             done()
-        return found > demand.arrival_rate
+        return rate > demand.arrival_rate
 
     # Fewer processors than are busy on average cannot be enough.
     low = max(demand.widest, math.floor(demand.busy) + 1)

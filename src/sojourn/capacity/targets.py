@@ -107,13 +107,13 @@ def parse_targets(given: str | Target | Sequence[str | Target]) -> tuple[Target,
     """
     several = [given] if isinstance(given, str | Target) else list(given)
     parts: list[str | Target] = []
-    for each in several:
-        parts += [each] if isinstance(each, Target) else each.split(",")
+    for item in several:
+        parts += [item] if isinstance(item, Target) else item.split(",")
     if not parts:
         raise OptionError("no target: give one such as p95=1h")
-    found: dict[str, Target] = {}
+    strictest: dict[str, Target] = {}
     for part in parts:
         target = part if isinstance(part, Target) else parse_target(part)
-        if target.name not in found or target.limit < found[target.name].limit:
-            found[target.name] = target
-    return tuple(found.values())
+        if target.name not in strictest or target.limit < strictest[target.name].limit:
+            strictest[target.name] = target
+    return tuple(strictest.values())

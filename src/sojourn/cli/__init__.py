@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except BaseException as error:
             if isinstance(error, OutputError):
                 drop(sys.stdout)
-            return _tell(error, ledger)
+            return _report(error, ledger)
         finally:
             if is_process:
                 # At exit Python looks for garbage in all that was ever imported: 0.2 s for nothing.
@@ -134,7 +134,7 @@ def _hurry() -> None:
         os.environ.setdefault("MPLCONFIGDIR", folder)
 
 
-def _tell(error: BaseException, ledger: Ledger) -> int:
+def _report(error: BaseException, ledger: Ledger) -> int:
     """Say in one line what went wrong, and return the exit code for it."""
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return _complain(f"interrupted; {_written(ledger)}", INTERRUPTED)

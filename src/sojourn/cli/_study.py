@@ -60,7 +60,7 @@ RetryFailed = Annotated[
 class StudyProgress(Progress):
     """Called with the tally of a study; shows runs, rate, time left, failures and the best."""
 
-    def tell(self, tally: Tally) -> None:
+    def update(self, tally: Tally) -> None:
         """Report how far a study is."""
         failures = f"{tally.failed:,} failed" if tally.failed else ""
         best = f"best {tally.best}" if tally.best else ""

@@ -102,7 +102,7 @@ def optimise(
             noisy=noisy,
             reference=_numbers(reference),
             workers=workers,
-            progress=report.tell,
+            progress=report.update,
             origin=provenance("optimise", given),
         )
     if front.points:

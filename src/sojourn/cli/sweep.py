@@ -108,7 +108,7 @@ def sweep(
             retry_failed=retry_failed,
             measures=shown or (),
             watch=shown[0] if shown else "wait_mean",
-            progress=report.tell,
+            progress=report.update,
             origin=provenance("sweep", given),
         )
     if study.failed == len(study.plan):

@@ -92,8 +92,8 @@ def mean_interval(values: ArrayLike, *, level: float = 0.95) -> Interval:
 
     Examples
     --------
-    >>> found = mean_interval([4.0, 5.0, 6.0])
-    >>> round(found.estimate, 3), round(found.half_width, 3)
+    >>> mean = mean_interval([4.0, 5.0, 6.0])
+    >>> round(mean.estimate, 3), round(mean.half_width, 3)
     (5.0, 2.484)
     """
     confidence = level_of(level)

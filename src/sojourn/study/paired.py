@@ -97,8 +97,8 @@ def relative_change(
 
     Examples
     --------
-    >>> found = relative_change([7.0, 6.2, 7.9, 6.9], [10.0, 9.1, 11.2, 9.9])
-    >>> f"{found.estimate:.1%} ± {found.half_width:.1%}"
+    >>> change = relative_change([7.0, 6.2, 7.9, 6.9], [10.0, 9.1, 11.2, 9.9])
+    >>> f"{change.estimate:.1%} ± {change.half_width:.1%}"
     '-30.3% ± 1.6%'
     """
     these, those = pairs(values, baseline, ("values", "baseline"))

@@ -54,8 +54,8 @@ def curve(terms: Floats, tail: Floats, direct: int = DIRECT) -> Floats:
     if len(inner) * len(tail) <= direct:
         return np.convolve(inner, tail, mode="valid")
     size = 1 << (len(inner) - 1).bit_length()
-    found = np.fft.irfft(np.fft.rfft(inner, size) * np.fft.rfft(tail, size), size)
-    return found[len(tail) - 1 : len(inner)]
+    whole = np.fft.irfft(np.fft.rfft(inner, size) * np.fft.rfft(tail, size), size)
+    return whole[len(tail) - 1 : len(inner)]
 
 
 def _by_blocks(h: Floats, p: Floats) -> None:

@@ -107,11 +107,13 @@ def batch_infinite_servers(
     def groups(grid: TimeGrid) -> Floats:
         weight, busy, done = _parts(grid, x, z, limits, siblings)
         room = np.zeros((2, len(p) + 1))
-        instants = [np.ravel(each) for each in (weight, busy, done)]
+        instants = [np.ravel(column) for column in (weight, busy, done)]
         # An interrupt is heard between two pieces.
         piece = max(int(_PIECE / terms), 1)
         for first in range(0, instants[0].size, piece):
-            _thin(widths, p[widths - 1], *(each[first : first + piece] for each in instants), room)
+            _thin(
+                widths, p[widths - 1], *(column[first : first + piece] for column in instants), room
+            )
         return np.asarray(j * room[0, 1:])
 
     loads, _ = integrated(groups, x, z)

@@ -60,15 +60,17 @@ def multiresource_constant(
     steps = np.append(np.cumprod((there + 1)[:0:-1])[::-1], 1)
     classes, which = np.unique(amounts, axis=0, return_inverse=True)
     chances = np.asarray(np.bincount(which.ravel(), shares / shares.sum()), np.float64)
-    found = _sum_over_grid(classes, chances, there, classes @ steps, np.zeros(points))
-    return min(float(found), 1.0)
+    total = _sum_over_grid(classes, chances, there, classes @ steps, np.zeros(points))
+    return min(float(total), 1.0)
 
 
 def _whole(values: ArrayLike, name: str, dimensions: int) -> Integers:
     numbers = checks.numbers(values, name)
     if numbers.ndim != dimensions or numbers.size == 0:
-        told = "a list of whole numbers" if dimensions == 1 else "a row of whole numbers per class"
-        raise OptionError(f"{name}: give {told}")
+        wanted = (
+            "a list of whole numbers" if dimensions == 1 else "a row of whole numbers per class"
+        )
+        raise OptionError(f"{name}: give {wanted}")
     wrong = numbers[~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 2**53))]
     if wrong.size:
         raise OptionError(f"{name} has {wrong[0]:g}; give whole numbers of at least 0")

@@ -161,11 +161,11 @@ class _Chain:
 
 
 def _completions(classes: Classes, phase: Phase) -> dict[Phase, float]:
-    found: dict[Phase, float] = {}
+    flow: dict[Phase, float] = {}
     for kind, rate in classes.departures(phase):
         for after, p in classes.depart(phase, kind, classes.servers + 1).items():
-            found[after] = found.get(after, 0.0) + rate * p
-    return found
+            flow[after] = flow.get(after, 0.0) + rate * p
+    return flow
 
 
 def max_throughput(

@@ -214,8 +214,8 @@ def smallest_stable(arrival_rate: float, mean_service: float, p: ArrayLike) -> i
 
 def _at(terms: Floats, tail: Floats, servers: int) -> float:
     """Sum of l_n P{N > s-n} (errata 2); rounding never leads out of [1/s, 1]."""
-    found = float(np.dot(terms[servers + 1 - len(tail) : servers + 1], tail[::-1]))
-    return min(max(found, 1 / servers), 1.0)
+    ratio = float(np.dot(terms[servers + 1 - len(tail) : servers + 1], tail[::-1]))
+    return min(max(ratio, 1 / servers), 1.0)
 
 
 def _by_partitions(shares: Floats) -> float:

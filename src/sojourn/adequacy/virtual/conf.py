@@ -72,7 +72,7 @@ def slurm_conf(
         "SlurmdPidFile": folder / "%n.pid",
         "SlurmctldLogFile": folder / "slurmctld.log",
         "SlurmdLogFile": folder / "%n.log",
-        # Tells when a loop begins a pass.
+        # Logs when a loop begins a pass.
         "SlurmctldDebug": "debug",
         "SlurmdDebug": "error",
         "LogTimeFormat": "iso8601_ms",

@@ -90,7 +90,7 @@ def run_stream(
     Raises
     ------
     RunError
-        When Slurm is missing or fails; `check` tells what is missing.
+        When Slurm is missing or fails; `check` says what is missing.
     """
     check_plan(jobs, nodes, mode, auth)
     scheduling = conf if isinstance(conf, Scheduling) else read_scheduling(conf)

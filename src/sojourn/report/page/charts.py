@@ -51,15 +51,15 @@ def describe_distribution(runs: Sequence[RunFolder], name: str) -> dict[str, Any
     seconds = name == "wait"
     label = DISTRIBUTIONS[name].label
     values = [np.asarray(run.jobs[name], np.float64) for run in runs]
-    finite = np.concatenate([each[np.isfinite(each)] for each in values])
+    finite = np.concatenate([column[np.isfinite(column)] for column in values])
     high = float(finite.max(initial=10.0))
     low = 1.0
     if seconds:
         positive = finite[finite > 0]
         low = min(max(float(positive.min(initial=high)), min(1.0, high / 1e6)), high / 10)
     data = []
-    for index, (run, each) in enumerate(zip(runs, values, strict=True)):
-        curve = distribution_curve(each, low)
+    for index, (run, column) in enumerate(zip(runs, values, strict=True)):
+        curve = distribution_curve(column, low)
         data.append(
             {
                 "type": "scatter",
@@ -175,8 +175,8 @@ def describe_points(points: Points, packer: Packer, *, curves: bool) -> dict[str
             columns[key]["text"] = [in_words(value) for value in values]
     spread = False
     for name, every in points.intervals.items():
-        what, found = measure(name), [every[i] for i in drawn]
-        unit = what.unit_for(each.estimate for each in found)
+        what, intervals = measure(name), [every[i] for i in drawn]
+        unit = what.unit_for(interval.estimate for interval in intervals)
         columns[name] = {
             "label": what.label,
             "unit": unit.name,
@@ -184,7 +184,7 @@ def describe_points(points: Points, packer: Packer, *, curves: bool) -> dict[str
             "lower": points.lower(name),
         }
         sides = {
-            side: np.array([getattr(each, attribute) for each in found]) / unit.size
+            side: np.array([getattr(interval, attribute) for interval in intervals]) / unit.size
             for side, attribute in (("values", "estimate"), ("low", "low"), ("high", "high"))
         }
         known = bool(np.isfinite(sides["low"]).any())
