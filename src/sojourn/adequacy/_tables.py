@@ -11,16 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..errors import LogError, OptionError, did_you_mean
 from ..files.access import read_bytes, read_log_text
 from ..jobs.formats.clock import instant
 from ..jobs.formats.slurm_fields import DURATION, duration
 from ..jobs.schema import MISSING
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "job", "job_id", "jobid"),

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import LogError
 from ..policy.slurm import Pace
 from ._tables import csv_columns
 from .overheads import Overhead, Overheads
 from .virtual.reading import Event, read_controller_log
-
-Floats = NDArray[np.float64]
 
 _FEWEST = 5
 _NEEDED = ("start", "end", "run")

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError
 from .divergence import Divergence, first_divergence
 from .matching import SLACK, Match, Pair, Unstarted, match_streams
 from .stream import MORE, JobStream
-
-Floats = NDArray[np.float64]
 
 _TABLE = (50, 100, 250, 500, 750, 1000)
 """Prefixes of [baranov2019, table I]."""

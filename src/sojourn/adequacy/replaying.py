@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import LogError, OptionError
 from ..jobs.formats.slurm_fields import fold_nodes
 from ..policy import constant
@@ -35,8 +36,6 @@ from ._tables import csv_columns
 from .calibration import CALIBRATED, Calibration
 from .measure import Adequacy, compare_streams
 from .stream import JobStream, read_stream
-
-Floats = NDArray[np.float64]
 
 COLUMNS = (
     *("id", "submit", "start", "end", "nodes", "node_names", "state", "started_by"),
@@ -169,8 +168,8 @@ def replay(
 
     When the controller's loops began relative to the stream is not known, and a job submitted a
     moment before a pass or after it can fare quite differently. So the model is run several times
-    with other start offsets. Decisions are those of the run that is nearest to all others, and times
-    the means over those that agree with it.
+    with other start offsets. Decisions are those of the run that is nearest to all others, times are
+    means over those that agree with it.
 
     Parameters
     ----------

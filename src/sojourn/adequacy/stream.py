@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Floats, Ints
 from ..errors import OptionError
 from ..jobs import Jobs, read_log
 from ..jobs.events import read_accounting
@@ -20,8 +21,6 @@ from ._tables import table_columns
 if TYPE_CHECKING:
     from ..run.result import Result
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _ACCOUNTING = ("sacct", "jobcomp", "pbs")
 _UNKNOWN = -1

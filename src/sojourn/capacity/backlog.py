@@ -6,16 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError
 from ..jobs import Jobs
 from ..policy import Policy, Score, parse_policy
 from ..run.build.engine import finish
 from ..run.simulate import prepare
 from ..theory.estimate import Estimate
-
-Floats = NDArray[np.float64]
 
 _UNKNOWN = ("rate", "reference_rate", "clean")
 """Options that would change the work of the jobs drawn."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError
 from ..jobs import Jobs
 from ..jobs import clean as clean_jobs
 from ..theory.stability import constant
-
-Floats = NDArray[np.float64]
 
 LARGEST = 10_000_000
 """Processors of a machine that is still planned: the largest that answers within seconds."""

@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Floats
 from ..errors import OptionError
 from ..jobs import Jobs
 from ..theory.fit import Fit, Survival, fit_model, kaplan_meier
@@ -17,7 +18,6 @@ from ..theory.limits import completion_curve, critical_limit
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 
 _HOUR = 3600.0
 _READINGS: dict[str, dict[str, Any]] = {

@@ -12,16 +12,15 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
 from ..jobs import Jobs
 from ..jobs import clean as clean_jobs
 from ..policy import Policy, Score, parse_policy
 from .backlog import Backlog, Saturation
-
-Floats = NDArray[np.float64]
 
 _JOBS, _FEW_JOBS, _FEWEST_JOBS, _MOST_JOBS = 20_000, 1_000, 300, 50_000
 _FILLINGS = 5

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..jobs import Jobs
 from ..jobs.arrivals import order_of_arrival
 from ..policy import Policy
@@ -21,8 +21,6 @@ from ..theory.saturated import Saturated
 from ..theory.stability import stability_constants
 from .demand import Demand
 from .targets import Target
-
-Floats = NDArray[np.float64]
 
 _FACTOR = 1.25
 _BELOW = 4

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
 from ..jobs import Jobs
 from ..policy import Policy, Score, parse_policy
@@ -19,8 +20,6 @@ from ..theory.stability import smallest_stable, stability_constants
 from .backlog import Backlog
 from .demand import LARGEST, Demand, demand_of
 from .saturation import default_jobs, log_backlog, looks_at_all
-
-Floats = NDArray[np.float64]
 
 _CURVE_REPLICATIONS, _CURVE_SIZES, _CURVE_POINTS = 4, 9, 200
 _GROWTH = 1.3

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..theory.estimate import Estimate
 from .targets import Target
-
-Floats = NDArray[np.float64]
 
 _WEEK = 7 * 86_400.0
 _DRAWS, _FEWEST = 500, 4

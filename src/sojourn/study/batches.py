@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
 from .intervals import (
-    Floats,
     Interval,
     around,
     level_of,

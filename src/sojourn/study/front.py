@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError
 from .evaluation import Objective
 from .grid import Value
-from .intervals import Floats, Interval, resampled_interval, student
+from .intervals import Interval, resampled_interval, student
 from .outcome import replicated_interval
 
 Values = tuple[Value, ...]

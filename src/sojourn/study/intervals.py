@@ -8,12 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
-
-Floats = NDArray[np.float64]
 
 _EVEN = 0.1
 """Difference of both sides, over their mean, that is not worth stating."""

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError, RunError
 from ..run.scenario import Scenario, scenario_of
 from .evaluation import Evaluations, Objective, parse_objectives
@@ -42,7 +42,6 @@ from .sweeping import described
 if TYPE_CHECKING:
     from distributed import Client
 
-Floats = NDArray[np.float64]
 Values = tuple[Value, ...]
 
 _REPLICATIONS = 5

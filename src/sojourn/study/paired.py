@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arrays import Floats
 from ..errors import OptionError, did_you_mean
-from .intervals import Floats, Interval, around, level_of, mean_interval, pairs, sample
+from .intervals import Interval, around, level_of, mean_interval, pairs, sample
 from .ratios import ratio_interval
 
 

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError
 
-Floats = NDArray[np.float64]
 State = TypeVar("State", bound=Hashable)
 
 

@@ -14,10 +14,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError
 from ..jit import compiled
-
-Floats = NDArray[np.float64]
 
 _LARGE = 2.0**500
 _SMALL = 2.0**-500

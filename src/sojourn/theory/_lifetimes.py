@@ -13,12 +13,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
-
-Floats = NDArray[np.float64]
 
 _NODES = 20
 _HALVINGS = 6

@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..jit import compiled
-
-Floats = NDArray[np.float64]
 
 DIRECT = 2_000_000_000
 """Products up to which sums are taken term by term; beyond, by Fourier transforms."""

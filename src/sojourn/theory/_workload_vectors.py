@@ -11,23 +11,18 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..arrays import Floats, Ints
 from ..jit import compiled, inlined
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Runs(NamedTuple):
     """Servers with the same work left: ``work[first:last]`` ascends and is above 0."""
 
     work: Floats  # s
-    servers: Integers  # of each run
-    idle: Integers  # one cell: servers without work
-    first: Integers  # one cell
-    last: Integers  # one cell
+    servers: Ints  # of each run
+    idle: Ints  # one cell: servers without work
+    first: Ints  # one cell
+    last: Ints  # one cell
 
 
 class Stream(NamedTuple):
@@ -35,7 +30,7 @@ class Stream(NamedTuple):
 
     gap: Floats
     service: Floats  # customers x 1, or x parts in ascending order
-    width: Integers
+    width: Ints
     delay: Floats  # filled in
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
 from ..jit import compiled
 from ._compound import CompoundPoisson
@@ -21,8 +22,6 @@ from ._lifetimes import Lifetime, TimeGrid, integrated, lifetime
 from .infinite import InfiniteServers, check_reading
 from .limits import LIMITS
 from .widths import Width, width_probabilities
-
-Floats = NDArray[np.float64]
 
 _NOTHING = 1e-20
 _PIECE = 2e7

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
-
-Floats = NDArray[np.float64]
 
 _BANDS = ("standard-error", "rank")
 

@@ -8,13 +8,12 @@ each server, as P_serv of the paper does; ``"shared"`` one for the whole request
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
 from .widths import Geometric, Width, width_probabilities
-
-Floats = NDArray[np.float64]
 
 LIMITS = ("each", "shared")
 

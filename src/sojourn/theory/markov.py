@@ -13,16 +13,15 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Floats
 from ..checks import positive, probability, stable
 from ..errors import OptionError
 from ._chain import explore
 from ._phases import NOBODY, Classes, Phase, classes_of
 from ._qbd import Levels, solve
 from ._speeds import SpeedControl, control_of
-
-Floats = NDArray[np.float64]
 
 _MOST = 2_000
 """States of a level: the largest matrices that are solved in seconds."""

@@ -10,14 +10,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import checks
+from ..arrays import Floats, Ints
 from ..errors import OptionError
 from ..jit import compiled
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _POINTS = 200_000_000
 _PIECE = 50_000_000
@@ -64,7 +62,7 @@ def multiresource_constant(
     return min(float(total), 1.0)
 
 
-def _whole(values: ArrayLike, name: str, dimensions: int) -> Integers:
+def _whole(values: ArrayLike, name: str, dimensions: int) -> Ints:
     numbers = checks.numbers(values, name)
     if numbers.ndim != dimensions or numbers.size == 0:
         wanted = (
@@ -77,7 +75,7 @@ def _whole(values: ArrayLike, name: str, dimensions: int) -> Integers:
     return numbers.astype(np.int64)
 
 
-def _check_classes(amounts: Integers, there: Integers) -> None:
+def _check_classes(amounts: Ints, there: Ints) -> None:
     idle = np.flatnonzero(~amounts.any(axis=1))
     if idle.size:
         raise OptionError(f"demands[{idle[0]}] takes nothing; leave this class out")
@@ -90,9 +88,7 @@ def _check_classes(amounts: Integers, there: Integers) -> None:
         )
 
 
-def _sum_over_grid(
-    demands: Integers, p: Floats, capacities: Integers, offsets: Integers, h: Floats
-) -> float:
+def _sum_over_grid(demands: Ints, p: Floats, capacities: Ints, offsets: Ints, h: Floats) -> float:
     """Sum of l_n P{does not fit}, with h_n = |n| l_n pushed forward class by class.
 
     |n| is the sum of all coordinates: differentiating along it turns the logarithm into the same

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
 from ._groups import count_partitions, group_sizes, over_partitions, sizes_to_depth
 from ._series import curve, logarithm, tails
 from .estimate import Estimate
 
-Floats = NDArray[np.float64]
 Method = Literal["series", "partitions", "depth", "monte-carlo"]
 
 _PARTITIONS = 1e9

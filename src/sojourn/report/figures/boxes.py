@@ -9,10 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from numpy.typing import ArrayLike, NDArray
 
+from ...arrays import Floats
 from ...errors import OptionError
 from .style import TimeAxis, duration, number
-
-Floats = NDArray[np.float64]
 
 EXACT = 4000
 """Boxes up to which each is drawn by itself; more are averaged into cells."""

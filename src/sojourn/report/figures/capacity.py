@@ -9,12 +9,11 @@ import numpy as np
 from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats
 from ...errors import OptionError
 from . import style
-
-Floats = NDArray[np.float64]
 
 _HOUR = 3600.0
 _LOG = style.PALETTE[3]

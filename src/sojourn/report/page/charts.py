@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...measures.catalogue import DISTRIBUTIONS
 from ...measures.registry import get as measure
 from ..figures.binning import distribution_curve
@@ -21,7 +21,6 @@ from .words import confidence, percent, plural
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
 
 _DASHES = ("solid", "dash", "dot", "dashdot")
 _COLORS = 7

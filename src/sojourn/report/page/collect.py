@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...cluster.power import states_energy
 from ...errors import OptionError
 from ...measures.entry import Measure
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from ...study.intervals import Interval
 
-Floats = NDArray[np.float64]
 
 _MEASURES = 16
 

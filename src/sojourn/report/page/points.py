@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...errors import OptionError
 from ...measures.registry import get as measure
 from ..figures.binning import Path, bin_path
@@ -19,7 +20,6 @@ from .words import bounded, bounded_change
 if TYPE_CHECKING:
     from ...study.intervals import Interval
 
-Floats = NDArray[np.float64]
 
 RUN = "run"
 """What is varied in a comparison."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...cluster.power import states_energy
 from ...engine.backfills import BACKFILLS, load_backfill
 from ...errors import OptionError
@@ -27,8 +28,6 @@ from .aggregate import Blocks, aggregate_blocks, aggregate_path
 from .pack import Packer
 from .subjects import Columns, RunFolder
 from .words import percent
-
-Floats = NDArray[np.float64]
 
 _BLOCKS = 150_000
 _STEPS = 60_000

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats
 from ...errors import OptionError
 from .goodness import Statistic, dispersion_test, exponential_test
-
-Floats = NDArray[np.float64]
 
 _HOUR, _DAY, _WEEK = 3600.0, 86_400.0, 604_800.0
 MONTH = 30 * _DAY

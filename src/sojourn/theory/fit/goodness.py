@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arrays import Floats
 from ...errors import OptionError
 from .risks import Rates, drawn, fit_rates, residuals
-
-Floats = NDArray[np.float64]
 
 _SAMPLE = 2000
 _REPLICATIONS = 999

@@ -18,10 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arrays import Floats, Mask
 from ...errors import OptionError
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 READINGS = ("job", "sub-request")
 LIMITS = ("each", "shared")
