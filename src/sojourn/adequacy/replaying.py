@@ -168,8 +168,8 @@ def replay(
 
     When the controller's loops began relative to the stream is not known, and a job submitted a
     moment before a pass or after it can fare quite differently. So the model is run several times
-    with other start offsets. Decisions are those of the run that is nearest to all others, times are
-    means over those that agree with it.
+    with other start offsets. The run that is nearest to all others gives the decisions, the mean of
+    those that agree with it the times.
 
     Parameters
     ----------

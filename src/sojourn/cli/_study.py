@@ -174,10 +174,10 @@ def remarks_of(scenario: Scenario, point: Mapping[str, Any]) -> dict[str, Any]:
 
 def show_not_acted_on(remarks: Mapping[str, Any]) -> None:
     """Print in a line what the runs of a study take no notice of."""
-    from ..report.text import new_console
+    from ..report.text import Terminal
     from ..report.text import show_not_acted_on as show
 
-    show(new_console(), remarks["not_modelled"])
+    show(Terminal(), remarks["not_modelled"])
 
 
 def show_watts(remarks: Mapping[str, Any], measures: Sequence[str]) -> None:

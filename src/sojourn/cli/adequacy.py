@@ -253,16 +253,13 @@ def draw_streams(
 def _show(
     measured: Adequacy, ideal: Reference | None, verdict: Verdict, numbers: dict[str, Any]
 ) -> None:
-    from rich.text import Text
 
-    from ..report.text import as_number, as_seconds, facts_table, new_console, new_table
+    from ..report.text import Terminal, as_number, as_seconds, new_table
 
-    console = new_console()
+    console = Terminal()
     heads = {True: "adequate", False: "not adequate", None: "no verdict"}
     style = {True: "bold green", False: "bold red", None: "bold"}[verdict.adequate]
-    console.print(
-        Text(f"{heads[verdict.adequate]}: {verdict.because}", style=style), soft_wrap=True
-    )
+    console.print(f"{heads[verdict.adequate]}: {verdict.because}", style=style, soft_wrap=True)
     console.print()
     low, high = measured.interval
     share = 100 * measured.different / measured.n
@@ -290,7 +287,7 @@ def _show(
         )
     if measured.pair.alone.size:
         rows.append(("left out", f"{measured.pair.alone.size:,} jobs that are in one stream only"))
-    console.print(facts_table(rows))
+    console.facts(rows)
     console.print()
     show_waits(console, numbers["waits"], measured.n)
     console.print()
@@ -307,7 +304,7 @@ def _show(
         console.print(table)
         if len(measured.classes) > _CLASSES_SHOWN:
             left = len(measured.classes) - _CLASSES_SHOWN
-            console.print(Text(f"and {left:,} more classes (--json)", style="dim"))
+            console.note(f"and {left:,} more classes (--json)")
     worst = numbers["worst"][:_WORST_SHOWN]
     if worst:
         console.print()
@@ -325,15 +322,14 @@ def _show(
 
 
 def _show_divergence(console: Any, measured: Adequacy) -> None:
-    from rich.text import Text
 
     from ..report.text import as_number, new_table
 
     divergence = measured.divergence
     assert divergence is not None
     what = "other job" if divergence.kind == "order" else "same job, other time"
-    console.print(Text(f"first divergence: start number {divergence.decision:,}, {what}",
-                       style="bold"))  # fmt: skip
+    console.print(f"first divergence: start number {divergence.decision:,}, {what}",
+                       style="bold")  # fmt: skip
     table = new_table("", "real", "model")
     sides = (divergence.real, divergence.model)
     resource = measured.pair.resource

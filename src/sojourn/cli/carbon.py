@@ -87,9 +87,9 @@ def carbon(
 
 
 def _show(facts: dict[str, Any]) -> None:
-    from ..report.text import as_number, facts_table, new_console, new_table
+    from ..report.text import Terminal, as_number, new_table
 
-    console = new_console()
+    console = Terminal()
     saving = facts["saving"]
     rows = [
         ("series", f"{facts['series']}: {facts['instants']:,} instants at which the job can start"),
@@ -98,13 +98,12 @@ def _show(facts: dict[str, Any]) -> None:
         ("best start", f"{_percent(saving['uninterrupted'])} less"),
         ("with pauses", f"{_percent(saving['interrupted'])} less"),
     ]
-    console.print(facts_table(rows))
+    console.facts(rows)
     table = new_table("hour", "at once\ng", "best start\nless by", "with pauses\nless by")
     for row in facts["by_hour"]:
         shares = (_percent(row[name]) for name in ("uninterrupted", "interrupted"))
         table.add_row(f"{row['hour']:02}", as_number(row["at_once"]), *shares)
-    console.print()
-    console.print(table)
+    console.below(table)
 
 
 def _hours(seconds: float) -> str:

@@ -86,7 +86,7 @@ def listing(
     if json:
         print(as_json(rows))
         return
-    from ..report.text import as_number, new_console, new_table
+    from ..report.text import Terminal, as_number, new_table
 
     table = new_table(
         "model", "published", "chips", "cores", "memory\nGB", "ops/s\n100 %", "W\n100 %", "W\nidle"
@@ -94,4 +94,4 @@ def listing(
     for row in rows:
         numbers = (row[k] for k in ("chips", "cores", "memory", "ops", "watts", "idle_watts"))
         table.add_row(row["model"], row["published"], *map(as_number, numbers))
-    new_console().print(table)
+    Terminal().print(table)

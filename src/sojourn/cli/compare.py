@@ -147,7 +147,7 @@ def compare(
         print(as_json(comparison))
         return
     from ..report.text import (
-        new_console,
+        Terminal,
         show_compared_classes,
         show_comparison,
         show_not_acted_on,
@@ -155,14 +155,14 @@ def compare(
     )
 
     show_report(cleaning)
-    show_not_acted_on(new_console(), comparison["not_modelled"])
+    show_not_acted_on(Terminal(), comparison["not_modelled"])
     show_comparison(
         rows,
         [measure for name, measure in measures.items() if name in common],
         assumed=system.power_model or "",
         recorded=recorded,
     )
-    show_compared_classes(new_console(), comparison.get("classes", {}))
+    show_compared_classes(Terminal(), comparison.get("classes", {}))
     if out is not None:
         print(f"\neach run in a folder of {out}, and compare.json")
 

@@ -13,8 +13,7 @@ from ._options import CLEANING, READING, AsJson, Chosen, option, takes
 from ._run import progress
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from ..report.text import Terminal
     from ..study.changes import Change
     from ..study.difference import Difference
 
@@ -115,9 +114,9 @@ def diff(
 
 
 def _show(difference: Difference) -> None:
-    from ..report.text import as_seconds, facts_table, new_console, new_table
+    from ..report.text import Terminal, as_seconds, new_table
 
-    console = new_console()
+    console = Terminal()
     console.print(
         f"A is {difference.a}, B is {difference.b}; {difference.jobs:,} jobs of {difference.log}"
     )
@@ -137,7 +136,7 @@ def _show(difference: Difference) -> None:
                 ("P, model", f"{as_seconds(trust.itself)} between runs of A that begin at other "
                  f"moments of its loops ({trust.members} runs, median)")
             )  # fmt: skip
-        console.print(facts_table(facts))
+        console.facts(facts)
     console.print("\nLines that differ" if difference.lines else "\nNo line differs.")
     for line in difference.lines:
         console.print(f"  {line.name}", style="bold")
@@ -164,7 +163,7 @@ def _show(difference: Difference) -> None:
             print(f"- {what}")
 
 
-def _show_classes(console: Console, by: str, rows: Any) -> None:
+def _show_classes(console: Terminal, by: str, rows: Any) -> None:
     from ..report.text import new_table
 
     console.print(f"\nMean wait (s) by {by}")

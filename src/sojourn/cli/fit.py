@@ -155,13 +155,12 @@ _HOUR = 3600.0
 
 
 def _show(numbers: dict[str, Any]) -> None:
-    from rich.text import Text
 
-    from ..report.text import as_number, facts_table, new_console, new_table, show_report
+    from ..report.text import Terminal, as_number, new_table, show_report
 
     show_report(numbers["cleaning"])
-    console = new_console()
-    console.print(facts_table(_parameters(numbers)))
+    console = Terminal()
+    console.facts(_parameters(numbers))
     console.print()
     table = new_table("test", "statistic", "value", "p", "of")
     for name, test in numbers["tests"].items():
@@ -179,20 +178,19 @@ def _show(numbers: dict[str, Any]) -> None:
         "+-: one standard error; p: how often a log that follows the model would be as far from it "
         "(small: it does not follow); of: how many values were tested"
     )
-    console.print(Text(notes, style="dim"), soft_wrap=True)
+    console.note(notes)
     show_warnings(console, numbers["warnings"])
     if not numbers["warnings"]:
-        console.print(Text("\nnothing in the log speaks against the model", style="green"))
+        console.print("\nnothing in the log speaks against the model", style="green")
 
 
 def show_warnings(console: Any, warnings: list[str]) -> None:
     """Print where a log contradicts the model."""
-    from rich.text import Text
 
     if warnings:
         console.print()
     for line in warnings:
-        console.print(Text(f"! {line}"), style="yellow", soft_wrap=True)
+        console.warn(f"! {line}")
 
 
 def _parameters(numbers: dict[str, Any]) -> list[tuple[str, str]]:

@@ -49,19 +49,17 @@ _READINGS = {
 
 
 def _show(numbers: dict[str, Any]) -> None:
-    from rich.text import Text
 
     from ..report.text import (
+        Terminal,
         as_number,
         as_seconds,
-        facts_table,
-        new_console,
         new_table,
         show_report,
     )
 
     show_report(numbers["cleaning"])
-    console = new_console()
+    console = Terminal()
     hours, measured = numbers["processor_hours"], numbers["measured"]
     started = sum(n for name, n in numbers["jobs"].items() if name in hours)
     rows = [
@@ -79,7 +77,7 @@ def _show(numbers: dict[str, Any]) -> None:
          f"{as_number(hours['cancelled'])} processor hours"),
         ("requested", f"mean limit {as_seconds(measured['requested_mean'])}")
     ]  # fmt: skip
-    console.print(facts_table(rows))
+    console.facts(rows)
     console.print()
     target, enough = f"{100 * numbers['target']:g} %", f"{100 * numbers['enough']:g} %"
     table = new_table(
@@ -109,5 +107,5 @@ def _show(numbers: dict[str, Any]) -> None:
         f"before their limit; enough: all jobs find room {enough} of the time\n"
         "limits of the first three are means of random ones"
     )
-    console.print(Text(notes, style="dim"), soft_wrap=True)
+    console.note(notes)
     show_warnings(console, numbers["warnings"])

@@ -125,17 +125,16 @@ def _numbers(text: str | None) -> list[float] | None:
 
 
 def _show(front: Front) -> None:
-    from rich.text import Text
 
-    from ..report.text import as_number, new_console, new_table, print_whole
+    from ..report.text import Terminal, as_number, new_table
 
-    console = new_console()
+    console = Terminal()
     names = [objective.measure for objective in front.objectives]
     table = new_table(*front.keys, *map(st.heading_of, names), "on the front")
     for point in front.points:
         cells = (st.as_interval(name, point.objectives[name]) for name in names)
         table.add_row(*st.as_values(point.values), *cells, f"{100 * point.share:.0f} %")
-    print_whole(console, table)
+    console.whole(table)
     volume = front.hypervolume
     assert volume is not None
     corner = ", ".join(as_number(value) for value in front.reference)
@@ -144,14 +143,12 @@ def _show(front: Front) -> None:
         ends = f" (95 % interval {as_number(volume.low)} to {as_number(volume.high)})"
     note = f"mean ± half of its 95 % interval over {volume.n} replications; "
     console.print(
-        Text(
-            f"\n{note if volume.n > 1 else ''}hypervolume {as_number(volume.estimate)}{ends} "
-            f"up to {corner} (what the front covers, in the product of the units; more is better)\n"
-            f"{front.evaluated:,} points in {front.runs:,} runs"
-        ),
+        f"\n{note if volume.n > 1 else ''}hypervolume {as_number(volume.estimate)}{ends} "
+        f"up to {corner} (what the front covers, in the product of the units; more is better)\n"
+        f"{front.evaluated:,} points in {front.runs:,} runs",
         soft_wrap=True,
     )
     if front.folder is not None:
         kept = front.done - front.new
         known = f", {kept:,} of them known before" if kept else ""
-        console.print(Text(f"front.json, runs{known} in {front.folder}"), soft_wrap=True)
+        console.print(f"front.json, runs{known} in {front.folder}", soft_wrap=True)

@@ -128,12 +128,10 @@ def _write(answer: Plan, numbers: dict[str, Any], out: Path) -> None:
 
 
 def _show(answer: Plan, numbers: dict[str, Any], step: int) -> None:
-    from rich.text import Text
 
     from ..report.text import (
+        Terminal,
         as_number,
-        facts_table,
-        new_console,
         new_table,
         show_not_acted_on,
         show_recorded,
@@ -144,8 +142,8 @@ def _show(answer: Plan, numbers: dict[str, Any], step: int) -> None:
         return as_number(seconds / _HOUR)
 
     show_report(numbers["cleaning"])
-    console = new_console()
-    console.print(Text(answer.verdict, style="bold"), soft_wrap=True)
+    console = Terminal()
+    console.print(answer.verdict, style="bold", soft_wrap=True)
     show_not_acted_on(console, numbers["not_modelled"])
     console.print()
     demand = answer.demand
@@ -182,7 +180,7 @@ def _show(answer: Plan, numbers: dict[str, Any], step: int) -> None:
         met = sum(week.met for week in answer.weeks)
         share = f"{100 * answer.weeks_met:.0f} %"
         rows.append(("weeks", f"held in {met:,} of {len(answer.weeks):,} ({share})"))
-    console.print(facts_table(rows))
+    console.facts(rows)
     console.print()
     names = [target.name for target in answer.targets]
     table = new_table(
@@ -207,7 +205,7 @@ def _show(answer: Plan, numbers: dict[str, Any], step: int) -> None:
         "wait: what jobs would wait, simulated; theory: what it expects of fcfs with exponential "
         "runtimes"
     )
-    console.print(Text(notes, style="dim"), soft_wrap=True)
+    console.note(notes)
     if answer.recorded is not None:
         without = "" if answer.growth == 1 else " without growth"
         today = f"{answer.policy} on {answer.today:,} processors{without}"

@@ -135,10 +135,10 @@ def _write(done: Replay, numbers: dict[str, Any], out: Path) -> list[str]:
 
 
 def _show(done: Replay, numbers: dict[str, Any]) -> None:
-    from ..report.text import as_number, as_seconds, facts_table, new_console
+    from ..report.text import Terminal, as_number, as_seconds
 
     compared = done.adequacy
-    console = new_console()
+    console = Terminal()
     share = 100 * numbers["by_backfill"] / max(numbers["jobs"], 1)
     rows = [
         ("jobs", f"{numbers['jobs']:,}; {share:.0f} % started by the backfill loop"),
@@ -169,7 +169,7 @@ def _show(done: Replay, numbers: dict[str, Any]) -> None:
         if len(labels) == 1:
             who = f"1 job {why}".replace(" that ask ", " that asks ")
         rows.append(("refused", f"{who}: {shown}"))
-    console.print(facts_table(rows))
+    console.facts(rows)
     if done.members > 1 or compared is not None:
         console.print(f"P: {P_IN_WORDS}", style="dim")
     if compared is not None:

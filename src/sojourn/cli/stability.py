@@ -94,22 +94,20 @@ def _write(answer: Stability, numbers: dict[str, Any], out: Path) -> None:
 
 
 def _show(answer: Stability, numbers: dict[str, Any]) -> None:
-    from rich.text import Text
 
     from ..report.text import (
+        Terminal,
         as_number,
         as_seconds,
-        facts_table,
-        new_console,
         new_table,
         show_not_acted_on,
         show_report,
     )
 
     show_report(numbers["cleaning"])
-    console = new_console()
+    console = Terminal()
     demand = answer.demand
-    console.print(Text(answer.verdict, style="bold"), soft_wrap=True)
+    console.print(answer.verdict, style="bold", soft_wrap=True)
     show_not_acted_on(console, numbers["not_modelled"])
     console.print()
     rows = [
@@ -127,7 +125,7 @@ def _show(answer: Stability, numbers: dict[str, Any]) -> None:
         rows.append(("dependence", f"{because}: wide jobs run {way}, which C does not know"))
     if answer.unaccepted:
         rows.append(("left out", f"{answer.unaccepted:,} jobs wider than the machine"))
-    console.print(facts_table(rows))
+    console.facts(rows)
     console.print()
     table = new_table(
         "",
@@ -158,4 +156,4 @@ def _show(answer: Stability, numbers: dict[str, Any]) -> None:
     ]
     if any(bound.name != "fcfs" for bound in answer.simulated):
         notes.append("policies other than fcfs: the rate at which they clear a long backlog")
-    console.print(Text("\n".join(notes), style="dim"))
+    console.note("\n".join(notes))

@@ -188,11 +188,10 @@ def _imprecise(study: Study, wanted: Precision) -> int:
 def _show(
     study: Study, measures: list[str], baseline: dict[str, Any], wanted: Precision | None
 ) -> None:
-    from rich.text import Text
 
-    from ..report.text import new_console, new_table, print_whole
+    from ..report.text import Terminal, new_table
 
-    console = new_console()
+    console = Terminal()
     points = list(study.changes(baseline, measures) if baseline else study.points(measures))
     heads = (st.heading_of(name, unit=not baseline) for name in measures)
     table = new_table(*study.plan.keys, "n", *heads)
@@ -203,9 +202,9 @@ def _show(
             for name, interval in intervals.items()
         )
         table.add_row(*st.as_values(point.values), f"{point.n:,}", *cells)
-    print_whole(console, table)
+    console.whole(table)
     if len(points) > _POINTS_SHOWN:
-        console.print(Text(f"and {len(points) - _POINTS_SHOWN:,} more points (--json)"))
+        console.print(f"and {len(points) - _POINTS_SHOWN:,} more points (--json)")
     other = ", ".join(f"{key}={value}" for key, value in baseline.items())
     what = f"change against {other}" if baseline else "mean"
     runs = f"n {'pairs of ' if baseline else ''}replications"
@@ -217,22 +216,22 @@ def _show(
     note = f"{what} ± half of its 95 % interval{ends} over {runs}"
     if max(point.n for point in points) < 2:
         note = "one replication each: nothing is known of their spread; give --replications"
-    console.print(Text(f"\n{note}"), soft_wrap=True)
+    console.print(f"\n{note}", soft_wrap=True)
     if study.plan.merged:
         count = study.plan.merged
         same = "1 point is another one" if count == 1 else f"{count:,} points are other ones"
-        console.print(Text(f"{same} in other words"), soft_wrap=True)
+        console.print(f"{same} in other words", soft_wrap=True)
     if wanted is not None and (short := _imprecise(study, wanted)):
         short_of = (
             f"{wanted.measure} is not known to {100 * wanted.relative:g} % at {short:,} of "
             f"{len(points):,} points; allow more replications (--most)"
         )
-        console.print(Text(short_of), style="yellow", soft_wrap=True)
+        console.warn(short_of)
     if study.failed:
         failures = f"{study.failed:,} of {len(study.plan):,} runs failed: {study.errors[0]}"
-        console.print(Text(failures), style="yellow", soft_wrap=True)
+        console.warn(failures)
     if study.folder is not None:
         kept = study.done + study.failed - study.new
         known = f", {kept:,} of them known before" if kept else ""
         where = f"{len(study.plan):,} runs{known}, in {study.folder / 'runs'}"
-        console.print(Text(where), soft_wrap=True)
+        console.print(where, soft_wrap=True)

@@ -63,7 +63,7 @@ def check(json: AsJson = False) -> None:
 
 
 def _show_needs(needs: list[Need]) -> None:
-    from ..report.text import new_console, new_table
+    from ..report.text import Terminal, new_table
 
     table = new_table("program", "found", "for")
     for need in needs:
@@ -71,7 +71,7 @@ def _show_needs(needs: list[Need]) -> None:
         table.add_row(need.name, where, need.purpose)
     for column in table.columns:
         column.justify = "left"
-    new_console().print(table)
+    Terminal().print(table)
 
 
 @virtual.command(cls=Command)

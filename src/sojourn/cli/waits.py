@@ -141,19 +141,18 @@ def _draw(jobs: Any, chosen: list[str], path: Path) -> None:
 
 
 def _show(numbers: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[str, int]) -> None:
-    from rich.text import Text
 
-    from ..report.text import as_number, new_console, new_table, show_report
+    from ..report.text import Terminal, as_number, new_table, show_report
 
     def hours(seconds: float) -> str:
         return as_number(seconds / 3600)
 
     show_report(numbers["cleaning"])
-    console = new_console()
+    console = Terminal()
     missing = numbers["without_wait"]
     left = f"; {missing:,} without a recorded wait are left out" if missing else ""
     who = "job" if numbers["jobs"] == 1 else "jobs"
-    console.print(Text(f"recorded waits of {numbers['jobs']:,} {who}{left}"))
+    console.print(f"recorded waits of {numbers['jobs']:,} {who}{left}")
     over = f"over\n{as_number(numbers['target'] / 3600)} h"
     for by, table in tables.items():
         console.print()
@@ -163,7 +162,7 @@ def _show(numbers: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[
         )  # fmt: skip
         for name, row in table.iterrows():
             shown.add_row(
-                Text(str(name)),
+                str(name),
                 f"{int(row['jobs']):,}",
                 as_number(row["processor_hours"]),
                 *(hours(row[f"{which}_wait"]) for which in ("mean", "median", "p95")),
@@ -174,6 +173,6 @@ def _show(numbers: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[
         console.print(shown)
         rest = whole[by] - len(table)
         if rest:
-            console.print(Text(f"and {rest:,} more; --top {whole[by]} shows all", style="dim"))
+            console.note(f"and {rest:,} more; --top {whole[by]} shows all")
         if numbers["bottleneck"][by]:
-            console.print(Text(numbers["bottleneck"][by], style="bold"), soft_wrap=True)
+            console.print(numbers["bottleneck"][by], style="bold", soft_wrap=True)
