@@ -13,9 +13,9 @@ from ..arrays import Floats
 from ..errors import OptionError
 
 _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+_LENGTH = r"(?P<length>\d+(?:\.\d*)?|\.\d+)\s*(?P<unit>s|min|m|h|d)"
 _TARGET = re.compile(
-    r"\s*(mean|median|max|p(?P<percent>\d{1,2}(?:\.\d+)?))\s*(?:<=|=)\s*"
-    r"(?P<length>\d+(?:\.\d*)?|\.\d+)\s*(?P<unit>s|min|m|h|d)?\s*"
+    rf"\s*(mean|median|max|p(?P<percent>\d{{1,2}}(?:\.\d+)?))\s*(?:<=|=)\s*{_LENGTH}?\s*"
 )
 
 
@@ -72,6 +72,17 @@ class Target:
     def is_met(self, value: float) -> bool:
         """Whether a measure (s) is within the limit."""
         return value <= self.limit
+
+
+def parse_length(text: str) -> float:
+    """Return a length of time such as ``90s``, ``30m``, ``1.5h`` or ``2d`` in seconds.
+
+    ValueError for any other text.
+    """
+    match = re.fullmatch(rf"\s*{_LENGTH}\s*", text.lower())
+    if match is None or not math.isfinite(float(match["length"])):
+        raise ValueError(f"'{text}': write a length of time such as 90s, 30m, 1.5h or 2d")
+    return float(match["length"]) * _UNITS[match["unit"]]
 
 
 def parse_target(text: str) -> Target:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 
 from ..errors import OptionError
 from ._options import AsJson, Chosen, option, takes
+from ._results import as_file, hand_over, picture
 
 if TYPE_CHECKING:
     from ..adequacy import Adequacy, Reference, Verdict
@@ -128,7 +130,7 @@ def adequacy(
     """
     from ..adequacy import compare_streams, judge, read_stream, reference_value
     from ..jobs.log import ACCOUNTING, format_of
-    from ..run.folder import as_json, check_folder
+    from ..run.folder import check_folder
 
     if out is not None:
         check_folder(out)
@@ -168,14 +170,10 @@ def adequacy(
         "verdict": verdict.as_dict(),
         "waits": waits_of(measured),
     }
-    if out is not None:
-        _write(measured, verdict, numbers, out)
-    if json:
-        print(as_json(numbers))
-        return
-    _show(measured, ideal, verdict, numbers)
-    if out is not None:
-        print(f"\nstreams.png, differences.png, adequacy.json in {out}")
+    limit = verdict.limit if verdict.adequate is not None else None
+    files = {**drawn_streams(measured, limit), "adequacy.json": as_file(numbers)}
+    show = partial(_show, measured, ideal, verdict, numbers)
+    hand_over(numbers, show, files, json=json, out=out)
 
 
 def waits_of(measured: Adequacy) -> dict[str, Any]:
@@ -211,20 +209,8 @@ def _columns(text: str | None) -> dict[str, str] | list[str] | None:
         raise OptionError(f"--columns {error}") from None
 
 
-def _write(measured: Adequacy, verdict: Verdict, numbers: dict[str, Any], out: Path) -> None:
-    from ..run.folder import as_json, staged
-
-    limit = verdict.limit if verdict.adequate is not None else None
-    with staged(out) as place:
-        draw_streams(measured, limit, place)
-        place("adequacy.json").write_text(as_json(numbers) + "\n", encoding="utf-8")
-
-
-def draw_streams(
-    measured: Adequacy, limit: float | None, place: Callable[[str], Path]
-) -> list[str]:
-    """Draw both streams and their differences; the names of the pictures."""
-    from ..report import save
+def drawn_streams(measured: Adequacy, limit: float | None) -> dict[str, Callable[[Path], object]]:
+    """Return what draws both streams, and their differences, by the names of the pictures."""
     from ..report.figures.adequacy import stream_differences, stream_pair
 
     pair, divergence = measured.pair, measured.divergence
@@ -243,11 +229,13 @@ def draw_streams(
     if divergence is not None:
         capacity = divergence.capacity
         moments = {"real": divergence.real.time - begin, "model": divergence.model.time - begin}
-    streams = stream_pair(tables, capacity, within=measured.within, moments=moments)
-    gaps = stream_differences(tables["real"]["submit"], measured.differences, limit=limit)
-    save(streams, place("streams.png"))
-    save(gaps, place("differences.png"))
-    return ["streams.png", "differences.png"]
+    submit, gaps = tables["real"]["submit"], measured.differences
+    return {
+        "streams.png": picture(
+            lambda: stream_pair(tables, capacity, within=measured.within, moments=moments)
+        ),
+        "differences.png": picture(lambda: stream_differences(submit, gaps, limit=limit)),
+    }
 
 
 def _show(

@@ -9,6 +9,7 @@ import typer
 
 from ..errors import OptionError
 from ._options import AsJson
+from ._results import print_json
 
 
 def carbon(
@@ -79,9 +80,7 @@ def carbon(
         "by_hour": hours,
     }
     if json:
-        from ..run.folder import as_json
-
-        print(as_json(facts))
+        print_json(facts)
         return
     _show(facts)
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ._options import AsJson, Command, VerbGroup, option
+from ._results import print_json
 
 cluster = typer.Typer(
     name="cluster",
@@ -48,7 +49,6 @@ def inspect(
     from ..cluster import find_cluster
     from ..cluster.facts import cluster_facts
     from ..report.text.cluster import show_cluster
-    from ..run.folder import as_json
 
     kept = "keep" if keep_noncompliant else "refuse"
     machine = find_cluster(file, processor=processor, noncompliant=kept, strict=strict)
@@ -61,7 +61,7 @@ def inspect(
             order_of_queue(queue.name, queue.order)
     facts = cluster_facts(machine)
     if json:
-        print(as_json({**facts, "where": where}))
+        print_json({**facts, "where": where})
         return
     show_cluster(facts, where)
 
@@ -79,12 +79,11 @@ def listing(
     """
     from ..cluster import library
     from ..cluster.query import facts_of
-    from ..run.folder import as_json
 
     servers = library() if where is None else library().select(where)
     rows = [facts_of(node.server) for node in servers.nodes]
     if json:
-        print(as_json(rows))
+        print_json(rows)
         return
     from ..report.text import Terminal, as_number, new_table
 

@@ -14,6 +14,7 @@ import typer
 from ..errors import OptionError
 from . import _completion
 from ._options import AsJson, Chosen, option, takes
+from ._results import print_json
 from ._run import progress, say
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def compare(
     Example: sojourn compare log.swf --policies fcfs,easy,conservative,sjf+easy
     """
     from ..run.carry_out import digests_ahead, origin_of
-    from ..run.folder import as_json, check_file, check_folder, write_rows
+    from ..run.folder import check_file, check_folder, write_rows
     from ..run.variants import runs_of
 
     variants = _variants(chosen, inputs, policies, policy_file or [], placements, vary or [])
@@ -144,7 +145,7 @@ def compare(
     if csv is not None:
         write_rows(csv, [{name: row[name] for name in common} for row in rows])
     if json:
-        print(as_json(comparison))
+        print_json(comparison)
         return
     from ..report.text import (
         Terminal,

@@ -10,6 +10,7 @@ import typer
 from ..errors import OptionError
 from . import _completion
 from ._options import CLEANING, READING, AsJson, Chosen, option, takes
+from ._results import print_json
 from ._run import progress
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def diff(
 
         write_difference(difference, report)
     if json:
-        print(as_json(numbers))
+        print_json(numbers)
         return
     _show(difference)
     written = [f"diff.json and diff.csv in {out}"] if out is not None else []

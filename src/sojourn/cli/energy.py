@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ._options import AsJson
+from ._results import print_json
 
 
 def energy(
@@ -83,9 +84,7 @@ def energy(
         "states": states,
     }
     if json:
-        from ..run.folder import as_json
-
-        print(as_json(facts))
+        print_json(facts)
         return
     _show(facts)
 

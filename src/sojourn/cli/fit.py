@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ._options import READING, AsJson, Chosen, option, takes
+from ._results import hand_over, picture
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from ..jobs import Jobs
     from ..run.scenario import Scenario
 
@@ -32,47 +29,16 @@ Tolerance = Annotated[
 PictureFolder = Annotated[Path | None, option("DIR", "Write the picture there.")]
 
 
-@dataclass(frozen=True)
-class FittedLog:
-    """How a log is read for a fit, and where its picture goes."""
+def fitted_jobs(scenario: Scenario, procs: int | None, out: Path | None) -> Jobs:
+    """Return the jobs of a log after the cleaning that a fit allows; see that results can go."""
+    from ..jobs.log import cleaned
+    from ..run.folder import check_folder
+    from ..theory.fit import FITTED
 
-    scenario: Scenario
-    procs: int | None = None
-    out: Path | None = None
-
-    def read(self) -> Jobs:
-        """Return the jobs after the cleaning that a fit allows."""
-        from ..jobs.log import cleaned
-        from ..run.folder import check_folder
-        from ..theory.fit import FITTED
-
-        if self.out is not None:
-            check_folder(self.out)
-        jobs = self.scenario.raw_log()
-        rules = FITTED if self.procs is None else (*FITTED, "too-wide")
-        return cleaned(jobs, self.procs or 0, rules, strict=self.scenario.keys.workload.strict)
-
-    def finish(
-        self,
-        numbers: dict[str, Any],
-        show: Callable[[dict[str, Any]], None] | None,
-        name: str,
-        draw: Callable[[], Figure],
-    ) -> None:
-        """Write the picture, and print what was found: as JSON, or as `show` does."""
-        from ..run.folder import as_json, staged
-
-        if self.out is not None:
-            from ..report import save
-
-            with staged(self.out) as place:
-                save(draw(), place(name))
-        if show is None:
-            print(as_json(numbers))
-            return
-        show(numbers)
-        if self.out is not None:
-            print(f"\n{name} in {self.out}")
+    if out is not None:
+        check_folder(out)
+    rules = FITTED if procs is None else (*FITTED, "too-wide")
+    return cleaned(scenario.raw_log(), procs or 0, rules, strict=scenario.keys.workload.strict)
 
 
 @takes("log", READING)
@@ -107,8 +73,7 @@ def fit(
 
     Example: sojourn fit log.swf.gz --out DIR
     """
-    source = FittedLog(chosen.scenario, procs, out)
-    jobs = source.read()
+    jobs = fitted_jobs(chosen.scenario, procs, out)
 
     from ..theory import fit_model
 
@@ -122,13 +87,11 @@ def fit(
         tolerance=tolerance,
     )
 
-    def draw() -> Figure:
-        from ..report import fitted
-
-        return fitted(model, jobs.submit)
+    from ..report import fitted
 
     numbers = {**model.as_dict(), "cleaning": jobs.report.as_dict()}
-    source.finish(numbers, None if json else _show, "fit.png", draw)
+    files = {"fit.png": picture(lambda: fitted(model, jobs.submit))}
+    hand_over(numbers, lambda: _show(numbers), files, json=json, out=out)
 
 
 def _listed(text: str) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from . import _completion
 from ._options import READING, AsJson, Chosen, option, takes
+from ._results import print_json
 
 
 @takes("log", "procs", READING)
@@ -48,7 +49,6 @@ def inspect(
     from ..jobs.facts import facts, facts_by
     from ..jobs.log import cleaned
     from ..run.classes import class_rows
-    from ..run.folder import as_json
     from ..run.outcome.recorded_nodes import has_recorded_use, recorded_excess
 
     classes = [] if by is None else listed_classes(by)
@@ -68,7 +68,7 @@ def inspect(
     if classes:
         numbers["classes"] = {name: class_rows(facts_by(jobs, name)) for name in classes}
     if json:
-        print(as_json(numbers))
+        print_json(numbers)
         return
     from ..report.text import show_facts
 

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from ..errors import OptionError
 from ._options import READING, AsJson, Chosen, option, takes
-from .fit import FittedLog, PictureFolder, Tolerance, Widest, show_warnings
+from ._results import hand_over, picture
+from .fit import PictureFolder, Tolerance, Widest, fitted_jobs, show_warnings
 
 
 @takes("log", READING)
@@ -31,14 +32,15 @@ def limits(
     """
     if limits not in ("each", "shared"):
         raise OptionError(f"--limits '{limits}': choose each or shared")
-    source = FittedLog(chosen.scenario, procs, out)
-    jobs = source.read()
+    jobs = fitted_jobs(chosen.scenario, procs, out)
 
-    from ..capacity.limits import picture, time_limits
+    from ..capacity.limits import picture as draw
+    from ..capacity.limits import time_limits
 
     answer = time_limits(jobs, target=target, tolerance=tolerance)
     numbers = {**answer.as_dict(), "cleaning": jobs.report.as_dict()}
-    source.finish(numbers, None if json else _show, "limits.png", lambda: picture(answer, limits))
+    files = {"limits.png": picture(lambda: draw(answer, limits))}
+    hand_over(numbers, lambda: _show(numbers), files, json=json, out=out)
 
 
 _READINGS = {

@@ -9,6 +9,7 @@ import typer
 from ..errors import OptionError
 from . import _study as st
 from ._options import AsJson, option
+from ._results import print_json
 
 if TYPE_CHECKING:
     from ..study import Front
@@ -77,7 +78,7 @@ def optimise(
 
     Example: sojourn optimise s.toml --vary control.k=0:3e6 --minimise wait_mean,energy_kwh
     """
-    from ..run.folder import as_json, provenance
+    from ..run.folder import provenance
     from ..study import optimise as search
     from ..study import read_scenario
 
@@ -108,7 +109,7 @@ def optimise(
     if front.points:
         remarks = st.remarks_of(read_scenario(scenario), front.points[0].values)
         if json:
-            print(as_json({**front.as_dict(), **remarks}))
+            print_json({**front.as_dict(), **remarks})
         else:
             st.show_not_acted_on(remarks)
             _show(front)

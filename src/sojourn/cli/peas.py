@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ._options import AsJson, Chosen, RunFolder, option, takes
+from ._results import print_json
 from ._run import run_chosen
 
 
@@ -49,9 +50,7 @@ def peas(
         more_files={} if config is None else {"config": str(config)},
     )
     if json:
-        from ..run.folder import as_json
-
-        print(as_json(summary))
+        print_json(summary)
         return
     from ..report.text import show_peas
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ._options import CLEANING, READING, AsJson, Chosen, option, takes
+from ._results import as_file, hand_over, picture
 from ._run import cleaned_log, progress
 from .stability import PictureFolder
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..capacity import Plan
 
 _INTERRUPTED = 130
@@ -53,7 +55,7 @@ def plan(
     """
     from ..capacity.targets import parse_targets
     from ..policy.slurm import SlurmPolicy
-    from ..run.folder import as_json, check_folder
+    from ..run.folder import check_folder
     from ..run.outcome.unmodelled import not_acted_on
 
     targets = parse_targets(target_wait or "p95=1h")
@@ -88,26 +90,20 @@ def plan(
         "not_modelled": not_acted_on(jobs, policy, None, scenario.nodes if of_site else None),
         "cleaning": jobs.report.as_dict(),
     }
-    if out is not None and answer.sizes:
-        _write(answer, numbers, out)
-    if json:
-        print(as_json(numbers))
-    else:
-        _show(answer, numbers, step)
-        if out is not None and answer.sizes:
-            print(f"\nplan.png, plan.json in {out}")
+    files = {"plan.png": picture(lambda: _drawn(answer)), "plan.json": as_file(numbers)}
+    shown = files if answer.sizes else {}
+    hand_over(numbers, lambda: _show(answer, numbers, step), shown, json=json, out=out)
     if answer.interrupted:
         # Not as an error: what was found so far has been printed.
         raise SystemExit(_INTERRUPTED)
 
 
-def _write(answer: Plan, numbers: dict[str, Any], out: Path) -> None:
-    from ..report import save, size_curves
-    from ..run.folder import as_json, staged
+def _drawn(answer: Plan) -> Figure:
+    from ..report import size_curves
 
     # A size that some job never fits on has no waits.
     sizes = [size for size in answer.sizes if math.isfinite(size.mean_wait)]
-    figure = size_curves(
+    return size_curves(
         [size.procs for size in sizes],
         {
             target.name: ([size.values[k] for size in sizes], target.limit)
@@ -122,9 +118,6 @@ def _write(answer: Plan, numbers: dict[str, Any], out: Path) -> None:
         today=answer.today,
         caption=f"{answer.policy}, arrivals x {answer.growth:g}",
     )
-    with staged(out) as place:
-        save(figure, place("plan.png"))
-        place("plan.json").write_text(as_json(numbers), encoding="utf-8")
 
 
 def _show(answer: Plan, numbers: dict[str, Any], step: int) -> None:

@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ._options import CLEANING, READING, AsJson, Chosen, option, takes
+from ._results import as_file, hand_over, picture
 from ._run import cleaned_log, progress
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..capacity import Stability
 
 PictureFolder = Annotated[Path | None, option("DIR", "Folder for the picture and the numbers.")]
@@ -45,7 +48,7 @@ def stability(
     Example: sojourn stability log.swf --procs 80 --policy fcfs --policy easy --out DIR
     """
     from ..policy import parse_policy
-    from ..run.folder import as_json, check_folder
+    from ..run.folder import check_folder
     from ..run.outcome.unmodelled import not_acted_on
 
     scenario = chosen.scenario
@@ -72,25 +75,18 @@ def stability(
         "not_modelled": list(dict.fromkeys(x for one in policies for x in not_acted_on(jobs, one))),
         "cleaning": jobs.report.as_dict(),
     }
-    if out is not None:
-        _write(answer, numbers, out)
-    if json:
-        print(as_json(numbers))
-        return
-    _show(answer, numbers)
-    if out is not None:
-        print(f"\nstability.png, stability.json in {out}")
+    files = {
+        "stability.png": picture(lambda: _drawn(answer)),
+        "stability.json": as_file(numbers),
+    }
+    hand_over(numbers, lambda: _show(answer, numbers), files, json=json, out=out)
 
 
-def _write(answer: Stability, numbers: dict[str, Any], out: Path) -> None:
-    from ..report import save, stability_curves
-    from ..run.folder import as_json, staged
+def _drawn(answer: Stability) -> Figure:
+    from ..report import stability_curves
 
     demand = answer.demand
-    figure = stability_curves(answer.curve, demand.arrival_rate, answer.procs, busy=demand.busy)
-    with staged(out) as place:
-        save(figure, place("stability.png"))
-        place("stability.json").write_text(as_json(numbers), encoding="utf-8")
+    return stability_curves(answer.curve, demand.arrival_rate, answer.procs, busy=demand.busy)
 
 
 def _show(answer: Stability, numbers: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from ..errors import OptionError, RunError
 from ..measures.registry import in_table
 from . import _study as st
 from ._options import AsJson, option
+from ._results import print_json
 
 if TYPE_CHECKING:
     from ..study import Grid, Study
@@ -83,7 +84,7 @@ def sweep(
 
     Example: sojourn sweep s.toml --set control.k=0:3e6:1e5 --replications 20 --out DIR
     """
-    from ..run.folder import as_json, provenance
+    from ..run.folder import provenance
     from ..study import sweep as run
 
     count = replications or (1 if precision is None else _TO_BEGIN_WITH)
@@ -118,7 +119,7 @@ def sweep(
     base = study.plan.scenario
     remarks = st.remarks_of(base, next(study.points(())).values)
     if json:
-        print(as_json({**study.as_dict(shown, baseline), **remarks}))
+        print_json({**study.as_dict(shown, baseline), **remarks})
         return
     st.show_not_acted_on(remarks)
     usual = [measure.name for measure in in_table("sweep") if measure.name in study.measures]

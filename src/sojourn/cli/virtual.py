@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ._options import AsJson, Command, VerbGroup, option
+from ._results import print_json
 from ._run import progress
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ def check(json: AsJson = False) -> None:
     if json:
         from dataclasses import asdict
 
-        from ..run.folder import as_json
-
         rows = {
             "ready": ready,
             "slurm": slurm_version(),
@@ -50,7 +49,7 @@ def check(json: AsJson = False) -> None:
             "install": advice(missing) if missing else None,
             "remarks": remarks(),
         }
-        print(as_json(rows))
+        print_json(rows)
         return
     _show_needs(needs)
     print()
@@ -117,7 +116,7 @@ def run(
     Example: sojourn virtual run stream.csv --nodes 16 --conf slurm.conf --repeat 2 --out DIR
     """
     from ..adequacy.virtual import check_plan, read_scheduling, read_stream, run_stream
-    from ..run.folder import as_json, check_folder
+    from ..run.folder import check_folder
 
     jobs = read_stream(stream)
     scheduling = read_scheduling(conf)
@@ -142,7 +141,7 @@ def run(
         print(f"interrupted; {len(rows)} of {repeat} repetitions are in {out}")
         raise SystemExit(_INTERRUPTED) from None
     if json:
-        print(as_json({"nodes": nodes, "left_aside": scheduling.left, "repetitions": rows}))
+        print_json({"nodes": nodes, "left_aside": scheduling.left, "repetitions": rows})
     elif repeat > 1:
         print(f"\nTry: sojourn adequacy {out / 'run-1.csv'} {out / 'run-2.csv'}")
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..errors import OptionError
 from . import _completion
 from ._options import CLEANING, READING, AsJson, Chosen, option, takes
+from ._results import print_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _PRINTED = 20
-_UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 _RESULTS = "Results"
 
 
@@ -77,7 +75,6 @@ def waits(
     from ..jobs.recorded import bottleneck, has_recorded_wait
     from ..jobs.recorded import waits as measure
     from ..run.classes import class_rows
-    from ..run.folder import as_json
 
     names = known_classes(jobs) if by is None else listed_classes(by)
     tables = {
@@ -104,7 +101,7 @@ def waits(
         "cleaning": jobs.report.as_dict(),
     }
     if json:
-        print(as_json(numbers))
+        print_json(numbers)
         return
     _show(numbers, {name: table.head(top or _PRINTED) for name, table in kept.items()}, whole)
     for path in (out, plot):
@@ -113,11 +110,12 @@ def waits(
 
 
 def _seconds(text: str) -> float:
-    """Return a length of time such as ``90s``, ``30m``, ``1.5h`` or ``2d`` in seconds."""
-    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(s|min|m|h|d)\s*", text.lower())
-    if match is None or not math.isfinite(float(match[1])):
-        raise OptionError(f"--target '{text}': write a length of time such as 90s, 30m, 1.5h or 2d")
-    return float(match[1]) * _UNITS[match[2]]
+    from ..capacity.targets import parse_length
+
+    try:
+        return parse_length(text)
+    except ValueError as error:
+        raise OptionError(f"--target {error}") from None
 
 
 def _check_files(out: Path | None, plot: Path | None) -> None:

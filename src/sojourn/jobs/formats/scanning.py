@@ -178,6 +178,14 @@ def _rounded(mantissa, exponent):  # type: ignore[no-untyped-def]
     return math.ldexp(np.float64(kept), int(binary) - 52)
 
 
+@inlined
+def _note(notes, count, kind, line, fields, begin, end, row):  # type: ignore[no-untyped-def]
+    """Leave a note for the caller, and return how many there are."""
+    notes[count, 0], notes[count, 1], notes[count, 2] = kind, line, fields
+    notes[count, 3], notes[count, 4], notes[count, 5] = begin, end, row
+    return count + 1
+
+
 @compiled(slow="the reader of logs", seconds=1.0)
 def scan(buf, pos, line, row, slots, ints, floats, notes):  # type: ignore[no-untyped-def]
     """Parse Standard Workload Format lines into columns until the end, or until notes are full.
@@ -273,13 +281,7 @@ def scan(buf, pos, line, row, slots, ints, floats, notes):  # type: ignore[no-un
                         floats[slot, row] = -value if negative else value
                     todo = GOOD
                 if todo == EXACT:
-                    notes[count, 0] = EXACT
-                    notes[count, 1] = line
-                    notes[count, 2] = fields
-                    notes[count, 3] = begin
-                    notes[count, 4] = pos
-                    notes[count, 5] = row
-                    count += 1
+                    count = _note(notes, count, EXACT, line, fields, begin, pos, row)
                 fields += 1
                 while _is_blank(buf[pos]):
                     pos += _ONE
@@ -292,13 +294,7 @@ def scan(buf, pos, line, row, slots, ints, floats, notes):  # type: ignore[no-un
             count = before
         while buf[pos] != _NEWLINE:
             pos += _ONE
-        notes[count, 0] = kind
-        notes[count, 1] = line
-        notes[count, 2] = fields
-        notes[count, 3] = begin
-        notes[count, 4] = pos
-        notes[count, 5] = row
-        count += 1
+        count = _note(notes, count, kind, line, fields, begin, pos, row)
         pos += _ONE
     return np.int64(pos), line, row, count
 

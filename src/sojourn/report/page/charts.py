@@ -12,7 +12,7 @@ from ...arrays import Floats
 from ...measures.catalogue import DISTRIBUTIONS
 from ...measures.registry import get as measure
 from ..figures.binning import distribution_curve
-from ..figures.style import duration, number
+from ..figures.style import duration, duration_ticks, number
 from .pack import Packer
 from .points import LEVEL, RUN, Points, in_words, is_numeric
 from .subjects import RunFolder
@@ -24,25 +24,11 @@ if TYPE_CHECKING:
 
 _DASHES = ("solid", "dash", "dot", "dashdot")
 _COLORS = 7
-_DURATIONS = (1.0, 60.0, 3600.0, 86400.0, 2.592e6, 10.0, 600.0, 2.16e4, 6.048e5, 3.15e7)
 
 
 def _rounded(values: Floats) -> list[float | None]:
     """Numbers to six digits, which is more than a chart can show; None for what is not finite."""
     return [float(f"{value:.6g}") if np.isfinite(value) else None for value in values.tolist()]
-
-
-def duration_ticks(low: float, high: float) -> dict[str, Any]:
-    """Mark a logarithmic axis of seconds at the lengths people know."""
-    ticks: list[float] = []
-    for tick in _DURATIONS:
-        apart = 0.15 * np.log(max(high / low, 1.0001))
-        if low <= tick <= high and all(abs(np.log(tick / other)) >= apart for other in ticks):
-            ticks.append(tick)
-    if len(ticks) < 2:
-        return {}
-    ticks.sort()
-    return {"tickvals": ticks, "ticktext": [duration(tick) for tick in ticks]}
 
 
 def describe_distribution(runs: Sequence[RunFolder], name: str) -> dict[str, Any]:
@@ -84,7 +70,7 @@ def describe_distribution(runs: Sequence[RunFolder], name: str) -> dict[str, Any
             "type": "log",
             "range": [float(np.log10(low)), float(np.log10(high * 1.05))],
             "title": {"text": f"{label} (logarithmic)"},
-            **(duration_ticks(low, high) if seconds else {"dtick": 1}),
+            **(_ticks(low, high) if seconds else {"dtick": 1}),
         },
         "yaxis": {
             "title": {"text": "share of jobs at or below"},
@@ -93,6 +79,12 @@ def describe_distribution(runs: Sequence[RunFolder], name: str) -> dict[str, Any
         },
     }
     return {"kind": "plain", "figure": {"data": data, "layout": layout}}
+
+
+def _ticks(low: float, high: float) -> dict[str, Any]:
+    ticks = duration_ticks(low, high)
+    names = [duration(tick) for tick in ticks]
+    return {"tickvals": ticks, "ticktext": names} if len(ticks) > 1 else {}
 
 
 def describe_classes(classes: pd.DataFrame, what: str, several: str) -> dict[str, Any]:

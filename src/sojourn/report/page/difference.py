@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...__about__ import __version__
-from ...errors import OptionError
-from ...files.staging import atomic_path
 from ...run.folder import provenance, write_run
 from ...study.changes import Change, ClassChange
 from ...study.difference import Difference
@@ -26,7 +24,7 @@ from .parts import Cell, Figure, Page, Section, Table
 from .sections import distribution_charts, distributions, not_modelled, over_time
 from .subjects import RunFolder
 from .timeline import describe_timeline
-from .writing import rendered
+from .writing import check_name, rendered, write_page
 
 _SHOWN = 30
 _FEW = 12  # rows that a low chart has room for
@@ -50,14 +48,9 @@ _METHOD = (
 
 def write_difference(difference: Difference, path: str | os.PathLike[str]) -> Path:
     """Write a difference as a page of HTML that is complete in itself, and return its path."""
-    target = Path(path)
-    if target.suffix.lower() not in (".html", ".htm"):
-        raise OptionError(f"{path}: a report is a page of HTML; name it FILE.html")
+    check_name(path)
     packer = Packer()
-    text = rendered(_page(difference, packer), packer)
-    with atomic_path(target) as temporary:
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
-    return target
+    return write_page(rendered(_page(difference, packer), packer), path)
 
 
 def _page(difference: Difference, packer: Packer) -> Page:

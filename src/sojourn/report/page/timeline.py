@@ -90,8 +90,7 @@ def _blocks_of(run: RunFolder) -> Blocks | str:
     """What jobs held, or why that is not known."""
     if not np.isfinite(run.jobs["start"]).any():
         return "no job was served"
-    policy = str(run.summary["policy"])
-    if POLICIES.get(policy, policy).rpartition("+")[2] in ("preempt", "remaining"):
+    if _is_preemptive(str(run.summary["policy"])):
         return "jobs were preempted, and a folder of a run does not hold their stretches of service"
     try:
         rows, start, end = stretches_of(run.jobs, run.schedule)
