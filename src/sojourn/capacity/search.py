@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -169,17 +170,14 @@ class Search:
     def guess(self) -> int:
         """Return the smallest size at which theory expects the targets to hold."""
 
-        def holds(servers: int) -> bool:
-            values = expected_waits(self._demand, servers, self._targets)
+        def holds(steps: int) -> bool:
+            values = expected_waits(self._demand, steps * self.step, self._targets)
             return self._all_met(values)
 
         low = high = self._floor // self.step
-        while not holds(high * self.step):
+        while not holds(high):
             low, high = high + 1, 2 * high
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if holds(middle * self.step) else (middle + 1, high)
-        return high * self.step
+        return self.step * (low + bisect_left(range(low, high), True, key=holds))
 
     def around(self, first: int, today: int) -> None:
         """Search from a first size on; the machine of today is tried too if it can be."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -132,7 +133,7 @@ def stability(
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Stability:
-    """Tell whether a machine keeps up with a log, and by what margin.
+    """Say whether a machine keeps up with a log, and by what margin.
 
     Parameters
     ----------
@@ -246,13 +247,7 @@ def least_processors(
         high = low
         while not keeps_up(high):
             low, high = high + 1, math.ceil(_GROWTH * high)
-    while low < high:
-        middle = (low + high) // 2
-        if keeps_up(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return high
+    return low + bisect_left(range(low, high), True, key=keeps_up)
 
 
 class _Steps:

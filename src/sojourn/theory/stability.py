@@ -9,6 +9,7 @@ see `sojourn.capacity` for what simulation says.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
@@ -203,13 +204,9 @@ def smallest_stable(arrival_rate: float, mean_service: float, p: ArrayLike) -> i
     while offered * _at(terms, tail, high) >= 1:
         low, high, step = high + 1, high + step, 2 * step
         terms = logarithm(shares, high)
-    while low < high:
-        middle = (low + high) // 2
-        if offered * _at(terms, tail, middle) < 1:
-            high = middle
-        else:
-            low = middle + 1
-    return high
+    return low + bisect_left(
+        range(low, high), True, key=lambda servers: offered * _at(terms, tail, servers) < 1
+    )
 
 
 def _at(terms: Floats, tail: Floats, servers: int) -> float:
