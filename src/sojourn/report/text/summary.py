@@ -248,11 +248,12 @@ def _energy(summary: dict[str, Any], measure: Measure, value: float) -> Iterator
             label = "full bill"
             jobs = f"{as_number(energy['peas_kwh'])} kWh, only processors of jobs, at full load"
             yield "energy of jobs", jobs
-        text += (
-            f" (busy {as_number(energy['busy_joules'] / 3.6e6)}, "
-            f"idle {as_number(energy['idle_joules'] / 3.6e6)}), "
-            f"mean {as_number(energy['mean_watts'] / 1e3)} kW"
+        parts = ", ".join(
+            f"{name} {as_number(energy[f'{name}_joules'] / 3.6e6)}"
+            for name in ("busy", "idle", "sleep", "entering", "leaving", "failed")
+            if energy.get(f"{name}_joules", 0.0) or name in ("busy", "idle")
         )
+        text += f" ({parts}), mean {as_number(energy['mean_watts'] / 1e3)} kW"
     elif measure.name == "cost":
         text = f"{text} {energy['currency']}".rstrip()
     assumed = assumed_watts(summary)
