@@ -199,6 +199,38 @@ CATALOGUE = (
         needs="carbon", tables=("simulate", "compare", "sweep", "report"), heading="CO2\n{unit}",
         meaning="emissions of the energy",
     ),
+    Measure(
+        "deferred_jobs", "jobs that may be held", "", "", ("deferred", "jobs"), kind="count",
+        needs="defer", meaning="for cheap or clean electricity",
+    ),
+    Measure(
+        "deferred_late", "held jobs that start late", "", "lower", ("deferred", "late"),
+        kind="count", needs="defer", tables=("compare",), heading="held,\nlate",
+        meaning="after the latest start that they allow",
+    ),
+    Measure(
+        "deferred_hold_mean", "mean time held", "s", "", ("deferred", "hold_mean"), kind="job",
+        needs="defer", meaning="of jobs that may be held: from when they come to when they are let "
+        "into the queue",
+    ),
+    Measure(
+        "deferred_wait_mean", "mean wait of jobs that may be held", "s", "lower",
+        ("deferred", "wait_mean"), kind="job", needs="defer", tables=("compare", "sweep"),
+        heading="held: mean\nwait {unit}", meaning="start less submit, the time held with it",
+    ),
+    Measure(
+        "deferred_wait_p95", "95th percentile of their wait", "s", "lower",
+        ("deferred", "wait_p95"), kind="job", needs="defer", meaning="of jobs that may be held",
+    ),
+    Measure(
+        "others_wait_mean", "mean wait of all other jobs", "s", "lower", ("others", "wait_mean"),
+        kind="job", needs="defer", tables=("compare", "sweep"), heading="others: mean\nwait {unit}",
+        meaning="of jobs that may not be held",
+    ),
+    Measure(
+        "others_wait_p95", "95th percentile of the others' wait", "s", "lower",
+        ("others", "wait_p95"), kind="job", needs="defer", meaning="of jobs that may not be held",
+    ),
     Measure("procs", "processors", kind="count", meaning="size of the machine", source="c"),
     Measure("nodes", "nodes", kind="count", needs="nodes", meaning="of the machine"),
     Measure("jobs", "jobs", kind="count", meaning="left by cleaning"),

@@ -276,6 +276,7 @@ class Result:
             "procs": log.procs[first:last],
             "estimate": log.estimate[first:last],
             **({"energy": spread(schedule.energy.jobs[at])} if self.states_energy else {}),
+            **{name: spread(column[at]) for name, column in schedule.energy.job_costs.items()},
             "status": status,
             "reason": self._prepared.reason[first:last],
             **{name: spread_codes(codes[at]) for name, (codes, _) in self._run.remarks.items()},
@@ -285,6 +286,8 @@ class Result:
             columns["label"] = log.label[first:last]
         if schedule.after is not None and self._prepared.external is not None:
             columns["restarts"] = spread(schedule.after.restarts[at].astype(np.float64))
+        if self._prepared.deferred is not None:
+            columns["deferred"] = self._prepared.deferred.held[first:last]
         if self._begin is not None:
             columns["begin"] = self._begin[first:last]
         for name, known in self._requested.items():
@@ -435,7 +438,8 @@ class Result:
         """Measures per class of jobs.
 
         One row per class, by its name: jobs, share of the processor time, mean, median and p95
-        wait (s), mean bounded slowdown, energy (J).
+        wait (s), mean bounded slowdown, energy (J), and where these are given its cost and its
+        carbon dioxide (g).
 
         Parameters
         ----------

@@ -19,6 +19,7 @@ from ..policy.slurm.objections import kind_of_objection
 from ..policy.slurm.policy import SlurmPolicy
 from ..policy.slurm.requests import Requests, requests_of
 from ..policy.slurm.site_cluster import conf_on
+from .build.deferring import defer
 from .build.machine import REASONS, NamedMachine
 from .build.requests import NodeRequests
 from .options import Options, Prepared
@@ -65,6 +66,9 @@ def prepare_slurm(
     if options.clean:
         jobs = clean_jobs(jobs, procs=machine.procs, rules=options.clean)
     jobs = _in_order(_with_estimates(jobs, options))
+    deferred = None
+    if options.defer is not None:
+        jobs, deferred = defer(jobs, options)
     table = node_table(conf)
     asked = requests_of(jobs, conf, table)
     run = make_run(
@@ -99,6 +103,7 @@ def prepare_slurm(
         options.changed(placement=TIGHTEST),
         named,
         remarks=tuple(remarks),
+        deferred=deferred,
     )
 
 
