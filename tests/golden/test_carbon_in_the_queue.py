@@ -34,7 +34,7 @@ def series(data_dir, tmp_path_factory):
     hours = table(data_dir, 1, 24)[:, 0]
     at_once, best, _ = table(data_dir, 24, 168)[-1]
     path = tmp_path_factory.mktemp("grid") / "DE-2022.csv"
-    rows = [*hours.tolist(), best - at_once + float(hours[-24])]
+    rows = [*hours.tolist(), float(best - at_once + hours[-24])]
     lines = [f"{HOUR * at},{value!r}" for at, value in enumerate(rows)]
     path.write_text("time,g_per_kwh\n" + "\n".join(lines) + "\n")
     return str(path)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..errors import OptionError
 
 __all__ = ["DEFERRALS", "Deferral", "Series", "cheapest_pieces", "first_below", "lowest_window"]
+__all__ += ["next_day_quantiles"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -176,7 +177,7 @@ def lowest_window(arrival: Floats, plan: Floats, latest: Floats, series: Series)
     return begin
 
 
-def _quantiles(arrival: Floats, series: Series, share: float) -> Floats:
+def next_day_quantiles(arrival: Floats, series: Series, share: float) -> Floats:
     """Return, for each job, the least value that holds for a share of the day that it comes in."""
     until = np.minimum(arrival + DAY, series.end)
     least = np.empty(len(arrival))
@@ -220,7 +221,7 @@ def first_below(
     array([3600., 9000.])
     """
     if is_quantile:
-        limit = _quantiles(arrival, series, at)
+        limit = next_day_quantiles(arrival, series, at)
     else:
         limit = np.full(len(arrival), at)
     begin = arrival.copy()
