@@ -165,6 +165,26 @@ class Result:
         """Instants (s) and the watts of the whole cluster from each on, to the last end."""
         return self._schedule.energy.steps
 
+    def series_steps(self, what: str = "carbon") -> tuple[Floats, Floats]:
+        """Instants (s) and what a kWh emits (g of CO2) or costs from each on, over the run.
+
+        Parameters
+        ----------
+        what : ``carbon`` or ``price``, which must have been given.
+        """
+        energy = self._schedule.energy
+        if what not in ("carbon", "price"):
+            raise OptionError(f"series '{what}': choose carbon or price")
+        given = energy.carbon if what == "carbon" else energy.price
+        if given is None:
+            raise OptionError(f"the run has no {what}; simulate with {what}=")
+        return energy.series_steps(given)
+
+    @property
+    def in_pieces(self) -> bool:
+        """Whether jobs may have been stopped by the policy, or by plan, and gone on later."""
+        return self.policy.preemptive or self._prepared.suspends
+
     @property
     def slowness(self) -> Floats:
         """How many times longer than recorded each accepted job ran [gomez2012, eq. 2]."""
