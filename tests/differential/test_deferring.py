@@ -1,4 +1,4 @@
-"""Jobs held for cheap or clean electricity: implementation and oracle, rule by rule and in queues."""
+"""Jobs held for cheap or clean electricity: ours and the oracle, rule by rule and in queues."""
 
 from __future__ import annotations
 
@@ -172,9 +172,7 @@ def test_pieces_in_a_queue(name, file):
     @given(workloads(7, min_plan=1), grids, st.integers(0, 12), st.sampled_from((0, 0, 1, 2)))
     def agree(drawn: Workload, grid: exactly.Series, slack: int, restart: int) -> None:
         chains = [
-            exactly.chain(
-                exactly.pieces(grid, submit, plan, submit + slack + plan), work, restart
-            )
+            exactly.chain(exactly.pieces(grid, submit, plan, submit + slack + plan), work, restart)
             for submit, work, _, plan in drawn.jobs
         ]
         procs = [job.procs for job in drawn.jobs]

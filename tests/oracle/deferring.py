@@ -93,9 +93,7 @@ class Piece(NamedTuple):
     work: Exact
 
 
-def chain(
-    planned: Sequence[tuple[int, int]], work: Exact, restart: Exact = 0
-) -> list[Piece]:
+def chain(planned: Sequence[tuple[int, int]], work: Exact, restart: Exact = 0) -> list[Piece]:
     """The pieces that a job runs in: it may end before all of them, or go on after the last."""
     made: list[Piece] = []
     left = work

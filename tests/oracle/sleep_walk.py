@@ -52,7 +52,7 @@ class Walked(NamedTuple):
 
 
 def walk(system: Sleep, seed: int, jobs: int = 3000, skipped: int = 300) -> Walked:
-    """FCFS, service of mean 1; jobs that come later start later. A setup nobody wants is given up."""
+    """FCFS, service of mean 1. A setup that nobody wants any more is given up."""
     draw = random.Random(seed)
 
     def drawn(mean: float) -> float:

@@ -128,7 +128,9 @@ def test_states_of_one_server_are_all_of_its_time():
         shares = (getattr(system, f"mean_{s}") for s in ("busy", "idle", "waking", "off"))
         assert sum(shares) + system.mean_shutting == pytest.approx(1.0, rel=1e-12)
     # The series for short shutdowns meets the formula.
-    below, above = (sleeping_server(1.0, 2.0, setup=1.0, shutdown=x) for x in (0.99999e-3, 1.00001e-3))
+    below, above = (
+        sleeping_server(1.0, 2.0, setup=1.0, shutdown=x) for x in (0.99999e-3, 1.00001e-3)
+    )
     assert below.mean_wait == pytest.approx(above.mean_wait, rel=1e-7)
 
 

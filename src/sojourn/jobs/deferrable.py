@@ -76,13 +76,14 @@ def chosen_jobs(jobs: Jobs, text: str | None, seed: int) -> NDArray[np.bool_]:
             return everybody
         if "deferrable" in own:
             return np.asarray(jobs["deferrable"] > 0)
-        return np.any([jobs[name] >= 0 for name in own], axis=0)
+        return np.asarray(np.any([jobs[name] >= 0 for name in own], axis=0))
     chosen = parse_chosen(text)
     if chosen.by == "all":
         return everybody
     if chosen.by == "fraction":
         sequence = np.random.SeedSequence(seed, spawn_key=(_COINS,))
-        return np.random.default_rng(sequence).random(len(jobs)) < chosen.share
+        coins = np.random.default_rng(sequence).random(len(jobs))
+        return np.asarray(coins < chosen.share)
     codes, names = classed(jobs, chosen.by)
     for name in chosen.names:
         if name not in names:

@@ -220,10 +220,9 @@ def first_below(
     >>> first_below(np.array([60.0, 7200.0]), np.array([9000.0, 9000.0]), series, 2.0)
     array([3600., 9000.])
     """
+    limit = np.full(len(arrival), at)
     if is_quantile:
         limit = next_day_quantiles(arrival, series, at)
-    else:
-        limit = np.full(len(arrival), at)
     begin = arrival.copy()
     counts = np.searchsorted(series.time, latest, side="right")
     counts -= np.searchsorted(series.time, arrival, side="right")

@@ -352,7 +352,7 @@ def _defer(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
     by = defer.by or ("carbon" if power.carbon is not None else "price")
     given = getattr(power, by)
     if given is None:
-        either = "{power.%s}" % by if defer.by else "{power.carbon} or {power.price}"
+        either = f"{{power.{by}}}" if defer.by else "{power.carbon} or {power.price}"
         yield ("defer", "kind"), f"jobs are held for what? give {either}, a series"
     elif isinstance(given, float | int):
         words = f"{{power.{by}}} is {given:g} at all times, and nothing is gained by waiting"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,15 +53,17 @@ class Pieces(NamedTuple):
     plan: Floats
     work: Floats
 
+    def of(self, which: NDArray[np.bool_]) -> Pieces:
+        """Return some of them."""
+        return Pieces(self.row[which], self.begin[which], self.plan[which], self.work[which])
+
     @property
     def is_first(self) -> NDArray[np.bool_]:
         """Which are the first of their jobs."""
         return np.append(True, self.row[1:] != self.row[:-1])[: len(self.row)]
 
 
-def plan_pieces(
-    jobs: Jobs, work: Floats, options: Options
-) -> tuple[Pieces, Deferred]:
+def plan_pieces(jobs: Jobs, work: Floats, options: Options) -> tuple[Pieces, Deferred]:
     """Return the pieces in which jobs are planned to run.
 
     Parameters
@@ -124,7 +126,10 @@ class RunInPieces:
         self.s.segments = len(segment)
         self.nodes = run.nodes
         if run.nodes is not None:
-            self.nodes = run.nodes._replace(job=run.nodes.job[last], ask=run.nodes.ask[..., last])
+            ask = run.nodes.ask
+            # Where all jobs ask for processors only, there are no further requests.
+            ask = ask[..., last] if ask.shape[-1] else ask
+            self.nodes = run.nodes._replace(job=run.nodes.job[last], ask=ask)
         self._rows = run.rows
 
     @property
@@ -220,7 +225,7 @@ def simulate_in_pieces(
     order = np.arange(len(jobs)) if order is None else order
     place = np.full(len(jobs), -1)
     place[order[prepared.accepted]] = np.arange(np.count_nonzero(prepared.accepted))
-    pieces = Pieces(*(column[place[pieces.row] >= 0] for column in pieces))
+    pieces = pieces.of(place[pieces.row] >= 0)
     prepared = replace(prepared, options=chosen, deferred=deferred.at(order))
     if not len(pieces.row):
         finish(run, prepared, progress)
@@ -238,7 +243,8 @@ def simulate_in_pieces(
         return run, prepared, np.arange(len(now)) if by_arrival is None else by_arrival
 
     done, rows = _until_settled(pieces, carried_out)
-    return Result(prepared, RunInPieces(done, run.jobs, place[pieces.row[rows]]))
+    whole_jobs = RunInPieces(done, run.jobs, place[pieces.row[rows]])
+    return Result(prepared, cast(Run, whole_jobs))
 
 
 def _until_settled(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,10 @@ UNITS = {
     "mean bounded slowdown": "",
     "utilisation": "",
     "energy": "kWh",
+    "cost of energy": "",
+    "carbon dioxide": "kg",
+    "mean wait of jobs that may be held": "s",
+    "mean wait of all other jobs": "s",
 }
 """What is compared, and its unit."""
 
@@ -381,6 +386,17 @@ def _both(jobs: Jobs, runs: Sequence[Result], by: Sequence[str]) -> _Both:
         measures["energy"] = _pair(
             runs, lambda run: run.summary["energy"]["total_joules"] / _JOULES_PER_KWH
         )
+    for what, key in (("cost of energy", "cost"), ("carbon dioxide", "carbon_kg")):
+        if all(key in run.summary["energy"] for run in runs):
+            measures[what] = _pair(runs, partial(_billed, key))
+    held = _may_be_held(jobs, runs)
+    if held is not None:
+        for what, who in (
+            ("mean wait of jobs that may be held", held[common]),
+            ("mean wait of all other jobs", ~held[common]),
+        ):
+            if who.any():
+                measures[what] = _pair([wait[who] for wait in waits], np.mean)
     classes: dict[str, Any] = {}
     for name in by:
         codes, names = classed(jobs, name)
@@ -400,6 +416,20 @@ def _both(jobs: Jobs, runs: Sequence[Result], by: Sequence[str]) -> _Both:
         }
     only = (int(np.count_nonzero(ran[0] & ~ran[1])), int(np.count_nonzero(ran[1] & ~ran[0])))
     return _Both(int(np.count_nonzero(common)), only, measures, classes)
+
+
+def _billed(key: str, run: Result) -> float:
+    return float(run.summary["energy"][key])
+
+
+def _may_be_held(jobs: Jobs, runs: Sequence[Result]) -> NDArray[np.bool_] | None:
+    """Which jobs may be held for cheap or clean electricity on the last side that holds any."""
+    for run in reversed(runs):
+        table = run.job_columns()
+        if "deferred" in table:
+            mine = table["job"][table["deferred"]]
+            return np.isin(jobs.job, mine)
+    return None
 
 
 def _in_order(jobs: Jobs, run: Result) -> dict[str, NDArray[Any]]:

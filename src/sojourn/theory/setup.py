@@ -2,9 +2,9 @@
 
 Jobs arrive as a Poisson stream and are served one by one. A server without jobs stays on for a
 delay, then takes its time to shut down, and is off until a job arrives; a job that arrives while it
-shuts down waits until it is off and has been woken. The first job of a busy period so meets a first
-delay Z: nothing, the setup, or the rest of the shutdown and the setup. All others of its busy period
-stand behind it [welch1964]:
+shuts down waits until it is off and has been woken. So the first job of a busy period has a first
+delay Z: nothing, the setup, or the rest of the shutdown and the setup. All others of its busy
+period stand behind it [welch1964]:
 
     E W = lambda E S^2 / (2 (1 - rho)) + (2 E Z + lambda E Z^2) / (2 (1 + lambda E Z)).
 """

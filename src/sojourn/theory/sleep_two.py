@@ -146,12 +146,16 @@ class SleepingTwoServer:
                     # A state that is never reached must lead back.
                     rate = (on - wanted) / (self.delay or 1.0)
                     within[jobs][i, mine.index((front, on - 1))] = rate
-        mine = self._phases(3)
-        repeat = np.zeros((len(mine), len(mine)))
-        for i, phase in enumerate(mine):
-            for after, rate in self._left(phase, 3):
-                repeat[i, mine.index(after)] += rate
-        return solve(up, down, repeat, within)
+        return solve(up, down, self._repeating(), within)
+
+    def _repeating(self) -> Floats:
+        """Rates from any level above 2 to the one below."""
+        phases = self._phases(3)
+        rates = np.zeros((len(phases), len(phases)))
+        for i, phase in enumerate(phases):
+            for left, rate in self._left(phase, 3):
+                rates[i, phases.index(left)] += rate
+        return rates
 
     def _mean(self, number: Callable[[str, int], int]) -> float:
         """Mean of a number of servers, by who is first and how many are on."""

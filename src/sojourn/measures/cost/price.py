@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .carbon import Carbon
 from ._values import pieces
+from .carbon import Carbon
 from .clock import Clock
 from .series import ValueColumn, Wanted, covering, read_series, span_of
 from .tariff import Tariff, parse_tariff

@@ -104,20 +104,19 @@ def covering(
             )
         return time, value
     period = end - begin
-    turns = np.arange(math.floor((first - begin) / period), (last - begin) // period + 1)
-    if len(turns) * len(time) > _MOST:
+    early, late = (math.floor((at - begin) / period) for at in (first, last))
+    if (late - early + 1) * len(time) > _MOST:
         raise OptionError(
-            f"{source}: would repeat {len(turns):,} times from {first:.15g} s to {last:.15g} s; "
-            "give a longer series",
+            f"{source}: would repeat {late - early + 1:,} times from {first:.15g} s to "
+            f"{last:.15g} s; give a longer series",
             path=source,
         )
+    turns = np.arange(early, late + 1)
     times = (turns[:, None] * period + time[None, :]).reshape(-1)
     return times, np.tile(value, len(turns))
 
 
-def read_series(
-    path: str | os.PathLike[str], clock: Clock | None, wanted: Wanted
-) -> SeriesFile:
+def read_series(path: str | os.PathLike[str], clock: Clock | None, wanted: Wanted) -> SeriesFile:
     """Read a series of values: CSV with a header, a column of times and one of values.
 
     Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike, NDArray
@@ -106,7 +107,7 @@ def _held(jobs: style.TableLike) -> Path | None:
     return counted(submit[mine], begin[mine], procs[mine]) if mine.any() else None
 
 
-def _tint(ax: style.Axes, values: Path, clock: style.TimeAxis, first: float, last: float) -> None:
+def _tint(ax: Axes, values: Path, clock: style.TimeAxis, first: float, last: float) -> None:
     """Colour the background by the series: green where it is low, red where it is high."""
     strips = min(_STRIPS, max(len(values.time), 2))
     edges = np.linspace(first, last, strips + 1) if len(values.time) > _STRIPS else values.time

@@ -232,9 +232,7 @@ def _deferred(summary: dict[str, Any]) -> list[tuple[str, str]]:
         )
     ]
     if others["jobs"]:
-        rows.append(
-            ("", f"{others['jobs']:,} others would wait {as_seconds(others['wait_mean'])}")
-        )
+        rows.append(("", f"{others['jobs']:,} others would wait {as_seconds(others['wait_mean'])}"))
     return rows
 
 

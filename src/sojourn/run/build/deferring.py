@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import JobError, OptionError
+from ...errors import OptionError
 from ...jobs import Jobs
 from ...jobs.arrivals import arrivals_of
 from ...jobs.deferrable import chosen_jobs, latest_starts
@@ -89,9 +89,7 @@ def held_for(options: Options, clock: Clock) -> tuple[str, Carbon | Tariff | Pri
     return by, what
 
 
-def series_of(
-    what: Carbon | Tariff | Prices, clock: Clock, first: float, last: float
-) -> Series:
+def series_of(what: Carbon | Tariff | Prices, clock: Clock, first: float, last: float) -> Series:
     """Return the steps of a price or an intensity from one instant to another, or to its end."""
     begin, end = known_span(what)
     low, high = max(first, begin), min(last, end)
@@ -116,7 +114,7 @@ def held_jobs(jobs: Jobs, options: Options) -> tuple[Deferred, Series, Floats]:
 
     Raises
     ------
-    JobError, OptionError
+    OptionError
         For a job that would run beyond the end of the series, and for what is missing.
     """
     deferral: Deferral = options.defer
@@ -136,11 +134,11 @@ def held_jobs(jobs: Jobs, options: Options) -> tuple[Deferred, Series, Floats]:
     out = held & ((came < begin) | (came + plan > end))
     if out.any():
         at = int(np.argmax(out))
-        raise JobError(
-            int(jobs.job[at]),
-            "submit",
-            f"comes at {came[at]:g} s and may last {plan[at]:g} s, but power.{by} is known from "
-            f"{begin:g} s to {end:g} s; give a longer series, or power.series = repeat",
+        raise OptionError(
+            f"job {int(jobs.job[at])} comes at {came[at]:g} s and may last {plan[at]:g} s, but "
+            f"power.{by} is known from {begin:g} s to {end:g} s; let it repeat, or give a longer "
+            "one",
+            key="power.series",
         )
     if not held.any():
         return Deferred(held, came, latest), Series(np.zeros(1), np.zeros(1), 0.0), plan

@@ -305,9 +305,8 @@ def _deferred(schedule: Schedule, deferred: Deferred, ran: Chosen) -> dict[str, 
     """What jobs that may be held for cheap or clean electricity had of it, and all others."""
     prepared, energy = schedule.prepared, schedule.energy
     mine = prepared.accepted
-    held, came, latest = (
-        column[mine][ran] for column in (deferred.held, deferred.came, deferred.latest)
-    )
+    held = deferred.held[mine][ran]
+    came, latest = (column[mine][ran] for column in (deferred.came, deferred.latest))
     start, submit = schedule.start[ran], schedule.submit[ran]
     hold = schedule.run.jobs.submit[ran] - came
     late = int(np.count_nonzero(start[held] > latest[held]))
