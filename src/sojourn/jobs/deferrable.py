@@ -12,7 +12,7 @@ from .arrivals import arrivals_of
 from .classes import CLASSES, UNKNOWN, classed
 from .table import Jobs
 
-__all__ = ["OWN", "Chosen", "chosen_jobs", "is_drawn", "latest_starts", "parse_chosen"]
+__all__ = ["OWN", "DeferrableJobs", "chosen_jobs", "is_drawn", "latest_starts", "parse_chosen"]
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ when they come, and the instant (s) at which they must have ended."""
 _COINS = 2 << 20
 
 
-class Chosen(NamedTuple):
+class DeferrableJobs(NamedTuple):
     """Which jobs are chosen: `by` all, a fraction, or a class of jobs with its names."""
 
     by: str
@@ -31,14 +31,14 @@ class Chosen(NamedTuple):
     share: float = 1.0
 
 
-def parse_chosen(text: str) -> Chosen:
+def parse_chosen(text: str) -> DeferrableJobs:
     """Return which jobs are meant by ``all``, ``fraction=0.3`` or ``queue=3,4``.
 
     >>> parse_chosen("queue=3, 4").names
     ('3', '4')
     """
     if text.strip() == "all":
-        return Chosen("all")
+        return DeferrableJobs("all")
     by, equals, rest = (part.strip() for part in text.partition("="))
     if by == "fraction" and equals:
         try:
@@ -47,12 +47,12 @@ def parse_chosen(text: str) -> Chosen:
             share = -1.0
         if not 0 <= share <= 1:
             raise OptionError(f"'{text}': give a fraction from 0 to 1")
-        return Chosen(by, share=share)
+        return DeferrableJobs(by, share=share)
     names = tuple(name.strip() for name in rest.split(",") if name.strip())
     if by not in CLASSES or not names:
         near = did_you_mean(by, CLASSES) if equals else ""
         raise OptionError(f"'{text}': write all, fraction=0.3, or queue=3,4 or user=anna{near}")
-    return Chosen(by, names)
+    return DeferrableJobs(by, names)
 
 
 def is_drawn(text: str | None) -> bool:

@@ -31,6 +31,7 @@ from ..policy import (
     parse_policy,
 )
 from ..policy.slurm import SlurmPolicy, policy_from_slurm
+from .build.deferring import series_name
 from .inputs import Stamp, machine_files, module_files, stamp_of
 from .keys import (
     OF_LOGS,
@@ -349,7 +350,7 @@ def _defer(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
     except InputError as error:
         yield _blamed(error, "defer"), str(error)
         return
-    by = defer.by or ("carbon" if power.carbon is not None else "price")
+    by = series_name(defer.by, power.carbon, power.price)
     given = getattr(power, by)
     if given is None:
         either = f"{{power.{by}}}" if defer.by else "{power.carbon} or {power.price}"

@@ -32,14 +32,14 @@ from .options import Options, Prepared
 from .outcome.schedule import Schedule
 from .result import Result
 
-__all__ = ["Pieces", "RunInPieces", "plan_pieces", "simulate_in_pieces"]
+__all__ = ["PlannedPieces", "RunInPieces", "plan_pieces", "simulate_in_pieces"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-class Pieces(NamedTuple):
-    """Pieces of jobs, those of each in their order.
+class PlannedPieces(NamedTuple):
+    """PlannedPieces of jobs, those of each in their order.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ class Pieces(NamedTuple):
     plan: Floats
     work: Floats
 
-    def of(self, which: NDArray[np.bool_]) -> Pieces:
+    def of(self, which: NDArray[np.bool_]) -> PlannedPieces:
         """Return some of them."""
-        return Pieces(self.row[which], self.begin[which], self.plan[which], self.work[which])
+        return PlannedPieces(self.row[which], self.begin[which], self.plan[which], self.work[which])
 
     @property
     def is_first(self) -> NDArray[np.bool_]:
@@ -63,7 +63,7 @@ class Pieces(NamedTuple):
         return np.append(True, self.row[1:] != self.row[:-1])[: len(self.row)]
 
 
-def plan_pieces(jobs: Jobs, work: Floats, options: Options) -> tuple[Pieces, Deferred]:
+def plan_pieces(jobs: Jobs, work: Floats, options: Options) -> tuple[PlannedPieces, Deferred]:
     """Return the pieces in which jobs are planned to run.
 
     Parameters
@@ -92,7 +92,7 @@ def plan_pieces(jobs: Jobs, work: Floats, options: Options) -> tuple[Pieces, Def
             rows.append(row)
             columns.append((begin, long + more, done + more))
     table = np.array(columns).reshape(-1, 3).T
-    return Pieces(np.array(rows, dtype=np.int64), *table), replace(made, until=until)
+    return PlannedPieces(np.array(rows, dtype=np.int64), *table), replace(made, until=until)
 
 
 class RunInPieces:
@@ -130,7 +130,7 @@ class RunInPieces:
             # Where all jobs ask for processors only, there are no further requests.
             ask = ask[..., last] if ask.shape[-1] else ask
             self.nodes = run.nodes._replace(job=run.nodes.job[last], ask=ask)
-        self._rows = run.rows
+        self._run = run
 
     @property
     def start(self) -> Floats:
@@ -166,7 +166,7 @@ class RunInPieces:
         """The filled part of a recorded column, as `Run.rows`."""
         if name.startswith("segment_"):
             return self.recording.segment[name.removeprefix("segment_")]
-        return self._rows(name)
+        return self._run.rows(name)
 
 
 def _segments(run: Run) -> NDArray[Any]:
@@ -248,7 +248,7 @@ def simulate_in_pieces(
 
 
 def _until_settled(
-    pieces: Pieces, carried_out: Callable[[Floats], tuple[Run, Prepared, Integers]]
+    pieces: PlannedPieces, carried_out: Callable[[Floats], tuple[Run, Prepared, Integers]]
 ) -> tuple[Run, Integers]:
     """Run until no piece comes before the one before it has ended.
 

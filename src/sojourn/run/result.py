@@ -16,6 +16,7 @@ from ..engine.drive import Run
 from ..errors import OptionError
 from ..jobs.arrivals import arrivals_of, start_later
 from ..measures import formulas, registry
+from .build.deferring import series_name
 from .build.machine import REASONS
 from .decisions import Decisions
 from .options import Prepared
@@ -164,6 +165,12 @@ class Result:
     def power_steps(self) -> tuple[Floats, Floats]:
         """Instants (s) and the watts of the whole cluster from each on, to the last end."""
         return self._schedule.energy.steps
+
+    @property
+    def held_for(self) -> str:
+        """What jobs are held for, or would be: ``carbon`` or ``price``."""
+        options = self.options
+        return series_name(options.defer_by, options.carbon, options.price)
 
     def series_steps(self, what: str = "carbon") -> tuple[Floats, Floats]:
         """Instants (s) and what a kWh emits (g of CO2) or costs from each on, over the run.

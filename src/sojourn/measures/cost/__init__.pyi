@@ -1,3 +1,4 @@
+from ._values import number as number
 from .carbon import Carbon as Carbon
 from .carbon import emissions as emissions
 from .carbon import parse_carbon as parse_carbon

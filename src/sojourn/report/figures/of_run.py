@@ -171,8 +171,8 @@ class RunPlots:
         """
         from .hours import clean_hours
 
-        result, options = self._result, self._result.options
-        by = what or options.defer_by or ("carbon" if options.carbon is not None else "price")
+        result = self._result
+        by = what or result.held_for
         label = "carbon intensity: g of CO2 per kWh"
         if by == "price":
             label = f"price: {result.summary['energy'].get('currency') or '1'} per kWh"

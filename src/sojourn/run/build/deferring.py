@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from ...measures.cost import (
     Prices,
     Tariff,
     known_span,
+    number,
     parse_carbon,
     parse_price,
     steps_over,
@@ -28,7 +29,8 @@ from ...policy.deferral import DAY, Series, first_below, lowest_window
 if TYPE_CHECKING:
     from ..options import Options
 
-__all__ = ["Deferred", "defer", "held_jobs", "planned_lengths", "series_of"]
+__all__ = ["Deferred", "defer", "held_for", "held_jobs", "planned_lengths", "series_name"]
+__all__ += ["series_of"]
 
 Floats = NDArray[np.float64]
 
@@ -56,6 +58,20 @@ class Deferred:
         return Deferred(self.held[rows], self.came[rows], self.latest[rows], until)
 
 
+def series_name(by: str | None, carbon: Any, price: Any) -> str:
+    """Return what jobs are held for where nobody says it: carbon if that is a series, else price.
+
+    Parameters
+    ----------
+    by : where somebody says it.
+    carbon, price : as given; None where they are not.
+    """
+    if by is not None:
+        return by
+    is_series = carbon is not None and number(carbon) is None
+    return "carbon" if is_series or (carbon is not None and price is None) else "price"
+
+
 def held_for(options: Options, clock: Clock) -> tuple[str, Carbon | Tariff | Prices]:
     """Return what jobs are held for: its name, and the intensity or the price.
 
@@ -64,7 +80,7 @@ def held_for(options: Options, clock: Clock) -> tuple[str, Carbon | Tariff | Pri
     OptionError
         Where there is none, or one that never changes.
     """
-    by = options.defer_by or ("carbon" if options.carbon is not None else "price")
+    by = series_name(options.defer_by, options.carbon, options.price)
     given = options.carbon if by == "carbon" else options.price
     repeats = options.series == "repeat"
     if given is None:

@@ -82,7 +82,7 @@ class DeferKeys(Keys):
     by: Annotated[
         Literal["carbon", "price"] | None,
         Key(
-            "What jobs are held for; default: carbon where that is given, else price.",
+            "What jobs are held for; default: carbon where that is a series, else price.",
             "carbon or price",
             Option(_COST, "carbon|price", "--defer-by"),
             Keyword("defer_by"),

@@ -319,16 +319,16 @@ def _deferred(schedule: Schedule, deferred: Deferred, ran: Chosen) -> dict[str, 
         spent = {name: float(values[ran][which].sum()) for name, values in costs.items()}
         if "carbon" in spent:
             spent["carbon_kg"] = spent.pop("carbon") / 1000
-        words = {f"wait_{name}": value for name, value in waits.items()}
+        words = {f"wait_{name}": waits.get(name, np.nan) for name in ("mean", "p95")}
         return {"jobs": int(np.count_nonzero(which)), **words, **spent}
 
-    times = {f"hold_{name}": value for name, value in formulas.describe(hold[held]).items()}
+    times = formulas.describe(hold[held])
     return {
         "deferred": {
             "how": str(prepared.options.defer),
             "held": int(np.count_nonzero(hold[held] > 0)),
             "late": late,
-            **times,
+            **{f"hold_{name}": times.get(name, np.nan) for name in ("mean", "max")},
             **of(held),
         },
         "others": of(~held),
