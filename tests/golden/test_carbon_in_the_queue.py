@@ -7,35 +7,20 @@ grams of a job are the sums of the published tables. See `test_carbon_shifting` 
 
 from __future__ import annotations
 
-import csv
-import gzip
-
 import numpy as np
 import pytest
 
 import sojourn
 from sojourn.cluster import ConstantPower
 
-HOUR = 3600.0
-TABLES = [(1, 24), (6, 24), (24, 168)]
-
-
-def table(data_dir, length, slack):
-    path = data_dir / "carbon" / f"DE-2022-job_{length}-slack_{slack}.csv.gz"
-    with gzip.open(path, "rt") as file:
-        rows = list(csv.DictReader(file))
-    names = ("slack_0", "non_interrupt", "interrupt")
-    return np.array([[float(row[name]) for name in names] for row in rows])
+from .test_carbon_shifting import HOUR, TABLES, table, whole_year
 
 
 @pytest.fixture(scope="module")
 def series(data_dir, tmp_path_factory):
     """The whole year as a file; its last hour is known from the table of 24 hours."""
-    hours = table(data_dir, 1, 24)[:, 0]
-    at_once, best, _ = table(data_dir, 24, 168)[-1]
     path = tmp_path_factory.mktemp("grid") / "DE-2022.csv"
-    rows = [*hours.tolist(), float(best - at_once + hours[-24])]
-    lines = [f"{HOUR * at},{value!r}" for at, value in enumerate(rows)]
+    lines = [f"{HOUR * at},{value!r}" for at, value in enumerate(whole_year(data_dir).tolist())]
     path.write_text("time,g_per_kwh\n" + "\n".join(lines) + "\n")
     return str(path)
 

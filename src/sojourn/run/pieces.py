@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..cluster import Cluster
 from ..engine.drive import Run
-from ..engine.state import SEGMENT, Recording, Running
+from ..engine.state import SEGMENT
 from ..engine.types import JobView
 from ..errors import OptionError, RunError
 from ..jobs import Jobs
@@ -95,7 +95,7 @@ def plan_pieces(jobs: Jobs, work: Floats, options: Options) -> tuple[PlannedPiec
     return PlannedPieces(np.array(rows, dtype=np.int64), *table), replace(made, until=until)
 
 
-class RunInPieces:
+class RunInPieces(Run):
     """A run whose jobs were carried out in pieces, each a job of the engine, as one of whole jobs.
 
     Parameters
@@ -105,12 +105,9 @@ class RunInPieces:
     whole : of which of them each piece is.
     """
 
-    suspends = True
-    in_pieces = always_ends = True
-    events = None
-
     def __init__(self, run: Run, jobs: JobView, whole: Integers) -> None:
         self.jobs, self.rules, self.initial_rate = jobs, run.rules, run.initial_rate
+        self.events = self.calendar = self.discipline = None
         count = len(jobs.submit)
         start, end = np.full(count, np.inf), np.full(count, -np.inf)
         np.minimum.at(start, whole, run.start)
@@ -118,10 +115,10 @@ class RunInPieces:
         last = np.zeros(count, dtype=np.int64)
         by_end = np.argsort(run.end, kind="stable")
         last[whole[by_end]] = by_end
-        self.running: Running = run.running._replace(start=start, end=end, held=run.held[last])
+        self.running = run.running._replace(start=start, end=end, held=run.held[last])
         segment = _segments(run)
         segment["job"] = whole[segment["job"]]
-        self.recording: Recording = run.recording._replace(segment=segment)
+        self.recording = run.recording._replace(segment=segment)
         self.s = run.s.copy()
         self.s.segments = len(segment)
         self.nodes = run.nodes
@@ -130,43 +127,14 @@ class RunInPieces:
             # Where all jobs ask for processors only, there are no further requests.
             ask = ask[..., last] if ask.shape[-1] else ask
             self.nodes = run.nodes._replace(job=run.nodes.job[last], ask=ask)
-        self._run = run
 
     @property
-    def start(self) -> Floats:
-        """Start of the first piece of each job (s)."""
-        return self.running.start
+    def in_pieces(self) -> bool:
+        """Stretches of service are what there is to add up."""
+        return True
 
-    @property
-    def end(self) -> Floats:
-        """End of the last piece of each job (s)."""
-        return self.running.end
-
-    @property
-    def held(self) -> Integers:
-        """Processors that each job held last."""
-        return self.running.held
-
-    @property
-    def entered(self) -> Floats:
-        """When each job came into the queue (s)."""
-        return self.jobs.submit
-
-    @property
-    def promises(self) -> Floats:
-        """First reserved starts: there are none of whole jobs."""
-        return np.empty(0)
-
-    @property
-    def remarks(self) -> dict[str, Any]:
-        """Further columns of words about the jobs."""
-        return {}
-
-    def rows(self, name: str) -> NDArray[Any]:
-        """The filled part of a recorded column, as `Run.rows`."""
-        if name.startswith("segment_"):
-            return self.recording.segment[name.removeprefix("segment_")]
-        return self._run.rows(name)
+    def _load(self) -> None:
+        """It has ended: nothing is compiled for it."""
 
 
 def _segments(run: Run) -> NDArray[Any]:
@@ -243,8 +211,7 @@ def simulate_in_pieces(
         return run, prepared, np.arange(len(now)) if by_arrival is None else by_arrival
 
     done, rows = _until_settled(pieces, carried_out)
-    whole_jobs = RunInPieces(done, run.jobs, place[pieces.row[rows]])
-    return Result(prepared, cast(Run, whole_jobs))
+    return Result(prepared, RunInPieces(done, run.jobs, place[pieces.row[rows]]))
 
 
 def _until_settled(

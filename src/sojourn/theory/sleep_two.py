@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import non_negative, numbers, positive, probability, stable
 from ..errors import OptionError
 from ._qbd import Levels, solve
+from ._sleeping import SleepingSystem
 from .saturated import max_throughput
 
 __all__ = ["SleepingTwoServer", "sleeping_two_server"]
@@ -79,7 +80,7 @@ def sleeping_two_server(
 
 
 @dataclass(frozen=True)
-class SleepingTwoServer:
+class SleepingTwoServer(SleepingSystem):
     """The stationary distribution of two servers that sleep, and what follows from it.
 
     Parameters
@@ -172,20 +173,15 @@ class SleepingTwoServer:
         """Mean number of jobs in the system."""
         return self._levels.mean
 
-    @cached_property
-    def mean_response(self) -> float:
-        """Mean time from arrival to departure (s), by Little's law."""
-        return self.mean_number / self.arrival_rate
-
     @property
     def mean_service(self) -> float:
         """Mean time in service (s)."""
         return self.p1 / self.service_rates[0] + (1 - self.p1) / self.service_rates[1]
 
     @property
-    def mean_wait(self) -> float:
-        """Mean time from arrival to start (s)."""
-        return self.mean_response - self.mean_service
+    def servers(self) -> int:
+        """How many servers there are."""
+        return 2
 
     @property
     def mean_busy(self) -> float:
@@ -202,20 +198,6 @@ class SleepingTwoServer:
     def mean_waking(self) -> float:
         """Mean number of servers in setup."""
         return self._mean(lambda front, on: max(_wanted(front) - on, 0))
-
-    @property
-    def mean_off(self) -> float:
-        """Mean number of servers that are off."""
-        return max(2 - self.mean_busy - self.mean_idle - self.mean_waking, 0.0)
-
-    def mean_power(self, busy: float, idle: float, waking: float, off: float) -> float:
-        """Mean power of both servers (W), from the watts of one server in each state."""
-        return (
-            busy * self.mean_busy
-            + idle * self.mean_idle
-            + waking * self.mean_waking
-            + off * self.mean_off
-        )
 
 
 def _wanted(front: str) -> int:
