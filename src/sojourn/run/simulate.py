@@ -70,7 +70,8 @@ def simulate(
     >>> len(result.jobs)
     100
     """
-    deferral = Options(**options).defer
+    held = options.get("defer")
+    deferral = None if held is None else Options(**options).defer
     if deferral is not None and deferral.kind == "pieces":
         from .pieces import simulate_in_pieces
 
