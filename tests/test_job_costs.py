@@ -236,6 +236,36 @@ def test_held_jobs_on_nodes_and_under_slurm(grid):
             assert result.resources.loc["cores", "used"] > 0
 
 
+def test_held_jobs_on_nodes_that_sleep(grid, tmp_path):
+    """Emissions of jobs, idle processors and all other states are those of the power steps."""
+    (tmp_path / "sleepy.toml").write_text(
+        "[[node]]\ncount = 8\ncores = 1\nops = 1e9\nidle_watts = 95\nwatts = 190\n"
+        '[[node.sleep]]\nname = "off"\nwatts = 10\nenter = 10\nenter_watts = 100\n'
+        "leave = 150\nleave_watts = 125\n"
+    )
+    machine = sojourn.read_cluster(tmp_path / "sleepy.toml")
+    files = {"carbon": str(grid / "grid.csv"), "series": "repeat", "sleep": "idle:600"}
+    result = sojourn.simulate(jobs(seed=5), machine, "easy", defer="window:12h", **files)
+    energy = result._schedule.energy
+    time, value = energy.series_steps(energy.carbon)
+    raised = float(np.abs(value).mean())
+    from sojourn.measures import formulas
+
+    other = energy._on_clock(lambda at: formulas.clock_at(at, time, value + raised))
+    rest = sum(
+        (theirs - raised * ours) / 3.6e6
+        for ours, theirs in (
+            (energy.idle, other.idle),
+            (energy.other_states.sum(), other.other_states.sum()),
+        )
+    )
+    whole = emissions(*result.power_steps, energy.carbon)
+    assert energy.other_states.sum() > 0
+    assert energy.job_costs["carbon"].sum() + rest == near(whole, rel=1e-9)
+    with pytest.raises(OptionError, match="nodes that sleep are woken for whole jobs"):
+        sojourn.simulate(jobs(), machine, "easy", defer="pieces:12h", **files)
+
+
 def test_windows_under_slurm(grid, tmp_path):
     (tmp_path / "slurm.conf").write_text(
         "ClusterName=a\nNodeName=n[1-2] CPUs=4\nPartitionName=p Nodes=n[1-2] Default=YES\n"

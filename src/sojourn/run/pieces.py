@@ -155,6 +155,7 @@ def _check(policy: Policy, options: Options) -> None:
         (isinstance(policy, SlurmPolicy), "Slurm's model stops no jobs"),
         (options.events is not None, "external events are of whole jobs"),
         (options.decisions, "decisions are about whole jobs"),
+        (not options.sleep.is_never, "nodes that sleep are woken for whole jobs"),
         (options.constraints.are_by_job, "constraints are given job by job"),
     )
     for given, why in refused:
