@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import sojourn
 from sojourn.cli import main
 
 LOG = """; MaxProcs: 4
@@ -132,6 +133,24 @@ def test_a_comparison_has_who_is_held_and_who_is_not(grid, capsys):
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert rows[1]["deferred_wait_mean"] > rows[0]["deferred_wait_mean"]
     assert rows[1]["others_wait_mean"] == rows[0]["others_wait_mean"] == 0
+
+
+def test_a_difference_has_carbon_and_who_is_held(grid, capsys):
+    sojourn.write_swf(sojourn.lublin(150, 8, load=0.6, seed=2), grid / "long.swf")
+    held = '[power]\ncarbon = "grid.csv"\nseries = "repeat"\n[cluster]\nprocs = 8\n'
+    held += f'[workload]\nlog = "{(grid / "long.swf").as_posix()}"\n'
+    (grid / "a.toml").write_text(held)
+    (grid / "b.toml").write_text(
+        f'{held}[defer]\nkind = "window"\nslack = "8 h"\njobs = "fraction=0.5"\n'
+    )
+    words = ["diff", str(grid / "a.toml"), str(grid / "b.toml"), "--draws", "3", "--json"]
+    assert main([*words, "--log", str(grid / "long.swf")]) == 0
+    rows = {row["measure"]: row for row in json.loads(capsys.readouterr().out)["measures"]}
+    assert rows["carbon dioxide"]["b"] != rows["carbon dioxide"]["a"] > 0
+    # Who would be held is known on both sides.
+    waits = rows["mean wait of jobs that may be held"]
+    assert waits["b"] > waits["a"]
+    assert "mean wait of all other jobs" in rows
 
 
 BAD = [
