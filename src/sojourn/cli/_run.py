@@ -89,6 +89,8 @@ def overview_of(result: Result) -> dict[str, Callable[[Path], object]]:
     pictures: dict[str, Callable[[Path], object]] = {
         "overview.png": lambda path: save(result.plot(), path)
     }
+    if result.options.defer is not None and result.summary["makespan"] > 0:
+        pictures["clean-hours.png"] = lambda path: save(result.plot.clean_hours(), path)
     if result.cluster.is_named and result.summary["makespan"] > 0:
         pictures["fragmentation.png"] = lambda path: save(result.plot.fragmentation(), path)
     return pictures

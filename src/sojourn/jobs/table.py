@@ -361,8 +361,12 @@ class Jobs:
         return twin
 
     def moved(self, submit: ArrayLike) -> Jobs:
-        """Return jobs with other submit times; each waits for its ``begin`` as long as before."""
+        """Return jobs with other submit times; ``begin`` and ``deadline`` move along."""
         later = self.replace(submit=submit)
+        if "deadline" in self._columns:
+            known = self._columns["deadline"] >= 0
+            moved = self._columns["deadline"] + (later["submit"] - self._columns["submit"])
+            later = later.replace(deadline=np.where(known, np.maximum(moved, 0.0), MISSING))
         if "begin" not in self._columns:
             return later
         begin = self._columns["begin"] + (later["submit"] - self._columns["submit"])

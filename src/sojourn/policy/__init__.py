@@ -5,6 +5,7 @@
   see; `checking`: their mistakes
 - `policy`: `Policy`, an order with a backfilling rule, and how it is written as text
 - `control`: service-rate controls
+- `deferral`: until when jobs are held for cheap or clean electricity
 - `placement`: which nodes a job gets; `constraints`: what jobs ask of them
 """
 

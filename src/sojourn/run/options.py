@@ -17,6 +17,7 @@ from ..cluster import Cluster
 from ..errors import OptionError
 from ..jobs import Jobs
 from ..policy import Control, Policy
+from .build.deferring import Deferred
 from .build.events import External
 from .build.machine import NamedMachine
 from .keys import SAME, Described, adapter, described_by_keyword, with_names
@@ -143,6 +144,13 @@ class Prepared:
     external: External | None = None
     remarks: tuple[str, ...] = ()
     """What a policy does not model or had to assume, in words."""
+    deferred: Deferred | None = None
+    """Which jobs may be held for cheap or clean electricity."""
+
+    @property
+    def suspends(self) -> bool:
+        """Whether jobs run in pieces, with pauses in between."""
+        return self.deferred is not None and self.deferred.until is not None
 
     @cached_property
     def accepted(self) -> NDArray[np.bool_]:

@@ -16,6 +16,7 @@ from ..engine.drive import Run
 from ..errors import OptionError
 from ..jobs.arrivals import arrivals_of, start_later
 from ..measures import formulas, registry
+from .build.deferring import series_name
 from .build.machine import REASONS
 from .decisions import Decisions
 from .options import Prepared
@@ -167,6 +168,32 @@ class Result:
         return self._schedule.energy.steps
 
     @property
+    def held_for(self) -> str:
+        """What jobs are held for, or would be: ``carbon`` or ``price``."""
+        options = self.options
+        return series_name(options.defer_by, options.carbon, options.price)
+
+    def series_steps(self, what: str = "carbon") -> tuple[Floats, Floats]:
+        """Instants (s) and what a kWh emits (g of CO2) or costs from each on, over the run.
+
+        Parameters
+        ----------
+        what : ``carbon`` or ``price``, which must have been given.
+        """
+        energy = self._schedule.energy
+        if what not in ("carbon", "price"):
+            raise OptionError(f"series '{what}': choose carbon or price")
+        given = energy.carbon if what == "carbon" else energy.price
+        if given is None:
+            raise OptionError(f"the run has no {what}; simulate with {what}=")
+        return energy.series_steps(given)
+
+    @property
+    def in_pieces(self) -> bool:
+        """Whether jobs may have been stopped by the policy, or by plan, and gone on later."""
+        return self.policy.preemptive or self._prepared.suspends
+
+    @property
     def slowness(self) -> Floats:
         """How many times longer than recorded each accepted job ran [gomez2012, eq. 2]."""
         return self._schedule.slowness
@@ -287,6 +314,7 @@ class Result:
             "procs": log.procs[first:last],
             "estimate": log.estimate[first:last],
             **({"energy": spread(schedule.energy.jobs[at])} if self.states_energy else {}),
+            **{name: spread(column[at]) for name, column in schedule.energy.job_costs.items()},
             "status": status,
             "reason": self._prepared.reason[first:last],
             **{name: spread_codes(codes[at]) for name, (codes, _) in self._run.remarks.items()},
@@ -296,6 +324,8 @@ class Result:
             columns["label"] = log.label[first:last]
         if schedule.after is not None and self._prepared.external is not None:
             columns["restarts"] = spread(schedule.after.restarts[at].astype(np.float64))
+        if self._prepared.deferred is not None:
+            columns["deferred"] = self._prepared.deferred.held[first:last]
         if self._begin is not None:
             columns["begin"] = self._begin[first:last]
         for name, known in self._requested.items():
@@ -446,7 +476,8 @@ class Result:
         """Measures per class of jobs.
 
         One row per class, by its name: jobs, share of the processor time, mean, median and p95
-        wait (s), mean bounded slowdown, energy (J).
+        wait (s), mean bounded slowdown, energy (J), and where these are given its cost and its
+        carbon dioxide (g).
 
         Parameters
         ----------

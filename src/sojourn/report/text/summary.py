@@ -159,7 +159,7 @@ def _jobs(summary: dict[str, Any]) -> list[tuple[str, str]]:
             reasons = summary["unaccepted_reasons"].items()
             why = "never fit, for want of: " + ", ".join(f"{word} {n:,}" for word, n in reasons)
         rows.append(("unaccepted", f"{summary['unaccepted']:,} {why} (job {listed}{more})"))
-    return rows + _begin(summary) + _event_rows(summary)
+    return rows + _begin(summary) + _deferred(summary) + _event_rows(summary)
 
 
 def _event_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
@@ -204,6 +204,27 @@ def _begin(summary: dict[str, Any]) -> list[tuple[str, str]]:
             f"{as_seconds(since['mean'])}",
         )
     ]
+
+
+def _deferred(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """What jobs that may be held for cheap or clean electricity had of it, and all others."""
+    if "deferred" not in summary:
+        return []
+    mine, others = summary["deferred"], summary["others"]
+    if not mine["jobs"]:
+        return [("held", f"no job may be held ({mine['how']})")]
+    late = f"; {mine['late']:,} later than they allow" if mine["late"] else ""
+    rows = [
+        (
+            "held",
+            f"{mine['held']:,} of {mine['jobs']:,} jobs that may be ({mine['how']}), "
+            f"{as_seconds(mine['hold_mean'])} on average; they would wait "
+            f"{as_seconds(mine['wait_mean'])}{late}",
+        )
+    ]
+    if others["jobs"]:
+        rows.append(("", f"{others['jobs']:,} others would wait {as_seconds(others['wait_mean'])}"))
+    return rows
 
 
 def _measured(

@@ -13,6 +13,7 @@ from ...engine.drive import Run
 from ...errors import OptionError
 from ...measures import formulas
 from ...measures.recorded import recorded_beside
+from ..build.deferring import Deferred
 from ..build.machine import REASONS
 from ..options import Prepared
 from .aftermath import KILLED, STATUS, Aftermath, aftermath
@@ -95,7 +96,7 @@ class Schedule:
     @cached_property
     def service(self) -> Floats:
         """Time in service of each accepted job (s)."""
-        if not self.prepared.policy.preemptive:
+        if not (self.prepared.policy.preemptive or self.prepared.suspends):
             return self.end - self.start
         job, start, stop = self.stretches
         return formulas.sum_by_job(job, stop - start, len(self.end))
@@ -165,7 +166,8 @@ class Schedule:
     def check(self) -> None:
         """Raise RunError unless it has what every run must have."""
         run = self.run
-        if not len(self.end):
+        if not len(self.end) or self.prepared.suspends:
+            # A run of pieces has been checked as such.
             return
         slowness = self.slowness if self.prepared.cluster.is_named else 1.0
         held: NDArray[Any] = self.held
@@ -217,6 +219,8 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
     begun = _begin(schedule, ran)
     if begun is not None:
         summary["begin"] = begun
+    if prepared.deferred is not None:
+        summary |= _deferred(schedule, prepared.deferred, ran)
     recorded = _recorded(prepared, ran, wait, service)
     if recorded is not None:
         summary["recorded"] = recorded
@@ -300,6 +304,10 @@ def _partitions(schedule: Schedule, ran: Chosen) -> dict[str, dict[str, Any]]:
 def _begin(schedule: Schedule, ran: Chosen) -> dict[str, Any] | None:
     """What jobs that asked for a later begin waited for it; None where nobody did."""
     arrival, submit = schedule.run.jobs.submit[ran], schedule.submit[ran]
+    deferred = schedule.prepared.deferred
+    if deferred is not None:
+        # Whoever is held did not ask for it.
+        arrival = deferred.came[schedule.prepared.accepted][ran]
     later = arrival > submit
     if not later.any():
         return None
@@ -307,6 +315,40 @@ def _begin(schedule: Schedule, ran: Chosen) -> dict[str, Any] | None:
         "jobs": int(np.count_nonzero(later)),
         "before": formulas.describe((arrival - submit)[later]),
         "wait_since": formulas.describe(schedule.start[ran] - arrival),
+    }
+
+
+def _deferred(schedule: Schedule, deferred: Deferred, ran: Chosen) -> dict[str, dict[str, Any]]:
+    """What jobs that may be held for cheap or clean electricity had of it, and all others."""
+    prepared, energy = schedule.prepared, schedule.energy
+    mine = prepared.accepted
+    held = deferred.held[mine][ran]
+    came, latest = (column[mine][ran] for column in (deferred.came, deferred.latest))
+    start, submit = schedule.start[ran], schedule.submit[ran]
+    hold = schedule.run.jobs.submit[ran] - came
+    late = int(np.count_nonzero(start[held] > latest[held]))
+    if deferred.until is not None:
+        late = int(np.count_nonzero(schedule.end[ran][held] > deferred.until[mine][ran][held]))
+    costs = {"joules": energy.jobs, **energy.job_costs}
+
+    def of(which: NDArray[np.bool_]) -> dict[str, Any]:
+        waits = formulas.describe((start - submit)[which])
+        spent = {name: float(values[ran][which].sum()) for name, values in costs.items()}
+        if "carbon" in spent:
+            spent["carbon_kg"] = spent.pop("carbon") / 1000
+        words = {f"wait_{name}": waits.get(name, np.nan) for name in ("mean", "p95")}
+        return {"jobs": int(np.count_nonzero(which)), **words, **spent}
+
+    times = formulas.describe(hold[held])
+    return {
+        "deferred": {
+            "how": str(prepared.options.defer),
+            "held": int(np.count_nonzero(hold[held] > 0)),
+            "late": late,
+            **{f"hold_{name}": times.get(name, np.nan) for name in ("mean", "max")},
+            **of(held),
+        },
+        "others": of(~held),
     }
 
 
