@@ -376,6 +376,7 @@ class Scenario:
         ----------
         decisions : whether every decision will be kept.
         """
+        from . import simulate  # noqa: F401  (what comes before and after the engine)
         from .build.engine import preload
 
         nodes = self.nodes

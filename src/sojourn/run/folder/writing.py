@@ -50,6 +50,7 @@ def write_run(
     by: Sequence[str] = (),
     extras: Mapping[str, Write] | None = None,
     origin: Mapping[str, Any] | None = None,
+    measure: Callable[[], Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Write a run to a folder, all of it or nothing.
 
@@ -67,6 +68,7 @@ def write_run(
         the summary.
     extras : further files by name, such as ``overview.png``, and what writes each to a path.
     origin : provenance to put into the summary, as from `provenance`.
+    measure : returns the summary of the run, while its tables are written; default: as it is.
 
     Returns
     -------
@@ -82,6 +84,7 @@ def write_run(
             by=by,
             extras=extras,
             origin=origin,
+            measure=measure,
         )
 
 
@@ -95,6 +98,7 @@ def stage_run(
     by: Sequence[str] = (),
     extras: Mapping[str, Write] | None = None,
     origin: Mapping[str, Any] | None = None,
+    measure: Callable[[], Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Write a run as `write_run` does, to get its place together with other files.
 
@@ -119,7 +123,10 @@ def stage_run(
     # Compression lets go of the interpreter lock: two tables and the summary at a time.
     with ThreadPoolExecutor(2) as pool:
         tasks = [pool.submit(write, stage(within + file)) for file, write in tables.items()]
-        summary = {**result.summary, **({"classes": classes} if classes else {})}
+        summary = {
+            **(measure() if measure else result.summary),
+            **({"classes": classes} if classes else {}),
+        }
         summary["provenance"] = {**(origin or provenance("", {})), "files": files}
         for task in tasks:
             task.result()

@@ -22,7 +22,8 @@ _ROWS = 1 << 15
 
 def _grain(run: Run) -> float:
     """Times are only as fine as their floats; a log of tiny jobs far from zero is coarse."""
-    largest = max(abs(run.s.now), np.abs(run.jobs.submit).max())
+    submit = run.jobs.submit
+    largest = max(abs(run.s.now), abs(submit.min()), abs(submit.max()))
     return 8 * float(np.spacing(largest))
 
 
