@@ -175,8 +175,8 @@ def earliest(s, jobs, profile, nodes, calendar, j, at_once, laws):
             keep_reserved(s, nodes, calendar, reach, 0)
             if s.kept == known:
                 break
-            # Twice as many each time, for one that finds no gap between many.
-            keep_reserved(s, nodes, calendar, reach, 2 * s.kept - s.over)
+            # Many more each time, for one that finds no gap between many.
+            keep_reserved(s, nodes, calendar, reach, s.over + 8 * (s.kept - s.over))
             at, ends = laws.parts.earliest(s, nodes, jobs, j, at_once, laws.score, laws.score_theta)
         return at, ends
     if procs <= s.free and profile_fits(profile, s.work, procs, plan):
