@@ -44,7 +44,7 @@ class FittedLog:
 
     def read(self) -> Jobs:
         """Return the jobs after the cleaning that a fit allows."""
-        from ..jobs.log import cleaned
+        from ..jobs.clean import cleaned
         from ..run.folder import check_folder
         from ..theory.fit import FITTED
 

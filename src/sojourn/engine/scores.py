@@ -1,14 +1,35 @@
-"""The scores that an engine needs where a policy has none."""
+"""Scores as kernels take them: of a whole queue, from that of one job; and where there is none."""
 
 from __future__ import annotations
 
-from ..jit import compiled
-from .nodes import NODE_SCORE
+from collections.abc import Callable
+from typing import Any
 
-__all__ = ["no_node_score"]
+from ..jit import compiled, inlined
+from .nodes import NODE_SCORE
+from .types import SCORES
+
+__all__ = ["compile_formula", "no_node_score", "scores_by"]
 
 
 @compiled(NODE_SCORE, pointer=True)
 def no_node_score(nodes, n, jobs, j, now, theta):
     """Stands where a placement has no score of its own; it is never asked."""
     return 0.0
+
+
+def scores_by(score: Any) -> Callable[..., None]:
+    """Return the function of `SCORES` that evaluates a compiled score for one job after another."""
+
+    def scores(jobs, which, first, last, now, theta, values):
+        for i in range(first, last):
+            values[i] = score(jobs, which[i], now, theta)
+
+    return scores
+
+
+def compile_formula(formula: Callable[..., float]) -> Any:
+    """Compile one of our formulas, as `SCORES`, for good: it is kept by its name."""
+    scores = scores_by(inlined(formula))
+    scores.__qualname__ = f"scores_by_{formula.__name__}"
+    return compiled(SCORES, pointer=True)(scores)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from ..errors import LogError, OptionError, did_you_mean
 from ..files.access import read_bytes
-from .clean import STANDARD, clean
 from .header import known_names, without_keys
 from .table import Jobs
 
@@ -281,21 +280,6 @@ def simulated(jobs: Jobs, *, copy: bool = True) -> Jobs:
     The rest of the log may then be freed; `copy` as in `Jobs.only`.
     """
     return jobs.only((*SIMULATED, *jobs.further), copy=copy)
-
-
-def chosen_rules(rules: Iterable[str] | None, *, keep_zero: bool) -> tuple[str, ...]:
-    """Return the cleaning rules that were requested; None: the standard ones."""
-    chosen = STANDARD if rules is None else rules
-    return tuple(name for name in chosen if not (keep_zero and name == "zero-runtime"))
-
-
-def cleaned(jobs: Jobs, procs: int | None, rules: Sequence[str], *, strict: bool = False) -> Jobs:
-    """Return the jobs after cleaning; an error if none is left."""
-    left = clean(jobs, procs=procs, rules=rules, strict=strict)
-    if not len(left):
-        why = f" ({left.report.findings[0]})" if left.report.findings else ""
-        raise LogError(jobs.source, f"no job is left after cleaning{why}; check the log")
-    return left
 
 
 def machine_size(jobs: Jobs, procs: int | None, option: str) -> int:

@@ -167,7 +167,7 @@ def _bounds(
 
 @cache
 def _compile_ours(formula: Formula) -> Any:
-    from ._scores import compile_formula
+    from ..engine.scores import compile_formula
 
     return compile_formula(formula)
 

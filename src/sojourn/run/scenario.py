@@ -16,7 +16,8 @@ from pydantic import ValidationError
 from ..cluster import Cluster
 from ..jobs import Jobs
 from ..jobs.classes import check_known
-from ..jobs.log import chosen_rules, machine_size, size_in_words
+from ..jobs.clean import chosen_rules
+from ..jobs.log import machine_size, size_in_words
 from ..policy import Control, Placement, Policy
 from ..policy.slurm import SlurmPolicy, policy_from_slurm
 from . import building, inputs, workloads
@@ -445,7 +446,7 @@ class Scenario:
 
         Names are those of a comparison where it has them; what a run does not have is left out.
         """
-        from .summaries import flat_summary
+        from ..measures.registry import flat_summary
 
         return flat_summary(result.summary, self.control.rates)
 

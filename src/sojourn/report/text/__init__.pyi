@@ -9,7 +9,7 @@ from .layout import facts_table as facts_table
 from .layout import new_console as new_console
 from .layout import new_table as new_table
 from .layout import print_whole as print_whole
-from .recorded import show_not_acted_on as show_not_acted_on
-from .recorded import show_recorded as show_recorded
+from .summary import show_not_acted_on as show_not_acted_on
 from .summary import show_peas as show_peas
+from .summary import show_recorded as show_recorded
 from .summary import show_summary as show_summary

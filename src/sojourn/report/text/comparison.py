@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ...measures.entry import Measure
 from .layout import as_number, new_console, new_table, print_whole
-from .recorded import show_recorded
+from .summary import show_recorded
 
 __all__ = ["show_comparison"]
 

@@ -14,8 +14,7 @@ from ...errors import OptionError
 from ...files.access import check_outputs
 from ...files.staging import Stage
 from ..classes import class_rows
-from .files import as_json, check_folder, provenance, put_rows, staged
-from .tables import as_cell, write_table
+from .files import as_cell, as_json, provenance, put_rows, staged, write_table
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -163,7 +162,6 @@ def check_run(
     files = {_SUMMARY, *_table_names(format, trajectory, named)}
     files |= {_NODES} if named else set()
     files |= {_CLASSES} if classes else set()
-    check_folder(folder)
     check_outputs(Path(folder) / file for file in files | _files_of_former_run(Path(folder)))
 
 
