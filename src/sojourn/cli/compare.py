@@ -242,7 +242,7 @@ def _keeping(
     if out is None:
         yield lambda result, row: None
         return
-    from ..run.folder import as_json, put_rows, stage_run, staged
+    from ..run.folder import as_json, put_rows, staged, write_run
 
     folders: list[str] = []
     with staged(out) as stage:
@@ -250,7 +250,7 @@ def _keeping(
         def keep(result: Result, row: dict[str, Any]) -> None:
             folders.append(_folder(row, folders))
             by = list(comparison.get("classes", {}))
-            stage_run(result, stage, folders[-1], by=by, origin=origin)
+            write_run(result, stage, folders[-1], by=by, origin=origin)
 
         yield keep
         if "classes" not in comparison and _has_classes(out):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ._options import AsJson, Chosen, RunFolder, add_verb, option, takes
-from ._run import run_chosen
+from ._run import run_chosen, show
 
 
 def register(app: typer.Typer) -> None:
@@ -53,11 +53,4 @@ def peas(
         json=json,
         more_files={} if config is None else {"config": str(config)},
     )
-    if json:
-        from ..run.folder import as_json
-
-        print(as_json(summary))
-        return
-    from ..report.text import show_peas
-
-    show_peas(summary, out)
+    show(summary, out, json=json, peas=True)

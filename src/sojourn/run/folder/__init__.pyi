@@ -10,5 +10,4 @@ from .writing import FORMATS as FORMATS
 from .writing import Write as Write
 from .writing import check_run as check_run
 from .writing import class_tables as class_tables
-from .writing import stage_run as stage_run
 from .writing import write_run as write_run
