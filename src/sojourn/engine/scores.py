@@ -7,15 +7,22 @@ from typing import Any
 
 from ..jit import compiled, inlined
 from .nodes import NODE_SCORE
+from .sleeping import KEEP
 from .types import SCORES
 
-__all__ = ["compile_formula", "no_node_score", "scores_by"]
+__all__ = ["compile_formula", "keep_some", "no_node_score", "scores_by"]
 
 
 @compiled(NODE_SCORE, pointer=True)
 def no_node_score(nodes, n, jobs, j, now, theta):
     """Stands where a placement has no score of its own; it is never asked."""
     return 0.0
+
+
+@compiled(KEEP, pointer=True)
+def keep_some(view, now, theta):
+    """As many idle nodes as the first parameter says stay on."""
+    return theta[0]
 
 
 def scores_by(score: Any) -> Callable[..., None]:
