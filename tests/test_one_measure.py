@@ -18,9 +18,9 @@ from sojourn.errors import OptionError, RunError
 from sojourn.measures import registry
 from sojourn.measures.catalogue import CATALOGUE, DISTRIBUTIONS, STATISTICS
 from sojourn.measures.entry import KINDS, TABLES, Measure
+from sojourn.measures.registry import flat_summary
 from sojourn.report.page.writing import make_report
 from sojourn.run.scenario import scenario_of
-from sojourn.run.summaries import flat_summary
 from sojourn.study import optimise, sweep
 from sojourn.study.execute import Bundle
 from sojourn.study.grid import Grid

@@ -52,10 +52,10 @@ SIZE, FREE, AHEAD, THERE = range(4)
 PER_TASK, PER_NODE, PER_JOB = range(3)
 # Rows of Nodes.list: usable tasks by pool, a list, an allocation under consideration (pools or
 # nodes, and tasks); what a score of the user's sees of the nodes. Rows of Nodes.real likewise;
-# slownesses, the largest first; keys to sort by.
+# slownesses, the largest first; keys to sort by; until when a node is kept by the plan, as work.
 USABLE, LISTED, PICK, PICK_TASKS = range(4)
 VIEW_PROCS, VIEW_FREE, VIEW_MEMORY, VIEW_FREE_MEMORY = range(4, 8)
-OPS, SLOWNESS, WATTS, IDLE_WATTS, SPEED, KEY = range(6)
+OPS, SLOWNESS, WATTS, IDLE_WATTS, SPEED, KEY, KEPT = range(7)
 
 NODE = np.dtype(
     [(name, "f8") for name in ("ops", "slowness", "watts", "idle_watts", "ranked")]
@@ -281,7 +281,7 @@ def make_nodes(
     lists = np.zeros((8, n + 2), dtype=np.int64)
     lists[VIEW_PROCS, :n] = lists[VIEW_FREE, :n] = procs
     lists[VIEW_MEMORY, :n] = lists[VIEW_FREE_MEMORY, :n] = facts.capacity[1]
-    real = np.zeros((6, n + 1))
+    real = np.zeros((7, n + 1))
     real[OPS, :n], real[SLOWNESS, :n] = facts.ops, facts.slowness
     real[WATTS, :n], real[IDLE_WATTS, :n] = facts.watts, facts.idle_watts
     real[SPEED, : len(slow)] = slow

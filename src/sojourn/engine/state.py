@@ -44,8 +44,9 @@ dues chosen pending refused"""
 # Of several queues: how they take turns, who had the last one, and whether some have limits.
 _TURNS = "between turn limited"
 # Of external events: the next, and whether it has begun; whether the manager stands still, and
-# whether the plan is spoilt.
-_OUTSIDE = "next midway stopped stale looked returned reserving"
+# whether the plan is spoilt. Of reservations by their beginnings: how many at first are over, and
+# how many the plan of named nodes has.
+_OUTSIDE = "next midway stopped stale looked returned reserving over kept"
 # Of named nodes.
 _NODES = """rule pooling seed most classes
 nodes resources pools groups speeds pinned blind opened given

@@ -145,7 +145,7 @@ class Result:
     @property
     def end(self) -> Floats:
         """End of each accepted job, in the order in which they came (s); nan if it never ran."""
-        return self._run.end
+        return self._schedule.end
 
     @property
     def promises(self) -> Floats:
@@ -297,7 +297,7 @@ class Result:
             column[mine] = codes
             return column
 
-        submit, start, end = schedule.submit[at], self.start[at], self.end[at]
+        submit, start, end = schedule.submit[at], schedule.start[at], schedule.end[at]
         service, sojourn = schedule.service[at], end - submit
         status = np.full(len(mine), STATUS.index(UNACCEPTED), dtype=np.int8)
         status[mine] = schedule.status[at]
@@ -407,7 +407,7 @@ class Result:
         if self.states_energy:
             time, rate, busy = (columns[name] for name in ("time", "rate", "busy"))
             columns["power"] = self._schedule.power(time, rate, busy)
-        if self.cluster.is_named and len(self._run.end):
+        if self.cluster.is_named and len(self.end):
             columns |= self._schedule.resources.columns_at(columns["time"])
         return columns
 

@@ -16,8 +16,9 @@ from pydantic import ValidationError
 from ..cluster import Cluster
 from ..jobs import Jobs
 from ..jobs.classes import check_known
+from ..jobs.clean import chosen_rules
 from ..jobs.deferrable import is_drawn
-from ..jobs.log import chosen_rules, machine_size, size_in_words
+from ..jobs.log import machine_size, size_in_words
 from ..policy import Control, Placement, Policy
 from ..policy.slurm import SlurmPolicy, policy_from_slurm
 from . import building, inputs, workloads
@@ -380,6 +381,7 @@ class Scenario:
         ----------
         decisions : whether every decision will be kept.
         """
+        from . import simulate  # noqa: F401  (what comes before and after the engine)
         from .build.engine import preload
 
         nodes = self.nodes
@@ -448,7 +450,7 @@ class Scenario:
 
         Names are those of a comparison where it has them; what a run does not have is left out.
         """
-        from .summaries import flat_summary
+        from ..measures.registry import flat_summary
 
         return flat_summary(result.summary, self.control.rates)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...__about__ import __version__
 from ...engine.drive import Run
-from ...errors import OptionError
+from ...errors import OptionError, RunError
 from ...measures import formulas
 from ...measures.recorded import recorded_beside
 from ..build.deferring import Deferred
@@ -18,7 +18,6 @@ from ..build.machine import REASONS
 from ..options import Prepared
 from .aftermath import KILLED, STATUS, Aftermath, aftermath
 from .energy import Allocation, Energy, Stretches, allocation, stretches_held, stretches_in_pieces
-from .invariants import check_areas, check_bill
 from .resources import Resources
 from .states import NodeStates
 from .unmodelled import not_acted_on
@@ -27,6 +26,9 @@ __all__ = ["Schedule", "summarise"]
 
 Floats = NDArray[np.float64]
 Chosen = slice | NDArray[np.bool_]
+
+_TOLERANCE = 1e-9
+_ROWS = 1 << 15
 
 
 class Schedule:
@@ -164,7 +166,7 @@ class Schedule:
         return formulas.energy_rate(busy, busy_watts, idle_watts, there)
 
     def check(self) -> None:
-        """Raise RunError unless it has what every run must have."""
+        """Raise RunError unless areas, loads and the energy bill are right, to 1e-9."""
         run = self.run
         if not len(self.end) or self.prepared.suspends:
             # A run of pieces has been checked as such.
@@ -180,12 +182,47 @@ class Schedule:
         left = self.end
         if self.after is not None:
             left = np.where(self.after.waiting, run.s.now, self.after.left)
-        check_areas(run, float(self.epochs[1].max()), held, work, left)
+        total, grain = run.s, self._grain
+        coarse = grain * float(self.epochs[1].max()) * float(held.sum())
+        done = formulas.product_sum(held, work)
+        _must_equal("work done and the sum of job areas", total.effective, done, coarse)
+        lapse = float(np.sum(left - run.entered))
+        present = total.queue_time + total.service_time
+        _must_equal("Little's law", present, lapse, grain * len(left))
+        wasted = total.potential - total.effective
+        slack = coarse + _TOLERANCE * total.potential
+        _must_equal("potential less effective load", wasted, total.waste, slack)
         if self.prepared.options.record:
-            columns = [run.rows(name) for name in ("time", "rate", "busy")]
-            bill = float(self.energy.jobs.sum()) + self.energy.idle
-            bill += float(self.energy.other_states.sum()) if self.states is not None else 0.0
-            check_bill(run, bill, lambda rows: self.power(*(c[rows] for c in columns)))
+            self._check_bill()
+
+    @property
+    def _grain(self) -> float:
+        """Times are only as fine as their floats; a log of tiny jobs far from zero is coarse."""
+        submit = self.run.jobs.submit
+        largest = max(abs(self.run.s.now), abs(submit.min()), abs(submit.max()))
+        return 8 * float(np.spacing(largest))
+
+    def _check_bill(self) -> None:
+        """Check the energy bill (J) against the integral of the power at each recorded instant."""
+        time, rate, busy = (self.run.rows(name) for name in ("time", "rate", "busy"))
+        integral = watts = 0.0
+        # In pieces that stay in the cache.
+        for first in range(0, len(time), _ROWS):
+            rows = slice(first, first + _ROWS)
+            piece = self.power(time[rows], rate[rows], busy[rows])
+            lapse = np.diff(time[first : first + _ROWS + 1])
+            integral += formulas.product_sum(lapse, piece[: len(lapse)])
+            watts += float(piece.sum())
+        bill = float(self.energy.jobs.sum()) + self.energy.idle
+        bill += float(self.energy.other_states.sum()) if self.states is not None else 0.0
+        _must_equal("the energy bill", bill, integral, self._grain * watts)
+
+
+def _must_equal(what: str, left: float, right: float, slack: float) -> None:
+    if not abs(left - right) <= _TOLERANCE * max(abs(left), abs(right)) + slack:
+        raise RunError(
+            f"{what}: {float(left)!r} is not {float(right)!r}; please report this as a bug"
+        )
 
 
 def summarise(schedule: Schedule) -> dict[str, Any]:
