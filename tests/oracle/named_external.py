@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from .checkpoints import Lives
 from .disciplines import _next_promise, _sorted
 from .dispatcher import Dispatcher, Scheduling
 from .external import ExternalOutcome, ExternalRun, Happening
@@ -120,6 +121,11 @@ class _NamedRun(ExternalRun):
         super()._fail(j)
         if self.requeue:
             del self.dispatcher.nodes[j]
+            job = self.state.jobs[j]
+            asked = self.dispatcher.machine.jobs
+            asked[j] = asked[j]._replace(work=job.work, plan=job.plan)
+            if isinstance(self.dispatcher, Preemptive):
+                self.dispatcher.asked[j] = job
 
     def _serve(self, j: int) -> None:
         dispatcher, state = self.dispatcher, self.state
@@ -178,6 +184,7 @@ class Outside(NamedTuple):
     happenings: Sequence[Happening] = ()
     reservations: Sequence[Reservation] = ()
     requeue: bool = False
+    lives: Lives | None = None
 
 
 def dispatcher_of(
@@ -218,9 +225,10 @@ def run_on_nodes(
         Discipline(dispatcher.select, next_promise, isinstance(dispatcher, Preemptive)),
         control,
         coins,
-        *outside,
+        *outside[:3],
         on_node,
         lambda node: nodes[node].procs,
+        outside.lives,
     )
     run.state.counted = False
     run.dispatcher, run.lost_allocations, run.stretches = dispatcher, [], []

@@ -45,6 +45,7 @@ from .keys import (
     SlurmKeys,
 )
 from .keys.describing import is_score_file
+from .keys.failures import make_checkpoint, make_failures, make_maintenance
 from .keys.policy import SLURM
 from .toml import Path
 
@@ -194,6 +195,7 @@ def problems_together(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tup
     yield from _policy(keys)
     yield from _control(keys, given)
     yield from _power(keys)
+    yield from _failures(keys)
 
 
 def _is_given(table: Keys, name: str) -> bool:
@@ -333,6 +335,29 @@ def _power(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
         make_power(keys.power)
     except InputError as error:
         yield _blamed(error, "power", *(name for name, _ in given[:1])), str(error)
+
+
+def _failures(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
+    makers = {
+        "failures": make_failures,
+        "checkpoint": make_checkpoint,
+        "maintenance": make_maintenance,
+    }
+    first = {"failures": "mtbf", "checkpoint": "every", "maintenance": "length"}
+    for name, make in makers.items():
+        table = getattr(keys, name)
+        try:
+            made = make(table)
+        except InputError as error:
+            yield _blamed(error, name), str(error).removeprefix(f"{name}: ")
+            return
+        given = [key for key in type(table).model_fields if _is_given(table, key)]
+        if made is None and given:
+            yield (name, given[0]), f"needs {first[name]} beside it; give it"
+            return
+    if isinstance(keys.checkpoint.every, str) and make_failures(keys.failures) is None:
+        problem = f"'{keys.checkpoint.every}' follows from failures; give {{failures}}, or a time"
+        yield ("checkpoint", "every"), problem
 
 
 def _blamed(error: InputError, *otherwise: str) -> Path:

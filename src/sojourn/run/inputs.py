@@ -42,6 +42,7 @@ _PLACES = {
     ("policy", "placement"): "placement",
     ("slurm", "conf"): "slurm",
     ("power", "carbon"): "carbon",
+    ("failures", "log"): "failures",
 }
 _KEYS = {name: key for key, name in _PLACES.items()}
 _SCORES = ("order", "backfill_order", "placement")

@@ -23,6 +23,7 @@ __all__ += ["is_random_somewhere", "typical_points"]
 
 _ADDED = ("resample", "warmup")
 _MAY_ADD_MEASURES = ("power", "cluster", "workload.events", "policy.constraints")
+_MAY_ADD_MEASURES += ("failures", "checkpoint", "maintenance")
 """What is varied where runs have measures that the first one may not have."""
 
 

@@ -164,11 +164,16 @@ class Energy:
     @cached_property
     def jobs(self) -> Floats:
         """Joules of each accepted job."""
+        return self._by_job(self.spent)
+
+    @cached_property
+    def spent(self) -> Floats:
+        """Joules of each stretch of service."""
         if self._cluster.is_named:
-            return self._by_job(self.nodes.job_joules)
+            return self.nodes.job_joules
         job, start, stop = self._stretches
         procs, watts = self._run.jobs.procs[job], self._watts[0]
-        return self._by_job(formulas.busy_energy(start, stop, procs, self._epochs, watts))
+        return formulas.busy_energy(start, stop, procs, self._epochs, watts)
 
     @cached_property
     def _watts(self) -> tuple[Floats, Floats]:

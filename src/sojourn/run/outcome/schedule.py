@@ -18,6 +18,7 @@ from ..options import Prepared
 from .aftermath import KILLED, STATUS, Aftermath, aftermath
 from .energy import Allocation, Energy, Stretches, allocation, stretches_held, stretches_in_pieces
 from .invariants import check_areas, check_bill
+from .lost import costs_of_failures
 from .resources import Resources
 from .unmodelled import not_acted_on
 
@@ -55,7 +56,7 @@ class Schedule:
     @cached_property
     def after(self) -> Aftermath | None:
         """What became of the accepted jobs, where not all of them run to an end."""
-        return None if self.run.always_ends else aftermath(self.run)
+        return None if self.run.always_ends else aftermath(self.run, *self.epochs)
 
     @cached_property
     def ended(self) -> slice | NDArray[np.bool_]:
@@ -222,6 +223,9 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
             summary["mean_slowness"] = float(np.mean(slowness)) if len(submit) else np.nan
     if schedule.after is not None and prepared.external is not None:
         summary["events"] = _events(schedule, schedule.after)
+    costs = costs_of_failures(schedule)
+    if costs is not None:
+        summary["failures"] = costs
     summary |= _parts(schedule, ran)
     summary["not_modelled"] = [
         *not_acted_on(log, prepared.policy, options.constraints, cluster),
@@ -323,7 +327,7 @@ def _events(schedule: Schedule, after: Aftermath) -> dict[str, Any]:
     return {
         "given": external.given,
         "unused": external.left_out(prepared.accepted),
-        "node_failure": prepared.options.node_failure,
+        "node_failure": "resume" if prepared.every is not None else prepared.options.node_failure,
         **after.counts(),
         "down_processor_seconds": external.absence.area(first, max(schedule.last, first)),
     }
