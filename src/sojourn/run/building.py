@@ -195,7 +195,7 @@ def problems_together(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tup
     yield from _policy(keys)
     yield from _control(keys, given)
     yield from _power(keys)
-    yield from _failures(keys)
+    yield from _failures(keys, given)
 
 
 def _is_given(table: Keys, name: str) -> bool:
@@ -337,7 +337,7 @@ def _power(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
         yield _blamed(error, "power", *(name for name, _ in given[:1])), str(error)
 
 
-def _failures(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
+def _failures(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     makers = {
         "failures": make_failures,
         "checkpoint": make_checkpoint,
@@ -351,9 +351,9 @@ def _failures(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
         except InputError as error:
             yield _blamed(error, name), str(error).removeprefix(f"{name}: ")
             return
-        given = [key for key in type(table).model_fields if _is_given(table, key)]
-        if made is None and given:
-            yield (name, given[0]), f"needs {first[name]} beside it; give it"
+        said = list(given.get(name) or ())
+        if made is None and said:
+            yield (name, said[0]), f"{said[0]} alone says nothing; give {first[name]}"
             return
     if isinstance(keys.checkpoint.every, str) and make_failures(keys.failures) is None:
         problem = f"'{keys.checkpoint.every}' follows from failures; give {{failures}}, or a time"

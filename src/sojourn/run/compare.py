@@ -67,6 +67,10 @@ def measures_of(cluster: Cluster | int, options: Mapping[str, Any]) -> tuple[Mea
 def _known_measures(cluster: Cluster, options: Mapping[str, Any]) -> list[Measure]:
     """Columns that runs on a cluster have, be they stated or not."""
     given = {name for name in ("events", "price", "carbon") if options.get(name) is not None}
+    if any(options.get(name) is not None for name in ("failures", "maintenance")):
+        given.add("events")
+    if any(options.get(name) is not None for name in ("failures", "checkpoint")):
+        given.add("failures")
     given |= {"", "nodes"} if cluster.is_named else {""}
     return [measure for measure in in_table("compare") if measure.needs in given]
 

@@ -29,7 +29,8 @@ _LEVELS = 11
 class Bill(NamedTuple):
     """The energy of a run on nodes, from the first epoch to the last end.
 
-    ``job_joules.sum() + node_idle_joules.sum()`` is the integral of the steps.
+    ``job_joules.sum() + node_idle_joules.sum() + node_failed_joules.sum()`` is the integral of the
+    steps; without the last where no node that is down draws power.
     """
 
     job_joules: Floats  # per job
@@ -37,6 +38,7 @@ class Bill(NamedTuple):
     node_idle_joules: Floats  # per node: what its idle processors used
     step_time: Floats  # s; each instant at which a job or a rate could change
     step_watts: Floats  # W of the whole cluster from then on
+    node_failed_joules: Floats | None = None  # per node: while it is down; None where that is 0
 
 
 def watts_by_busy(procs: Integers, curves: Floats) -> tuple[Floats, Integers]:
@@ -151,7 +153,12 @@ def bill_nodes(
 
 
 def switched_off(
-    bill: Bill, node: ArrayLike, begin: ArrayLike, end: ArrayLike, idle_watts: ArrayLike
+    bill: Bill,
+    node: ArrayLike,
+    begin: ArrayLike,
+    end: ArrayLike,
+    idle_watts: ArrayLike,
+    failed_watts: ArrayLike | None = None,
 ) -> Bill:
     """Return a bill without the idle power of nodes while they are switched off.
 
@@ -160,17 +167,29 @@ def switched_off(
     bill : of nodes that are on all the time, none of them in use while it is off.
     node, begin, end : which node, and from when to when (s).
     idle_watts : W of each whole node, idle.
+    failed_watts : W of each while it is off; default: 0.
     """
     which = own(node, np.int64)
     first, last = bill.step_time[0], bill.step_time[-1]
     since = np.clip(own(begin, np.float64), first, last)
     to = np.clip(own(end, np.float64), first, last)
     saved = own(idle_watts, np.float64)[which]
-    joules = np.bincount(which, weights=saved * (to - since), minlength=len(bill.node_idle_joules))
+    count = len(bill.node_idle_joules)
+    joules = np.bincount(which, weights=saved * (to - since), minlength=count)
     time = np.unique(np.concatenate([bill.step_time, since, to]))
     watts = bill.step_watts[np.searchsorted(bill.step_time, time, side="right") - 1]
-    for low, high, less in zip(since, to, saved, strict=True):
-        watts[(time >= low) & (time < high)] -= less
+    first_row, last_row = np.searchsorted(time, since), np.searchsorted(time, to)
+    for low, high, less in zip(first_row, last_row, saved, strict=True):
+        watts[low:high] -= less
+    failed: Floats | None = None
+    if failed_watts is not None and np.any(failed_watts):
+        drawn = own(failed_watts, np.float64)[which]
+        for low, high, more in zip(first_row, last_row, drawn, strict=True):
+            watts[low:high] += more
+        failed = np.bincount(which, weights=drawn * (to - since), minlength=count)
     return bill._replace(
-        node_idle_joules=bill.node_idle_joules - joules, step_time=time, step_watts=watts
+        node_idle_joules=bill.node_idle_joules - joules,
+        step_time=time,
+        step_watts=watts,
+        node_failed_joules=failed,
     )

@@ -117,6 +117,12 @@ class External:
         reserved["what"] = self.what
         return make_calendar(events, reserved, int(np.count_nonzero(accepted)), checkpoints)
 
+    def given_by(self, last: float) -> int:
+        """How many events there were; of failures that are drawn, those until the last end (s)."""
+        outages = None if self.beside is None else self.beside.outages
+        late = 0 if outages is None else int(np.count_nonzero(outages.down > last))
+        return self.given - late
+
     def reordered(self, order: Integers) -> External:
         """Return the same events of jobs in another order; `order` has their rows."""
         place = np.empty(len(order), dtype=np.int64)

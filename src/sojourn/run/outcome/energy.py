@@ -159,7 +159,16 @@ class Energy:
         if self._absence is None or not len(self._absence.node):
             return bill
         begin, end, node, _ = self._absence
-        return billing.switched_off(bill, node, begin, end, curves[:, 0])
+        failed = [node.server.states.failed_watts for node in self._cluster.nodes]
+        return billing.switched_off(bill, node, begin, end, curves[:, 0], failed)
+
+    @property
+    def failed(self) -> float | None:
+        """Joules of nodes while they are down; None where they draw nothing."""
+        if not self._cluster.is_named or not len(self._run.jobs.submit):
+            return None
+        failed = self.nodes.node_failed_joules
+        return None if failed is None else float(failed.sum())
 
     @cached_property
     def jobs(self) -> Floats:
@@ -279,10 +288,12 @@ class Energy:
     def bill(self, span: float) -> dict[str, Any]:
         """The bill of a run of `span` seconds; its price and its carbon, where these are given."""
         busy, idle = float(self.jobs.sum()), self.idle
-        total = busy + idle
+        failed = self.failed
+        total = busy + idle + (failed or 0.0)
         bill: dict[str, Any] = {
             "busy_joules": busy,
             "idle_joules": idle,
+            **({} if failed is None else {"failed_joules": failed}),
             "total_joules": total,
             "total_kwh": total / _JOULES_PER_KWH,
             "mean_watts": total / span if span > 0 else float("nan"),

@@ -168,7 +168,7 @@ class Schedule:
         check_areas(run, float(self.epochs[1].max()), held, work, left)
         if self.prepared.options.record:
             columns = [run.rows(name) for name in ("time", "rate", "busy")]
-            bill = float(self.energy.jobs.sum()) + self.energy.idle
+            bill = float(self.energy.jobs.sum()) + self.energy.idle + (self.energy.failed or 0.0)
             check_bill(run, bill, lambda rows: self.power(*(c[rows] for c in columns)))
 
 
@@ -325,7 +325,7 @@ def _events(schedule: Schedule, after: Aftermath) -> dict[str, Any]:
     assert external is not None
     first = float(submit[0]) if len(submit) else 0.0
     return {
-        "given": external.given,
+        "given": external.given_by(schedule.last),
         "unused": external.left_out(prepared.accepted),
         "node_failure": "resume" if prepared.every is not None else prepared.options.node_failure,
         **after.counts(),
