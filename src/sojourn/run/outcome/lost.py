@@ -116,8 +116,14 @@ def costs_of_failures(schedule: Schedule) -> dict[str, Any] | None:
         "done_core_hours": area / _HOUR,
         "useful_core_hours": useful / _HOUR,
         "lost_core_hours": float(np.dot(held, lost)) / _HOUR,
-        "dump_core_hours": spent.dumps / _HOUR,
-        "restore_core_hours": spent.restores / _HOUR,
+        **(
+            {}
+            if options.checkpoint is None
+            else {
+                "dump_core_hours": spent.dumps / _HOUR,
+                "restore_core_hours": spent.restores / _HOUR,
+            }
+        ),
         "goodput": useful / area if area > 0 else float("nan"),
         "availability": 1 - down / whole if whole > 0 else float("nan"),
     }
