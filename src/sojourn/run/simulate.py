@@ -37,7 +37,7 @@ __all__ = ["Options", "machine_of", "outlasting", "prepare", "simulate"]
 Floats = NDArray[np.float64]
 
 _LONGEST = 1e15
-_TIMES, _LONGER = 10, 16
+_TIMES, _LONGER = 8, 16
 """How often a run may be done again because it is longer than its failures go, and how much further
 they go where it cannot be."""
 
@@ -102,8 +102,8 @@ def outlasting(
         begin = float(run.jobs.submit[0])
         horizon = begin + 2 * (prepared.external.beside.horizon - begin)
     raise OptionError(
-        f"failures: at {run.s.now:g} s jobs still fail and begin again, and seem never to end; give "
-        "checkpoint, or a larger mtbf",
+        f"failures: at {run.s.now:g} s jobs still fail and begin again, or wait for nodes that are "
+        "never all up; give checkpoint, a larger mtbf or a shorter repair",
         key="failures.mtbf",
     )
 

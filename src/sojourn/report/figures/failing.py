@@ -54,7 +54,6 @@ def failure_costs(
     ax.set_yticks(place, names)
     ax.invert_yaxis()
     ax.yaxis.grid(False)
-    ax.xaxis.grid(True)
     ax.xaxis.set_major_formatter("{x:,.0f}")
     # Room for what stands behind the longest bar.
     ax.set_xlim(0, 1.25 * max(float(left.max()), 1e-9))

@@ -11,7 +11,7 @@ from ...jobs import ExternalEvent
 
 __all__ = ["Maintenance"]
 
-_MOST = 100_000
+_MOST = 10_000
 """Windows: more are a mistake."""
 
 
