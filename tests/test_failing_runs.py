@@ -88,9 +88,7 @@ def test_a_run_that_outlives_its_horizon_is_one_with_a_further_one(jobs):
 def test_jobs_that_never_end_are_an_error():
     jobs = sojourn.Jobs({"submit": [0], "runtime": [5000], "procs": [1]})
     with pytest.raises(OptionError, match="jobs still fail and begin again") as raised:
-        sojourn.simulate(
-            jobs, 1, "fcfs", failures="mtbf=100,repair=1", node_failure="requeue"
-        )
+        sojourn.simulate(jobs, 1, "fcfs", failures="mtbf=100,repair=1", node_failure="requeue")
     assert raised.value.key == "failures.mtbf"
     rule = Checkpoint(20, dump=1, restore=1)
     result = sojourn.simulate(jobs, 1, "fcfs", failures="mtbf=100,repair=1", checkpoint=rule)

@@ -62,7 +62,8 @@ def test_summaries_and_comparisons_show_what_failures_cost(run, log):
 def test_a_sweep_varies_keys_of_failures(run, log, tmp_path):
     scenario = tmp_path / "s.toml"
     scenario.write_text(
-        f'[workload]\nlog = "{log.name}"\n[cluster]\nprocs = 32\n[failures]\nmtbf = "10 d"\nprocs = 4\n'
+        f'[workload]\nlog = "{log.name}"\n[cluster]\nprocs = 32\n'
+        '[failures]\nmtbf = "10 d"\nprocs = 4\n'
     )
     told = run(
         "sweep", scenario, "--set", "failures.mtbf=5 d,50 d", "--set", "checkpoint.every=600,daly",
@@ -126,9 +127,7 @@ def test_slurm_has_no_failures(refused, log, tmp_path):
         "SchedulerType=sched/backfill\nSelectType=select/linear\nNodeName=n[1-32] CPUs=1\n"
         "PartitionName=main Nodes=n[1-32] Default=YES\n"
     )
-    line = refused(
-        "simulate", log, "--policy", "slurm", "--slurm-conf", conf, "--failures", SPEC
-    )
+    line = refused("simulate", log, "--policy", "slurm", "--slurm-conf", conf, "--failures", SPEC)
     assert "failures" in line
     assert "has no meaning with policy slurm" in line
 

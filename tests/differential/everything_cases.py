@@ -75,7 +75,9 @@ def draw(row: Row, rng: random.Random) -> Drawn:
 
 def with_checkpoints(case: Case, rng: random.Random) -> Case:
     """The case with jobs that dump every few seconds, and come back after a failure."""
-    rule = Checkpoint(rng.choice((1, 2, 3, 5)), rng.randint(0, 2), rng.randint(0, 3), rng.random() < 0.3)
+    rule = Checkpoint(
+        rng.choice((1, 2, 3, 5)), rng.randint(0, 2), rng.randint(0, 3), rng.random() < 0.3
+    )
     return case._replace(requeue=True, checkpoints=(rule,) * len(case.jobs))
 
 
@@ -191,6 +193,6 @@ def without(drawn: Drawn, field: str, i: int) -> Drawn | None:
                 h._replace(about=h.about - (h.about > i)) if h.kind in ABOUT_JOBS else h
                 for h in case.happenings
                 if not (h.kind in ABOUT_JOBS and h.about == i)
-            )
+            ),
         )
     return drawn._replace(case=case)

@@ -1,4 +1,4 @@
-"""Jobs that fail, as others' tests have them: OpenDC's case, and the rule of LANL's fork of Batsim."""
+"""Jobs that fail, as others' tests have them: OpenDC's case, the rule of LANL's fork of Batsim."""
 
 import math
 
@@ -15,7 +15,11 @@ TASK = {"submit": [0], "runtime": [600], "procs": [1], "estimate": [600]}
 def opendc(**options):
     """A task of 600 s on a node of 150 W that fails at 300 s for 300 s, and draws 100 W then."""
     server = Server(
-        model="made", cores=1, ops=100.0, watts=(150.0,) * 11, states=PowerStates(failed_watts=100.0)
+        model="made",
+        cores=1,
+        ops=100.0,
+        watts=(150.0,) * 11,
+        states=PowerStates(failed_watts=100.0),
     )
     cluster = Cluster.of([Node("n1", server)], reference_ops=100.0)
     failure = [{"time": 300, "kind": "down", "nodes": "n1", "until": 600}]

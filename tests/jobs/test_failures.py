@@ -79,7 +79,9 @@ def written(tmp_path, text):
 
 
 def test_a_log_as_ours(tmp_path):
-    log = read_failures(written(tmp_path, "node,down,up\n# nothing\nn2,10,20\nn1,5,8\n\nn2,15,30\n"))
+    log = read_failures(
+        written(tmp_path, "node,down,up\n# nothing\nn2,10,20\nn1,5,8\n\nn2,15,30\n")
+    )
     unit, down, up = log.outages("log", ["n1", "n2"], 2)
     assert (unit.tolist(), down.tolist(), up.tolist()) == ([0, 1], [5, 10], [8, 30])
 

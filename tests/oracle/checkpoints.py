@@ -1,4 +1,4 @@
-"""Checkpoints: a job works, dumps, works, dumps, and ends with work; a dump counts once it is over."""
+"""Checkpoints: a job works, dumps, works, and so on; a dump counts once it is over."""
 
 from __future__ import annotations
 

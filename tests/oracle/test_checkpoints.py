@@ -67,7 +67,7 @@ def test_at_rate_2_dumps_take_half_as_long():
 
 
 def test_a_checkpoint_of_an_earlier_stretch_counts():
-    """Job 0 dumps at 11 s, gives way to job 1 at 15 s, and is struck when it has been back a bit."""
+    """Job 0 dumps at 11 s, gives way to job 1 at 15 s, and is struck at 22 s."""
     jobs = [Job(0, 30, 1, 30), Job(15, 5, 1, 5)]
     outcome = run(
         jobs,

@@ -32,9 +32,7 @@ def completions(work, every, dump, mtbf, restore, seed):
         horizon = 12 * expected_completion(work, every, dump, mtbf, restore)
         times = np.cumsum(source.exponential(mtbf, int(2 * horizon / mtbf) + 20))
         rows += [{"time": time, "kind": "down", "job": job} for time in times[times < horizon]]
-    jobs = sojourn.Jobs(
-        {"submit": [0.0] * JOBS, "runtime": [work] * JOBS, "procs": [1] * JOBS}
-    )
+    jobs = sojourn.Jobs({"submit": [0.0] * JOBS, "runtime": [work] * JOBS, "procs": [1] * JOBS})
     rule = Checkpoint(every, dump, restore)
     return sojourn.simulate(jobs, JOBS, "fcfs", events=rows, checkpoint=rule).end
 

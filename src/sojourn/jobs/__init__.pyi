@@ -6,8 +6,6 @@ from .events import events_of as events_of
 from .events import read_events as read_events
 from .external import ExternalEvent as ExternalEvent
 from .external import ExternalEvents as ExternalEvents
-from .models.failures import Failures as Failures
-from .models.failures import read_failures as read_failures
 from .external import read_external as read_external
 from .formats.csv import read_csv as read_csv
 from .formats.csv import write_csv as write_csv
@@ -25,6 +23,8 @@ from .log import read_log as read_log
 from .log import write_log as write_log
 from .models import generate as generate
 from .models import lublin as lublin
+from .models.failures import Failures as Failures
+from .models.failures import read_failures as read_failures
 from .report import CleaningReport as CleaningReport
 from .schema import SCHEMA as SCHEMA
 from .table import Jobs as Jobs

@@ -264,7 +264,8 @@ CATALOGUE = (
     ),
     Measure(
         "goodput", "goodput", "share", "higher", ("failures", "goodput"), high=1.0, kind="events",
-        needs="failures", tables=("simulate", "compare", "sweep", "report"), heading="good-\nput {unit}",
+        needs="failures", tables=("simulate", "compare", "sweep", "report"),
+        heading="good-\nput {unit}",
         meaning="useful processor time over all that jobs held: without what is lost, dumped and "
         "restored",
     ),

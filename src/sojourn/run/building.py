@@ -338,7 +338,7 @@ def _power(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
 
 
 def _failures(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    makers = {
+    makers: dict[str, Callable[[Any], object]] = {
         "failures": make_failures,
         "checkpoint": make_checkpoint,
         "maintenance": make_maintenance,

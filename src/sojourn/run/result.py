@@ -79,8 +79,8 @@ class Result:
         self.cleaning = prepared.jobs.report
         if prepared.is_outlived(float(run.s.now)):
             raise OptionError(
-                f"failures: the run goes on to {run.s.now:g} s, but its failures end before; give a "
-                "larger mtbf, or checkpoint",
+                f"failures: the run goes on to {run.s.now:g} s, but its failures end before; give "
+                "a larger mtbf, or checkpoint",
                 key="failures.mtbf",
             )
         self._schedule = Schedule(prepared, run)

@@ -98,7 +98,8 @@ def outlasting(
         finish(run, prepared)
         if not prepared.is_outlived(float(run.s.now)):
             return run, prepared
-        assert prepared.external is not None and prepared.external.beside is not None
+        assert prepared.external is not None
+        assert prepared.external.beside is not None
         begin = float(run.jobs.submit[0])
         horizon = begin + 2 * (prepared.external.beside.horizon - begin)
     raise OptionError(
@@ -275,9 +276,7 @@ def _validated(jobs: Jobs) -> Jobs:
     return jobs
 
 
-def _view(
-    jobs: Jobs, options: Options, every: Floats | None
-) -> tuple[JobView, NDArray[np.bool_]]:
+def _view(jobs: Jobs, options: Options, every: Floats | None) -> tuple[JobView, NDArray[np.bool_]]:
     """The columns the kernels see, and which jobs are killed at their limit.
 
     With work between dumps of each job, work and plan have their dumps in them.

@@ -22,8 +22,15 @@ __all__ = ["added_to", "check_files", "check_measurable", "check_measures"]
 __all__ += ["is_random_somewhere", "typical_points"]
 
 _ADDED = ("resample", "warmup")
-_MAY_ADD_MEASURES = ("power", "cluster", "workload.events", "policy.constraints")
-_MAY_ADD_MEASURES += ("failures", "checkpoint", "maintenance")
+_MAY_ADD_MEASURES = (
+    "power",
+    "cluster",
+    "workload.events",
+    "policy.constraints",
+    "failures",
+    "checkpoint",
+    "maintenance",
+)
 """What is varied where runs have measures that the first one may not have."""
 
 

@@ -24,8 +24,18 @@ from ..run.simulate import simulate
 
 __all__ = ["LineChange", "Side", "lines_that_differ", "side_of"]
 
-_SCENARIO = ("workload", "cluster", "policy", "slurm", "control", "power", "run")
-_SCENARIO += ("failures", "checkpoint", "maintenance")
+_SCENARIO = (
+    "workload",
+    "cluster",
+    "policy",
+    "slurm",
+    "control",
+    "power",
+    "run",
+    "failures",
+    "checkpoint",
+    "maintenance",
+)
 """Tables of which a scenario has at least one; a description of nodes has none but ``cluster``."""
 
 _OF_NODES = {

@@ -129,39 +129,35 @@ class Failures:
         seed : used where there is none of one's own.
         """
         own = seed if self.seed is None else self.seed
-        unit, down, up, takes_rack = [], [], [], []
-        for k in range(units):
-            drawn = self._of_unit(k, begin, horizon, own)
-            unit.append(np.full(len(drawn[0]), k))
-            for column, part in zip((down, up, takes_rack), drawn, strict=True):
-                column.append(part)
-        all_units = np.concatenate(unit) if unit else np.empty(0, np.int64)
-        alone = Outages(all_units, np.concatenate([*down, []]), np.concatenate([*up, []]))
-        racks = np.concatenate([*takes_rack, np.empty(0, np.bool_)])
-        return merged(self._with_racks(alone, racks, units))
+        parts = [self._of_unit(k, begin, horizon, own) for k in range(units)]
+        down, up = (np.concatenate([*(part[i] for part in parts), []]) for i in (0, 1))
+        racks = np.concatenate([*(part[2] for part in parts), np.empty(0, np.bool_)])
+        unit = np.repeat(np.arange(units), [len(part[0]) for part in parts])
+        return merged(self._with_racks(Outages(unit, down, up), racks, units))
 
-    def _of_unit(self, k: int, begin: float, horizon: float, seed: int) -> tuple[Floats, ...]:
+    def _of_unit(
+        self, k: int, begin: float, horizon: float, seed: int
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """Downs and ups of one unit, and whether each takes the rack with it."""
         source = np.random.default_rng([seed, _FAILURES, k])
-        parts: list[tuple[Floats, ...]] = []
+        downs, ups, coins = [np.empty(0)], [np.empty(0)], [np.empty(0, np.bool_)]
         since = begin
         while since < horizon:
             lives, fixes = self._lives(source), self._fixes(source)
-            coins = source.random(_BLOCK) < self.rack
+            coin = source.random(_BLOCK) < self.rack
             up = since + np.cumsum(lives + fixes)
             down = up - fixes
             early = down < horizon
-            parts.append((down[early], up[early], coins[early]))
+            downs.append(down[early])
+            ups.append(up[early])
+            coins.append(coin[early])
             since = float(up[-1])
-        return tuple(np.concatenate(column) for column in zip(*parts, strict=True)) or (
-            *(np.empty(0), np.empty(0)),
-            np.empty(0, np.bool_),
-        )
+        return np.concatenate(downs), np.concatenate(ups), np.concatenate(coins)
 
     def _lives(self, source: np.random.Generator) -> Floats:
         assert self.mtbf is not None
         drawn = source.standard_exponential(_BLOCK) ** (1 / self.shape)
-        return np.maximum(np.ceil(drawn * (self.mtbf / math.gamma(1 + 1 / self.shape))), 1.0)
+        return _whole(drawn * (self.mtbf / math.gamma(1 + 1 / self.shape)))
 
     def _fixes(self, source: np.random.Generator) -> Floats:
         if self.repairs == "constant":
@@ -171,7 +167,7 @@ class Failures:
         else:
             normal = self.spread * source.standard_normal(_BLOCK)
             drawn = self.repair * np.exp(normal - self.spread**2 / 2)
-        return np.maximum(np.ceil(drawn), 1.0)
+        return _whole(drawn)
 
     def _with_racks(self, alone: Outages, takes_rack: NDArray[np.bool_], units: int) -> Outages:
         if self.per_rack is None or not takes_rack.any():
@@ -183,6 +179,12 @@ class Failures:
             times = (np.full(len(others), column[i]) for column in (alone.down, alone.up))
             parts.append(Outages(others, *times))
         return Outages(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _whole(seconds: Floats) -> Floats:
+    """Whole seconds, rounded up, at least one."""
+    rounded: Floats = np.maximum(np.ceil(seconds), 1.0)
+    return rounded
 
 
 def merged(outages: Outages) -> Outages:
@@ -286,7 +288,7 @@ def read_failures(path: str | os.PathLike[str]) -> FailureLog:
         if not times[1] > times[0]:
             problem = f"{times[1]:.15g} s is not after it went down, {times[0]:.15g} s; correct one"
             raise LogError(path, problem, line=line, field="up")
-        rows.append((node, *times, line))
+        rows.append((node, times[0], times[1], line))
     if not rows:
         raise LogError(path, "has no failures; give a table with the columns node, down, up")
     if len(kinds) > 1:
@@ -311,9 +313,7 @@ def _places(path: str | os.PathLike[str], names: Sequence[str], line: int) -> di
     return places
 
 
-def _time(
-    path: str | os.PathLike[str], text: str, line: int, name: str
-) -> tuple[float, bool]:
+def _time(path: str | os.PathLike[str], text: str, line: int, name: str) -> tuple[float, bool]:
     """A time in seconds, and whether it was a date."""
     word = text.strip()
     try:
@@ -322,9 +322,9 @@ def _time(
             return value, False
     except ValueError:
         pass
-    for read in (datetime.fromisoformat, *(_as(form) for form in _DATES)):
+    for form in ("", *_DATES):
         try:
-            moment = read(word)
+            moment = datetime.strptime(word, form) if form else datetime.fromisoformat(word)
         except ValueError:
             continue
         return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp(), True
@@ -334,7 +334,3 @@ def _time(
         line=line,
         field=name,
     )
-
-
-def _as(form: str):  # type: ignore[no-untyped-def]
-    return lambda text: datetime.strptime(text, form).replace(tzinfo=UTC)

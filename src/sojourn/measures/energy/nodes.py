@@ -186,7 +186,7 @@ def switched_off(
         drawn = own(failed_watts, np.float64)[which]
         for low, high, more in zip(first_row, last_row, drawn, strict=True):
             watts[low:high] += more
-        failed = np.bincount(which, weights=drawn * (to - since), minlength=count)
+        failed = own(np.bincount(which, weights=drawn * (to - since), minlength=count), np.float64)
     return bill._replace(
         node_idle_joules=bill.node_idle_joules - joules,
         step_time=time,

@@ -43,9 +43,7 @@ class Beside:
     mtbf: float | None = None
     maintenance: Maintenance | None = None
 
-    def gather(
-        self, into: Gathered, jobs: Jobs, cluster: Cluster, unused: Counter[str]
-    ) -> int:
+    def gather(self, into: Gathered, jobs: Jobs, cluster: Cluster, unused: Counter[str]) -> int:
         """Add the events to those `into` one order; how many there are."""
         number = 0
         arrival = arrivals_of(jobs)
@@ -107,7 +105,8 @@ def horizon_of(jobs: Jobs, cluster: Cluster) -> float:
     if not len(arrival):
         return 0.0
     span = max(float(np.ptp(arrival)), float(np.dot(jobs.procs, jobs.work)) / cluster.procs)
-    return float(arrival.min()) + np.ceil(2 * span + 4 * float(jobs.work.max(initial=0.0)) + 1.0)
+    enough = 2 * span + 4 * float(jobs.work.max(initial=0.0)) + 1.0
+    return float(arrival.min() + np.ceil(enough))
 
 
 def outages_of(

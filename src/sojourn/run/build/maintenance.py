@@ -81,13 +81,11 @@ class Maintenance:
                     "maintenance: the cluster has named nodes; give their names in nodes",
                     key="maintenance.procs",
                 )
-            about = {"nodes": names or ("*",)}
+            names = names or ("*",)
         elif names:
             raise OptionError(
                 "maintenance: processors are only counted; give procs", key="maintenance.nodes"
             )
-        else:
-            about = {"procs": self.procs or int(cluster.procs)}
         return [
             ExternalEvent(
                 "reserve",
@@ -95,7 +93,8 @@ class Maintenance:
                 until=stop,
                 announced=None if self.announced is None else start - self.announced,
                 line=i,
-                **about,  # type: ignore[arg-type]
+                nodes=names,
+                procs=None if cluster.is_named else self.procs or int(cluster.procs),
             )
             for i, (start, stop) in enumerate(self.windows(begin, end), 1)
         ]

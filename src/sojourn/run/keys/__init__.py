@@ -43,8 +43,8 @@ __all__ = [
     "OF_LOGS",
     "OF_MODELS",
     "SAME",
-    "ClusterKeys",
     "CheckpointKeys",
+    "ClusterKeys",
     "ConstraintKeys",
     "ControlKeys",
     "Described",
@@ -116,7 +116,7 @@ class ScenarioKeys(Keys):
                 typed_failures,
                 None,
                 help="Failures of nodes: mtbf=5y,repair=1d[,shape=0.7][,rack=0.1,per_rack=16]"
-                "[,procs=16][,seed=1], or a table of recorded ones with the columns node, down, up.",
+                "[,procs=16][,seed=1], or a table with the columns node, down, up.",
             ),
             Keyword(
                 default=None,

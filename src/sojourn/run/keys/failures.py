@@ -45,7 +45,9 @@ class FailureKeys(Keys):
     repair: Annotated[_Long, Key("Mean time to repair.", _LONG)] = 86400.0
     shape: Annotated[
         Positive,
-        Key("Shape of the Weibull distribution of times between failures; 1: exponential.", A_NUMBER),
+        Key(
+            "Shape of the Weibull distribution of times between failures; 1: exponential.", A_NUMBER
+        ),
     ] = 1.0
     repairs: Annotated[
         Literal["exponential", "constant", "lognormal"],
@@ -65,7 +67,9 @@ class FailureKeys(Keys):
     ] = None
     procs: Annotated[
         Count,
-        Key("Processors that fail together, where they are only counted: those of a node.", A_COUNT),
+        Key(
+            "Processors that fail together, where they are only counted: those of a node.", A_COUNT
+        ),
     ] = 1
     seed: Annotated[
         int | None,
@@ -109,12 +113,15 @@ class MaintenanceKeys(Keys):
         _Length | None,
         Key("How long ahead each is known; default: from the beginning.", _LENGTH),
     ] = None
-    count: Annotated[Count | None, Key("How many windows; default: to the last submit.", A_COUNT)] = (
-        None
-    )
+    count: Annotated[
+        Count | None, Key("How many windows; default: to the last submit.", A_COUNT)
+    ] = None
     nodes: Annotated[
         str | None,
-        Key("Names of nodes, or patterns, separated by spaces; default: all.", "a text such as 'r1-*'"),
+        Key(
+            "Names of nodes, or patterns, separated by spaces; default: all.",
+            "a text such as 'r1-*'",
+        ),
     ] = None
     procs: Annotated[
         Count | None, Key("Processors, where they are only counted; default: all.", A_COUNT)
@@ -232,7 +239,11 @@ def _from_python(
         problem = error.errors()[0]
         key = str(problem["loc"][0])
         field = keys.model_fields.get(key)
-        about = next((item for item in field.metadata if isinstance(item, Key)), None) if field else None
+        about = (
+            next((item for item in field.metadata if isinstance(item, Key)), None)
+            if field
+            else None
+        )
         if about is None:
             known = ", ".join(keys.model_fields)
             raise OptionError(f"{name}: no key is called '{key}'; choose from {known}") from None

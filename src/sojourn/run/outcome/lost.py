@@ -1,4 +1,4 @@
-"""What failures cost: work that is done again, dumps and restores; see `docs/background/failures`."""
+"""What failures cost: work that is done again, dumps, restores; see `docs/background/failures`."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def costs_of_failures(schedule: Schedule) -> dict[str, Any] | None:
     run, cluster = schedule.run, prepared.cluster
     first = float(run.jobs.submit[0]) if len(run.jobs.submit) else 0.0
     span = max(schedule.last - first, 0.0) if len(run.jobs.submit) else 0.0
-    job, start, stop = schedule.stretches
+    _, start, stop = schedule.stretches
     held = _held(schedule)
     area = formulas.product_sum(held, stop - start)
     lost = _lost_time(schedule)
