@@ -73,8 +73,8 @@ class Failures:
 
     Examples
     --------
-    >>> Failures(mtbf=86_400.0, repair=3600.0).outages(2, 0.0, 2e5, seed=1).down
-    array([ 97082.,  10137., 168166.])
+    >>> Failures(mtbf=86_400.0, repair=3600.0).outages(2, 0.0, 1e5, seed=1).down
+    array([ 7357., 38844., 64136.])
     """
 
     mtbf: float | None = None

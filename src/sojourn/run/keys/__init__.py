@@ -143,9 +143,9 @@ class ScenarioKeys(Keys):
             ),
             Keyword(
                 default=None,
-                what="Checkpoints, from which jobs go on after a failure: ``daly``, seconds of work "
-                "between dumps, a text such as ``every=1h,dump=60,restore=120``, the table of a "
-                "scenario, or `sojourn.policy.Checkpoint`.",
+                what="Checkpoints, from which jobs go on after a failure: ``daly``, seconds of "
+                "work between dumps, a text such as ``every=1h,dump=60,restore=120``, the table of "
+                "a scenario, or `sojourn.policy.Checkpoint`.",
                 read=given_checkpoint,
             ),
         ),
