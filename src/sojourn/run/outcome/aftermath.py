@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...engine import types as t
 from ...engine.drive import Run
 from ...engine.state import SEGMENT
-from .lost import cut_at_checkpoints
+from .lost import cut_at_checkpoints, rate_epochs
 
 __all__ = [
     "CANCELLED",
@@ -85,8 +85,8 @@ def _lost_with_all_before(job: Integers, lost: NDArray[np.bool_]) -> NDArray[np.
     return marked
 
 
-def aftermath(run: Run, epochs: Floats, rates: Floats) -> Aftermath:
-    """Read what the kernel noted; rates (s) hold from their epochs on."""
+def aftermath(run: Run) -> Aftermath:
+    """Read what the kernel noted."""
     if run.calendar is None:
         return _without_events(run)
     jobs, pieces = run.calendar.job, run.recording.segment[: run.s.segments]
@@ -95,7 +95,7 @@ def aftermath(run: Run, epochs: Floats, rates: Floats) -> Aftermath:
         came_to_nothing = _lost_with_all_before(pieces["job"], came_to_nothing)
     lost = pieces[came_to_nothing]
     if len(run.calendar.checkpoint):
-        lost = cut_at_checkpoints(run, pieces, epochs, rates)
+        lost = cut_at_checkpoints(pieces, *rate_epochs(run))
     return Aftermath(
         killed=jobs["fate"] == t.KILLED,
         cancelled=jobs["fate"] == t.CANCELLED,

@@ -14,7 +14,7 @@ from ...measures import formulas
 if TYPE_CHECKING:
     from .schedule import Schedule
 
-__all__ = ["costs_of_failures", "cut_at_checkpoints"]
+__all__ = ["costs_of_failures", "cut_at_checkpoints", "rate_epochs"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -23,15 +23,23 @@ _HOUR = 3600.0
 _JOULES_PER_KWH = 3.6e6
 
 
-def cut_at_checkpoints(
-    run: Run, pieces: NDArray[Any], epochs: Floats, rates: Floats
-) -> NDArray[Any]:
+def rate_epochs(run: Run) -> tuple[Floats, Floats]:
+    """Epochs (s) and service rates of a run, the first at the first submit."""
+    submit = run.jobs.submit
+    first = submit[0] if len(submit) else 0.0
+    time = np.concatenate([[first], run.rows("epoch_time")])
+    rate = np.concatenate([[run.initial_rate], run.rows("epoch_rate")])
+    # Several changes at one instant: only the last one lasts.
+    lasting = np.append(time[1:] > time[:-1], True)
+    return time[lasting], rate[lasting]
+
+
+def cut_at_checkpoints(pieces: NDArray[Any], epochs: Floats, rates: Floats) -> NDArray[Any]:
     """Return the parts of stretches of service that have to be done again.
 
     Parameters
     ----------
-    run : at its end, of jobs with checkpoints.
-    pieces : all stretches, as `SEGMENT` has them.
+    pieces : all stretches of a run of jobs with checkpoints, as `SEGMENT` has them.
     epochs, rates : the service rate from each epoch (s) on.
     """
     parts: list[Any] = []

@@ -18,7 +18,7 @@ from ..options import Prepared
 from .aftermath import KILLED, STATUS, Aftermath, aftermath
 from .energy import Allocation, Energy, Stretches, allocation, stretches_held, stretches_in_pieces
 from .invariants import check_areas, check_bill
-from .lost import costs_of_failures
+from .lost import costs_of_failures, rate_epochs
 from .resources import Resources
 from .unmodelled import not_acted_on
 
@@ -56,7 +56,7 @@ class Schedule:
     @cached_property
     def after(self) -> Aftermath | None:
         """What became of the accepted jobs, where not all of them run to an end."""
-        return None if self.run.always_ends else aftermath(self.run, *self.epochs)
+        return None if self.run.always_ends else aftermath(self.run)
 
     @cached_property
     def ended(self) -> slice | NDArray[np.bool_]:
@@ -98,13 +98,7 @@ class Schedule:
     @cached_property
     def epochs(self) -> tuple[Floats, Floats]:
         """Epochs (s) and rates, the first at the first submit."""
-        submit = self.run.jobs.submit
-        first = submit[0] if len(submit) else 0.0
-        time = np.concatenate([[first], self.run.rows("epoch_time")])
-        rate = np.concatenate([[self.run.initial_rate], self.run.rows("epoch_rate")])
-        # Several changes at one instant: only the last one lasts.
-        lasting = np.append(time[1:] > time[:-1], True)
-        return time[lasting], rate[lasting]
+        return rate_epochs(self.run)
 
     @cached_property
     def _rates_used(self) -> Floats:
