@@ -12,7 +12,7 @@ from ..jit import inlined
 
 __all__ = ["CHECKPOINT", "COSTS", "go_back"]
 
-COSTS = ("every", "dump", "restore")
+COSTS = ("every", "dump_time", "restore_time")
 
 CHECKPOINT = np.dtype(
     [(name, "f8") for name in (*COSTS, "restored")] + [("saved", "i8")], align=True
@@ -24,7 +24,7 @@ beginning of its present life; dumps it can go back to."""
 @inlined
 def go_back(jobs, mark, j, done):
     """Job `j` is stopped after so much of its present life: its next one; what it keeps of this."""
-    cycle = mark.every + mark.dump
+    cycle = mark.every + mark.dump_time
     past = done - mark.restored
     dumps = np.int64(0)
     if past > 0.0:
@@ -41,7 +41,7 @@ def go_back(jobs, mark, j, done):
     work = jobs.work[j] - mark.restored - kept
     kept += min(done, mark.restored)
     mark.saved += dumps
-    mark.restored = mark.restore if mark.saved > 0 else 0.0
+    mark.restored = mark.restore_time if mark.saved > 0 else 0.0
     jobs.work[j] = mark.restored + work
     jobs.plan[j] = mark.restored + left
     return kept

@@ -90,7 +90,7 @@ def _checkpoints(prepared: Prepared) -> NDArray[np.void] | None:
     rule, rate = prepared.options.checkpoint, prepared.options.reference_rate
     costs = np.zeros(len(prepared.every), CHECKPOINT)
     costs["every"] = prepared.every
-    costs["dump"], costs["restore"] = rule.dump * rate, rule.restore * rate
+    costs["dump_time"], costs["restore_time"] = rule.dump * rate, rule.restore * rate
     return costs
 
 
