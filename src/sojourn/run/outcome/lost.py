@@ -21,6 +21,7 @@ Integers = NDArray[np.int64]
 
 _HOUR = 3600.0
 _JOULES_PER_KWH = 3.6e6
+_ROUNDING = 1e-9
 
 
 def rate_epochs(run: Run) -> tuple[Floats, Floats]:
@@ -43,6 +44,7 @@ def cut_at_checkpoints(pieces: NDArray[Any], epochs: Floats, rates: Floats) -> N
     epochs, rates : the service rate from each epoch (s) on.
     """
     parts: list[Any] = []
+    pieces = pieces[_of_struck_jobs(pieces)]
     for life in _lives(pieces):
         last = pieces[life[-1]]
         if last["lost"] != 1:
@@ -63,6 +65,12 @@ def cut_at_checkpoints(pieces: NDArray[Any], epochs: Floats, rates: Floats) -> N
     for i, piece in enumerate(parts):
         made[i] = piece
     return made
+
+
+def _of_struck_jobs(pieces: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which stretches are of jobs that failures stopped, and that came back."""
+    struck: NDArray[np.bool_] = np.isin(pieces["job"], pieces["job"][pieces["lost"] == 1])
+    return struck
 
 
 def _lives(pieces: NDArray[Any]) -> list[list[int]]:
@@ -183,7 +191,8 @@ def _lost_time(schedule: Schedule) -> Floats:
     after = schedule.after
     if after is None or not schedule.in_pieces:
         return lost
-    place = {(int(j), float(end)): i for i, (j, end) in enumerate(zip(job, stop, strict=True))}
+    mine = np.flatnonzero(np.isin(job, after.lost["job"]))
+    place = {(int(job[i]), float(stop[i])): int(i) for i in mine}
     for piece in after.lost:
         i = place[int(piece["job"]), float(piece["stop"])]
         lost[i] = piece["stop"] - piece["start"]
@@ -212,7 +221,10 @@ def _overheads(schedule: Schedule) -> _Spent:
     nothing = _killed_by_failures(schedule)
     if schedule.after is not None:
         nothing = nothing | schedule.after.waiting
-    dumps = restores = 0.0
+    struck = _of_struck_jobs(pieces)
+    cycles = prepared.every + dump
+    dumps, restores = _dumps_of_others(pieces[~struck & ~nothing[pieces["job"]]], cycles, dump), 0.0
+    pieces = pieces[struck]
     saved: dict[int, int] = {}
     for life in _lives(pieces):
         rows = pieces[life]
@@ -220,15 +232,25 @@ def _overheads(schedule: Schedule) -> _Spent:
         amount = float(np.sum(rows["work"] / rows["slowness"]))
         if amount <= 0 or nothing[job]:
             continue
-        cycle = prepared.every[job] + dump
+        cycle = cycles[job]
         at_first = restore if saved.get(job, 0) else 0.0
         kept = float(last["kept"]) if last["lost"] == 1 else amount
-        finished = max(int((kept - at_first) / cycle + 1e-9), 0)
+        finished = max(int((kept - at_first) / cycle + _ROUNDING), 0)
         saved[job] = saved.get(job, 0) + finished
         area = float(np.dot(rows["held"], rows["stop"] - rows["start"]))
         dumps += area * finished * dump / amount
         restores += area * min(at_first, kept) / amount
     return _Spent(dumps, restores)
+
+
+def _dumps_of_others(pieces: NDArray[Any], cycles: Floats, dump: float) -> float:
+    """Processor time of the dumps of jobs that no failure stopped (processor s)."""
+    count = len(cycles)
+    amount = np.bincount(pieces["job"], pieces["work"] / pieces["slowness"], count)
+    area = np.bincount(pieces["job"], pieces["held"] * (pieces["stop"] - pieces["start"]), count)
+    ran = amount > 0
+    finished = np.floor(amount[ran] / cycles[ran] + _ROUNDING)
+    return float(np.sum(area[ran] * finished * dump / amount[ran]))
 
 
 def _without_dumps(work: Floats, every: Floats, dump: float) -> Floats:
