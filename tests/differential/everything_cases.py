@@ -22,6 +22,7 @@ from .everything_axes import BACKFILLS, EVENTS, MACHINES, ORDERS, PLACEMENTS
 from .harness import TICKS, Speed, jittered
 from .pairwise import Row
 from .queue_cases import in_order, slower
+from .sleep_cases import sleepy
 from .test_events import scattered
 
 JOBS, NODES, HAPPENINGS = 8, 4, 12
@@ -66,10 +67,12 @@ def draw(row: Row, rng: random.Random) -> Drawn:
     if row["control"] != "switching":
         rate = float(row["control"])
         speed = Speed(row["control"], sojourn.constant(rate), controls.constant(rate))
-        return Drawn(joined(case._replace(control=speed.exact), rng), speed, choice.seed, True)
+        case = sleepy(case._replace(control=speed.exact), row["sleep"], rng, apart=False)
+        return Drawn(joined(case, rng), speed, choice.seed, True)
     speed = rng.choice(switching(rng))
     coins = np.random.default_rng(choice.seed).random(2 * len(case.jobs)).tolist()
     case = apart(case, rng)._replace(control=speed.exact, coins=tuple(coins))
+    case = sleepy(case, row["sleep"], rng, apart=True)
     return Drawn(joined(case, rng), speed, choice.seed, False)
 
 

@@ -41,6 +41,7 @@ class Life:
     plan: Exact  # without the restore
     passed: int = -1  # pieces that are over; -1 while it restores
     mark: Exact | None = None  # when the last of them was, or the restore
+    begun: bool = False  # whether it has done anything
 
     @property
     def work(self) -> Exact:
@@ -69,27 +70,39 @@ class Lives:
         for j, (job, it) in enumerate(zip(self.asked, self.checkpoints, strict=True)):
             self.of[j] = Life(0, pieces(job.work, it), with_dumps(job.plan, it))
 
-    def note(self, state: State, before: Exact, left: dict[int, Exact], rate: Exact) -> None:
-        """Time went on from `before`, when those who run had so much left."""
+    def note(
+        self,
+        state: State,
+        before: Exact,
+        left: dict[int, Exact],
+        rate: Exact,
+        boots: dict[int, Exact],
+    ) -> None:
+        """Time went on from `before`, when those who run had so much left.
+
+        Boots of their nodes come before all else.
+        """
         for j, remaining in left.items():
             if j not in self.of:
                 continue
-            life, total = self.of[j], state.jobs[j].work
+            life, total = self.of[j], state.jobs[j].work - boots.get(j, 0)
             # On slow nodes all is longer.
             slowness = ratio(total, life.work) if life.work else 1
+            life.begun |= state.remaining[j] < total
             for k, end in enumerate(life.ends()):
                 still = total - end * slowness
-                if k > life.passed and state.remaining[j] <= still <= remaining:
+                if end and k > life.passed and state.remaining[j] <= still <= remaining:
                     life.passed = k
                     life.mark = before + ratio(remaining - still, rate)
 
     def again(self, j: int, stretches: Sequence[Segment], now: Exact) -> list[Segment]:
         """Job j is stopped; what is lost of the stretches of this life. The next one begins."""
         life, it = self.of[j], self.checkpoints[j]
-        # A restore of no time was over when the job started.
-        lost_since = stretches[0].start if not life.restore else now
+        lost_since = stretches[0].start
         if life.mark is not None:
             lost_since = life.mark
+        elif life.restore and life.begun:
+            lost_since = now
         done = max(life.passed, 0)
         plan = life.plan - sum(life.pieces[:done])
         if done and plan <= 0:

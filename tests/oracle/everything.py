@@ -13,12 +13,19 @@ from .dispatcher import Scheduling
 from .external import ExternalOutcome, Fate, Happening, simulate_around
 from .model import Control, Discipline, Exact, Job, Row, Segment, exact
 from .named import bound, why_never
-from .named_external import Outside, Stretch, dispatcher_of, run_on_nodes
+from .named_external import (
+    NamedExternalOutcome,
+    Outside,
+    Stretch,
+    dispatcher_of,
+    run_on_nodes,
+)
 from .nodes import Node, Partition, Request, Vector
 from .placements import Placement
 from .pools import Machine
 from .preemption import DISCIPLINES, Preemptive
 from .queues import Queue, Queues
+from .sleep import Change, Sleep
 from .surroundings import Reservation, around, unless_stopped
 
 REASONS = {"procs": "processors", "power": "power budget"}
@@ -48,6 +55,7 @@ class Case(NamedTuple):
     requeue: bool = False
     passes: str = "instant"
     blind: bool = False
+    sleep: Sleep | None = None
     checkpoints: tuple[Checkpoint, ...] = ()
 
 
@@ -71,6 +79,8 @@ class Everything:
     promises: list[Exact | None] = field(default_factory=list)
     trajectory: list[Row] = field(default_factory=list)
     area: Exact = 0  # processors held times work, of all attempts
+    changes: list[Change] = field(default_factory=list)  # of nodes that sleep
+    boots: list[Exact] = field(default_factory=list)  # of jobs, as work
 
     @property
     def states(self) -> list[str]:
@@ -99,9 +109,12 @@ def simulate(case: Case) -> Everything:
     if case.nodes is None:
         run = _counted(case, asked, happenings, lives)
         stretches = [Stretch(*segment, ()) for segment in run.run.segments]
-    else:
-        run, stretches = _on_nodes(case, asked, happenings, lives)
-    return _by_place(case, accepted, reasons, run, stretches)
+        return _by_place(case, accepted, reasons, run, stretches)
+    run, stretches, outcome = _on_nodes(case, asked, happenings, lives)
+    everything = _by_place(case, accepted, reasons, run, stretches)
+    everything.changes = outcome.changes
+    everything.boots = [outcome.boots.get(label, 0) for label in range(len(accepted))]
+    return everything
 
 
 def _in_full(plain: Sequence[Request], marks: Sequence[Checkpoint]) -> list[Request]:
@@ -194,7 +207,7 @@ def _counted(
 
 def _on_nodes(
     case: Case, asked: Sequence[Request], happenings: Sequence[Happening], lives: Lives
-) -> tuple[ExternalOutcome, list[Stretch]]:
+) -> tuple[ExternalOutcome, list[Stretch], NamedExternalOutcome]:
     assert case.nodes is not None
     scheduling = case.discipline._replace(blind=case.blind or case.discipline.blind)
     preemptive = scheduling.backfill in DISCIPLINES
@@ -203,14 +216,14 @@ def _on_nodes(
         case.placement,
         asked,
         scheduling.blind,
-        preemptive,
+        preemptive or case.sleep is not None,
         case.partitions,
         case.pools,
     )
     outcome = run_on_nodes(
         Preemptive(machine, scheduling, _sizes(asked))
         if preemptive
-        else dispatcher_of(machine, scheduling, _queues(case, asked)),
+        else dispatcher_of(machine, scheduling, _queues(case, asked), case.sleep),
         case.control,
         case.coins,
         Outside(happenings, case.reservations, case.requeue, lives),
@@ -222,7 +235,7 @@ def _on_nodes(
         )
         for stretch in outcome.stretches
     ]
-    return outcome.run, in_use
+    return outcome.run, in_use, outcome
 
 
 def _by_place(

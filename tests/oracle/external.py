@@ -130,7 +130,8 @@ class ExternalRun(_Run):
         step = self.instant if passes == "instant" else self.events
         while state.arrivals < len(state.jobs) or state.present:
             # With promises compressed in order there may be a gap in which nobody runs.
-            ahead = state.running or self.happenings or self.discipline.wake(state) is not None
+            ahead = state.running or self.happenings or self.is_on_the_way()
+            ahead = ahead or self.discipline.wake(state) is not None
             if not ahead and state.arrivals == len(state.jobs):
                 break
             step(self.advance())
@@ -149,6 +150,10 @@ class ExternalRun(_Run):
             self.area,
         )
 
+    def is_on_the_way(self) -> bool:
+        """Whether something comes back that is away: nothing does here."""
+        return False
+
     def latest_first(self, jobs: Sequence[int]) -> list[int]:
         """By label and start of their present service, the latest first."""
         return sorted(jobs, key=lambda j: (self.resumed[j], j), reverse=True)
@@ -158,8 +163,12 @@ class ExternalRun(_Run):
         before, rate = state.now, state.rate
         left = {j: state.remaining[j] for j in state.running}
         switch_due = super().advance()
-        self.lives.note(state, before, left, rate)
+        self.lives.note(state, before, left, rate, self.boots())
         return switch_due
+
+    def boots(self) -> dict[int, Exact]:
+        """What is before the work of jobs while their nodes boot: none do here."""
+        return {}
 
     def _other_epochs(self) -> list[Exact]:
         return [self.happenings[0].time] if self.happenings else []

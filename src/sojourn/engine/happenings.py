@@ -16,6 +16,7 @@ from ..jit import called, inlined
 from .checkpoints import go_back
 from .nodes import shift_node
 from .service import depart, leave, present
+from .sleeping import FAILED, go, stir
 from .types import (
     CANCELLED,
     EXPECTED,
@@ -30,7 +31,7 @@ from .types import (
     WAITS,
 )
 
-__all__ = ["EARLY", "KINDS", "OF_JOBS", "RESERVE", "Kind", "happen", "happens"]
+__all__ = ["EARLY", "KINDS", "OF_JOBS", "RESERVE", "Kind", "change_states", "happen", "happens"]
 
 # What happens: a job is withdrawn by hand, or struck by a failure of one of its nodes; processors
 # go down and up; the manager stops and goes on; a reservation begins or ends, so that there is
@@ -151,7 +152,8 @@ def _stop(s, jobs, run, recording, nodes, calendar, j, returns):
         slowness = 1.0
         if nodes is not None:
             slowness = nodes.job[j].slowness
-        done = jobs.work[j] - still / slowness
+        # While its nodes boot, more is before it than its work.
+        done = max(jobs.work[j] - still / slowness, 0.0)
         recording.segment[s.segments - 1].kept = go_back(jobs, calendar.checkpoint[j], j, done)
     if nodes is not None:
         nodes.job[j].rows = 0
@@ -224,6 +226,8 @@ def _shift(s, nodes, about, sign):
     if nodes is not None:
         procs = nodes.node[about].procs
         shift_node(s, nodes, about, sign)
+        if s.sleeps == 1:
+            go(s, nodes, about, sign, FAILED, np.inf)
     s.free += sign * procs
     s.gone -= sign * procs
     s.stale = 1
@@ -303,6 +307,27 @@ def _handle_any(what, s, jobs, run, recording, nodes, calendar, about):
     for number, handler in HANDLERS.items():
         handle = _before(number, handler, inlined(handle))
     return handle
+
+
+@called
+def change_states(s, jobs, run, recording, nodes, calendar):
+    """Changes of nodes' states end. Who has a node whose boot has failed waits again."""
+    node = stir(s, nodes)
+    while node >= 0:
+        if nodes.sleeper[node].state == FAILED:
+            _shift(s, nodes, node, 1)
+        else:
+            if calendar is not None:
+                j = _last_started(s, run, nodes, calendar, node)
+                while j >= 0:
+                    _stop(s, jobs, run, recording, nodes, calendar, j, True)
+                    j = _last_started(s, run, nodes, calendar, node)
+            shift_node(s, nodes, node, -1)
+            s.free -= nodes.node[node].procs
+            s.gone += nodes.node[node].procs
+            s.stale = 1
+            go(s, nodes, node, -1, FAILED, s.repair)
+        node = stir(s, nodes)
 
 
 @called

@@ -18,6 +18,7 @@ from .foresight import earliest, promise, take_now, take_promised
 from .loop import loop
 from .nodes import NODE_SCORE_POINTER, example, make_nodes
 from .passes import DISCIPLINES
+from .sleeping import KEEP_POINTER
 from .starting import find_naturally, find_shadow_on_nodes, try_to_start
 from .state import make_running, make_scalars
 from .types import CONTROL_POINTER, SCORES_POINTER, Parts, empty_jobs
@@ -122,6 +123,7 @@ def kernel_for(d: Any, *tables: Any) -> Any:
             types.none if part is None else types.FunctionType(_signatures()[name])
             for name, part in parts_for(d, nodes)._asdict().items()
         )
-        signature = types.int64(*given, *_FUNCTIONS, *parts, types.int64)
+        keep = (KEEP_POINTER, _THETA)
+        signature = types.int64(*given, *_FUNCTIONS, *parts, *keep, types.int64)
         _kernels[which] = compiled(signature, **_wait(d, nodes is not None, ()))(loop)
     return _kernels[which]

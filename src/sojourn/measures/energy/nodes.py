@@ -18,7 +18,7 @@ from ...errors import RunError
 from ._checks import check, check_epochs, check_stretches, is_known, own
 from ._walk import ACCOUNT, ALL_FIT, BUSY, IDLE, BilledJobs, BilledNodes, BilledRows, walk
 
-__all__ = ["Bill", "bill_nodes", "switched_off", "watts_by_busy"]
+__all__ = ["Bill", "bill_nodes", "in_other_states", "switched_off", "watts_by_busy"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -29,8 +29,7 @@ _LEVELS = 11
 class Bill(NamedTuple):
     """The energy of a run on nodes, from the first epoch to the last end.
 
-    ``job_joules.sum() + node_idle_joules.sum() + node_failed_joules.sum()`` is the integral of the
-    steps; without the last where no node that is down draws power.
+    ``job_joules.sum() + node_idle_joules.sum()`` is the integral of the steps.
     """
 
     job_joules: Floats  # per job
@@ -38,7 +37,6 @@ class Bill(NamedTuple):
     node_idle_joules: Floats  # per node: what its idle processors used
     step_time: Floats  # s; each instant at which a job or a rate could change
     step_watts: Floats  # W of the whole cluster from then on
-    node_failed_joules: Floats | None = None  # per node: while it is down; None where that is 0
 
 
 def watts_by_busy(procs: Integers, curves: Floats) -> tuple[Floats, Integers]:
@@ -153,12 +151,7 @@ def bill_nodes(
 
 
 def switched_off(
-    bill: Bill,
-    node: ArrayLike,
-    begin: ArrayLike,
-    end: ArrayLike,
-    idle_watts: ArrayLike,
-    failed_watts: ArrayLike | None = None,
+    bill: Bill, node: ArrayLike, begin: ArrayLike, end: ArrayLike, idle_watts: ArrayLike
 ) -> Bill:
     """Return a bill without the idle power of nodes while they are switched off.
 
@@ -167,29 +160,49 @@ def switched_off(
     bill : of nodes that are on all the time, none of them in use while it is off.
     node, begin, end : which node, and from when to when (s).
     idle_watts : W of each whole node, idle.
-    failed_watts : W of each while it is off; default: 0.
+    """
+    return in_other_states(bill, node, begin, end, 0.0, idle_watts)[0]
+
+
+def in_other_states(
+    bill: Bill,
+    node: ArrayLike,
+    begin: ArrayLike,
+    end: ArrayLike,
+    watts: ArrayLike,
+    idle_watts: ArrayLike,
+) -> tuple[Bill, Floats]:
+    """Return a bill of nodes that are not on all the time, and what they use in other states.
+
+    Parameters
+    ----------
+    bill : of nodes that are on all the time, none of them in use in the stretches below.
+    node, begin, end, watts : stretches in which a node is in another state: from when to when (s),
+        and the W that it draws in place of idle ones.
+    idle_watts : W of each whole node, idle.
+
+    Returns
+    -------
+    The bill, with idle energy of nodes that are on, and the power of all nodes in its steps; and
+    the joules of each stretch.
     """
     which = own(node, np.int64)
     first, last = bill.step_time[0], bill.step_time[-1]
     since = np.clip(own(begin, np.float64), first, last)
     to = np.clip(own(end, np.float64), first, last)
     saved = own(idle_watts, np.float64)[which]
-    count = len(bill.node_idle_joules)
-    joules = np.bincount(which, weights=saved * (to - since), minlength=count)
+    drawn = np.broadcast_to(np.asarray(watts, dtype=np.float64), which.shape)
+    joules = np.bincount(which, weights=saved * (to - since), minlength=len(bill.node_idle_joules))
     time = np.unique(np.concatenate([bill.step_time, since, to]))
-    watts = bill.step_watts[np.searchsorted(bill.step_time, time, side="right") - 1]
-    first_row, last_row = np.searchsorted(time, since), np.searchsorted(time, to)
-    for low, high, less in zip(first_row, last_row, saved, strict=True):
-        watts[low:high] -= less
-    failed: Floats | None = None
-    if failed_watts is not None and np.any(failed_watts):
-        drawn = own(failed_watts, np.float64)[which]
-        for low, high, more in zip(first_row, last_row, drawn, strict=True):
-            watts[low:high] += more
-        failed = own(np.bincount(which, weights=drawn * (to - since), minlength=count), np.float64)
-    return bill._replace(
+    before = bill.step_watts[np.searchsorted(bill.step_time, time, side="right") - 1]
+    places = np.searchsorted(time, np.concatenate([since, to]))
+    changed = np.bincount(
+        places, weights=np.concatenate([drawn - saved, saved - drawn]), minlength=len(time)
+    )
+    changed[-1] = 0.0  # What lasts no time is not billed.
+    after = bill._replace(
         node_idle_joules=bill.node_idle_joules - joules,
         step_time=time,
-        step_watts=watts,
-        node_failed_joules=failed,
+        step_watts=before + np.cumsum(changed),
     )
+    return after, drawn * (to - since)

@@ -21,6 +21,7 @@ from ...policy.orders import ORDERS
 from ...policy.slurm.policy import SlurmPolicy
 from .machine import empty_nodes
 from .queues import queue_rules, queue_scores, queues_of, ranks_of, take_turns
+from .sleep import sleep_facts
 
 if TYPE_CHECKING:
     from ..options import Options, Prepared
@@ -55,17 +56,22 @@ def make_run(
         calendar = prepared.external.calendar(
             accepted, preemptive=policy.preemptive, checkpoints=_checkpoints(prepared)
         )
-    nodes = None
+    nodes: Any = None
+    sleep = sleep_facts(cluster, policy, options)
     if named is not None:
         limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
         if prepared.every is not None:
             # It has room for the dumps.
             limit = options.checkpoint.with_dumps(limit, prepared.every / options.reference_rate)
-        facts = named.facts(accepted, options.seed, options.foresight == "log")
+        blind, sleeps = options.foresight == "log", sleep is not None
+        facts = named.facts(accepted, options.seed, blind, sleeps=sleeps)
         nodes = facts, named.needs(accepted, limit)
+        nodes = nodes if sleep is None else (*nodes, sleep)
     placement = options.placement if cluster.is_named else None
     orders = orders_of(view, policy, scene.numbers, checked=options.check_policy)
     laws = laws_of(policy, control, placement, checked=options.check_policy)
+    if sleep is not None and sleep.keeps:
+        laws = replace(laws, keep=options.sleep.pointer, keep_theta=options.sleep.parameters)
     queues = None
     # Where Python decides whom to start, nobody has a turn.
     if cluster.queues and not stop_at_decisions:
@@ -178,8 +184,10 @@ def rules_of(
     scores = queue_scores(cluster, policy) if cluster.queues else [policy.score]
     changes = not stop_at_decisions and any(score.depends_on_time for score in scores)
     rule, reservations = policy.rule, policy.reservations
-    if rule.keeps_promises and options.foresight == "log" and cluster.is_named:
-        # Jobs outlast such promises, which cannot be kept: they are made anew in each pass.
+    moves = options.foresight == "log" or not options.sleep.is_never
+    if rule.keeps_promises and moves and cluster.is_named:
+        # Jobs outlast such promises, and nodes that sleep are up sooner or later than was thought:
+        # they are made anew in each pass.
         rule, reservations = Policy(backfill="easy", reservations=np.inf).rule, np.inf
     exact = rule.plans and not rule.preempts and bool(np.array_equal(view.work, view.plan))
     return Rules(

@@ -80,11 +80,15 @@ class NamedMachine:
     reason: NDArray[np.int8]
     requests: NodeRequests
 
-    def facts(self, accepted: NDArray[np.bool_], seed: int, blind: bool) -> Facts:
-        """What never changes during a run of the accepted jobs."""
+    def facts(
+        self, accepted: NDArray[np.bool_], seed: int, blind: bool, *, sleeps: bool = False
+    ) -> Facts:
+        """What never changes during a run of the accepted jobs; `sleeps`: whether nodes may."""
         columns, placement = self.cluster.columns, self.placement
         order = _order(self.cluster, placement)
         pinned = not bool(self.requests.plain[accepted].all()) or placement.rule == "contiguous"
+        # A reservation counts on nodes that will be up: it must name them.
+        pinned = pinned or sleeps
         pool_first, pooling = _pools(columns.slowness[order], placement, pinned)
         return Facts(
             rule=_RULES[placement.rule],

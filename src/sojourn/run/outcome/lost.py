@@ -52,19 +52,33 @@ def cut_at_checkpoints(pieces: NDArray[Any], epochs: Floats, rates: Floats) -> N
         done = 0.0
         for row in life:
             piece = pieces[row].copy()
-            amount = piece["work"] / piece["slowness"]
+            amount = float(_amounts(piece))
             before = last["kept"] - done
             done += amount
             if before >= amount and row != life[-1]:
                 continue
             if before > 0:
-                later = _later(piece["start"], before * piece["slowness"], epochs, rates)
+                later = _later(float(_begun(piece)), before * piece["slowness"], epochs, rates)
                 piece["start"] = min(later, piece["stop"]) if before < amount else piece["stop"]
             parts.append(piece)
     made = np.zeros(len(parts), pieces.dtype)
     for i, piece in enumerate(parts):
         made[i] = piece
     return made
+
+
+def _amounts(pieces: Any) -> Floats:
+    """Work of the reference node in each stretch; the boot of its nodes is none."""
+    worked = np.maximum(pieces["work"] - np.nan_to_num(pieces["boot"]), 0.0)
+    amounts: Floats = worked / pieces["slowness"]
+    return amounts
+
+
+def _begun(pieces: Any) -> Floats:
+    """When the nodes of each stretch were up (s)."""
+    up = np.maximum(pieces["start"], np.nan_to_num(pieces["up"]))
+    begun: Floats = np.minimum(up, pieces["stop"])
+    return begun
 
 
 def _of_struck_jobs(pieces: NDArray[Any]) -> NDArray[np.bool_]:
@@ -116,7 +130,7 @@ def costs_of_failures(schedule: Schedule) -> dict[str, Any] | None:
     run, cluster = schedule.run, prepared.cluster
     first = float(run.jobs.submit[0]) if len(run.jobs.submit) else 0.0
     span = max(schedule.last - first, 0.0) if len(run.jobs.submit) else 0.0
-    _, start, stop = schedule.stretches
+    _, start, stop = schedule.energy.worked
     held = _held(schedule)
     area = formulas.product_sum(held, stop - start)
     lost = _lost_time(schedule)
@@ -186,7 +200,7 @@ def _killed_by_failures(schedule: Schedule) -> NDArray[np.bool_]:
 
 def _lost_time(schedule: Schedule) -> Floats:
     """Of each stretch of service, the time that came to nothing (s)."""
-    job, start, stop = schedule.stretches
+    job, start, stop = schedule.energy.worked
     lost = np.zeros(len(job))
     after = schedule.after
     if after is None or not schedule.in_pieces:
@@ -195,7 +209,7 @@ def _lost_time(schedule: Schedule) -> Floats:
     place = {(int(job[i]), float(stop[i])): int(i) for i in mine}
     for piece in after.lost:
         i = place[int(piece["job"]), float(piece["stop"])]
-        lost[i] = piece["stop"] - piece["start"]
+        lost[i] = piece["stop"] - max(float(piece["start"]), float(start[i]))
     for_nothing = _killed_by_failures(schedule) | after.waiting
     whole = for_nothing[job]
     lost[whole] = (stop - start)[whole]
@@ -229,7 +243,7 @@ def _overheads(schedule: Schedule) -> _Spent:
     for life in _lives(pieces):
         rows = pieces[life]
         job, last = int(rows["job"][0]), rows[-1]
-        amount = float(np.sum(rows["work"] / rows["slowness"]))
+        amount = float(np.sum(_amounts(rows)))
         if amount <= 0 or nothing[job]:
             continue
         cycle = cycles[job]
@@ -237,7 +251,7 @@ def _overheads(schedule: Schedule) -> _Spent:
         kept = float(last["kept"]) if last["lost"] == 1 else amount
         finished = max(int((kept - at_first) / cycle + _ROUNDING), 0)
         saved[job] = saved.get(job, 0) + finished
-        area = float(np.dot(rows["held"], rows["stop"] - rows["start"]))
+        area = float(np.dot(rows["held"], rows["stop"] - _begun(rows)))
         dumps += area * finished * dump / amount
         restores += area * min(at_first, kept) / amount
     return _Spent(dumps, restores)
@@ -246,8 +260,8 @@ def _overheads(schedule: Schedule) -> _Spent:
 def _dumps_of_others(pieces: NDArray[Any], cycles: Floats, dump: float) -> float:
     """Processor time of the dumps of jobs that no failure stopped (processor s)."""
     count = len(cycles)
-    amount = np.bincount(pieces["job"], pieces["work"] / pieces["slowness"], count)
-    area = np.bincount(pieces["job"], pieces["held"] * (pieces["stop"] - pieces["start"]), count)
+    amount = np.bincount(pieces["job"], _amounts(pieces), count)
+    area = np.bincount(pieces["job"], pieces["held"] * (pieces["stop"] - _begun(pieces)), count)
     ran = amount > 0
     finished = np.floor(amount[ran] / cycles[ran] + _ROUNDING)
     return float(np.sum(area[ran] * finished * dump / amount[ran]))
