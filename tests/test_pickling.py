@@ -165,6 +165,7 @@ def examples() -> list[Any]:
         sojourn.simulate(jobs(), cluster(), "sjf+easy", placement="lowest-energy"),
         sojourn.simulate(jobs(), 16, widest_first, rate=in_a_hurry),
         sojourn.simulate(jobs(), None, sojourn.slurm(plain_conf(16))),
+        sojourn.simulate(jobs(), 16, "easy", failures="mtbf=9d", checkpoint="daly"),
         sojourn.compare(jobs(), 16, ["fcfs", "easy"]),
         sojourn.diff(sojourn.Cluster.homogeneous(16), cluster(), jobs(), draws=2),
         *(scenario(), swept, *swept.points(), study.Precision("wait_mean", 0.1)),

@@ -62,6 +62,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "queues": ("none", "priority", "round-robin", "weights"),
     "stepping": ("no", "yes"),
     "sleep": ("never", "idle", "keep"),
+    "checkpoints": ("no", "yes"),
 }
 BY_HAND = ("none", "first-fit")
 """Disciplines that are a rule of whom to start, which a Python function can follow."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from . import controls, placements
+from .checkpoints import Checkpoint, Lives, with_dumps
 from .disciplines import longest_remaining, preempt, shortest_remaining
 from .dispatcher import Scheduling
 from .external import ExternalOutcome, Fate, Happening, simulate_around
@@ -55,6 +56,7 @@ class Case(NamedTuple):
     passes: str = "instant"
     blind: bool = False
     sleep: Sleep | None = None
+    checkpoints: tuple[Checkpoint, ...] = ()
 
 
 @dataclass
@@ -96,23 +98,42 @@ def simulate(case: Case) -> Everything:
         if reason is not None:
             reasons[i] = REASONS.get(reason, reason)
     accepted = [i for i in range(len(bounded)) if i not in reasons]
-    asked = [bounded[i] for i in accepted]
+    plain = [bounded[i] for i in accepted]
+    marks = [case.checkpoints[i] for i in accepted] if case.checkpoints else []
+    asked = _in_full(plain, marks)
+    lives = Lives(_sizes(plain), marks)
     happenings = _about(case.happenings, accepted)
     stretches: list[Stretch]
     if not asked:
         return _by_place(case, accepted, reasons, None, [])
     if case.nodes is None:
-        run = _counted(case, asked, happenings)
+        run = _counted(case, asked, happenings, lives)
         stretches = [Stretch(*segment, ()) for segment in run.run.segments]
         return _by_place(case, accepted, reasons, run, stretches)
-    run, stretches, outcome = _on_nodes(case, asked, happenings)
+    run, stretches, outcome = _on_nodes(case, asked, happenings, lives)
     everything = _by_place(case, accepted, reasons, run, stretches)
     everything.changes = outcome.changes
     everything.boots = [outcome.boots.get(label, 0) for label in range(len(accepted))]
     return everything
 
 
+def _in_full(plain: Sequence[Request], marks: Sequence[Checkpoint]) -> list[Request]:
+    """Jobs with their dumps; a limit has room for those that it asks for."""
+    if not marks:
+        return list(plain)
+    return [
+        job._replace(
+            work=with_dumps(job.work, it),
+            plan=with_dumps(job.plan, it),
+            limit=None if job.limit is None else with_dumps(job.limit, it),
+        )
+        for job, it in zip(plain, marks, strict=True)
+    ]
+
+
 def _check(case: Case) -> None:
+    if case.checkpoints and not case.requeue:
+        raise ValueError("jobs with checkpoints come back")
     if case.passes not in ("instant", "event"):
         raise ValueError(f"unknown passes {case.passes!r}")
     if case.discipline.backfill in DISCIPLINES and case.queues:
@@ -157,7 +178,7 @@ def _queues(case: Case, asked: Sequence[Request]) -> Queues | None:
 
 
 def _counted(
-    case: Case, asked: Sequence[Request], happenings: Sequence[Happening]
+    case: Case, asked: Sequence[Request], happenings: Sequence[Happening], lives: Lives
 ) -> ExternalOutcome:
     score, backfill, reservations, backfill_score, _ = case.discipline
     discipline: Discipline
@@ -171,7 +192,7 @@ def _counted(
         queues = _queues(case, asked)
         discipline = around(score, backfill, reservations, backfill_score, queues=queues)
     return simulate_around(
-        _sizes(asked),
+        lives.asked,
         case.servers,
         discipline,
         case.control,
@@ -180,11 +201,12 @@ def _counted(
         case.coins,
         requeue=case.requeue,
         passes=case.passes,
+        checkpoints=lives.checkpoints,
     )
 
 
 def _on_nodes(
-    case: Case, asked: Sequence[Request], happenings: Sequence[Happening]
+    case: Case, asked: Sequence[Request], happenings: Sequence[Happening], lives: Lives
 ) -> tuple[ExternalOutcome, list[Stretch], NamedExternalOutcome]:
     assert case.nodes is not None
     scheduling = case.discipline._replace(blind=case.blind or case.discipline.blind)
@@ -206,7 +228,7 @@ def _on_nodes(
         ),
         case.control,
         case.coins,
-        Outside(happenings, case.reservations, case.requeue),
+        Outside(happenings, case.reservations, case.requeue, lives),
         case.passes,
     )
     in_use = [

@@ -82,7 +82,7 @@ class Machine:
         everywhere = frozenset(range(len(nodes)))
         self.blind = blind
         self.placement = placement
-        self.jobs = jobs
+        self.jobs = list(jobs)
         # Whether any free processor will do, however fast.
         self.counts = placement.name != contiguous.name and all(
             job.is_plain

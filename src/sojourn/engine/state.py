@@ -78,12 +78,13 @@ EPOCH = np.dtype([("time", "f8"), ("rate", "f8")], align=True)
 """The service rate from a time on."""
 
 SEGMENT = np.dtype(
-    [(name, "f8") for name in ("start", "stop", "work", "slowness", "up", "boot")]
+    [(name, "f8") for name in ("start", "stop", "work", "slowness", "up", "boot", "kept")]
     + [(name, "i8") for name in ("job", "held", "row", "rows", "lost")],
     align=True,
 )
-"""An uninterrupted stretch of service; `lost` if its work must be done again. Its nodes were `up`
-from a time on (s); `boot` is its work until then."""
+"""An uninterrupted stretch of service; `lost` if its work must be done again, but for what is
+`kept` of the work of the reference node since the job came into the queue. Its nodes were `up` from
+a time on (s); `boot` is its work until then."""
 
 LINE = np.dtype(
     [("time", "f8"), ("value", "f8")] + [(name, "i8") for name in ("job", "code", "about")],

@@ -1,3 +1,4 @@
+from .checkpoints import Checkpoint as Checkpoint
 from .constraints import Asked as Asked
 from .constraints import Constraints as Constraints
 from .control import CONTROLS as CONTROLS

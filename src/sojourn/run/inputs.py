@@ -44,6 +44,7 @@ _PLACES = {
     ("slurm", "conf"): "slurm",
     ("power", "carbon"): "carbon",
     ("power", "price"): "price",
+    ("failures", "log"): "failures",
 }
 _KEYS = {name: key for key, name in _PLACES.items()}
 _SCORES = ("order", "backfill_order", "placement")

@@ -78,6 +78,12 @@ class Result:
         self.control = prepared.control
         self.options = prepared.options
         self.cleaning = prepared.jobs.report
+        if prepared.is_outlived(float(run.s.now)):
+            raise OptionError(
+                f"failures: the run goes on to {run.s.now:g} s, but its failures end before; give "
+                "a larger mtbf, or checkpoint",
+                key="failures.mtbf",
+            )
         self._schedule = Schedule(prepared, run)
         self._schedule.check()
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cluster import Cluster
+from ...engine.checkpoints import CHECKPOINT
 from ...engine.drive import Orders, PolicyFunctions, Rules, Run, load_kernel
 from ...engine.queues import CHANGING, QueueRules
 from ...engine.types import JobView
@@ -52,11 +53,16 @@ def make_run(
             scene.try_placement(named.placement.score)
     calendar = None
     if prepared.external is not None:
-        calendar = prepared.external.calendar(accepted, preemptive=policy.preemptive)
+        calendar = prepared.external.calendar(
+            accepted, preemptive=policy.preemptive, checkpoints=_checkpoints(prepared)
+        )
     nodes: Any = None
     sleep = sleep_facts(cluster, policy, options)
     if named is not None:
         limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
+        if prepared.every is not None:
+            # It has room for the dumps.
+            limit = options.checkpoint.with_dumps(limit, prepared.every / options.reference_rate)
         blind, sleeps = options.foresight == "log", sleep is not None
         several = policy.rule.plans_ahead or policy.reservations > 1
         plans = several or (calendar is not None and len(calendar.reservation) > 0)
@@ -83,6 +89,17 @@ def make_run(
         calendar,
         queues,
     )
+
+
+def _checkpoints(prepared: Prepared) -> NDArray[np.void] | None:
+    """What checkpoints cost each accepted job, as work; None where there are none."""
+    if prepared.every is None:
+        return None
+    rule, rate = prepared.options.checkpoint, prepared.options.reference_rate
+    costs = np.zeros(len(prepared.every), CHECKPOINT)
+    costs["every"] = prepared.every
+    costs["dump_time"], costs["restore_time"] = rule.dump * rate, rule.restore * rate
+    return costs
 
 
 def _scene(view: JobView, numbers: NDArray[np.int64], cluster: Cluster) -> Scene:
@@ -191,7 +208,7 @@ def rules_of(
         record=bool(options.record),
         stop_at_decisions=stop_at_decisions,
         log=options.decisions,
-        requeue=options.node_failure == "requeue",
+        requeue=options.node_failure == "requeue" or options.checkpoint is not None,
     )
 
 
