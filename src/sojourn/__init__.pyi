@@ -48,6 +48,7 @@ from .measures.cost import read_carbon as read_carbon
 from .measures.cost import shift_emissions as shift_emissions
 from .measures.registry import measure as measure
 from .policy import PLACEMENTS as PLACEMENTS
+from .policy import Cap as Cap
 from .policy import Constraints as Constraints
 from .policy import Control as Control
 from .policy import NodeScore as NodeScore

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ..errors import RunError
 from .backfills import BACKFILLS, Backfill, load_backfill
-from .calendar import Calendar, make_calendar
+from .calendar import Calendar, make_calendar, with_falls
+from .caps import CapFacts
 from .grid import in_seconds, in_ticks, ticks_in
 from .kernels import kernel_for, parts_for
 from .nodes import Facts, Needs, enlarge, example, make_nodes
@@ -22,7 +23,7 @@ from .scores import no_node_score
 from .state import SCALARS, Recording, make_recording, make_running, make_scalars
 from .types import CANCELLED, UNDECIDED, JobView, empty_jobs
 
-__all__ = ["Orders", "PolicyFunctions", "Rules", "Run", "all_kernels", "load_kernel"]
+__all__ = ["CapRules", "Orders", "PolicyFunctions", "Rules", "Run", "all_kernels", "load_kernel"]
 
 DONE, PAUSED, FULL = range(3)
 
@@ -58,6 +59,23 @@ class Rules:
     stop_at_decisions: bool = False
     log: bool = False
     requeue: bool = False
+
+
+class CapRules(NamedTuple):
+    """What a run must know of its caps.
+
+    Parameters
+    ----------
+    nodes : of named nodes; None where processors are counted.
+    falls : stretches in which caps leave less (`calendar.FALL`).
+    looks : times (s) at which there is something to look at.
+    by_rate : whether the rate control keeps them: it is asked then.
+    """
+
+    nodes: CapFacts | None
+    falls: NDArray[Any]
+    looks: Floats
+    by_rate: bool = False
 
 
 class Orders(NamedTuple):
@@ -120,8 +138,14 @@ class Run:
         machine: tuple[Facts, Needs] | None = None,
         calendar: Calendar | None = None,
         queues: QueueRules | None = None,
+        caps: CapRules | None = None,
     ) -> None:
         n = len(jobs.submit)
+        self.events = calendar
+        if caps is not None and len(caps.falls):
+            calendar = calendar or make_calendar(None, None, n)
+            falls = caps.falls[:0] if caps.by_rate else caps.falls
+            calendar = with_falls(calendar, falls, caps.looks, caps.by_rate)
         facts = None if machine is None else machine[0]
         planned = rules.backfill.several
         if facts is not None and facts.pinned and facts.blind and planned is not None:
@@ -133,7 +157,6 @@ class Run:
         self._ticks = ticks_in(jobs, calendar) if self._is_plain(rate, machine) else 1
         self._seen = jobs if self._ticks == 1 else in_ticks(jobs, calendar, self._ticks)
         self.initial_rate = rate
-        self.events = calendar
         indexed = _is_indexed(rules, calendar, queues)
         if not indexed and calendar is None:
             calendar = make_calendar(None, None, n)
@@ -156,7 +179,8 @@ class Run:
         s.written = bool(
             s.records or s.controlled or s.logs or calendar is not None or machine is not None
         )
-        self.nodes = None if machine is None else make_nodes(s, *machine, n)
+        capped = None if caps is None else caps.nodes
+        self.nodes = None if machine is None else make_nodes(s, *machine, n, capped)
         self.running = make_running(self._seen, s, named=machine is not None)
         self.recording: Recording = make_recording(n, s, coins)
         several = None if queues is None else make_queues(queues, self._seen)
@@ -221,8 +245,9 @@ class Run:
 
     @property
     def _reserves(self) -> bool:
-        """Whether something is reserved from outside at some time."""
-        return self.events is not None and len(self.events.reservation) > 0
+        """Whether something is reserved from outside at some time, or a cap falls."""
+        calendar = self.calendar
+        return calendar is not None and len(calendar.reservation) + len(calendar.fall) > 0
 
     def __getstate__(self) -> dict[str, Any]:
         # A record that was pickled by itself cannot be written to; an array of one can.
@@ -247,7 +272,9 @@ class Run:
             from .passes.ask import Ask
 
             kind = Ask
-        reserved = 0 if self.events is None else len(self.events.reservation)
+        reserved = 0
+        if self.calendar is not None:
+            reserved = len(self.calendar.reservation) + len(self.calendar.fall)
         make = DISCIPLINES[kind].make
         assert make is not None
         return make(Setting(self._seen, rules, orders, queues, reserved))
@@ -299,7 +326,7 @@ class Run:
         now, instants = float(self.s.now), int(self.s.instants)
         if now != self._moved[0]:
             self._moved = (now, instants)
-        events = 0 if self.events is None else len(self.events.event)
+        events = 0 if self.calendar is None else len(self.calendar.event)
         if instants - self._moved[1] > _MOST_AT_ONCE * (len(self.jobs.submit) + events + 1000):
             raise RunError(f"the run stands still at {now:g} s; please report this as a bug")
 

@@ -27,6 +27,7 @@ _TICKS = (1, 10, 100, 1000)
 _CLOCKS = ("now", "work", "anchor_time", "anchor_work", "load")
 _INTEGRALS = ("potential", "effective", "waste", "queue_time", "service_time")
 _RESERVED = ("announced", "begins", "ends")
+_FALLS = ("begins", "ends")
 
 
 def ticks_in(jobs: JobView, calendar: Calendar | None) -> int:
@@ -34,6 +35,7 @@ def ticks_in(jobs: JobView, calendar: Calendar | None) -> int:
     times = [jobs.submit, jobs.work, jobs.plan]
     if calendar is not None:
         times += [calendar.event["time"], *(calendar.reservation[name] for name in _RESERVED)]
+        times += [calendar.fall[name] for name in _FALLS]
     return next((ticks for ticks in _TICKS if _are_whole(times, ticks)), 1)
 
 
@@ -54,6 +56,8 @@ def in_ticks(jobs: JobView, calendar: Calendar | None, ticks: int) -> JobView:
         calendar.event["time"] = _count(calendar.event["time"], ticks)
         for name in _RESERVED:
             calendar.reservation[name] = _count(calendar.reservation[name], ticks)
+        for name in _FALLS:
+            calendar.fall[name] = _count(calendar.fall[name], ticks)
     return jobs._replace(submit=submit, work=work, plan=plan, estimate=plan)
 
 
@@ -77,6 +81,7 @@ def in_seconds(run: Any, ticks: int) -> None:
         tables += [
             (calendar.event, ("time",)),
             (calendar.reservation, _RESERVED),
+            (calendar.fall, _FALLS),
             (calendar.job, ("left", "worked", "since", "began", "amount")),
         ]
     for table, names in tables:

@@ -44,11 +44,11 @@ dues chosen pending refused"""
 _TURNS = "between turn limited"
 # Of external events: the next, and whether it has begun; whether the manager stands still, and
 # whether the plan is spoilt.
-_OUTSIDE = "next midway stopped stale looked returned reserving"
+_OUTSIDE = "next midway stopped stale looked returned reserving falling"
 # Of named nodes.
 _NODES = """rule pooling seed most classes
 nodes resources pools groups speeds pinned blind opened given
-picked steps free_rows free_cells needed vectors reserved_for passes"""
+picked steps free_rows free_cells needed vectors reserved_for passes varied"""
 
 SCALARS = np.dtype(
     [(name, "f8") for name in f"{_CLOCKS} {_INTEGRALS}".split()]

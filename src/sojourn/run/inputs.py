@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files.access import note_input
+from ..policy import is_cap_file
 from .keys import ScenarioKeys
 from .keys.describing import is_score_file
 from .keys.typed import number_or_text
@@ -42,6 +43,7 @@ _PLACES = {
     ("policy", "placement"): "placement",
     ("slurm", "conf"): "slurm",
     ("power", "carbon"): "carbon",
+    ("power", "cap"): "cap",
 }
 _KEYS = {name: key for key, name in _PLACES.items()}
 _SCORES = ("order", "backfill_order", "placement")
@@ -58,6 +60,8 @@ def _split(key: str, value: Any, folder: Path) -> tuple[str, str] | None:
     if key == "nodes" and _COUNTS.match(value) and not os.path.exists(folder / value):
         return None
     if key == "carbon" and isinstance(number_or_text(value), float):
+        return None
+    if key == "cap" and not is_cap_file(value):
         return None
     return value, ""
 

@@ -17,6 +17,7 @@ from ..cluster import Cluster
 from ..errors import OptionError
 from ..jobs import Jobs
 from ..policy import Control, Policy
+from .build.caps import CapPlan
 from .build.events import External
 from .build.machine import NamedMachine
 from .keys import SAME, Described, adapter, described_by_keyword, with_names
@@ -143,6 +144,7 @@ class Prepared:
     external: External | None = None
     remarks: tuple[str, ...] = ()
     """What a policy does not model or had to assume, in words."""
+    caps: CapPlan | None = None
 
     @cached_property
     def accepted(self) -> NDArray[np.bool_]:

@@ -19,7 +19,9 @@ from ..jobs.arrivals import arrivals_of, order_of_arrival
 from ..jobs.schema import MISSING
 from ..jobs.table import check_jobs
 from ..policy import Control, Policy, Score, parse_control, parse_policy
+from ..policy.control import with_power
 from ..policy.slurm.policy import SlurmPolicy
+from .build.caps import plan_caps, rate_watts
 from .build.engine import finish, make_run
 from .build.events import before_cleaning, load_events, take_events
 from .build.machine import REASONS, NamedMachine, build_machine
@@ -99,6 +101,8 @@ def prepare(
     if isinstance(scheduling, SlurmPolicy):
         if stop_at_decisions:
             raise OptionError("policy 'slurm' cannot be stepped: its loops decide; give another")
+        if chosen.cap is not None:
+            raise OptionError("policy 'slurm' keeps no cap; leave it out, or give another policy")
         from .slurm import prepare_slurm
 
         return prepare_slurm(jobs, cluster, scheduling, control, chosen)
@@ -135,6 +139,12 @@ def prepare(
         check_queues(machine, scheduling)
     named = _named(jobs, machine, chosen)
     reason = _reasons(jobs, machine, named, chosen)
+    caps = plan_caps(chosen.cap, jobs, machine, control, named)
+    if caps is not None:
+        caps.refuse(reason, jobs, named)
+        if caps.by_rate:
+            powers = rate_watts(machine, np.array(control.rates))
+            control = with_power(control, *powers, [step[::2] for step in caps.caps[0].cap.steps])
     accepted = reason == 0
     taken = jobs if accepted.all() else jobs[accepted]
     if chosen.warmup and chosen.warmup >= len(taken):
@@ -144,7 +154,18 @@ def prepare(
             key="workload.warmup",
         )
     view, killed = _view(taken, chosen)
-    prepared = Prepared(jobs, reason, killed, machine, scheduling, control, chosen, named, external)
+    prepared = Prepared(
+        jobs,
+        reason,
+        killed,
+        machine,
+        scheduling,
+        control,
+        chosen,
+        named,
+        external,
+        caps=caps,
+    )
     return make_run(prepared, taken, view, stop_at_decisions=stop_at_decisions), prepared
 
 

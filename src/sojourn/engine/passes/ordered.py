@@ -63,11 +63,14 @@ def _is_lone(d, s, nodes, j):
     """Whether a single arrival is all that is new: nobody else's chances have changed.
 
     Unless the head's reservation depends on what has been backfilled since it was made: with a
-    budget, too, the placement may come to other nodes when some that draw much are taken.
+    budget, too, or under caps, the placement may come to other nodes when some that draw much are
+    taken.
     """
     if nodes is not None:
         if s.pinned == 1:
             if s.rule > SLOWEST or nodes.job[d.queue.by_rank[s.head]].budget < np.inf:
+                return False
+            if s.varied == 1:
                 return False
     return s.departed == 0 and s.may_overrun == 0 and d.queue.rank[j] >= s.head
 

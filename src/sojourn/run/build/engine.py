@@ -52,11 +52,13 @@ def make_run(
     calendar = None
     if prepared.external is not None:
         calendar = prepared.external.calendar(accepted, preemptive=policy.preemptive)
-    nodes = None
+    nodes, caps = None, prepared.caps
+    waits = caps is not None and not caps.by_rate
     if named is not None:
         limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
-        facts = named.facts(accepted, options.seed, options.foresight == "log")
-        nodes = facts, named.needs(accepted, limit)
+        blind, bound = options.foresight == "log", waits and caps.varied
+        facts = named.facts(accepted, options.seed, blind, bound)
+        nodes = facts, named.needs(accepted, limit, caps.of_task[accepted] if waits else None)
     placement = options.placement if cluster.is_named else None
     orders = orders_of(view, policy, scene.numbers, checked=options.check_policy)
     laws = laws_of(policy, control, placement, checked=options.check_policy)
@@ -74,6 +76,14 @@ def make_run(
         nodes,
         calendar,
         queues,
+        None
+        if caps is None
+        else caps.rules(
+            named,
+            accepted,
+            float(view.submit[0]) if len(view.submit) else 0.0,
+            looks=policy.preemptive,
+        ),
     )
 
 

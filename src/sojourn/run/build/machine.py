@@ -36,7 +36,7 @@ from ...policy import Constraints, Placement
 from ...policy.record import mistake_in
 from .requests import NodeRequests, requests_of
 
-__all__ = ["REASONS", "NamedMachine", "build_machine", "empty_nodes"]
+__all__ = ["REASONS", "NamedMachine", "build_machine", "empty_nodes", "usable_tasks"]
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -64,6 +64,7 @@ REASONS = (
     "contiguous",
     "power budget",
     "queue",
+    "cap",
 )
 """Why a job can never run: what there is not enough of, even on the empty cluster."""
 
@@ -80,11 +81,17 @@ class NamedMachine:
     reason: NDArray[np.int8]
     requests: NodeRequests
 
-    def facts(self, accepted: NDArray[np.bool_], seed: int, blind: bool) -> Facts:
-        """What never changes during a run of the accepted jobs."""
+    def facts(
+        self, accepted: NDArray[np.bool_], seed: int, blind: bool, bound: bool = False
+    ) -> Facts:
+        """What never changes during a run of the accepted jobs.
+
+        `bound`: caps make it matter which nodes they have.
+        """
         columns, placement = self.cluster.columns, self.placement
         order = _order(self.cluster, placement)
         pinned = not bool(self.requests.plain[accepted].all()) or placement.rule == "contiguous"
+        pinned = pinned or bound
         pool_first, pooling = _pools(columns.slowness[order], placement, pinned)
         return Facts(
             rule=_RULES[placement.rule],
@@ -103,16 +110,25 @@ class NamedMachine:
             group_first=_runs(columns.slowness[order]),
         )
 
-    def needs(self, accepted: NDArray[np.bool_], limit: Floats) -> Needs:
-        """What the accepted jobs ask of their nodes; `limit` is that of each (s)."""
+    def needs(
+        self, accepted: NDArray[np.bool_], limit: Floats, watts: Integers | None = None
+    ) -> Needs:
+        """What the accepted jobs ask of their nodes; `limit` is that of each (s).
+
+        `watts` are what their tasks add, where caps ask for it; -1 where nodes say that.
+        """
         asked = self.requests.of(accepted)
         # Who keeps to a budget may find room when others have taken what draws much.
         alike = np.full(len(asked.tasks), -1)
         if not asked.plain.all():
-            _, first, which = np.unique(
-                self.requests.alike[accepted], return_index=True, return_inverse=True
-            )
-            alike = np.where(asked.budget == np.inf, first[which], -1)
+            request = self.requests.alike[accepted]
+            if watts is not None:
+                request = np.unique(np.stack([request, watts]), axis=1, return_inverse=True)[1]
+            _, first, which = np.unique(request, return_index=True, return_inverse=True)
+            sure = asked.budget == np.inf
+            if watts is not None and self.placement.rule == "contiguous":
+                sure = np.zeros_like(sure)
+            alike = np.where(sure, first[which], -1)
         return Needs(
             plain=asked.plain,
             tasks=asked.tasks,
@@ -167,16 +183,7 @@ def _reason(cluster: Cluster, placement: Placement, asked: NodeRequests, j: int)
     capacity, tasks = asked.capacity, int(asked.tasks[j])
 
     def usable(rows: range, eligible: NDArray[np.bool_]) -> Integers:
-        most = capacity[0] // asked.need[0, j]
-        for r in rows:
-            need, once = asked.need[r, j], asked.per_node[r, j]
-            if need > 0:
-                most = np.minimum(most, np.maximum(capacity[r] - once, 0) // need)
-            elif once > 0:
-                most = np.where(capacity[r] < once, 0, most)
-        if asked.distinct[j]:
-            most = np.minimum(most, 1)
-        return np.where(eligible, most, 0)
+        return usable_tasks(asked, j, rows, eligible)
 
     everywhere = np.ones(len(capacity[0]), dtype=np.bool_)
     if usable(range(1), everywhere).sum() < tasks:
@@ -194,6 +201,23 @@ def _reason(cluster: Cluster, placement: Placement, asked: NodeRequests, j: int)
     if asked.unlicensed[j] or np.any(asked.licence[:, j] > asked.pools):
         return "licence"
     return _reason_by_place(cluster, placement, asked, j, usable)
+
+
+def usable_tasks(
+    asked: NodeRequests, j: int, rows: range, eligible: NDArray[np.bool_]
+) -> Integers:
+    """Tasks of job `j` that each node of the empty cluster could take, by some resources."""
+    capacity = asked.capacity
+    most = capacity[0] // asked.need[0, j]
+    for r in rows:
+        need, once = asked.need[r, j], asked.per_node[r, j]
+        if need > 0:
+            most = np.minimum(most, np.maximum(capacity[r] - once, 0) // need)
+        elif once > 0:
+            most = np.where(capacity[r] < once, 0, most)
+    if asked.distinct[j]:
+        most = np.minimum(most, 1)
+    return np.where(eligible, most, 0)
 
 
 def _reason_by_place(
