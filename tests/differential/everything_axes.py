@@ -61,6 +61,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "log": ("kept", "not kept"),
     "queues": ("none", "priority", "round-robin", "weights"),
     "stepping": ("no", "yes"),
+    "cap": ("none", "constant", "steps", "sets"),
 }
 BY_HAND = ("none", "first-fit")
 """Disciplines that are a rule of whom to start, which a Python function can follow."""

@@ -16,7 +16,7 @@ from oracle.nodes import Request
 from oracle.queues import Queues
 
 import sojourn
-from sojourn.cluster import Cluster, Server
+from sojourn.cluster import Cluster, PowerCap, Server
 from sojourn.cluster import Node as NamedNode
 from sojourn.cluster import Partition as NamedPartition
 from sojourn.engine.drive import Run
@@ -45,7 +45,9 @@ ROW_KINDS = {
 def cluster_of(case: Case) -> Cluster:
     """The machine of a case; its third resource are GPUs, its pools are licences."""
     if case.nodes is None:
-        return Cluster.homogeneous(case.servers)
+        busy, idle = map(float, case.watts)
+        power = sojourn.ConstantPower(busy, idle) if case.caps else None
+        return Cluster.homogeneous(case.servers, power=power)
     return Cluster.of(
         [
             NamedNode(
@@ -73,7 +75,24 @@ def cluster_of(case: Case) -> Cluster:
             )
             for i, part in enumerate(case.partitions)
         ],
+        caps=[
+            PowerCap(f"set-{i}", tuple(cap.nodes))
+            for i, cap in enumerate(case.caps)
+            if cap.nodes is not None
+        ],
     )
+
+
+def caps_of(case: Case) -> list[sojourn.Cap]:
+    """The caps of a case."""
+    return [
+        sojourn.Cap(
+            tuple(float(watts) for _, watts in cap.steps),
+            tuple(float(time) for time, _ in cap.steps),
+            "" if cap.nodes is None else f"set-{i}",
+        )
+        for i, cap in enumerate(case.caps)
+    ]
 
 
 def jobs_of(case: Case) -> tuple[Jobs, sojourn.Constraints]:
@@ -87,6 +106,8 @@ def jobs_of(case: Case) -> tuple[Jobs, sojourn.Constraints]:
     }
     if case.nodes is None:
         return Jobs(columns), sojourn.Constraints()
+    if any(job.watts is not None for job in jobs):
+        columns["watts"] = [-1.0 if job.watts is None else float(job.watts) for job in jobs]
     if not case.nodes[0].more:
         return Jobs(columns), constraints_of(jobs)
     on_nodes = [job.distinct for job in jobs]
@@ -174,6 +195,7 @@ def set_up(row: Row, drawn: Drawn) -> Prepare:
         "decisions": row["log"] == "kept",
         "events": None if row["events"] == "none" else rows_of(case),
         "node_failure": "requeue" if case.requeue else "kill",
+        "cap": caps_of(case) or None,
     }
     if row["stepping"] == "no":
         run, prepared = prepare(jobs, cluster, policy, **options)

@@ -63,6 +63,10 @@ UNDEFINED: dict[Pair, tuple[type[Exception], str]] = {
         for between in QUEUES
         for rule in ("preempt", "spf", "lpf")
     },
+    frozenset({("machine", "counted"), ("cap", "sets")}): (
+        OptionError,
+        "processors are only counted",
+    ),
 }
 """Two capabilities that cannot go together, the error, and the reason that it gives."""
 
@@ -111,14 +115,14 @@ def test_pools_whose_nodes_are_reserved_do_not_give_way_to_faster_ones():
     """By number there is room in the pools that the placement chooses; the job waits for it."""
     text = "lowest-power, easy:inf, lcfs, plain nodes, all, switching, instant, nodes, not kept, "
     text += "round-robin, no"
-    row = dict(zip(AXES, text.split(", "), strict=True))
+    row = dict(zip(AXES, f"{text}, none".split(", "), strict=True))
     for seed in (129, 213):
         compare(row, draw(row, random.Random(f"{text} {seed} ")))
 
 
 def test_a_feature_that_all_nodes_have_pins_nobody():
     text = "spread, easy, wfp3, resources, reserve, 2, event, nodes, not kept, priority, no"
-    row = dict(zip(AXES, text.split(", "), strict=True))
+    row = dict(zip(AXES, f"{text}, none".split(", "), strict=True))
     compare(row, draw(row, random.Random(f"{text} 325 2026-11-18")))
 
 
@@ -153,6 +157,7 @@ def test_long_queues_of_few_requests(backfill, order):
             "log": "not kept",
             "queues": "none",
             "stepping": "no",
+            "cap": rng.choice(("none", "none", "constant", "sets")),
         }
         drawn = crowded(row, rng)
         try:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from .caps import Fall
 from .model import Control, Discipline, Exact, Job, Outcome, Segment, exact
 from .recursion import _Run
 from .surroundings import Around, Reservation, around
@@ -280,10 +281,15 @@ def simulate_around(
     *,
     requeue: bool = False,
     passes: str = "instant",
+    limits: Sequence[Fall] = (),
 ) -> ExternalOutcome:
-    """Run all jobs with external events; the other parameters as of `recursion.simulate`."""
+    """Run all jobs with external events; the other parameters as of `recursion.simulate`.
+
+    `limits`: how many processors caps let be busy.
+    """
     exact_jobs = [Job(exact(j.submit), exact(j.work), j.procs, exact(j.plan)) for j in jobs]
     run = ExternalRun(
         exact_jobs, servers, discipline, control, coins, happenings, reservations, requeue
     )
+    run.state.limits = limits
     return run.to_the_end(passes)

@@ -159,6 +159,7 @@ class Cluster:
         partitions: Iterable[Partition] = (),
         queues: Iterable[Queue] = (),
         between: str = "priority",
+        caps: Iterable[PowerCap] = (),
     ) -> Cluster:
         """Return a machine of these nodes; a server without a name gets that of its model.
 
@@ -166,7 +167,7 @@ class Cluster:
         ----------
         nodes : in the order in which first fit looks at them.
         processor : what counts as a processor: ``core``, ``chip`` or ``node``.
-        reference_ops, report, pools, partitions, queues, between : see `Cluster`.
+        reference_ops, report, pools, partitions, queues, between, caps : see `Cluster`.
         """
         _check_processor(processor)
         named = _named(list(nodes))
@@ -183,6 +184,7 @@ class Cluster:
             partitions=tuple(partitions),
             queues=tuple(queues),
             between=between,
+            caps=tuple(caps),
         )
 
     def __repr__(self) -> str:

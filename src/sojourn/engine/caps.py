@@ -115,10 +115,10 @@ def open_caps(caps):
 
 @inlined
 def may_draw(caps, table, j):
-    """Whether, by a table, caps have room for what `j` is noted to add."""
+    """Whether, by a table, caps have room for what `j` is noted to add; for nothing they have."""
     if caps is not None:
         for c in range(caps.free.shape[1]):
-            if caps.draw[c, j] > caps.free[table, c]:
+            if caps.draw[c, j] > max(caps.free[table, c], 0):
                 return False
     return True
 
@@ -197,7 +197,7 @@ def row_has_room(caps, row, j):
     """Whether a row of the plan has room for what `j` is noted to add."""
     if caps is not None:
         for c in range(caps.free.shape[1]):
-            if caps.plan[row, c] < caps.draw[c, j]:
+            if max(caps.plan[row, c], 0) < caps.draw[c, j]:
                 return False
     return True
 

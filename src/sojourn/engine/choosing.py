@@ -398,7 +398,7 @@ def _cheapest_under_caps(s, nodes, caps, table, j, choice, slowness):
                 usable = room(s, nodes, table, j, q, choice, left)
             watts = watts_of_task(s, nodes, caps, j, q)
             for c in range(caps.left.shape[0]):
-                if caps.over[c, q] and watts * usable > caps.left[c]:
+                if caps.over[c, q] and watts > 0 and watts * usable > caps.left[c]:
                     usable = max(caps.left[c], np.int64(0)) // watts
             if usable > 0:
                 _note(nodes, size, q, usable)

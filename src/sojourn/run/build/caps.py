@@ -155,7 +155,8 @@ class CapPlan:
         times = [end for _, end, *_ in rows if end < np.inf]
         if looks or self.by_rate:
             times += [begin for begin, *_ in rows if begin > -np.inf]
-        return CapRules(nodes, falls, np.sort(np.maximum(times, first)), self.by_rate)
+        later = np.sort([time for time in times if time > first])
+        return CapRules(nodes, falls, later.astype(np.float64), self.by_rate)
 
     def _falls(self, named: bool) -> list[tuple[float, float, int, int]]:
         """Stretches in which a cap leaves less: begin, end, cap, and how much less it leaves.
