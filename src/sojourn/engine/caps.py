@@ -25,6 +25,7 @@ __all__ = [
     "no_caps",
     "note_draw",
     "open_caps",
+    "procs_under",
     "shift_draw",
     "spare_room",
 ]
@@ -45,6 +46,7 @@ class CapFacts(NamedTuple):
     of_task : what each task of a job adds, wherever it is; -1 where that is for its nodes to say.
     fixed : by cap and job, what it adds wherever it runs; zeros where that differs.
     varied : whether what jobs add depends on where they run.
+    evenly : what every busy processor adds, where that is the same for all jobs; else 0.
     """
 
     room: NDArray[np.int64]
@@ -53,6 +55,7 @@ class CapFacts(NamedTuple):
     of_task: NDArray[np.int64]
     fixed: NDArray[np.int64]
     varied: bool
+    evenly: int = 0
 
 
 class Caps(NamedTuple):
@@ -121,6 +124,16 @@ def may_draw(caps, table, j):
             if caps.draw[c, j] > max(caps.free[table, c], 0):
                 return False
     return True
+
+
+@inlined
+def procs_under(s, caps, table, procs):
+    """No more processors than caps have room for, where all add the same; a job may find less."""
+    if caps is not None:
+        if s.evenly > 0:
+            for c in range(caps.free.shape[1]):
+                procs = min(procs, max(caps.free[table, c], 0) // s.evenly)
+    return procs
 
 
 @inlined

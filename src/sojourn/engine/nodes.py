@@ -244,6 +244,7 @@ def make_nodes(
     real[SPEED, : len(slow)] = slow
     s.classes = rows
     s.varied = capped is not None and capped.varied
+    s.evenly = 0 if capped is None else capped.evenly
     whole = np.int64
     return Nodes(
         node=node,

@@ -48,7 +48,7 @@ _OUTSIDE = "next midway stopped stale looked returned reserving falling"
 # Of named nodes.
 _NODES = """rule pooling seed most classes
 nodes resources pools groups speeds pinned blind opened given
-picked steps free_rows free_cells needed vectors reserved_for passes varied"""
+picked steps free_rows free_cells needed vectors reserved_for passes varied evenly"""
 
 SCALARS = np.dtype(
     [(name, "f8") for name in f"{_CLOCKS} {_INTEGRALS}".split()]

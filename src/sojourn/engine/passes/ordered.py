@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...jit import inlined
-from ..nodes import SLOWEST
+from ..caps import procs_under
+from ..nodes import AHEAD, FREE, SLOWEST
 from ..queue import QueueIndex, make_queue_index, queue_find, queue_insert, queue_remove
 from ..verbs import find_shadow, fits, start
 from . import EASY, GO_ON, NONE, Setting, discipline
@@ -76,6 +77,14 @@ def _is_lone(d, s, nodes, j):
 
 
 @inlined
+def _usable(s, nodes):
+    """Processors that the widest job could have now, at most."""
+    if nodes is None:
+        return s.free
+    return procs_under(s, nodes.caps, FREE, s.free)
+
+
+@inlined
 def _settle_arrival(d, s, jobs, run, nodes, calendar, laws, j):
     """Start a lone arrival, or let it wait."""
     beside = s.waiting > 0
@@ -111,7 +120,7 @@ def ordered_pass(d, s, jobs, run, recording, nodes, calendar, laws):
                 s.shadow_known = 0
                 continue
             narrowest = d.backfill.width[1] if s.own_order == 1 else d.queue.width[1]
-            if s.backfill == NONE or s.waiting == 1 or narrowest > s.free:
+            if s.backfill == NONE or s.waiting == 1 or narrowest > _usable(s, nodes):
                 return GO_ON
             heads = False
             s.cursor = 0 if s.own_order == 1 else s.head + 1
@@ -122,13 +131,17 @@ def ordered_pass(d, s, jobs, run, recording, nodes, calendar, laws):
                 if s.backfill == EASY:
                     find_shadow(s, jobs, run, nodes, calendar, j, laws)
             continue
-        extra, until = s.free, np.inf
+        free = _usable(s, nodes)
+        extra, until = free, np.inf
         if s.backfill == EASY:
-            extra, until = min(s.extra, s.free), s.until
+            extra, until = min(s.extra, free), s.until
+            if nodes is not None:
+                if s.shadow_known == 1:
+                    extra = procs_under(s, nodes.caps, AHEAD, extra)
         if s.own_order == 1:
-            j = queue_find(d.backfill, jobs, s.cursor, s.free, extra, until)
+            j = queue_find(d.backfill, jobs, s.cursor, free, extra, until)
         else:
-            j = queue_find(d.queue, jobs, s.cursor, s.free, extra, until)
+            j = queue_find(d.queue, jobs, s.cursor, free, extra, until)
         if j < 0:
             return GO_ON
         s.cursor = d.backfill.rank[j] + 1 if s.own_order == 1 else d.queue.rank[j] + 1

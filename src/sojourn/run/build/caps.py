@@ -145,9 +145,9 @@ class CapPlan:
             fixed = np.ascontiguousarray(self.fixed(named)[:, accepted])
             over = np.ones((len(self.caps), len(self.of_proc)), np.bool_)
             over = over if self.over is None else self.over
-            nodes = CapFacts(
-                self.room, over, self.of_proc, self.of_task[accepted], fixed, self.varied
-            )
+            own = self.of_task[accepted]
+            evenly = 0 if self.varied or (own >= 0).any() else int(self.of_proc[0])
+            nodes = CapFacts(self.room, over, self.of_proc, own, fixed, self.varied, evenly)
         rows = self._falls(named is not None or self.by_rate)
         falls = np.zeros(len(rows), FALL)
         for i, row in enumerate(rows):

@@ -16,6 +16,7 @@ from ...measures.recorded import recorded_beside
 from ..build.machine import REASONS
 from ..options import Prepared
 from .aftermath import KILLED, STATUS, Aftermath, aftermath
+from .caps import CapAccount
 from .energy import Allocation, Energy, Stretches, allocation, stretches_held, stretches_in_pieces
 from .invariants import check_areas, check_bill
 from .resources import Resources
@@ -128,6 +129,12 @@ class Schedule:
         return Energy(self)
 
     @cached_property
+    def caps(self) -> CapAccount | None:
+        """How its caps were kept; None where there are none."""
+        plan = self.prepared.caps
+        return None if plan is None or not len(self.end) else CapAccount(self, plan)
+
+    @cached_property
     def resources(self) -> Resources:
         """What was held of each resource; an error where processors were only counted."""
         self.allocation  # noqa: B018  (raises there)
@@ -165,6 +172,8 @@ class Schedule:
         if self.after is not None:
             left = np.where(self.after.waiting, run.s.now, self.after.left)
         check_areas(run, float(self.epochs[1].max()), held, work, left)
+        if self.caps is not None:
+            self.caps.check()
         if self.prepared.options.record:
             columns = [run.rows(name) for name in ("time", "rate", "busy")]
             bill = float(self.energy.jobs.sum()) + self.energy.idle
@@ -222,6 +231,8 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
             summary["mean_slowness"] = float(np.mean(slowness)) if len(submit) else np.nan
     if schedule.after is not None and prepared.external is not None:
         summary["events"] = _events(schedule, schedule.after)
+    if schedule.caps is not None:
+        summary["caps"] = schedule.caps.as_dict()
     summary |= _parts(schedule, ran)
     summary["not_modelled"] = [
         *not_acted_on(log, prepared.policy, options.constraints, cluster),
