@@ -101,12 +101,17 @@ class CapAccount:
     @cached_property
     def kept(self) -> tuple[billing.BesideCap, ...]:
         """How each cap was kept."""
-        found = []
+        caps = self.steps_by_name().values()
+        return tuple(billing.beside_cap(*power, *cap) for power, cap in caps)
+
+    def steps_by_name(self) -> dict[str, tuple[tuple[Floats, Floats], tuple[Floats, Floats]]]:
+        """Of each cap: instants (s) and the W of its nodes from each on; the same of the cap."""
+        steps = {}
         for c, cap in enumerate(self.plan.caps):
             since = np.array([begin for begin, *_ in cap.cap.steps])
             most = np.array([watts for *_, watts in cap.cap.steps])
-            found.append(billing.beside_cap(*self.steps(c), since, most))
-        return tuple(found)
+            steps[cap.name] = self.steps(c), (since, most)
+        return steps
 
     def as_dict(self) -> dict[str, Any]:
         """The caps by name: watts, the peak beside them, and for how long they were exceeded."""
