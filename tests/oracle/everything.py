@@ -174,7 +174,14 @@ def _why_capped(case: Case, job: Request, draws: Draws | None) -> str | None:
     if case.placement.name == placements.contiguous.name:
         return None if machine.place(asked, rooms) else "cap"
     sites = [
-        Site(k, node.procs, node.procs, usable(node, node.capacity, job), node.slowness, node.watts_per_proc)
+        Site(
+            k,
+            node.procs,
+            node.procs,
+            usable(node, node.capacity, job),
+            node.slowness,
+            node.watts_per_proc,
+        )
         for k, node in enumerate(case.nodes)
     ]
     groups = [range(len(sites))]

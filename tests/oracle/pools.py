@@ -137,7 +137,8 @@ class Machine:
 
     def drawn(self, job: Request, pools: Allocation) -> Vector:
         """What a job adds in these pools under each cap (mW)."""
-        assert self.draws is not None and self.pools is not None
+        assert self.draws is not None
+        assert self.pools is not None
         return tuple(
             sum(
                 self.draws.of(cap, self.pools[q][0], tasks * self.of_task(job, q))
@@ -148,7 +149,8 @@ class Machine:
 
     def of_task(self, job: Request, q: int) -> int:
         """What a task of a job adds in a pool (mW)."""
-        assert self.draws is not None and self.pools is not None
+        assert self.draws is not None
+        assert self.pools is not None
         if job.milliwatts is not None:
             return job.milliwatts
         return job.of_task[0] * self.draws.added[self.pools[q][0]]

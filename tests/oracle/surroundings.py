@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from .caps import Fall
@@ -73,7 +74,7 @@ class Around(State):
         edges |= {x for begin, end, _ in kept for x in (begin, end)}
         steps = sorted(x for x in edges if x >= (self.clock, 0))
         holds = []
-        for begin, end in zip(steps, steps[1:], strict=False):
+        for begin, end in pairwise(steps):
             free = self.servers - sum(n for a, b, n in kept if a <= begin < b)
             most = [n for a, b, n in ahead if (a, 0) <= begin < (b, 0)]
             if most and free > min(most):

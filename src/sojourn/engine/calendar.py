@@ -30,9 +30,7 @@ RESERVATION = np.dtype(
 )
 """`what` is a node, or a number of processors; times in s."""
 
-FALL = np.dtype(
-    [("begins", "f8"), ("ends", "f8"), ("cap", "i8"), ("amount", "i8")], align=True
-)
+FALL = np.dtype([("begins", "f8"), ("ends", "f8"), ("cap", "i8"), ("amount", "i8")], align=True)
 """A cap leaves less for a time (s), which may have no end: on named nodes by `amount` (mW) less
 than at the most; of counted processors `amount` may be busy."""
 
@@ -80,9 +78,7 @@ def make_calendar(
     )
 
 
-def with_falls(
-    calendar: Calendar, falls: np.ndarray, looks: np.ndarray, steers: bool
-) -> Calendar:
+def with_falls(calendar: Calendar, falls: np.ndarray, looks: np.ndarray, steers: bool) -> Calendar:
     """Return a calendar that knows of falls of caps, and looks up at some times (s).
 
     These come before other events of the same time. `steers`: the rate control is asked then.

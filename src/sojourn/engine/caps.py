@@ -17,8 +17,8 @@ from ..jit import called, inlined
 __all__ = [
     "CapFacts",
     "Caps",
-    "leave_room",
     "least_room",
+    "leave_room",
     "look_at_room",
     "make_caps",
     "may_draw",

@@ -30,7 +30,7 @@ from .types import (
     WAITS,
 )
 
-__all__ = ["EARLY", "KINDS", "OF_JOBS", "RESERVE", "Kind", "happen", "happens"]
+__all__ = ["EARLY", "KINDS", "LOOK", "OF_JOBS", "RESERVE", "Kind", "happen", "happens"]
 
 # What happens: a job is withdrawn by hand, or struck by a failure of one of its nodes; processors
 # go down and up; the manager stops and goes on; a reservation begins or ends, so that there is

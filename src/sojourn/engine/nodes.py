@@ -160,8 +160,8 @@ class Nodes(NamedTuple):
     by resource and job. `given` holds the nodes of each job that has started. `bits` holds the
     nodes with a free processor: by place in the order in one row, or by node in one row for each
     number of free processors (its last row tells which of those have any, `bucket` how many);
-    `stretch` sums them for contiguous choice. `plan_*` and `cell` belong to `plans`. `caps` are None
-    where there are none.
+    `stretch` sums them for contiguous choice. `plan_*` and `cell` belong to `plans`.
+    `caps` are None where there are none.
     """
 
     node: np.ndarray

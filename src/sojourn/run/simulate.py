@@ -144,7 +144,10 @@ def prepare(
         caps.refuse(reason, jobs, named)
         if caps.by_rate:
             powers = rate_watts(machine, np.array(control.rates))
-            control = with_power(control, *powers, [step[::2] for step in caps.caps[0].cap.steps])
+            idle, more = (column.tolist() for column in powers)
+            control = with_power(
+                control, idle, more, [step[::2] for step in caps.caps[0].cap.steps]
+            )
     accepted = reason == 0
     taken = jobs if accepted.all() else jobs[accepted]
     if chosen.warmup and chosen.warmup >= len(taken):

@@ -176,7 +176,7 @@ def _jobs(summary: dict[str, Any]) -> list[tuple[str, str]]:
         listed = ", ".join(map(str, summary["unaccepted_jobs"][:10]))
         more = ", ..." if summary["unaccepted"] > 10 else ""
         why = "wider than the machine"
-        if "nodes" in summary:
+        if "nodes" in summary or "caps" in summary:
             reasons = summary["unaccepted_reasons"].items()
             why = "never fit, for want of: " + ", ".join(f"{word} {n:,}" for word, n in reasons)
         rows.append(("unaccepted", f"{summary['unaccepted']:,} {why} (job {listed}{more})"))

@@ -172,6 +172,7 @@ class CapPlan:
                     rows.append((begin, end, c, room))
         return rows
 
+
 def watts_of_jobs(jobs: Jobs, name: str = "watts") -> Floats | None:
     """Return a column of watts, nan where a job has none; None if there is no such column."""
     if name not in jobs.names:
@@ -297,7 +298,7 @@ def _named(
         if cap.nodes is not None:
             row[:] = False
             row[list(cap.nodes)] = True
-    drawn = over @ idle
+    drawn: Floats = over.astype(np.float64) @ idle
     levels = tuple(
         _levels(cap, float(watts), f"{int(row.sum())} nodes")
         for cap, row, watts in zip(caps, over, drawn, strict=True)

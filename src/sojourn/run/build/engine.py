@@ -53,12 +53,16 @@ def make_run(
     if prepared.external is not None:
         calendar = prepared.external.calendar(accepted, preemptive=policy.preemptive)
     nodes, caps = None, prepared.caps
-    waits = caps is not None and not caps.by_rate
+    # Where the rate keeps them, nobody waits for watts.
+    waits = None if caps is None or caps.by_rate else caps
     if named is not None:
         limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
-        blind, bound = options.foresight == "log", waits and caps.varied
+        blind, bound = options.foresight == "log", waits is not None and waits.varied
         facts = named.facts(accepted, options.seed, blind, bound)
-        nodes = facts, named.needs(accepted, limit, caps.of_task[accepted] if waits else None)
+        nodes = (
+            facts,
+            named.needs(accepted, limit, None if waits is None else waits.of_task[accepted]),
+        )
     placement = options.placement if cluster.is_named else None
     orders = orders_of(view, policy, scene.numbers, checked=options.check_policy)
     laws = laws_of(policy, control, placement, checked=options.check_policy)

@@ -203,9 +203,7 @@ def _reason(cluster: Cluster, placement: Placement, asked: NodeRequests, j: int)
     return _reason_by_place(cluster, placement, asked, j, usable)
 
 
-def usable_tasks(
-    asked: NodeRequests, j: int, rows: range, eligible: NDArray[np.bool_]
-) -> Integers:
+def usable_tasks(asked: NodeRequests, j: int, rows: range, eligible: NDArray[np.bool_]) -> Integers:
     """Tasks of job `j` that each node of the empty cluster could take, by some resources."""
     capacity = asked.capacity
     most = capacity[0] // asked.need[0, j]

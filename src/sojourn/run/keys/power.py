@@ -89,8 +89,8 @@ class PowerKeys(Keys):
     cap: Annotated[
         Annotated[str | Number, reads(lambda given: parse_caps(given, files=False))] | None,
         Key(
-            "Watts that are not to be exceeded: 2MW of the whole cluster, gpu=40kW of a partition or "
-            "set of nodes, several with commas between, or a CSV file time,watts[,nodes].",
+            "Watts that are not to be exceeded: 2MW of the whole cluster, gpu=40kW of a partition "
+            "or set of nodes, several with commas between, or a CSV file time,watts[,nodes].",
             "a number of W, a text such as '2MW' or 'gpu=40kW', or a CSV file time,watts",
             Option(_MACHINE, "W|SET=W|FILE"),
             Keyword(read=_as_given),

@@ -82,7 +82,8 @@ class CapAccount:
         schedule, prepared = self._schedule, self._schedule.prepared
         job, start, stop = schedule.stretches
         procs = schedule.run.jobs.procs
-        planned = self.plan.of_task * prepared.machine.requests.tasks / 1000.0  # type: ignore[union-attr]
+        assert prepared.machine is not None
+        planned = self.plan.of_task * prepared.machine.requests.tasks / 1000.0
         real = watts_of_jobs(prepared.jobs, "watts_used")
         watts = planned if real is None else np.where(np.isnan(real), planned, real)
         watts = watts[prepared.accepted][job]
@@ -94,9 +95,11 @@ class CapAccount:
             watts = watts * np.diff(total[given.first]) / procs[job]
         lasting = stop > start
         first = float(schedule.epochs[0][0])
-        columns = (column[lasting] for column in (start, stop, watts))
         last = max(schedule.last, first)
-        return billing.stretch_steps(*columns, first, last, float(self.plan.idle[c]))
+        idle = float(self.plan.idle[c])
+        return billing.stretch_steps(
+            start[lasting], stop[lasting], watts[lasting], first, last, idle
+        )
 
     @cached_property
     def kept(self) -> tuple[billing.BesideCap, ...]:

@@ -64,7 +64,7 @@ def check_bill(run: Run, bill: float, power: Callable[[slice], Floats]) -> None:
         piece = power(slice(first, first + _ROWS))
         lapse = np.diff(time[first : first + _ROWS + 1])
         integral += product_sum(lapse, piece[: len(lapse)])
-        watts += float(piece.sum())
+        watts += float(np.abs(piece).sum())
     _must_equal("the energy bill", bill, integral, _grain(run) * watts)
 
 
