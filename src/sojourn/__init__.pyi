@@ -55,11 +55,16 @@ from .policy import NodeScore as NodeScore
 from .policy import Placement as Placement
 from .policy import Policy as Policy
 from .policy import Score as Score
+from .policy import SleepPolicy as SleepPolicy
+from .policy import after_idle as after_idle
 from .policy import constant as constant
 from .policy import control as control
 from .policy import count_hysteresis as count_hysteresis
+from .policy import keep_awake as keep_awake
+from .policy import parse_sleep as parse_sleep
 from .policy import randomized as randomized
 from .policy import score as score
+from .policy import sleep as sleep
 from .policy import threshold as threshold
 from .policy import workload_hysteresis as workload_hysteresis
 from .policy.slurm import SlurmPolicy as SlurmPolicy

@@ -8,7 +8,8 @@ import pytest
 import typer
 
 from sojourn.adequacy.matching import StreamError
-from sojourn.cli.adequacy import register
+from sojourn.cli._options import add_verb
+from sojourn.cli.adequacy import adequacy
 from sojourn.errors import OptionError
 
 HEAD = "id,submit,start,end,nodes\n"
@@ -19,7 +20,7 @@ MODEL = HEAD + "1,0,0,30,1\n2,10,12,42,2\n3,20,40,66,4\n4,30,52,90,1\n"
 @pytest.fixture
 def run(capsys):
     app = typer.Typer()
-    register(app)
+    add_verb(app, adequacy)
     app.callback()(lambda: None)
 
     def call(*arguments):

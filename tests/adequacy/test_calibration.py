@@ -116,10 +116,10 @@ def test_a_log_that_tells_nothing(recorded):
     with pytest.raises(LogError, match="no such file"):
         calibrate(path, log)
     log.write_text("nothing\n")
-    with pytest.raises(LogError, match="tells of no job and no pass"):
+    with pytest.raises(LogError, match="has no job and no pass"):
         calibrate(path, log)
     log.write_text(stamped(BEGAN, "Running as primary controller") + "\n")
-    with pytest.raises(LogError, match="tells of no start of a job"):
+    with pytest.raises(LogError, match="has no start of a job"):
         calibrate(path, log)
 
 

@@ -66,7 +66,7 @@ def test_times_as_dates(write, between):
     ("text", "told"),
     [
         ("id,submit,start,end,nodes\n1,0,soon,20,1\n", r"line 2, field 'start': 'soon'"),
-        ("id,submit,start,end,nodes\n1,,0,20,1\n", r"line 2, field 'submit': is not told"),
+        ("id,submit,start,end,nodes\n1,,0,20,1\n", r"line 2, field 'submit': is not known"),
         ("id,submit,start,end\n1,0,0,20\n", "has no column 'nodes' or 'procs'"),
         ("id,submit,start,end,nodes\n1,0\n", r"line 2: 2 columns where the first line names 5"),
         ("id,submit,start,end,nodes\n", "no job"),

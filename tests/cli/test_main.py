@@ -68,6 +68,15 @@ def test_every_model_has_help_with_an_example(run, model: str) -> None:
     assert f"Example: sojourn generate {model}" in " ".join(told.out.split())
 
 
+@pytest.mark.parametrize(
+    "verb", [[], ["simulate"], ["adequacy"], ["energy"], ["cluster", "inspect"]]
+)
+def test_help_shows_no_value_for_options_that_take_none(run, verb: list[str]) -> None:
+    shown = run(*verb, "--help").out
+    assert "--help" in shown
+    assert "<bool>" not in shown
+
+
 def test_help_lists_the_verbs(run) -> None:
     out = run("--help").out
     assert all(f" {verb} " in out for verb in VERBS)

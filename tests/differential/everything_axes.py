@@ -61,6 +61,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "log": ("kept", "not kept"),
     "queues": ("none", "priority", "round-robin", "weights"),
     "stepping": ("no", "yes"),
+    "sleep": ("never", "idle", "keep"),
     "cap": ("none", "constant", "steps", "sets"),
 }
 BY_HAND = ("none", "first-fit")

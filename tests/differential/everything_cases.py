@@ -23,6 +23,7 @@ from .everything_axes import BACKFILLS, EVENTS, MACHINES, ORDERS, PLACEMENTS
 from .harness import TICKS, Speed, jittered
 from .pairwise import Row
 from .queue_cases import in_order, slower
+from .sleep_cases import sleepy
 from .test_events import scattered
 
 JOBS, NODES, HAPPENINGS = 8, 4, 12
@@ -65,11 +66,13 @@ def draw(row: Row, rng: random.Random) -> Drawn:
     if row["control"] != "switching":
         rate = float(row["control"])
         speed = Speed(row["control"], sojourn.constant(rate), controls.constant(rate))
-        case = joined(case._replace(control=speed.exact, fastest=rate), rng)
+        case = sleepy(case._replace(control=speed.exact), row["sleep"], rng, apart=False)
+        case = joined(case._replace(fastest=rate), rng)
         return Drawn(capped(case, row["cap"], rng), speed, choice.seed, True)
     speed = rng.choice(switching(rng))
     coins = np.random.default_rng(choice.seed).random(2 * len(case.jobs)).tolist()
     case = apart(case, rng)._replace(control=speed.exact, coins=tuple(coins))
+    case = sleepy(case, row["sleep"], rng, apart=True)
     case = joined(case._replace(fastest=max(speed.control.rates)), rng)
     return Drawn(capped(case, row["cap"], rng), speed, choice.seed, False)
 

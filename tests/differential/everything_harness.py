@@ -44,6 +44,8 @@ def compare(row: Row, drawn: Drawn) -> None:
     if case.nodes is not None:
         given, nodes = found.nodes, [stretch.nodes for stretch in sorted(expected.stretches)]
         assert given == nodes, f"nodes: {given} are not {nodes}"
+    if case.sleep is not None:
+        found.must_have_slept(expected, slack)
     if row["log"] == "kept":
         found.must_be_logged()
     schedule.check()
@@ -99,8 +101,28 @@ class Found:
         path = expected.trajectory
         if path:
             size = 4 * float(run.jobs.work.sum())
+            rows: Any = slice(None)
+            if run.s.sleeps and run.rules.controlled:
+                # A node is woken so as to be up when it is wanted: rounding parts the two instants.
+                rows = _lasting(run.rows("time"))
+                paths = _lasting(np.array([float(row.time) for row in path]))
+                path = [path[i] for i in np.flatnonzero(paths)]
             for name, wanted in zip(path[0]._fields, zip(*path, strict=True), strict=True):
-                yield name, run.rows(name), wanted, size if name == "workload" else 0.0
+                yield name, run.rows(name)[rows], wanted, size if name == "workload" else 0.0
+
+    def must_have_slept(self, expected: Everything, slack: float) -> None:
+        """Nodes change their states when the oracle's do, and jobs wait as long for them."""
+        assert self.run.nodes is not None
+        changes = self.run.nodes.change[: self.run.s.changes]
+        # Node by node: at one instant the order of nodes is of no account.
+        changes = changes[np.argsort(changes["node"], kind="stable")]
+        wanted = sorted(expected.changes, key=lambda change: change.node)
+        for name in ("node", "state"):
+            ours = changes[name].tolist()
+            theirs = [getattr(change, name) for change in wanted]
+            assert ours == theirs, f"changes, {name}: {ours} are not {theirs}"
+        _must_be("changes", changes["time"], [change.time for change in wanted], slack, 0.0)
+        _must_be("boots", self.run.nodes.job["boot"], expected.boots, slack, 1.0)
 
     def must_be_logged(self) -> None:
         """Every stretch of service has begun by a decision, and no decision began another."""
@@ -109,6 +131,11 @@ class Found:
         numbers = self.schedule.prepared.jobs.job[self.accepted]
         decided = sorted(zip(starts["job"], starts["time"], strict=True))
         assert decided == sorted(zip(numbers[self.job], self.start, strict=True)), "decisions"
+
+
+def _lasting(time: NDArray[Any]) -> NDArray[np.bool_]:
+    """Rows that no other follows at the same instant, but for rounding."""
+    return np.append(np.diff(time) > TOLERANCE * time[1:], True)
 
 
 def _number(x: Any) -> float:

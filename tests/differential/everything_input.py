@@ -31,6 +31,7 @@ from .everything_cases import ABOUT_JOBS, Drawn
 from .named_harness import KB, REFERENCE_OPS, constraints_of
 from .pairwise import Row
 from .queue_cases import in_queues, with_queues
+from .sleep_cases import options_of, with_states
 
 ROW_KINDS = {
     "withdraw": "cancel",
@@ -181,6 +182,7 @@ def set_up(row: Row, drawn: Drawn) -> Prepare:
     case = drawn.case
     jobs, constraints = jobs_of(case)
     jobs, cluster = in_queues(jobs, case), with_queues(cluster_of(case), case)
+    cluster = with_states(cluster, case)
     policy = policy_of(row)
     options: dict[str, Any] = {
         "rate": drawn.speed.control,
@@ -196,6 +198,7 @@ def set_up(row: Row, drawn: Drawn) -> Prepare:
         "events": None if row["events"] == "none" else rows_of(case),
         "node_failure": "requeue" if case.requeue else "kill",
         "cap": caps_of(case) or None,
+        **options_of(case, row["sleep"]),
     }
     if row["stepping"] == "no":
         run, prepared = prepare(jobs, cluster, policy, **options)

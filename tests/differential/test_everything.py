@@ -22,6 +22,8 @@ from .test_differential import EXAMPLES, USUAL
 
 TIMED = ("wfp3", "own")
 QUEUES = tuple(value for value in AXES["queues"] if value != "none")
+SLEEPS = tuple(value for value in AXES["sleep"] if value != "never")
+CAPS = tuple(value for value in AXES["cap"] if value != "none")
 UNDEFINED: dict[Pair, tuple[type[Exception], str]] = {
     **{
         frozenset({("backfill", "preempt"), ("order", order)}): (
@@ -63,10 +65,33 @@ UNDEFINED: dict[Pair, tuple[type[Exception], str]] = {
         for between in QUEUES
         for rule in ("preempt", "spf", "lpf")
     },
+    **{
+        frozenset({("sleep", sleep), ("machine", "counted")}): (
+            OptionError,
+            "processors are only counted; describe nodes that sleep",
+        )
+        for sleep in SLEEPS
+    },
+    **{
+        frozenset({("sleep", sleep), ("backfill", rule)}): (
+            PolicyError,
+            "stops jobs, which is not defined for nodes that sleep",
+        )
+        for sleep in SLEEPS
+        for rule in ("preempt", "spf", "lpf")
+    },
     frozenset({("machine", "counted"), ("cap", "sets")}): (
         OptionError,
         "processors are only counted",
     ),
+    **{
+        frozenset({("sleep", sleep), ("cap", cap)}): (
+            OptionError,
+            "is not defined for nodes that sleep",
+        )
+        for sleep in SLEEPS
+        for cap in CAPS
+    },
 }
 """Two capabilities that cannot go together, the error, and the reason that it gives."""
 
@@ -115,14 +140,14 @@ def test_pools_whose_nodes_are_reserved_do_not_give_way_to_faster_ones():
     """By number there is room in the pools that the placement chooses; the job waits for it."""
     text = "lowest-power, easy:inf, lcfs, plain nodes, all, switching, instant, nodes, not kept, "
     text += "round-robin, no"
-    row = dict(zip(AXES, f"{text}, none".split(", "), strict=True))
+    row = dict(zip(AXES, text.split(", "), strict=False)) | {"sleep": "never", "cap": "none"}
     for seed in (129, 213):
         compare(row, draw(row, random.Random(f"{text} {seed} ")))
 
 
 def test_a_feature_that_all_nodes_have_pins_nobody():
     text = "spread, easy, wfp3, resources, reserve, 2, event, nodes, not kept, priority, no"
-    row = dict(zip(AXES, f"{text}, none".split(", "), strict=True))
+    row = dict(zip(AXES, text.split(", "), strict=False)) | {"sleep": "never", "cap": "none"}
     compare(row, draw(row, random.Random(f"{text} 325 2026-11-18")))
 
 
@@ -157,6 +182,7 @@ def test_long_queues_of_few_requests(backfill, order):
             "log": "not kept",
             "queues": "none",
             "stepping": "no",
+            "sleep": "never",
             "cap": rng.choice(("none", "none", "constant", "sets")),
         }
         drawn = crowded(row, rng)
@@ -182,7 +208,7 @@ def test_what_cannot_be_is_one_clear_error(pair):
     row |= {"placement": "first-fit", "machine": "nodes", "backfill": "none"}
     # SPF and LPF have an order of their own.
     row["order"] = ALONE.get(dict(pair).get("backfill"), "fcfs")
-    of_case = {k: v for k, v in pair if k in ("machine", "queues")}
+    of_case = {k: v for k, v in pair if k in ("machine", "queues", "sleep")}
     drawn = draw({**row, **of_case}, random.Random(1))
     with pytest.raises(error, match=reason) as raised:
         set_up({**row, **dict(pair)}, drawn)

@@ -226,7 +226,7 @@ class Dispatcher:
         """Start where the placement finds room now; beside reservations, for all of the plan."""
         if (self.kept or self.falling) and not self.counts:
             return self._start(j)
-        pools = self.machine.place(self._asked(j), self._rooms_now(j))
+        pools = self.machine.place(self._asked(j), self._rooms_now(j), start=self.now)
         if pools is not None:
             self._begin(j, pools)
         return pools is not None
@@ -253,7 +253,17 @@ class Dispatcher:
 
     def _end(self, j: int, begin: Instant, pools: Allocation) -> Instant:
         plan, slowness = self.machine.jobs[j].plan, self.machine.slowness(pools)
-        return later(begin, self.machine.expected(plan, slowness))
+        boot = self.machine.boot(pools, begin)
+        return later(begin, boot + self.machine.expected(plan, slowness))
+
+    def _end_later(self, j: int) -> None:
+        """A job that has started in this pass ends later by its boot."""
+        hold = self.holds.pop()
+        self.ends[j] = _end_if_started(self.state, j)
+        self.holds.append(hold._replace(end=self.ends[j]))
+
+    def _count_on(self, begin: Instant, pools: Allocation) -> None:
+        """A reservation is made: nobody sleeps here."""
 
     def _easy_by_count(self, order: list[int], second: list[int]) -> None:
         machine = self.machine
@@ -336,6 +346,7 @@ class Dispatcher:
                 if most == 1:  # the shadow is kept free for a head of no length, too
                     end = max(end, (begin[0], begin[1] + 1))
                 self.holds.append(Hold(begin, end, self.machine.held(j, pools)))
+                self._count_on(begin, pools)
                 reserved += 1
         for j in second:
             if j not in self.starts and j not in blocked and not self._passed_over(j):

@@ -14,12 +14,19 @@ from .dispatcher import Scheduling
 from .external import ExternalOutcome, Fate, Happening, simulate_around
 from .model import Control, Discipline, Exact, Job, Row, Segment, exact
 from .named import bound, why_never
-from .named_external import Outside, Stretch, dispatcher_of, run_on_nodes
+from .named_external import (
+    NamedExternalOutcome,
+    Outside,
+    Stretch,
+    dispatcher_of,
+    run_on_nodes,
+)
 from .nodes import Node, Partition, Request, Vector, usable
 from .placements import Asked, Placement, Site
 from .pools import Machine
 from .preemption import DISCIPLINES, Preemptive
 from .queues import Queue, Queues
+from .sleep import Change, Sleep
 from .surroundings import Reservation, around, unless_stopped
 
 REASONS = {"procs": "processors", "power": "power budget"}
@@ -50,6 +57,7 @@ class Case(NamedTuple):
     requeue: bool = False
     passes: str = "instant"
     blind: bool = False
+    sleep: Sleep | None = None
     caps: tuple[Cap, ...] = ()
     watts: tuple[Exact, Exact] = (0, 0)
     fastest: Exact = 1
@@ -75,6 +83,8 @@ class Everything:
     promises: list[Exact | None] = field(default_factory=list)
     trajectory: list[Row] = field(default_factory=list)
     area: Exact = 0  # processors held times work, of all attempts
+    changes: list[Change] = field(default_factory=list)  # of nodes that sleep
+    boots: list[Exact] = field(default_factory=list)  # of jobs, as work
 
     @property
     def states(self) -> list[str]:
@@ -103,11 +113,13 @@ def simulate(case: Case) -> Everything:
         edges = _edges(case, limits, asked[0].submit)
         run = _counted(case, asked, edges + happenings, limits)
         stretches = [Stretch(*segment, ()) for segment in run.run.segments]
-    else:
-        falls = draws.falls if draws else ()
-        edges = _edges(case, falls, asked[0].submit)
-        run, stretches = _on_nodes(case, asked, edges + happenings, draws)
-    return _by_place(case, accepted, reasons, run, stretches)
+        return _by_place(case, accepted, reasons, run, stretches)
+    edges = _edges(case, draws.falls if draws else (), asked[0].submit)
+    run, stretches, outcome = _on_nodes(case, asked, edges + happenings, draws)
+    everything = _by_place(case, accepted, reasons, run, stretches)
+    everything.changes = outcome.changes
+    everything.boots = [outcome.boots.get(label, 0) for label in range(len(accepted))]
+    return everything
 
 
 def _check(case: Case) -> None:
@@ -248,7 +260,7 @@ def _on_nodes(
     asked: Sequence[Request],
     happenings: Sequence[Happening],
     draws: Draws | None,
-) -> tuple[ExternalOutcome, list[Stretch]]:
+) -> tuple[ExternalOutcome, list[Stretch], NamedExternalOutcome]:
     assert case.nodes is not None
     scheduling = case.discipline._replace(blind=case.blind or case.discipline.blind)
     preemptive = scheduling.backfill in DISCIPLINES
@@ -257,7 +269,7 @@ def _on_nodes(
         case.placement,
         asked,
         scheduling.blind,
-        preemptive,
+        preemptive or case.sleep is not None,
         case.partitions,
         case.pools,
         draws,
@@ -265,7 +277,7 @@ def _on_nodes(
     outcome = run_on_nodes(
         Preemptive(machine, scheduling, _sizes(asked))
         if preemptive
-        else dispatcher_of(machine, scheduling, _queues(case, asked)),
+        else dispatcher_of(machine, scheduling, _queues(case, asked), case.sleep),
         case.control,
         case.coins,
         Outside(happenings, case.reservations, case.requeue),
@@ -277,7 +289,7 @@ def _on_nodes(
         )
         for stretch in outcome.stretches
     ]
-    return outcome.run, in_use
+    return outcome.run, in_use, outcome
 
 
 def _by_place(

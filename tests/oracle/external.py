@@ -127,7 +127,8 @@ class ExternalRun(_Run):
         step = self.instant if passes == "instant" else self.events
         while state.arrivals < len(state.jobs) or state.present:
             # With promises compressed in order there may be a gap in which nobody runs.
-            ahead = state.running or self.happenings or self.discipline.wake(state) is not None
+            ahead = state.running or self.happenings or self.is_on_the_way()
+            ahead = ahead or self.discipline.wake(state) is not None
             if not ahead and state.arrivals == len(state.jobs):
                 break
             step(self.advance())
@@ -145,6 +146,10 @@ class ExternalRun(_Run):
             state.now,
             self.area,
         )
+
+    def is_on_the_way(self) -> bool:
+        """Whether something comes back that is away: nothing does here."""
+        return False
 
     def latest_first(self, jobs: Sequence[int]) -> list[int]:
         """By label and start of their present service, the latest first."""

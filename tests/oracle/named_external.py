@@ -13,10 +13,11 @@ from .model import Control, Discipline, Exact, Instant, Job, State, exact, ratio
 from .named import why_never
 from .nodes import Allocation, Node, Request
 from .placements import Placement
-from .pools import Hold, Machine
+from .pools import Hold, Machine, visits
 from .preemption import Preemptive
 from .profile import planned_end
 from .queues import Queues
+from .sleep import Change, Sleep, SleepyDispatcher
 from .surroundings import Around, Reservation
 
 
@@ -28,6 +29,8 @@ class NamedExternalOutcome(NamedTuple):
     allocations: list[Allocation]
     lost_allocations: list[Allocation]
     stretches: list[Stretch]
+    changes: list[Change]
+    boots: dict[int, Exact]
 
 
 class _AroundDispatcher(Dispatcher):
@@ -113,6 +116,52 @@ class _NamedRun(ExternalRun):
         if happening.kind in ("down", "up"):
             self.dispatcher.down ^= {happening.about}
         super()._happen(happening)
+        if happening.kind in ("down", "up") and isinstance(self.dispatcher, SleepyDispatcher):
+            self.dispatcher.shift(happening.about, self.state.now)
+
+    def instant(self, switch_due: bool) -> None:
+        self._change_states()
+        super().instant(switch_due)
+
+    def events(self, switch_due: bool) -> None:
+        self._change_states()
+        super().events(switch_due)
+
+    def _change_states(self) -> None:
+        """Changes of nodes' states end, before all else; jobs of failed boots wait again."""
+        dispatcher, state = self.dispatcher, self.state
+        if not isinstance(dispatcher, SleepyDispatcher):
+            return
+        for k in dispatcher.arrive(state):
+            procs = dispatcher.machine.nodes[k].procs
+            state.spoilt = state.changed = True
+            state.servers += procs if k not in dispatcher.down else -procs
+            requeue, self.requeue = self.requeue, True
+            struck = [j for j in state.running if k in dict(dispatcher.nodes[j])]
+            for j in self.latest_first(struck if k in dispatcher.down else []):
+                self._fail(j)
+            self.requeue = requeue
+
+    def _tell(self, kind: str, before: int, coin: float | None) -> None:
+        rate = self.state.rate
+        super()._tell(kind, before, coin)
+        if isinstance(self.dispatcher, SleepyDispatcher):
+            self.dispatcher.speed_up(self.state, self.state.rate - rate)
+
+    def _other_epochs(self) -> list[Exact]:
+        times = super()._other_epochs()
+        if isinstance(self.dispatcher, SleepyDispatcher) and self.trajectory:
+            times += self.dispatcher.next_times()
+        return times
+
+    def is_on_the_way(self) -> bool:
+        """Whether a node is on its way to be up."""
+        return isinstance(self.dispatcher, SleepyDispatcher) and bool(self.dispatcher.arrives)
+
+    def _pass(self) -> None:
+        super()._pass()
+        if isinstance(self.dispatcher, SleepyDispatcher):
+            self.dispatcher.rest(self.state)
 
     def _fail(self, j: int) -> None:
         if self.requeue:
@@ -136,6 +185,8 @@ class _NamedRun(ExternalRun):
         dispatcher, state = self.dispatcher, self.state
         self.stretches.append(Stretch(j, self.resumed[j], state.now, dispatcher.nodes[j]))
         super()._stop(j)
+        if isinstance(dispatcher, SleepyDispatcher):
+            dispatcher.release(state, j)
         if isinstance(dispatcher, Preemptive):
             state.remaining[j] = ratio(state.remaining[j], dispatcher.slowness(j))
             state.jobs[j] = dispatcher.asked[j]
@@ -181,12 +232,19 @@ class Outside(NamedTuple):
 
 
 def dispatcher_of(
-    machine: Machine, scheduling: Scheduling, queues: Queues | None = None
+    machine: Machine,
+    scheduling: Scheduling,
+    queues: Queues | None = None,
+    sleep: Sleep | None = None,
 ) -> Dispatcher:
     """The passes of a discipline that does not stop jobs."""
-    if scheduling.blind and scheduling.backfill == "conservative":
+    if (scheduling.blind or sleep is not None) and scheduling.backfill == "conservative":
         scheduling = scheduling._replace(backfill="easy", reservations=math.inf)
-    return Dispatcher(machine, scheduling, queues)
+    if sleep is None:
+        return Dispatcher(machine, scheduling, queues)
+    order = visits(machine.nodes, machine.placement)
+    first = exact(min(job.submit for job in machine.jobs))
+    return SleepyDispatcher(machine, scheduling, queues, sleep, order, first)
 
 
 def run_on_nodes(
@@ -231,4 +289,6 @@ def run_on_nodes(
         [dispatcher.nodes.get(j, ()) for j in range(len(asked))],
         run.lost_allocations,
         sorted(run.stretches),
+        getattr(dispatcher, "changes", []),
+        getattr(dispatcher, "boot", {}),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -109,6 +109,8 @@ class Machine:
         self.capacities = [*(pool.capacity for pool in self.whole), licences]
         if draws:
             self.capacities.append(draws.room)
+        # Where nodes sleep: the instant at which each is up if it is wanted from now on.
+        self.up: Callable[[int], Instant] | None = None
 
     def pool_of(self, node: int) -> int:
         """The pool that a node belongs to."""
@@ -155,13 +157,41 @@ class Machine:
             return job.milliwatts
         return job.of_task[0] * self.draws.added[self.pools[q][0]]
 
+    def boot(self, pools: Allocation, start: Instant) -> Exact:
+        """Work until all nodes of an allocation are up, from a start on."""
+        if self.up is None:
+            return 0
+        return max(0, *(self.up(q)[0] - start[0] for q, _ in pools))
+
     def place(
-        self, asked: Asked, rooms: Sequence[Vector], longest: Exact | None = None
+        self,
+        asked: Asked,
+        rooms: Sequence[Vector],
+        longest: Exact | None = None,
+        start: Instant | None = None,
     ) -> Allocation | None:
         """The allocation of a job in these rooms, on pools no slower than `longest`.
 
-        It lies in the first of the job's partitions that has one.
+        It lies in the first of the job's partitions that has one. If some nodes are not up at the
+        start, it is looked for among the others alone; then among all.
         """
+        if self.up is None or start is None:
+            return self._place_among(asked, rooms, longest)
+        up = {q for q in range(len(self.whole)) if self.up(q) <= start}
+        barred = [
+            room if q in up or q == len(self.whole) else tuple(0 for _ in room)
+            for q, room in enumerate(rooms)
+        ]
+        found = self._place_among(asked, barred, longest)
+        return found if found is not None else self._place_among(asked, rooms, longest, up)
+
+    def _place_among(
+        self,
+        asked: Asked,
+        rooms: Sequence[Vector],
+        longest: Exact | None,
+        up: set[int] | None = None,
+    ) -> Allocation | None:
         job = asked.job
         licences = rooms[len(self.whole)]
         if any(want > amount_of(licences, r) for r, want in enumerate(job.licences)):
@@ -175,20 +205,24 @@ class Machine:
                 Site(q, pool.procs, rooms[q][0], useful, pool.slowness, pool.watts_per_proc)
             )
         if job.partitions is None or self.counts:
-            return self._place_under_caps(asked, sites, rooms)
+            return self._place_under_caps(asked, sites, rooms, up)
         for i in job.partitions:
             members = self.partitions[i].nodes
             within = [s if s.index in members else s._replace(usable=0) for s in sites]
-            allocation = self._place_under_caps(asked, within, rooms)
+            allocation = self._place_under_caps(asked, within, rooms, up)
             if allocation is not None:
                 return allocation
         return None
 
     def _place_under_caps(
-        self, asked: Asked, sites: Sequence[Site], rooms: Sequence[Vector]
+        self,
+        asked: Asked,
+        sites: Sequence[Site],
+        rooms: Sequence[Vector],
+        up: set[int] | None = None,
     ) -> Allocation | None:
         """The placement's choice, or if it adds too much under a cap, the cheapest under all."""
-        pools = self._place_within(asked, sites)
+        pools = self._place_within(asked, sites, up)
         if pools is None or not self.draws:
             return pools
         free = rooms[len(self.whole) + 1]
@@ -222,11 +256,16 @@ class Machine:
         over = budget is not None and watts_of(pools, sites, job.of_task[0]) > budget
         return None if over else pools
 
-    def _place_within(self, asked: Asked, sites: Sequence[Site]) -> Allocation | None:
+    def _place_within(
+        self, asked: Asked, sites: Sequence[Site], up: set[int] | None = None
+    ) -> Allocation | None:
         job = asked.job
         procs = job.of_task[0]
-        pools = self._place(sites, job.width, asked)
         budget = job.power_budget
+        visits = self.placement.key is not None and self.placement.name != slowest.name
+        if up is not None and visits and budget is None:
+            return self._up_first(asked, sites, up)
+        pools = self._place(sites, job.width, asked)
         if pools is not None and budget is not None and watts_of(pools, sites, procs) > budget:
             if self.placement.name == contiguous.name:
                 return None
@@ -235,9 +274,22 @@ class Machine:
                 return None
         return pools
 
+    def _up_first(self, asked: Asked, sites: Sequence[Site], up: set[int]) -> Allocation | None:
+        """What a placement that visits nodes in an order takes, if those that are up come first."""
+        ready = [site for site in sites if site.index in up]
+        others = [site for site in sites if site.index not in up]
+        first = min(asked.job.width, sum(site.usable for site in ready))
+        chosen: list[tuple[int, int]] = []
+        for some, want in ((ready, first), (others, asked.job.width - first)):
+            part = self._place(some, want, asked) if want else ()
+            if part is None:
+                return None
+            chosen += part
+        return tuple(sorted(chosen))
+
     def natural(self, asked: Asked, start: Instant, future: Future) -> Allocation | None:
         """What the placement finds in the room at one instant."""
-        return self.place(asked, future.free(start))
+        return self.place(asked, future.free(start), start=start)
 
     def select(self, asked: Asked, start: Instant, future: Future) -> Allocation | None:
         """The allocation that a job could keep for all of its plan, if it started then."""
@@ -245,13 +297,19 @@ class Machine:
         pools = self.natural(asked, start, future)
         if pools is None:
             return None
-        rooms = future.available(start, self.expected(plan, self.slowness(pools)))
-        if self.fits(asked.label, pools, rooms):
+        first = self.boot(pools, start)
+
+        def lasts(pools: Allocation) -> bool:
+            """Whether there is room until it would end, boot and all."""
+            work = self.boot(pools, start) + self.expected(plan, self.slowness(pools))
+            return self.fits(asked.label, pools, future.available(start, work))
+
+        if lasts(pools):
             return pools
         for slowness in sorted({pool.slowness for pool in self.whole}, reverse=True):
-            rooms = future.available(start, self.expected(plan, slowness))
-            pools = self.place(asked, rooms, slowness)
-            if pools is not None:
+            rooms = future.available(start, first + self.expected(plan, slowness))
+            pools = self.place(asked, rooms, slowness, start)
+            if pools is not None and lasts(pools):
                 return pools
         return None
 
@@ -286,6 +344,15 @@ def _pools(nodes: Sequence[Node], placement: Placement) -> list[list[int]] | Non
     if placement.key is None:
         return [list(range(len(nodes)))] if len({node.slowness for node in nodes}) == 1 else None
     return list(_runs(nodes, placement))
+
+
+def visits(nodes: Sequence[Node], placement: Placement) -> list[int]:
+    """Nodes as the placement visits them, or as they are numbered."""
+    if placement.key is None:
+        return list(range(len(nodes)))
+    if placement.name == slowest.name:
+        return sorted(range(len(nodes)), key=lambda k: -nodes[k].slowness)
+    return [k for run in _runs(nodes, placement) for k in run]
 
 
 def _runs(nodes: Sequence[Node], placement: Placement) -> Iterator[list[int]]:

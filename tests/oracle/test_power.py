@@ -6,7 +6,6 @@ from collections import defaultdict
 from fractions import Fraction
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,46 +53,47 @@ def test_nodes_that_are_up_come_first():
     assert (out.start[1], out.nodes[1]) == (70, (0,))
 
 
-def test_easy_waits_for_an_end_that_is_sooner_than_a_boot():
-    """Node 1 is asleep at 60 s and takes until 160 s; node 0 is planned to be free at 100 s."""
+def test_whoever_fits_on_sleepers_wakes_them():
+    """Node 1 is asleep at 60 s; no job waits for node 0, which is planned to be free at 100 s."""
     jobs = [exact(100, 1), exact(10, 1, 60)]
-    assert simulate(jobs, TWO, "fcfs", idle=20).start[1] == 160
-    easy = simulate(jobs, TWO, "easy", idle=20)
-    assert (easy.start[1], easy.nodes[1]) == (100, (0,))
-    assert all(change.state != LEAVING for change in easy.changes)
+    for discipline in ("fcfs", "easy", "conservative"):
+        out = simulate(jobs, TWO, discipline, idle=20)
+        assert (out.claim[1], out.start[1], out.nodes[1]) == (60, 160, (1,))
 
 
-def test_easy_wakes_a_node_if_that_is_sooner():
-    jobs = [Job(0, 300, 1, 300), exact(10, 1, 60)]
-    out = simulate(jobs, TWO, "easy", idle=20)
-    assert (out.claim[1], out.start[1]) == (60, 160)
-
-
-def test_a_reservation_counts_when_the_node_will_be_up():
+def test_a_reservation_counts_boots_and_wakes_its_nodes_in_time():
     """Node 0 runs to 200, nodes 1 and 2 are asleep; at 50 comes a job of all three.
 
-    It would claim at 200 and start at 300. A job of one node would be up at 150. If it takes 90 s,
-    its node is there at 240, and the head would start at 340: it may not. If it takes 50 s, the
-    head still claims at 200: it may.
+    It is to have them at 200, so both sleepers leave at 100. A job of one node would have it up at
+    150. If it takes 90 s, it would end at 240: it may not. If it takes 50 s it ends at 200: it may,
+    and its node is up then.
     """
     three = [DEPTH] * 3
     long = [exact(200, 1), exact(10, 3, 50), exact(90, 1, 50)]
-    out = simulate(long, three, "easy", idle=20)
-    assert out.first_shadow[1] == 300
-    assert out.start == {0: 0, 1: 300, 2: 310}
-    short = [*long[:2], exact(50, 1, 50)]
-    out = simulate(short, three, "easy", idle=20)
-    assert out.start == {0: 0, 2: 150, 1: 300}
+    for discipline in ("easy", "conservative"):
+        out = simulate(long, three, discipline, idle=20)
+        assert out.start == {0: 0, 1: 200, 2: 210}
+        woken = [change for change in out.changes if change.state == LEAVING]
+        assert woken[:2] == [Change(100, 1, LEAVING), Change(100, 2, LEAVING)]
+        short = [*long[:2], exact(50, 1, 50)]
+        out = simulate(short, three, discipline, idle=20)
+        assert (out.claim[2], out.start) == (50, {0: 0, 2: 150, 1: 200})
 
 
-def test_nodes_that_a_reservation_counts_on_stay_on():
-    """Node 1 is idle from 0, T = 30, but at 20 a job of both nodes is promised 100."""
+def test_nodes_that_a_reservation_counts_on_sleep_only_if_there_is_time():
+    """Node 1 is idle from 0, T = 30, but at 20 a job of both nodes is to have them at 100."""
     jobs = [exact(100, 1), exact(10, 2, 20)]
     out = simulate(jobs, TWO, "easy", idle=30)
-    assert out.start[1] == out.first_shadow[1] == 100
+    assert out.start[1] == 100
     assert out.changes == [Change(0, 0, ON), Change(0, 1, ON)]
     # Without a reservation it goes to sleep at 30, is asleep at 40, and is woken at 100.
     assert simulate(jobs, TWO, "fcfs", idle=30).start[1] == 200
+    # If it is to have them at 300, there is time: asleep from 40 to 200.
+    out = simulate([exact(300, 1), exact(10, 2, 20)], TWO, "easy", idle=30)
+    assert out.start[1] == 300
+    assert out.changes[2:] == [
+        Change(30, 1, ENTERING), Change(40, 1, ASLEEP), Change(200, 1, LEAVING), Change(300, 1, ON),
+    ]  # fmt: skip
 
 
 def test_a_node_without_depths_never_sleeps():
@@ -185,17 +185,3 @@ def test_without_sleep_it_is_the_recursion(workload, discipline):
     backfill = ordered(fcfs) if discipline == "fcfs" else ordered(fcfs, "easy")
     theirs = simulate_counted(counted, nodes, backfill, constant(1))
     assert [ours.start[j] for j in range(len(jobs))] == theirs.start
-
-
-@given(workloads(killed=True), times)
-def test_heads_start_by_their_first_shadow(workload, idle):
-    jobs, sleep = workload
-    exact_plans = [job._replace(plan=job.work) for job in jobs]
-    out = simulate(exact_plans, sleep, "easy", idle)
-    for j, shadow in out.first_shadow.items():
-        assert out.start[j] <= shadow
-
-
-def test_a_discipline_is_one_that_there_is():
-    with pytest.raises(AssertionError):
-        simulate([exact(1, 1)], TWO, "sjf")

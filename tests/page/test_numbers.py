@@ -14,12 +14,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from sojourn.measures.registry import get as measure
 from sojourn.report.page import make_report
 from sojourn.report.page.collect import intervals_of_run, points_of_runs, points_of_study
 from sojourn.report.page.folder import read_folder
 from sojourn.report.page.pack import Packer
 from sojourn.report.page.sections import page_of
-from sojourn.report.page.words import between, bounded, measure, value_text
+from sojourn.report.page.words import between, bounded, value_text
 from sojourn.study.batches import batch_means, batch_quantile
 from sojourn.study.intervals import Interval
 

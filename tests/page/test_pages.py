@@ -16,6 +16,7 @@ from scipy import stats
 
 import sojourn
 from sojourn.errors import LogError, OptionError
+from sojourn.measures.registry import get as measure
 from sojourn.report.page import make_report, write_report
 from sojourn.report.page.collect import points_of_study
 from sojourn.report.page.folder import read_folder
@@ -23,7 +24,7 @@ from sojourn.report.page.methods import REFERENCES, cited
 from sojourn.report.page.pack import Packer
 from sojourn.report.page.sections import page_of
 from sojourn.report.page.subjects import ComparisonFolder, RunFolder, StudyFolder
-from sojourn.report.page.words import listed, measure, value_text
+from sojourn.report.page.words import listed, value_text
 from sojourn.run.folder import write_run
 
 from .conftest import EVIL, made_jobs, study_rows, write_simulated, write_study

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from sojourn.measures.registry import get as measure
 from sojourn.report.figures.style import number
 from sojourn.report.page import make_report
 from sojourn.report.page.answers import _best_sentences
@@ -18,7 +19,7 @@ from sojourn.report.page.pack import Packer
 from sojourn.report.page.points import Points, in_words
 from sojourn.report.page.sections import page_of
 from sojourn.report.page.tables import table_of_points
-from sojourn.report.page.words import between, confidence, measure
+from sojourn.report.page.words import between, confidence
 from sojourn.study.intervals import Interval
 
 from .conftest import made_jobs, study_rows, write_simulated, write_study

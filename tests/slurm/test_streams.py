@@ -12,7 +12,8 @@ import pytest
 import typer
 
 from sojourn.adequacy.virtual import COLUMNS, Job, Scheduling, run_stream
-from sojourn.cli.virtual import register
+from sojourn.cli._options import add_verb
+from sojourn.cli.virtual import virtual
 from sojourn.papers import baranov2019, find
 
 NODES = 16
@@ -131,7 +132,7 @@ def test_munge(need, place):
 def test_the_command(need, place, tmp_path, capsys):
     need("model")
     app = typer.Typer()
-    register(app)
+    add_verb(app, virtual)
     stream = tmp_path / "stream.csv"
     stream.write_text("id,submit,nodes,run,limit_min\n1,0,1,100,5\n2,5,2,200,5\n")
     conf = tmp_path / "slurm.conf"

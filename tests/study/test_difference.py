@@ -12,7 +12,9 @@ import sojourn
 from sojourn.adequacy import replay
 from sojourn.cli import main
 from sojourn.errors import OptionError
-from sojourn.study.difference import Change, as_rows
+from sojourn.measures.registry import get
+from sojourn.study.changes import Change
+from sojourn.study.difference import as_rows
 from sojourn.study.intervals import Interval
 from sojourn.study.sides import lines_that_differ, side_of
 
@@ -138,16 +140,16 @@ def test_clusters_and_scenarios_are_sides_too(tmp_path):
 @pytest.mark.parametrize(
     ("low", "high", "measure", "verdict"),
     [
-        (-3, -1, "mean wait", "better"),
-        (1, 3, "mean wait", "worse"),
-        (-1, 3, "mean wait", "no sure difference"),
+        (-3, -1, "wait_mean", "better"),
+        (1, 3, "wait_mean", "worse"),
+        (-1, 3, "wait_mean", "no sure difference"),
         (1, 3, "utilisation", "better"),
-        (0, 0, "mean wait", "same"),
+        (0, 0, "wait_mean", "same"),
     ],
 )
 def test_verdicts(low, high, measure, verdict):
     found = Interval((low + high) / 2, low, high, 0.95, 9, "")
-    assert Change(measure, "", 10.0, 10.0 + found.estimate, found).verdict == verdict
+    assert Change(get(measure), 10.0, 10.0 + found.estimate, found).verdict == verdict
 
 
 def test_the_verb(site, capsys):
@@ -237,7 +239,7 @@ def test_who_is_not_judged_is_named(site):
 
 def test_shares_in_words():
     def said(a, b):
-        return Change("mean wait", "s", a, b, Interval(b - a, 0, 0, 0.95, 9, "")).in_percent
+        return Change(get("wait_mean"), a, b, Interval(b - a, 0, 0, 0.95, 9, "")).in_percent
 
     assert [said(*pair) for pair in ((100, 86), (1e5, 1e5 - 1), (0.5, 7200), (0, 5))] == [
         *("-14.0 %", "+0.0 %", "x 14,400", "-")

@@ -8,7 +8,8 @@ import pytest
 import typer
 
 from sojourn.adequacy.virtual import Job, advice, check, missing_for, needs, run_stream
-from sojourn.cli.virtual import register
+from sojourn.cli._options import add_verb
+from sojourn.cli.virtual import virtual
 from sojourn.errors import RunError
 
 
@@ -22,7 +23,7 @@ def bare(monkeypatch):
 @pytest.fixture
 def app():
     app = typer.Typer()
-    register(app)
+    add_verb(app, virtual)
     return app
 
 

@@ -82,7 +82,7 @@ def test_a_whole_log(tmp_path, pack):
     assert [round(event.time - ZERO, 3) for event in events[:3]] == [-1.1, 0.013, 0.3]
     assert events[3].nodes == "n[1-6]"
     path.write_text("something else\n")
-    with pytest.raises(LogError, match="tells of no job"):
+    with pytest.raises(LogError, match="has no job"):
         read_controller_log(path)
 
 

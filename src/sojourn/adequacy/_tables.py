@@ -11,20 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..errors import LogError, OptionError, did_you_mean
 from ..files.access import read_bytes, read_log_text
 from ..jobs.formats.clock import instant
 from ..jobs.formats.slurm_fields import DURATION, duration
-from ..jobs.schema import (
-    MISSING,
-)
-
-__all__ = ["csv_columns", "table_columns"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from ..jobs.schema import MISSING
 
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "job", "job_id", "jobid"),
@@ -89,7 +82,7 @@ def table_columns(
     unknown = np.flatnonzero(~np.isfinite(submit))
     if unknown.size:
         line = int(unknown[0]) + 2
-        raise LogError(path, "is not told; give a time", line=line, field=chosen["submit"])
+        raise LogError(path, "is not known; give a time", line=line, field=chosen["submit"])
     return {
         "submit": submit,
         "start": numbers("start"),
@@ -100,7 +93,7 @@ def table_columns(
         "limit": np.where(limit > 0, limit, np.nan),
         "user": words("user"),
         "queue": words("queue"),
-        "more": {name: told for name in _MORE if (told := words(name)) is not None},
+        "more": {name: column for name in _MORE if (column := words(name)) is not None},
     }
 
 
@@ -156,14 +149,14 @@ def _chosen(
         for ours, theirs in _NAMES.items()
         if any(name in lower for name in theirs)
     }
-    for ours, told in (mapping or {}).items():
+    for ours, theirs in (mapping or {}).items():
         if ours not in _NAMES:
             near = did_you_mean(ours, _NAMES) or f"; known: {', '.join(_NAMES)}"
             raise OptionError(f"a stream has no column '{ours}'{near}")
-        if told not in available:
-            near = did_you_mean(told, available) or f"; it has: {', '.join(available)}"
-            raise LogError(path, f"has no column '{told}' (for '{ours}'){near}")
-        chosen[ours] = told
+        if theirs not in available:
+            near = did_you_mean(theirs, available) or f"; it has: {', '.join(available)}"
+            raise LogError(path, f"has no column '{theirs}' (for '{ours}'){near}")
+        chosen[ours] = theirs
     return chosen
 
 

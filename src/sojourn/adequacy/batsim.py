@@ -27,8 +27,6 @@ from ..measures.energy import NodeState, Occupation, StateLedger, state_ledger
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BatsimReplay", "read_batsim_energy"]
-
 _JOBS, _CHANGES, _SCHEDULE = "out_jobs.csv", "out_pstate_changes.csv", "out_schedule.csv"
 _TIMES = tuple(
     f"time_{name}" for name in ("computing", "idle", "sleeping", "switching_off", "switching_on")

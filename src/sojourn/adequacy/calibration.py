@@ -1,4 +1,4 @@
-"""How fast a controller is: what one recorded run tells of it, for the model of another."""
+"""How fast a controller is: what one recorded run shows of it, for the model of another."""
 
 from __future__ import annotations
 
@@ -10,22 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import LogError
 from ..policy.slurm import Pace
 from ._tables import csv_columns
 from .overheads import Overhead, Overheads
 from .virtual.reading import Event, read_controller_log
 
-__all__ = ["CALIBRATED", "Calibration", "calibrate"]
-
-Floats = NDArray[np.float64]
-
 _FEWEST = 5
 _NEEDED = ("start", "end", "run")
 _LOG = ".slurmctld.log.gz"
-_KNOWN = 0.6  # what is left to chance where a log has told the pace of the loops of another run
+_KNOWN = 0.6  # what is left to chance where a log shows the pace of the loops of another run
 
 
 @dataclass(frozen=True)
@@ -35,7 +31,7 @@ class Calibration:
     Parameters
     ----------
     pace : of its loops.
-    overheads : launch and completion of jobs. A run tells their sum only, as the launch.
+    overheads : launch and completion of jobs. A run shows their sum only, as the launch.
     source : the run.
     jobs : number of jobs that it was taken from.
     spread : how much of what is usually not known of a controller's loops is still not known.
@@ -73,7 +69,7 @@ def calibrate(
     ----------
     path : table with columns start, end and run, as ``sojourn virtual run`` writes it; times in s,
         the finer the better.
-    log : the controller's log, which tells the pace of its loops; default: the one beside the
+    log : the controller's log, which shows the pace of its loops; default: the one beside the
         table, if there is one.
 
     Raises
@@ -96,8 +92,8 @@ def calibrate(
     pace, spread = CALIBRATED.pace, 1.0
     beside = Path(str(path).removesuffix(".csv") + _LOG)
     if log is not None or beside.is_file():
-        found = beside if log is None else Path(log)
-        pace, spread = _measured(found, read_controller_log(found), start, pace), _KNOWN
+        record = beside if log is None else Path(log)
+        pace, spread = _measured(record, read_controller_log(record), start, pace), _KNOWN
     launch = Overhead("constant", (float(np.median(extra)),))
     return Calibration(pace, Overheads(launch=launch), str(path), int(extra.size), spread)
 
@@ -110,11 +106,11 @@ def _number(text: str) -> float:
 
 
 def _measured(path: Path, events: Sequence[Event], start: Floats, usual: Pace) -> Pace:
-    """The pace that a controller's log tells."""
+    """The pace that a controller's log shows."""
     starts = [event.time for event in events if event.kind in ("main", "backfill")]
     begins = [event.time for event in events if event.kind == "begin"]
     if not starts or not begins or not np.isfinite(start).any():
-        raise LogError(path, "tells of no start of a job; calibrate from another run")
+        raise LogError(path, "has no start of a job; calibrate from another run")
     zero = min(starts) - float(np.nanmin(start))
     whole = math.floor(zero)
     ticks = _lapse(events, "main pass", "short pass")
@@ -130,8 +126,8 @@ def _measured(path: Path, events: Sequence[Event], start: Floats, usual: Pace) -
 def _lapse(events: Sequence[Event], *kinds: str) -> float | None:
     """By how much a loop's second is longer than one (s).
 
-    The median over neighbouring passes tells how many rounds lie between any two; all of them
-    together then tell it more finely than the log's milliseconds.
+    The median over neighbouring passes says how many rounds lie between any two; all of them
+    together then say it more finely than the log's milliseconds.
     """
     gaps = np.diff([event.time for event in events if event.kind in kinds])
     whole = np.rint(gaps)

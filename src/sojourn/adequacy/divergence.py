@@ -12,8 +12,6 @@ from ..errors import OptionError
 from .matching import SLACK, Pair
 from .stream import JobStream
 
-__all__ = ["Divergence", "Moment", "first_divergence"]
-
 _SHOWN = 12
 """Jobs of a queue that are listed."""
 
@@ -90,8 +88,8 @@ def first_divergence(
     """Return the first decision that differs between two streams, None if none does.
 
     Starts are compared one by one in the order in which each stream made them; jobs started
-    together are in no order. Where that order is the same, the first job that waited another time
-    is told.
+    together are in no order. Where that order is the same, it is the first job that waited
+    another time.
 
     Parameters
     ----------

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from ..errors import InputError, OptionError
 from .stream import JobStream
 
-__all__ = ["SLACK", "Match", "Pair", "StreamError", "Unstarted", "match_streams"]
-
 Match = Literal["auto", "id", "order"]
 Unstarted = Literal["error", "leave-out"]
 
@@ -68,8 +66,8 @@ class Pair:
     @property
     def width(self) -> NDArray[np.int64]:
         """Resources p_i of the jobs."""
-        found: NDArray[np.int64] = getattr(self.real, self.resource)
-        return found
+        width: NDArray[np.int64] = getattr(self.real, self.resource)
+        return width
 
 
 def match_streams(
@@ -88,8 +86,8 @@ def match_streams(
     real, model : the streams.
     match : ``id`` by the jobs' names, ``order`` by the order of submission; ``auto`` takes the
         names where both streams have the same.
-    submit_tolerance : s, by which submits may differ. By default 0 where both streams tell whole
-        seconds, and 1 where a clock tells fractions: nobody submits twice at one millisecond.
+    submit_tolerance : s, by which submits may differ. By default 0 where both streams have whole
+        seconds, and 1 where a clock has fractions: nobody submits twice at one millisecond.
     unstarted : what to do about jobs that started in one stream only, or have not ended: ``error``,
         or ``leave-out``.
     common : leave out jobs that are in one stream only, by their names, such as those that a model
@@ -114,7 +112,7 @@ def match_streams(
         _check_times(stream, name, unstarted)
     alone = np.setxor1d(real.label, model.label) if common else np.empty(0, np.str_)
     if common:
-        real, model = (each[np.isin(each.label, alone, invert=True)] for each in (real, model))
+        real, model = (s[np.isin(s.label, alone, invert=True)] for s in (real, model))
         if not len(real):
             raise OptionError("no job has the same name in both streams; compare without common")
     same = set(real.label.tolist()) == set(model.label.tolist())
@@ -147,10 +145,10 @@ def _first(wrong: NDArray[np.bool_]) -> int | None:
     return int(rows[0]) if rows.size else None
 
 
-def _check_times(stream: JobStream, name: str, unstarted: Unstarted) -> None:
+def _check_times(stream: JobStream, which: str, unstarted: Unstarted) -> None:
     started = np.isfinite(stream.start)
     running = started & ~np.isfinite(stream.end) & (unstarted == "error")
-    for wrong, told in (
+    for wrong, what in (
         (started & (stream.start < stream.submit - SLACK), "starts before it is submitted"),
         (started & (stream.end < stream.start - SLACK), "ends before it starts"),
         (~started & (stream.end < stream.submit - SLACK), "is cancelled before it is submitted"),
@@ -159,15 +157,15 @@ def _check_times(stream: JobStream, name: str, unstarted: Unstarted) -> None:
         row = _first(wrong)
         if row is not None:
             times = " ".join(
-                f"{what} {getattr(stream, what)[row]:.12g}" for what in ("submit", "start", "end")
+                f"{name} {getattr(stream, name)[row]:.12g}" for name in ("submit", "start", "end")
             )
             raise StreamError(
-                "times", str(stream.label[row]), f"{told} in the {name} stream ({times})"
+                "times", str(stream.label[row]), f"{what} in the {which} stream ({times})"
             )
 
 
 def _of_numbers(real: JobStream, model: JobStream) -> StreamError:
-    told = f"{len(real)} jobs in the real stream, {len(model)} in the model"
+    counts = f"{len(real)} jobs in the real stream, {len(model)} in the model"
     for one, other, name in ((real, model, "model"), (model, real, "real")):
         there = set(other.label.tolist())
         missing = next((label for label in one.label.tolist() if label not in there), None)
@@ -175,12 +173,12 @@ def _of_numbers(real: JobStream, model: JobStream) -> StreamError:
             return StreamError(
                 "n",
                 str(missing),
-                f"is not in the {name} stream ({told}); compare the common jobs (--common), or"
+                f"is not in the {name} stream ({counts}); compare the common jobs (--common), or"
                 " give the model all of them",
             )
     longer = real if len(real) > len(model) else model
     extra = str(longer.label[min(len(real), len(model))])
-    return StreamError("n", extra, f"has none of its number in the other stream ({told})")
+    return StreamError("n", extra, f"has none of its number in the other stream ({counts})")
 
 
 def _shift(real: JobStream, model: JobStream) -> float:
@@ -212,13 +210,13 @@ def _check_submits(real: JobStream, model: JobStream, tolerance: float, matched:
 
 
 def _check_resources(real: JobStream, model: JobStream) -> str:
-    # Where both are told, processors are what a job ordered, and nodes what it happened to get.
+    # Where both are known, processors are what a job ordered, and nodes what it happened to get.
     for chosen, theirs in _RESOURCES:
         mine, others = getattr(real, chosen), getattr(model, theirs)
         if (mine > 0).any() and (others > 0).any():
             break
     else:
-        raise OptionError("neither stream tells nodes or processors; give one of them")
+        raise OptionError("neither stream has nodes or processors; give one of them")
     row = _first((mine != others) & (mine > 0) & (others > 0))
     if row is not None:
         raise StreamError(
@@ -256,6 +254,6 @@ def _check_events(real: JobStream, model: JobStream, unstarted: Unstarted) -> ND
     keep = np.isfinite(real.end - real.start) & np.isfinite(model.end - model.start)
     if not keep.any():
         raise OptionError(
-            "no job started in both streams: nothing to compare; check that they tell starts"
+            "no job started in both streams: nothing to compare; check that they have starts"
         )
     return keep

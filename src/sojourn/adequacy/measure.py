@@ -14,14 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError
 from .divergence import Divergence, first_divergence
 from .matching import SLACK, Match, Pair, Unstarted, match_streams
 from .stream import MORE, JobStream
-
-__all__ = ["CLASSES", "Adequacy", "ClassMeasure", "Prefix", "compare_streams", "distance"]
-
-Floats = NDArray[np.float64]
 
 _TABLE = (50, 100, 250, 500, 750, 1000)
 """Prefixes of [baranov2019, table I]."""
@@ -157,7 +154,7 @@ class Adequacy:
             "unstarted": self.pair.unstarted.tolist(),
             "alone": self.pair.alone.tolist(),
             "prefixes": [vars(prefix) for prefix in self.prefixes],
-            "classes": [vars(each) for each in self.classes],
+            "classes": [vars(row) for row in self.classes],
             "worst": self.worst(),
             "first_divergence": None if self.divergence is None else self.divergence.as_dict(),
         }
@@ -260,7 +257,7 @@ def _prefixes(
 
 
 def _classes(pair: Pair, squares: Floats, differs: NDArray[np.bool_]) -> tuple[ClassMeasure, ...]:
-    found = []
+    classes = []
     for by in CLASSES:
         names = _names(pair, by)
         kinds, which = np.unique(names, return_inverse=True)
@@ -286,8 +283,8 @@ def _classes(pair: Pair, squares: Floats, differs: NDArray[np.bool_]) -> tuple[C
             rows.sort(key=lambda row: int(row.name.partition("-")[0]))
         else:
             rows.sort(key=lambda row: -row.n * row.P**2)
-        found.extend(rows)
-    return tuple(found)
+        classes.extend(rows)
+    return tuple(classes)
 
 
 def _names(pair: Pair, by: str) -> NDArray[Any]:

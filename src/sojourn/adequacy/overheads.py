@@ -10,15 +10,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Floats
 from ..errors import OptionError, did_you_mean
 from ..jobs import Jobs
 from .stream import JobStream
-
-__all__ = ["KINDS", "Overhead", "Overheads", "fit_overhead", "fit_overheads", "parse_overhead"]
-
-Floats = NDArray[np.float64]
 
 KINDS: Mapping[str, int] = MappingProxyType(
     {"constant": 1, "exponential": 1, "lognormal": 2, "gamma": 2, "empirical": 0}

@@ -13,8 +13,6 @@ from ..errors import OptionError
 from .measure import Adequacy, compare_streams
 from .stream import JobStream
 
-__all__ = ["Reference", "Verdict", "judge", "reference_value"]
-
 
 @dataclass(frozen=True)
 class Reference:
@@ -71,7 +69,7 @@ def reference_value(repetitions: Sequence[JobStream], **options: Any) -> Referen
 
     Notes
     -----
-    P is heavy-tailed: one near-tie that falls the other way moves many jobs. Two repetitions tell
+    P is heavy-tailed: one near-tie that falls the other way moves many jobs. Two repetitions say
     little; the median over the pairs of several is steadier.
     """
     if len(repetitions) < 2:
@@ -83,20 +81,20 @@ def reference_value(repetitions: Sequence[JobStream], **options: Any) -> Referen
         for a, b in combinations(range(len(repetitions)), 2)
     ]
     return Reference(
-        tuple((a, b, found.P) for a, b, found in measured),
-        float(np.median([found.P for _, _, found in measured])),
-        max(prefix.P for _, _, found in measured for prefix in found.prefixes),
+        tuple((a, b, adequacy.P) for a, b, adequacy in measured),
+        float(np.median([adequacy.P for _, _, adequacy in measured])),
+        max(prefix.P for _, _, adequacy in measured for prefix in adequacy.prefixes),
     )
 
 
 def judge(
-    found: Adequacy, reference: Reference | None = None, limit: float | None = None
+    measured: Adequacy, reference: Reference | None = None, limit: float | None = None
 ) -> Verdict:
     """Say whether a model is adequate.
 
     Parameters
     ----------
-    found : the measure between the system and the model.
+    measured : the measure between the system and the model.
     reference : P_ideal is the limit where none is given: a model that is no farther from the
         system than the system is from itself behaves as it does.
     limit : P_max (s).
@@ -106,14 +104,14 @@ def judge(
     if limit is None and reference is None:
         return Verdict(None, float("nan"), "nothing to hold P against: give P_max or repetitions")
     bound = limit if limit is not None else reference.ideal if reference is not None else 0.0
-    adequate = bound >= found.P
+    adequate = bound >= measured.P
     sign = "<=" if adequate else ">"
     name = "P_max" if limit is not None else "P_ideal"
-    because = f"P = {_told(found.P)} {sign} {name} = {_told(bound)}"
+    because = f"P = {_seconds(measured.P)} {sign} {name} = {_seconds(bound)}"
     if limit is not None and reference is not None and limit < reference.ideal:
-        because += f"; the system itself is {_told(reference.ideal)} from itself"
+        because += f"; the system itself is {_seconds(reference.ideal)} from itself"
     return Verdict(adequate, bound, because)
 
 
-def _told(seconds: float) -> str:
+def _seconds(seconds: float) -> str:
     return f"{seconds:.4g} s" if seconds < 1e4 else f"{seconds:,.0f} s"

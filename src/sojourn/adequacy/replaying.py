@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import LogError, OptionError
 from ..jobs.formats.slurm_fields import fold_nodes
 from ..policy import constant
@@ -36,10 +37,6 @@ from .calibration import CALIBRATED, Calibration
 from .measure import Adequacy, compare_streams
 from .stream import JobStream, read_stream
 
-__all__ = ["COLUMNS", "Replay", "agreed", "beginning", "replay", "typical", "usual_members"]
-
-Floats = NDArray[np.float64]
-
 COLUMNS = (
     *("id", "submit", "start", "end", "nodes", "node_names", "state", "started_by"),
     *("run", "limit_min"),
@@ -64,7 +61,7 @@ class Replay:
     scheduled : what became of it, in the most typical of several runs.
     start, end : s after the stream's zero; means over the runs that agree with that one.
     stream : the same, to be compared with others.
-    real : what really became of it, where the file tells.
+    real : what really became of it, where the file says so.
     adequacy : how far the model is from that.
     itself : s, the median P between runs of the model whose loops began at other moments: how far
         the manager would be from itself.
@@ -96,28 +93,27 @@ class Replay:
 
     def refusals(self) -> dict[str, list[str]]:
         """Return the jobs that were refused, by reason: "jobs ..." goes on with it."""
-        told: dict[str, list[str]] = {}
+        reasons: dict[str, list[str]] = {}
         for label, why in zip(self.requests.label.tolist(), self.scheduled.why, strict=True):
             if why:
-                told.setdefault(why, []).append(label)
-        return told
+                reasons.setdefault(why, []).append(label)
+        return reasons
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per job that was not refused, with the columns `COLUMNS`."""
-        told = self.scheduled
         return [
             dict(zip(COLUMNS, self._row(j), strict=True))
-            for j in np.flatnonzero(~told.refused).tolist()
+            for j in np.flatnonzero(~self.scheduled.refused).tolist()
         ]
 
     def _row(self, j: int) -> tuple[Any, ...]:
-        asked, told = self.requests, self.scheduled
+        asked, scheduled = self.requests, self.scheduled
         start, end = float(self.start[j]), float(self.end[j])
         started = not math.isnan(start)
         state = "CANCELLED"
         if started:
-            state = "TIMEOUT" if told.timed_out[j] else "COMPLETED"
-            if asked.cancel[j] <= told.end[j] + _NEAR and told.end[j] >= asked.cancel[j]:
+            state = "TIMEOUT" if scheduled.timed_out[j] else "COMPLETED"
+            if asked.cancel[j] <= scheduled.end[j] + _NEAR and scheduled.end[j] >= asked.cancel[j]:
                 state = "CANCELLED"
         return (
             str(asked.label[j]),
@@ -125,9 +121,9 @@ class Replay:
             round(start, 3) if started else "",
             round(end, 3),
             int(asked.nodes[j]),
-            fold_nodes(told.nodes[j]),
+            fold_nodes(scheduled.nodes[j]),
             state,
-            LOOPS[told.by[j]],
+            LOOPS[scheduled.by[j]],
             float(asked.run[j]),
             int(asked.limit[j]),
         )
@@ -136,7 +132,7 @@ class Replay:
         """Return the numbers, without the jobs."""
         waits = self.start - self.requests.submit
         known = waits[np.isfinite(waits)]
-        found = None if self.adequacy is None else self.adequacy.as_dict()
+        adequacy = None if self.adequacy is None else self.adequacy.as_dict()
         return {
             "jobs": int(self.requests.submit.size),
             "refused": self.requests.label[self.scheduled.refused].tolist(),
@@ -146,8 +142,8 @@ class Replay:
             "by_backfill": int(np.count_nonzero(self.scheduled.by == LOOPS.index("backfill"))),
             "members": self.members,
             "P_itself": self.itself,
-            "within_60s": None if found is None else self.near,
-            "adequacy": found,
+            "within_60s": None if adequacy is None else self.near,
+            "adequacy": adequacy,
             "calibration": self.calibration.as_dict(),
             "not_modelled": list(self.not_modelled),
             "said": list(self.requests.said),
@@ -172,8 +168,8 @@ def replay(
 
     When the controller's loops began relative to the stream is not known, and a job submitted a
     moment before a pass or after it can fare quite differently. So the model is run several times
-    with other beginnings. The run that is nearest to all others tells the decisions, and the mean
-    of those that agree with it the times: a moment that is not known is best told by its mean.
+    with other start offsets. The run that is nearest to all others gives the decisions, the mean of
+    those that agree with it the times.
 
     Parameters
     ----------
@@ -181,10 +177,10 @@ def replay(
         table with columns id, submit, nodes, run and limit_min, compared if it has start and end.
     conf : a ``slurm.conf``.
     nodes : number of equal nodes with one job each, in place of those of the configuration.
-    complement : submit commands or a stream that tell what the log does not: features, memory.
+    complement : submit commands or a stream with what the log does not record: features, memory.
     changes : scheduler parameters and lines of the configuration with other values.
     calibration : the controller's pace, from a run that is not judged here.
-    members : number of runs with other beginnings; by default 16, fewer for more than 4,000 jobs.
+    members : runs with other start offsets; by default 16, fewer for more than 4,000 jobs.
     format : of the log.
     seed : of the overheads, where they are random.
     progress : called with (jobs that have left the model, jobs), over all its runs, from time to
@@ -234,12 +230,12 @@ def replay(
     chosen, itself = typical([run.end - asked.submit for run in runs])
     scheduled = runs[chosen]
     start, end = (agreed([getattr(run, name) for run in runs], chosen) for name in ("start", "end"))
-    # Nodes are what a job got: a log that tells processors only is held against processors.
+    # Nodes are what a job got: a log that has processors only is held against processors.
     by_procs = real is not None and not (real.nodes > 0).any()
     stream = _stream(asked, scheduled.refused, start, end, by_procs=by_procs)
-    found = None
+    adequacy = None
     if real is not None:
-        found = compare_streams(
+        adequacy = compare_streams(
             real,
             stream,
             within=1.0 if is_log else 0.0,
@@ -254,7 +250,7 @@ def replay(
         end=end,
         stream=stream,
         real=real,
-        adequacy=found,
+        adequacy=adequacy,
         itself=itself,
         members=members,
         calibration=calibration,
@@ -278,7 +274,7 @@ def _in_run(
 def _outcome(
     path: str | os.PathLike[str], format: str | None, reading: Mapping[str, Any]
 ) -> JobStream | None:
-    """What really became of the jobs, where the file tells."""
+    """What really became of the jobs, where the file says so."""
     name = kind_of(path, format)
     if name == "events":
         return None
@@ -292,15 +288,15 @@ def _outcome(
 
 
 def _overheads(calibration: Calibration, jobs: int, rng: np.random.Generator) -> dict[str, Floats]:
-    told = calibration.overheads
+    overheads = calibration.overheads
     return {
-        "launch": told.launch.draw(jobs, rng),
-        "completion": told.completion.draw(jobs, rng),
+        "launch": overheads.launch.draw(jobs, rng),
+        "completion": overheads.completion.draw(jobs, rng),
     }
 
 
 def usual_members(jobs: int) -> int:
-    """Return how many runs with other beginnings so many jobs are given."""
+    """Return how many runs with other start offsets so many jobs are given."""
     return max(1, min(_MEMBERS, _MEMBERS * _MANY // max(jobs, 1)))
 
 
@@ -311,18 +307,18 @@ def beginning(
 
     A stream is sent by us, so many seconds after the controller's start; a log may have been begun
     at any moment of the loops' periods. How much longer than a second a round of the main loop is
-    depends on the load, and what Slurm rounds down are times of day, which only logs tell.
+    depends on the load, and what Slurm rounds down are times of day, which only logs have.
     """
-    told, usual = site.scheduling, known.pace
+    scheduling, usual = site.scheduling, known.pace
     begin, slow, day = ((k * step) % 1.0 for step in _STEPS)
     started, tick, epoch = usual.started, usual.tick, int(origin)
     if is_log:
-        started -= begin * max(told.backfill_period, told.main_period)
+        started -= begin * max(scheduling.backfill_period, scheduling.main_period)
     elif k > 0:
         started += known.spread * _JITTER * (begin - 0.5)
         tick = 1.0 + (tick - 1.0) * (1.0 + known.spread * (slow - 0.5))
     if not is_log:
-        epoch = int(day * max(told.value("bf_resolution"), 1))
+        epoch = int(day * max(scheduling.value("bf_resolution"), 1))
     return usual._replace(started=started, tick=tick, epoch=epoch)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Floats, Ints
 from ..errors import OptionError
 from ..jobs import Jobs, read_log
 from ..jobs.events import read_accounting
@@ -20,10 +21,6 @@ from ._tables import table_columns
 if TYPE_CHECKING:
     from ..run.result import Result
 
-__all__ = ["MORE", "JobStream", "read_stream"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _ACCOUNTING = ("sacct", "jobcomp", "pbs")
 _UNKNOWN = -1
@@ -108,7 +105,7 @@ class JobStream:
 
     @classmethod
     def of_jobs(cls, jobs: Jobs) -> JobStream:
-        """Make a stream of jobs whose ``wait`` and ``runtime`` tell what became of them."""
+        """Make a stream of jobs whose ``wait`` and ``runtime`` say what became of them."""
         jobs = jobs.sorted()
         known, ran = jobs.wait >= 0, jobs.runtime >= 0
         never = known & ((jobs.status == 5) & (jobs.runtime <= 0))
@@ -127,24 +124,24 @@ class JobStream:
         )
 
     @classmethod
-    def of_accounting(cls, told: Accounting) -> JobStream:
+    def of_accounting(cls, log: Accounting) -> JobStream:
         """Make a stream of the accounting of a manager; each run of a requeued job is a job."""
-        requested, allocated = told["requested"], told["allocated"]
-        submit, start, end = (told[name] for name in ("submit", "start", "end"))
+        requested, allocated = log["requested"], log["allocated"]
+        submit, start, end = (log[name] for name in ("submit", "start", "end"))
         # Clocks that differ, or were set back: what became of such a job is not known.
         wrong = (start < submit) | (end < start) | (end < submit)
         return cls.of(
             submit,
             np.where(wrong, np.nan, start),
             np.where(wrong, np.nan, end),
-            label=told["run"],
-            nodes=told["nodes"],
+            label=log["run"],
+            nodes=log["nodes"],
             procs=np.where(requested > 0, requested, allocated),
-            limit=told["limit"],
-            user=told["user"],
-            queue=told["queue"],
-            source=told.source,
-            more={name: told[name] for name in MORE},
+            limit=log["limit"],
+            user=log["user"],
+            queue=log["queue"],
+            source=log.source,
+            more={name: log[name] for name in MORE},
         )
 
     @classmethod
@@ -213,8 +210,8 @@ def read_stream(
         have ``limit`` (s) or ``limit_min``, ``user``, ``queue``, ``account``, ``partition`` and
         ``qos`` too. An empty start is that of
         a job that never started.
-    format : ``swf``, ``sacct``, ``jobcomp``, ``pbs``, ``parquet`` or ``csv``; by default told by
-        the file's suffix or content.
+    format : ``swf``, ``sacct``, ``jobcomp``, ``pbs``, ``parquet`` or ``csv``; by default as the
+        file's suffix or content says.
     columns : our name -> the table's, for CSV and Parquet; names of the columns of ``sacct -n``.
     options : of the format's reader, such as ``timezone``.
     """
@@ -226,12 +223,12 @@ def read_stream(
             read_accounting(path, name, **accounting_options(name, **options))
         )
     if name in ("csv", "parquet"):
-        told = table_columns(path, name, columns if isinstance(columns, Mapping) else None)
-        if told is not None:
+        table = table_columns(path, name, columns if isinstance(columns, Mapping) else None)
+        if table is not None:
             if options:
                 raise OptionError(
                     f"{next(iter(options))}: a table of a stream has no such option; leave it out"
                 )
-            labels = distinct(told.pop("label"))
-            return JobStream.of(**told, label=labels, source=str(path))
+            labels = distinct(table.pop("label"))
+            return JobStream.of(**table, label=labels, source=str(path))
     return JobStream.of_jobs(read_log(path, format=name, **options))

@@ -6,18 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError
 from ..jobs import Jobs
 from ..policy import Policy, Score, parse_policy
 from ..run.build.engine import finish
 from ..run.simulate import prepare
 from ..theory.estimate import Estimate
-
-__all__ = ["Backlog", "Saturation"]
-
-Floats = NDArray[np.float64]
 
 _UNKNOWN = ("rate", "reference_rate", "clean")
 """Options that would change the work of the jobs drawn."""
@@ -80,7 +76,7 @@ class Backlog:
         confidence: float = 0.95,
         **options: Any,
     ) -> Saturation:
-        """Work off the backlog and tell how fast that went; see `saturated_throughput`."""
+        """Work off the backlog and measure how fast that went; see `saturated_throughput`."""
         for name in _UNKNOWN:
             if name in options:
                 raise OptionError(f"{name}: saturated runs take jobs as they are; leave it out")
@@ -99,11 +95,11 @@ class Backlog:
         if not times.sum() > 0:
             raise OptionError(
                 f"servers = {servers}: all {len(self.batches[0]):,} jobs of a batch fit at once, "
-                "which tells no throughput; give a larger batch"
+                "which shows no throughput; give a larger batch"
             )
-        found = _ratio(areas / servers, times, confidence)
+        share = _ratio(areas / servers, times, confidence)
         # No more than all processors are busy, whatever a short batch says.
-        value, low, high = (min(x, 1.0) for x in (found.value, found.low, found.high))
+        value, low, high = (min(x, 1.0) for x in (share.value, share.low, share.high))
         busy = Estimate(value, low, high, confidence)
         per_job = servers / self.mean_area
         # The mean area is known, so only the share of busy processors is left to estimate: most of

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError
 from ..jobs import Jobs
 from ..jobs import clean as clean_jobs
 from ..theory.stability import constant
-
-__all__ = ["LARGEST", "Demand", "demand_of"]
-
-Floats = NDArray[np.float64]
 
 LARGEST = 10_000_000
 """Processors of a machine that is still planned: the largest that answers within seconds."""
@@ -34,7 +30,7 @@ class Demand:
     mean_area : E[N S], processor-seconds of a job.
     p : p[k-1] is the share of jobs with k processors, up to the widest.
     dispersion : variance over mean of the number of submits per day: 1 for a Poisson stream, more
-        for bursts; 1 for a log that is too short to tell.
+        for bursts; 1 for a log that is too short to say.
     """
 
     jobs: int

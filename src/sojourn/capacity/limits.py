@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Floats
 from ..errors import OptionError
 from ..jobs import Jobs
 from ..theory.fit import Fit, Survival, fit_model, kaplan_meier
@@ -17,9 +18,6 @@ from ..theory.limits import completion_curve, critical_limit
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LimitReading", "TimeLimits", "picture", "time_limits"]
-
-Floats = NDArray[np.float64]
 
 _HOUR = 3600.0
 _READINGS: dict[str, dict[str, Any]] = {
@@ -122,7 +120,7 @@ class TimeLimits:
         return {
             "target": self.target,
             "enough": self.enough,
-            "readings": {name: asdict(each) for name, each in self.readings.items()},
+            "readings": {name: asdict(reading) for name, reading in self.readings.items()},
             "measured": {
                 "completion_probability": self.completed_share,
                 "critical_limit": self.measured_limit,
@@ -190,7 +188,7 @@ def time_limits(
     return TimeLimits(
         target,
         enough,
-        {name: _read(each, target, enough) for name, each in fits.items()},
+        {name: _read(fit, target, enough) for name, fit in fits.items()},
         survival.time_of(target),
         fit.busy_as_measured().quantile(enough),
         seen.counts,
@@ -201,36 +199,36 @@ def time_limits(
     )
 
 
-def picture(found: TimeLimits, limits: str = "each") -> Figure:
+def picture(answer: TimeLimits, limits: str = "each") -> Figure:
     """Draw figures 3 and 4 of [mminf2023] for a log, with what was measured beside them.
 
     Parameters
     ----------
-    found : what `time_limits` returned.
+    answer : what `time_limits` returned.
     limits : reading of the second panel: ``each`` or ``shared``.
     """
     from ..report import limit_curves
 
     # From where hardly a job finishes to where hardly one does not.
-    ends = [found.readings[name].critical_limit for name in ("job", limits)]
-    ends += [each.mean_service for each in found.readings.values()]
+    ends = [answer.readings[name].critical_limit for name in ("job", limits)]
+    ends += [reading.mean_service for reading in answer.readings.values()]
     z = np.geomspace(max(min(ends) / 30, 1e-3), max(ends) * 10, 2000)
-    widths = sorted({1, found.fit.widths.quantile(0.5), found.fit.widths.quantile(0.95)})
+    widths = sorted({1, answer.fit.widths.quantile(0.5), answer.fit.widths.quantile(0.95)})
     wide = {
-        f"{k:,} processor{'s' if k > 1 else ''}": found.model_curve(z, limits, k) for k in widths
+        f"{k:,} processor{'s' if k > 1 else ''}": answer.model_curve(z, limits, k) for k in widths
     }
     panels = {
         "One limit for a job": {
-            "model, mean of random limits": found.model_curve(z),
-            "model, common limit": -np.expm1(-z / found.readings["job"].mean_service),
-            "as measured, common limit": found.measured_curve(z),
+            "model, mean of random limits": answer.model_curve(z),
+            "model, common limit": -np.expm1(-z / answer.readings["job"].mean_service),
+            "as measured, common limit": answer.measured_curve(z),
         },
         "A limit for each processor" if limits == "each" else "One limit for all processors": {
             **wide,
-            "jobs of the log": found.model_curve(z, limits),
+            "jobs of the log": answer.model_curve(z, limits),
         },
     }
-    return limit_curves(z, panels, target=found.target)
+    return limit_curves(z, panels, target=answer.target)
 
 
 def _read(fit: Fit, target: float, enough: float) -> LimitReading:

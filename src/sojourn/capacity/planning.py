@@ -24,12 +24,10 @@ from .stable import least_processors
 from .targets import Target, parse_targets
 from .weeks import Week, by_week, resampled
 
-__all__ = ["Plan", "plan"]
-
 _MOST = 1e7
 """Processors that may be busy."""
 _REPLICATIONS = 4
-"""Batches of the saturated runs: they only tell where to look first."""
+"""Batches of the saturated runs: they only show where to look first."""
 
 
 @dataclass(frozen=True)
@@ -169,9 +167,9 @@ def plan(
 
     Notes
     -----
-    The theory of FCFS tells where to look; every size is then confirmed by simulating the grown
+    The theory of FCFS says where to look; every size is then confirmed by simulating the grown
     log. Waits need not fall with every processor that is added: a few sizes below the answer are
-    tried as well, and those that meet the target by chance are told, not taken. Arrivals that are
+    tried as well, and those that meet the target by chance are listed, not taken. Arrivals that are
     denser shorten the day along with the gaps; runtimes and widths stay. A machine narrower than
     the widest job is not considered. When interrupted, what is known so far is returned.
     """
@@ -251,5 +249,5 @@ def _recorded(
         summary = simulate(jobs, today, policy, clean=(), **options).summary
     except KeyboardInterrupt:  # The answer is known, and is worth more than this.
         return None
-    found: dict[str, Any] | None = summary.get("recorded")
-    return found
+    recorded: dict[str, Any] | None = summary.get("recorded")
+    return recorded

@@ -2,7 +2,7 @@
 
 By the saturation rule a queue is stable up to the rate at which it works off an endless backlog:
 n jobs that are all there at time 0, n / T(n) for large n. For service that is not exponential, and
-for disciplines other than FCFS, no formula is known [rumyantsev2014, errata 4]: the engine tells.
+for disciplines other than FCFS, no formula is known [rumyantsev2014, errata 4]: it is simulated.
 """
 
 from __future__ import annotations
@@ -12,18 +12,15 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
 from ..jobs import Jobs
 from ..jobs import clean as clean_jobs
 from ..policy import Policy, Score, parse_policy
 from .backlog import Backlog, Saturation
-
-__all__ = ["ServiceTimes", "default_jobs", "log_backlog", "looks_at_all", "saturated_throughput"]
-
-Floats = NDArray[np.float64]
 
 _JOBS, _FEW_JOBS, _FEWEST_JOBS, _MOST_JOBS = 20_000, 1_000, 300, 50_000
 _FILLINGS = 5
@@ -86,8 +83,8 @@ def saturated_throughput(
 
     Examples
     --------
-    >>> found = saturated_throughput([1.0], [0.5, 0.5], jobs=2000)
-    >>> found.low < 6 / 5 < found.high
+    >>> rate = saturated_throughput([1.0], [0.5, 0.5], jobs=2000)
+    >>> rate.low < 6 / 5 < rate.high
     True
     """
     scheduling = parse_policy(policy)
@@ -194,6 +191,4 @@ def _generators(jobs: int, replications: int, seed: int) -> list[np.random.Gener
         raise OptionError(f"replications = {replications}: an interval needs at least 2")
     if seed < 0:
         raise OptionError(f"seed = {seed}: give a whole number of at least 0")
-    return [
-        np.random.default_rng(each) for each in np.random.SeedSequence(seed).spawn(replications)
-    ]
+    return np.random.default_rng(seed).spawn(replications)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..jobs import Jobs
 from ..jobs.arrivals import order_of_arrival
 from ..policy import Policy
@@ -21,10 +22,6 @@ from ..theory.saturated import Saturated
 from ..theory.stability import stability_constants
 from .demand import Demand
 from .targets import Target
-
-__all__ = ["Expected", "Search", "Size", "expected_waits", "whole"]
-
-Floats = NDArray[np.float64]
 
 _FACTOR = 1.25
 _BELOW = 4
@@ -113,7 +110,7 @@ class Search:
     targets : all of which are to hold.
     policy : the discipline.
     step : sizes are multiples of it, but for that of today. Machines of 1,000 processors or more
-        are told apart by 0.2 % only: a processor more or less is not what makes waits there.
+        differ by 0.2 % at least: a processor more or less is not what makes waits there.
     demand : what the log asks for.
     options : of `simulate`.
     progress : called with (jobs simulated, about how many there will be).
@@ -173,17 +170,14 @@ class Search:
     def guess(self) -> int:
         """Return the smallest size at which theory expects the targets to hold."""
 
-        def holds(servers: int) -> bool:
-            values = expected_waits(self._demand, servers, self._targets)
+        def holds(steps: int) -> bool:
+            values = expected_waits(self._demand, steps * self.step, self._targets)
             return self._all_met(values)
 
         low = high = self._floor // self.step
-        while not holds(high * self.step):
+        while not holds(high):
             low, high = high + 1, 2 * high
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if holds(middle * self.step) else (middle + 1, high)
-        return high * self.step
+        return self.step * (low + bisect_left(range(low, high), True, key=holds))
 
     def around(self, first: int, today: int) -> None:
         """Search from a first size on; the machine of today is tried too if it can be."""
@@ -229,7 +223,7 @@ class Search:
         return max(near, self._floor)
 
     def _try(self, procs: int) -> bool:
-        """Run the log on a machine, once, and tell whether it is good enough."""
+        """Run the log on a machine, once, and say whether it is good enough."""
         if procs not in self._tried:
             where, policy = self._machine(procs)
             result = simulate(

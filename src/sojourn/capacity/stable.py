@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
 from ..jobs import Jobs
 from ..policy import Policy, Score, parse_policy
@@ -19,10 +21,6 @@ from ..theory.stability import smallest_stable, stability_constants
 from .backlog import Backlog
 from .demand import LARGEST, Demand, demand_of
 from .saturation import default_jobs, log_backlog, looks_at_all
-
-__all__ = ["Bound", "Stability", "least_processors", "stability"]
-
-Floats = NDArray[np.float64]
 
 _CURVE_REPLICATIONS, _CURVE_SIZES, _CURVE_POINTS = 4, 9, 200
 _GROWTH = 1.3
@@ -135,7 +133,7 @@ def stability(
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Stability:
-    """Tell whether a machine keeps up with a log, and by what margin.
+    """Say whether a machine keeps up with a log, and by what margin.
 
     Parameters
     ----------
@@ -174,7 +172,7 @@ def stability(
         smallest_stable(rate, demand.mean_service, demand.p),
     )
     steps = _Steps(progress, len(chosen))
-    found, curve = [], {}
+    bounds, curve = [], {}
     last = max(2 * size, math.ceil(1.25 * exact.smallest))
     sizes = _spaced(demand.widest, last, _CURVE_POINTS)
     constants = stability_constants(demand.p, last)[sizes - demand.widest]
@@ -193,7 +191,7 @@ def stability(
             done=steps.done,
             **options,
         )
-        found.append(
+        bounds.append(
             Bound(
                 str(policy),
                 Estimate(full.value, full.low, full.high, confidence),
@@ -205,12 +203,12 @@ def stability(
         some = _spaced(demand.widest, last, _CURVE_SIZES)
         rates = []
         for servers in some:
-            # The machine itself is known better, and drawn as it is told.
+            # The machine itself is known better, and drawn as it is reported.
             at = full if servers == size else few.throughput(int(servers), policy, **options)
             rates.append(at.value)
             steps.done()
         curve[str(policy)] = (some, np.array(rates))
-    return Stability(size, demand, len(jobs) - len(taken), ratio, exact, tuple(found), curve)
+    return Stability(size, demand, len(jobs) - len(taken), ratio, exact, tuple(bounds), curve)
 
 
 def least_processors(
@@ -235,10 +233,10 @@ def least_processors(
     """
 
     def keeps_up(servers: int) -> bool:
-        found = backlog.throughput(servers, policy, **options).value
+        rate = backlog.throughput(servers, policy, **options).value
         if done is not None:
             done()
-        return found > demand.arrival_rate
+        return rate > demand.arrival_rate
 
     # Fewer processors than are busy on average cannot be enough.
     low = max(demand.widest, math.floor(demand.busy) + 1)
@@ -249,13 +247,7 @@ def least_processors(
         high = low
         while not keeps_up(high):
             low, high = high + 1, math.ceil(_GROWTH * high)
-    while low < high:
-        middle = (low + high) // 2
-        if keeps_up(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return high
+    return low + bisect_left(range(low, high), True, key=keeps_up)
 
 
 class _Steps:

@@ -8,18 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError
 
-__all__ = ["Target", "parse_target", "parse_targets"]
-
-Floats = NDArray[np.float64]
-
 _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+_LENGTH = r"(?P<length>\d+(?:\.\d*)?|\.\d+)\s*(?P<unit>s|min|m|h|d)"
 _TARGET = re.compile(
-    r"\s*(mean|median|max|p(?P<percent>\d{1,2}(?:\.\d+)?))\s*(?:<=|=)\s*"
-    r"(?P<length>\d+(?:\.\d*)?|\.\d+)\s*(?P<unit>s|min|m|h|d)?\s*"
+    rf"\s*(mean|median|max|p(?P<percent>\d{{1,2}}(?:\.\d+)?))\s*(?:<=|=)\s*{_LENGTH}?\s*"
 )
 
 
@@ -78,6 +74,17 @@ class Target:
         return value <= self.limit
 
 
+def parse_length(text: str) -> float:
+    """Return a length of time such as ``90s``, ``30m``, ``1.5h`` or ``2d`` in seconds.
+
+    ValueError for any other text.
+    """
+    match = re.fullmatch(rf"\s*{_LENGTH}\s*", text.lower())
+    if match is None or not math.isfinite(float(match["length"])):
+        raise ValueError(f"'{text}': write a length of time such as 90s, 30m, 1.5h or 2d")
+    return float(match["length"]) * _UNITS[match["unit"]]
+
+
 def parse_target(text: str) -> Target:
     """Read a target: a measure, ``=``, and a length with its unit (s, m or min, h, d).
 
@@ -109,13 +116,13 @@ def parse_targets(given: str | Target | Sequence[str | Target]) -> tuple[Target,
     """
     several = [given] if isinstance(given, str | Target) else list(given)
     parts: list[str | Target] = []
-    for each in several:
-        parts += [each] if isinstance(each, Target) else each.split(",")
+    for item in several:
+        parts += [item] if isinstance(item, Target) else item.split(",")
     if not parts:
         raise OptionError("no target: give one such as p95=1h")
-    found: dict[str, Target] = {}
+    strictest: dict[str, Target] = {}
     for part in parts:
         target = part if isinstance(part, Target) else parse_target(part)
-        if target.name not in found or target.limit < found[target.name].limit:
-            found[target.name] = target
-    return tuple(found.values())
+        if target.name not in strictest or target.limit < strictest[target.name].limit:
+            strictest[target.name] = target
+    return tuple(strictest.values())

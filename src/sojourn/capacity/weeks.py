@@ -9,12 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..theory.estimate import Estimate
 from .targets import Target
-
-__all__ = ["Week", "by_week", "resampled"]
-
-Floats = NDArray[np.float64]
 
 _WEEK = 7 * 86_400.0
 _DRAWS, _FEWEST = 500, 4
@@ -73,13 +70,15 @@ def resampled(
     ----------
     submit, wait, targets : as for `by_week`.
     confidence : of the intervals, which are quantiles over the draws; nan to nan for less than
-        four weeks, which tell nothing about those to come.
+        four weeks, which say nothing about those to come.
     seed : of the draws.
     """
     _, week = np.unique(_numbers(submit), return_inverse=True)
     count = int(week.max()) + 1
     if count < _FEWEST:
-        return tuple(Estimate(each.of(wait), math.nan, math.nan, confidence) for each in targets)
+        return tuple(
+            Estimate(target.of(wait), math.nan, math.nan, confidence) for target in targets
+        )
     order = np.argsort(wait)
     ordered, week = wait[order], week[order]
     rng = np.random.default_rng(seed)

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -24,57 +25,34 @@ from ..__about__ import __version__
 from ..errors import InputError, OptionError, SojournError
 from ..files.access import Ledger, keeping_ledger
 from ..report.text.streams import OutputError, drop, own_streams, visible
-from . import (
-    adequacy,
-    carbon,
-    cluster,
-    compare,
-    convert,
-    demo,
-    diff,
-    energy,
-    fit,
-    generate,
-    inspect,
-    limits,
-    optimise,
-    peas,
-    plan,
-    replay,
-    report,
-    run,
-    schema,
-    simulate,
-    stability,
-    sweep,
-    virtual,
-    waits,
-)
+from ._options import VerbGroup, add_verb
 
 __all__ = ["app", "main"]
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 _OUTPUTS = ("--out", "-o", "--csv", "--plot", "--report", "--save-scenario")
 
+_VERBS = (
+    *("demo", "simulate", "run", "peas", "compare", "diff", "inspect", "waits", "cluster"),
+    *("sweep", "optimise", "report"),
+    *("stability", "plan", "fit", "limits", "adequacy", "replay", "virtual"),
+    *("energy", "carbon", "generate", "convert", "schema", "reproduce"),
+)
+"""In the order of the help; each is what its module of the same name has under that name."""
+
 app = typer.Typer(
     name="sojourn",
+    cls=VerbGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _verb in (
-    *(demo, simulate, run, peas, compare, diff, inspect, waits, cluster),
-    *(sweep, optimise, report),
-    *(stability, plan, fit, limits, adequacy, replay, virtual),
-    *(energy, carbon, generate, convert, schema),
-):
-    _verb.register(app)
-if find_spec(f"{__name__}.reproduce") is not None:
-    from . import reproduce
-
-    reproduce.register(app)
+for _verb in _VERBS:
+    # Whoever hands on the package without the papers leaves out ``reproduce``.
+    if find_spec(f"{__name__}.{_verb}") is not None:
+        add_verb(app, getattr(import_module(f".{_verb}", __name__), _verb))
 
 
 @app.callback(invoke_without_command=True)
@@ -110,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except BaseException as error:
             if isinstance(error, OutputError):
                 drop(sys.stdout)
-            return _tell(error, ledger)
+            return _report(error, ledger)
         finally:
             if is_process:
                 # At exit Python looks for garbage in all that was ever imported: 0.2 s for nothing.
@@ -156,7 +134,7 @@ def _hurry() -> None:
         os.environ.setdefault("MPLCONFIGDIR", folder)
 
 
-def _tell(error: BaseException, ledger: Ledger) -> int:
+def _report(error: BaseException, ledger: Ledger) -> int:
     """Say in one line what went wrong, and return the exit code for it."""
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return _complain(f"interrupted; {_written(ledger)}", INTERRUPTED)

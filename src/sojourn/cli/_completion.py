@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = [
-    "class_lists",
-    "log_formats",
-    "placements",
-    "policies",
-    "policy_lists",
-    "run_class_lists",
-]
-
 
 def _matching(names: Iterable[str], incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]

@@ -29,7 +29,9 @@ __all__ = [
     "READING",
     "AsJson",
     "Chosen",
+    "Command",
     "RunFolder",
+    "VerbGroup",
     "add_verb",
     "as_option",
     "option",
@@ -134,16 +136,44 @@ def takes(*names: str, without: Iterable[str] = (), **changed: Any) -> Callable[
     return decorate
 
 
-def add_verb(app: typer.Typer, verb: _Verb, name: str) -> None:
-    """Add a verb to the command line, whose options are made when they are needed."""
+class _Help:
+    """A command in whose help options that take no value show none."""
 
-    class Verb(typer.core.TyperCommand):
+    def get_params(self, ctx: Any) -> Any:
+        parameters = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return parameters
+
+
+class Command(_Help, typer.core.TyperCommand):
+    """A verb."""
+
+
+class VerbGroup(_Help, typer.core.TyperGroup):
+    """Several verbs behind one word."""
+
+
+def add_verb(app: typer.Typer, verb: _Verb) -> None:
+    """Add a verb, or a group of them, to the command line.
+
+    Options that are keys of a scenario (`takes`) are made when they are needed.
+    """
+    if isinstance(verb, typer.Typer):
+        app.add_typer(verb)
+        return
+    if "takes" not in verb.__dict__:
+        app.command(cls=Command)(verb)
+        return
+
+    class Verb(Command):
         """The command, which is made behind what the list of all commands shows of it."""
 
         @cached_property
         def _made(self) -> Any:
             inner = typer.Typer(add_completion=False)
-            inner.command(name=name)(verb.__dict__["takes"]())
+            inner.command(name=verb.__name__)(verb.__dict__["takes"]())
             return typer.main.get_command(inner)
 
         @property
@@ -163,7 +193,7 @@ def add_verb(app: typer.Typer, verb: _Verb, name: str) -> None:
     def shown() -> None: ...
 
     shown.__doc__ = verb.__doc__
-    app.command(name=name, cls=Verb)(shown)
+    app.command(name=verb.__name__, cls=Verb)(shown)
 
 
 def _with_options(

@@ -21,25 +21,6 @@ if TYPE_CHECKING:
     from ..study.intervals import Interval
     from ..study.outcome import Tally
 
-__all__ = [
-    "DaskAddress",
-    "RetryFailed",
-    "ScenarioFile",
-    "StudyFolder",
-    "StudySeed",
-    "Workers",
-    "as_change",
-    "as_interval",
-    "as_values",
-    "end_interrupted",
-    "heading_of",
-    "remarks_of",
-    "show_not_acted_on",
-    "show_watts",
-    "stated",
-    "study_progress",
-]
-
 _INTERRUPTED = 130
 _WHERE = "Where it runs"
 
@@ -79,7 +60,7 @@ RetryFailed = Annotated[
 class StudyProgress(Progress):
     """Called with the tally of a study; shows runs, rate, time left, failures and the best."""
 
-    def tell(self, tally: Tally) -> None:
+    def update(self, tally: Tally) -> None:
         """Report how far a study is."""
         failures = f"{tally.failed:,} failed" if tally.failed else ""
         best = f"best {tally.best}" if tally.best else ""
@@ -193,10 +174,10 @@ def remarks_of(scenario: Scenario, point: Mapping[str, Any]) -> dict[str, Any]:
 
 def show_not_acted_on(remarks: Mapping[str, Any]) -> None:
     """Print in a line what the runs of a study take no notice of."""
-    from ..report.text import new_console
+    from ..report.text import Terminal
     from ..report.text import show_not_acted_on as show
 
-    show(new_console(), remarks["not_modelled"])
+    show(Terminal(), remarks["not_modelled"])
 
 
 def show_watts(remarks: Mapping[str, Any], measures: Sequence[str]) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import OptionError
-from ._options import AsJson, Chosen, add_verb, option, takes
+from ._options import AsJson, Chosen, option, takes
+from ._results import as_file, hand_over, picture
 
 if TYPE_CHECKING:
     from ..adequacy import Adequacy, Reference, Verdict
@@ -18,11 +20,6 @@ _STREAM = "SWF, sacct -P, jobcomp, PBS accounting, jobs.parquet, or CSV with id,
 _CLASSES_SHOWN = 12
 _WORST_SHOWN = 5
 P_IN_WORDS = "the root mean square difference of times in the system"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, adequacy, "adequacy")
 
 
 @takes("delimiter", "timezone", "wait_from")
@@ -133,7 +130,7 @@ def adequacy(
     """
     from ..adequacy import compare_streams, judge, read_stream, reference_value
     from ..jobs.log import ACCOUNTING, format_of
-    from ..run.folder import as_json, check_folder
+    from ..run.folder import check_folder
 
     if out is not None:
         check_folder(out)
@@ -173,14 +170,10 @@ def adequacy(
         "verdict": verdict.as_dict(),
         "waits": waits_of(measured),
     }
-    if out is not None:
-        _write(measured, verdict, numbers, out)
-    if json:
-        print(as_json(numbers))
-        return
-    _show(measured, ideal, verdict, numbers)
-    if out is not None:
-        print(f"\nstreams.png, differences.png, adequacy.json in {out}")
+    limit = verdict.limit if verdict.adequate is not None else None
+    files = {**drawn_streams(measured, limit), "adequacy.json": as_file(numbers)}
+    show = partial(_show, measured, ideal, verdict, numbers)
+    hand_over(numbers, show, files, json=json, out=out)
 
 
 def waits_of(measured: Adequacy) -> dict[str, Any]:
@@ -216,20 +209,8 @@ def _columns(text: str | None) -> dict[str, str] | list[str] | None:
         raise OptionError(f"--columns {error}") from None
 
 
-def _write(measured: Adequacy, verdict: Verdict, numbers: dict[str, Any], out: Path) -> None:
-    from ..run.folder import as_json, staged
-
-    limit = verdict.limit if verdict.adequate is not None else None
-    with staged(out) as place:
-        draw_streams(measured, limit, place)
-        place("adequacy.json").write_text(as_json(numbers) + "\n", encoding="utf-8")
-
-
-def draw_streams(
-    measured: Adequacy, limit: float | None, place: Callable[[str], Path]
-) -> list[str]:
-    """Draw both streams and their differences; the names of the pictures."""
-    from ..report import save
+def drawn_streams(measured: Adequacy, limit: float | None) -> dict[str, Callable[[Path], object]]:
+    """Return what draws both streams, and their differences, by the names of the pictures."""
     from ..report.figures.adequacy import stream_differences, stream_pair
 
     pair, divergence = measured.pair, measured.divergence
@@ -248,26 +229,25 @@ def draw_streams(
     if divergence is not None:
         capacity = divergence.capacity
         moments = {"real": divergence.real.time - begin, "model": divergence.model.time - begin}
-    streams = stream_pair(tables, capacity, within=measured.within, moments=moments)
-    gaps = stream_differences(tables["real"]["submit"], measured.differences, limit=limit)
-    save(streams, place("streams.png"))
-    save(gaps, place("differences.png"))
-    return ["streams.png", "differences.png"]
+    submit, gaps = tables["real"]["submit"], measured.differences
+    return {
+        "streams.png": picture(
+            lambda: stream_pair(tables, capacity, within=measured.within, moments=moments)
+        ),
+        "differences.png": picture(lambda: stream_differences(submit, gaps, limit=limit)),
+    }
 
 
 def _show(
     measured: Adequacy, ideal: Reference | None, verdict: Verdict, numbers: dict[str, Any]
 ) -> None:
-    from rich.text import Text
 
-    from ..report.text import as_number, as_seconds, facts_table, new_console, new_table
+    from ..report.text import Terminal, as_number, as_seconds, new_table
 
-    console = new_console()
+    console = Terminal()
     heads = {True: "adequate", False: "not adequate", None: "no verdict"}
     style = {True: "bold green", False: "bold red", None: "bold"}[verdict.adequate]
-    console.print(
-        Text(f"{heads[verdict.adequate]}: {verdict.because}", style=style), soft_wrap=True
-    )
+    console.print(f"{heads[verdict.adequate]}: {verdict.because}", style=style, soft_wrap=True)
     console.print()
     low, high = measured.interval
     share = 100 * measured.different / measured.n
@@ -295,7 +275,7 @@ def _show(
         )
     if measured.pair.alone.size:
         rows.append(("left out", f"{measured.pair.alone.size:,} jobs that are in one stream only"))
-    console.print(facts_table(rows))
+    console.facts(rows)
     console.print()
     show_waits(console, numbers["waits"], measured.n)
     console.print()
@@ -312,7 +292,7 @@ def _show(
         console.print(table)
         if len(measured.classes) > _CLASSES_SHOWN:
             left = len(measured.classes) - _CLASSES_SHOWN
-            console.print(Text(f"and {left:,} more classes (--json)", style="dim"))
+            console.note(f"and {left:,} more classes (--json)")
     worst = numbers["worst"][:_WORST_SHOWN]
     if worst:
         console.print()
@@ -330,15 +310,14 @@ def _show(
 
 
 def _show_divergence(console: Any, measured: Adequacy) -> None:
-    from rich.text import Text
 
     from ..report.text import as_number, new_table
 
     divergence = measured.divergence
     assert divergence is not None
     what = "other job" if divergence.kind == "order" else "same job, other time"
-    console.print(Text(f"first divergence: start number {divergence.decision:,}, {what}",
-                       style="bold"))  # fmt: skip
+    console.print(f"first divergence: start number {divergence.decision:,}, {what}",
+                       style="bold")  # fmt: skip
     table = new_table("", "real", "model")
     sides = (divergence.real, divergence.model)
     resource = measured.pair.resource

@@ -9,11 +9,7 @@ import typer
 
 from ..errors import OptionError
 from ._options import AsJson
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="carbon")(carbon)
+from ._results import print_json
 
 
 def carbon(
@@ -84,17 +80,15 @@ def carbon(
         "by_hour": hours,
     }
     if json:
-        from ..run.folder import as_json
-
-        print(as_json(facts))
+        print_json(facts)
         return
     _show(facts)
 
 
 def _show(facts: dict[str, Any]) -> None:
-    from ..report.text import as_number, facts_table, new_console, new_table
+    from ..report.text import Terminal, as_number, new_table
 
-    console = new_console()
+    console = Terminal()
     saving = facts["saving"]
     rows = [
         ("series", f"{facts['series']}: {facts['instants']:,} instants at which the job can start"),
@@ -103,13 +97,12 @@ def _show(facts: dict[str, Any]) -> None:
         ("best start", f"{_percent(saving['uninterrupted'])} less"),
         ("with pauses", f"{_percent(saving['interrupted'])} less"),
     ]
-    console.print(facts_table(rows))
+    console.facts(rows)
     table = new_table("hour", "at once\ng", "best start\nless by", "with pauses\nless by")
     for row in facts["by_hour"]:
         shares = (_percent(row[name]) for name in ("uninterrupted", "interrupted"))
         table.add_row(f"{row['hour']:02}", as_number(row["at_once"]), *shares)
-    console.print()
-    console.print(table)
+    console.below(table)
 
 
 def _hours(seconds: float) -> str:

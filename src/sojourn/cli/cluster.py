@@ -6,21 +6,18 @@ from typing import Annotated
 
 import typer
 
-from ._options import AsJson, option
+from ._options import AsJson, Command, VerbGroup, option
+from ._results import print_json
+
+cluster = typer.Typer(
+    name="cluster",
+    cls=VerbGroup,
+    help="Clusters: what a file holds, and the servers that are known by name.",
+    no_args_is_help=True,
+)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verbs to the command line."""
-    group = typer.Typer(
-        name="cluster",
-        help="Clusters: what a file holds, and the servers that are known by name.",
-        no_args_is_help=True,
-    )
-    group.command(name="inspect")(inspect)
-    group.command(name="list")(listing)
-    app.add_typer(group)
-
-
+@cluster.command(cls=Command)
 def inspect(
     file: Annotated[
         str,
@@ -52,24 +49,24 @@ def inspect(
     from ..cluster import find_cluster
     from ..cluster.facts import cluster_facts
     from ..report.text.cluster import show_cluster
-    from ..run.folder import as_json
 
     kept = "keep" if keep_noncompliant else "refuse"
-    cluster = find_cluster(file, processor=processor, noncompliant=kept, strict=strict)
+    machine = find_cluster(file, processor=processor, noncompliant=kept, strict=strict)
     if where is not None:
-        cluster = cluster.select(where)
-    if cluster.queues:
+        machine = machine.select(where)
+    if machine.queues:
         from ..policy.orders import order_of_queue
 
-        for queue in cluster.queues:
+        for queue in machine.queues:
             order_of_queue(queue.name, queue.order)
-    facts = cluster_facts(cluster)
+    facts = cluster_facts(machine)
     if json:
-        print(as_json({**facts, "where": where}))
+        print_json({**facts, "where": where})
         return
     show_cluster(facts, where)
 
 
+@cluster.command(name="list", cls=Command)
 def listing(
     where: Annotated[
         str | None, option("QUERY", "Servers to show, such as 'year >= 2017'.")
@@ -82,14 +79,13 @@ def listing(
     """
     from ..cluster import library
     from ..cluster.query import facts_of
-    from ..run.folder import as_json
 
-    cluster = library() if where is None else library().select(where)
-    rows = [facts_of(node.server) for node in cluster.nodes]
+    servers = library() if where is None else library().select(where)
+    rows = [facts_of(node.server) for node in servers.nodes]
     if json:
-        print(as_json(rows))
+        print_json(rows)
         return
-    from ..report.text import as_number, new_console, new_table
+    from ..report.text import Terminal, as_number, new_table
 
     table = new_table(
         "model", "published", "chips", "cores", "memory\nGB", "ops/s\n100 %", "W\n100 %", "W\nidle"
@@ -97,4 +93,4 @@ def listing(
     for row in rows:
         numbers = (row[k] for k in ("chips", "cores", "memory", "ops", "watts", "idle_watts"))
         table.add_row(row["model"], row["published"], *map(as_number, numbers))
-    new_console().print(table)
+    Terminal().print(table)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from json import loads as json_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,21 +14,18 @@ import typer
 
 from ..errors import OptionError
 from . import _completion
-from ._options import AsJson, Chosen, add_verb, option, takes
+from ._options import AsJson, Chosen, option, takes
+from ._results import print_json
 from ._run import progress, say
 
 if TYPE_CHECKING:
+    from ..measures.entry import Measure
     from ..run.result import Result
     from ..run.scenario import Scenario
     from ..run.variants import Variant
 
 _STANDARD = "fcfs,easy,conservative"
 _NAMES = {"policy.name": "--policies", "policy.placement": "--placements"}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, compare, "compare")
 
 
 @takes(
@@ -90,7 +88,7 @@ def compare(
     Example: sojourn compare log.swf --policies fcfs,easy,conservative,sjf+easy
     """
     from ..run.carry_out import digests_ahead, origin_of
-    from ..run.folder import as_json, check_file, check_folder, write_rows
+    from ..run.folder import check_file, check_folder, write_rows
     from ..run.variants import runs_of
 
     variants = _variants(chosen, inputs, policies, policy_file or [], placements, vary or [])
@@ -109,67 +107,108 @@ def compare(
     if csv is not None:
         check_file(csv)
 
-    from ..run.compare import Outcome, measures_of
-
     options = {"inputs": inputs, "policies": policies or _STANDARD, "policy_file": policy_file}
     options |= {**chosen.options, "placements": placements or "first-fit", "set": vary}
     origin = origin_of(first, jobs, files, digests.wait(), "compare", options)
-    rows: list[dict[str, Any]] = []
-    recorded: dict[str, Any] = {}
-    left_out: dict[str, None] = {}
-    measures: dict[str, Any] = {}
-    comparison: dict[str, Any] = {"procs": system.procs, "jobs": len(jobs), "rows": rows}
-    comparison |= {"recorded": recorded, "power_model": system.power_model}
-    comparison["cleaning"] = cleaning = jobs.report.as_dict()
-    if classes:
-        comparison["classes"] = {name: [] for name in classes}
-    with progress("simulating") as report, _keeping(out, comparison, origin) as keep:
-        every = runs_of(
+    compared = _Compared(classes={name: [] for name in classes})
+    with progress("simulating") as report, _keeping(out, compared, origin) as keep:
+        runs = runs_of(
             variants,
             lambda scenario: jobs if scenario is first else scenario.read_jobs(),
             record=out is not None,
             progress=report,
         )
-        for variant, result, seconds in every:
-            named = {"run": variant.label, **variant.about} if variant.label else {}
-            rows.append(named | Outcome(str(variant.scenario.policy), result, seconds).row())
-            shown = measures_of(
-                result.cluster, vars(result.options) | {"rate": variant.scenario.control}
-            )
-            measures |= {measure.name: measure for measure in shown}
-            for name in classes:
-                comparison["classes"][name] += _class_rows(result, rows[-1], name)
-            summary = result.summary
-            if "recorded" in summary:
-                recorded[_label(rows[-1])] = summary["recorded"]
-            left_out.update(dict.fromkeys(summary["not_modelled"]))
-            keep(result, rows[-1])
-        comparison["not_modelled"] = list(left_out)
-    common = [name for name in rows[0] if all(name in row for row in rows)]
+        for variant, result, seconds in runs:
+            keep(result, compared.add(variant, result, seconds))
+        compared.about = {
+            "procs": system.procs,
+            "jobs": len(jobs),
+            "power_model": system.power_model,
+            "cleaning": jobs.report.as_dict(),
+        }
     if csv is not None:
-        write_rows(csv, [{name: row[name] for name in common} for row in rows])
+        write_rows(csv, [{name: row[name] for name in compared.common} for row in compared.rows])
     if json:
-        print(as_json(comparison))
+        print_json(compared.as_dict())
         return
+    _show(compared)
+    if out is not None:
+        print(f"\neach run in a folder of {out}, and compare.json")
+
+
+@dataclass
+class _Compared:
+    """What is known of several runs.
+
+    Parameters
+    ----------
+    classes : measures of the classes of jobs of each run, by what they are classed by.
+    rows : the measures of each run, with what the table calls it.
+    measures : that some run has, by name.
+    recorded : recorded beside simulated waits, by run.
+    not_modelled : what runs take no notice of, each once.
+    about : the machine, the jobs, and what cleaning did.
+    """
+
+    classes: dict[str, list[dict[str, Any]]]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    measures: dict[str, Measure] = field(default_factory=dict)
+    recorded: dict[str, Any] = field(default_factory=dict)
+    not_modelled: dict[str, None] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, variant: Variant, result: Result, seconds: float) -> dict[str, Any]:
+        """Take up a run, which took so long, and return its row."""
+        from ..run.classes import class_rows
+        from ..run.compare import Outcome, measures_of
+
+        named = {"run": variant.label, **variant.about} if variant.label else {}
+        row = named | Outcome(str(variant.scenario.policy), result, seconds).row()
+        self.rows.append(row)
+        settings = vars(result.options) | {"rate": variant.scenario.control}
+        self.measures |= {what.name: what for what in measures_of(result.cluster, settings)}
+        for by, part in self.classes.items():
+            part += [{"run": _label(row), **measured} for measured in class_rows(result.by(by))]
+        if "recorded" in result.summary:
+            self.recorded[_label(row)] = result.summary["recorded"]
+        self.not_modelled |= dict.fromkeys(result.summary["not_modelled"])
+        return row
+
+    @property
+    def common(self) -> list[str]:
+        """Names of the columns that all runs have."""
+        return [name for name in self.rows[0] if all(name in row for row in self.rows)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {
+            **self.about,
+            "rows": self.rows,
+            "recorded": self.recorded,
+            "not_modelled": list(self.not_modelled),
+            **({"classes": self.classes} if self.classes else {}),
+        }
+
+
+def _show(compared: _Compared) -> None:
     from ..report.text import (
-        new_console,
+        Terminal,
         show_compared_classes,
         show_comparison,
         show_not_acted_on,
         show_report,
     )
 
-    show_report(cleaning)
-    show_not_acted_on(new_console(), comparison["not_modelled"])
+    show_report(compared.about["cleaning"])
+    show_not_acted_on(Terminal(), list(compared.not_modelled))
+    common = set(compared.common)
     show_comparison(
-        rows,
-        [measure for name, measure in measures.items() if name in common],
-        assumed=system.power_model or "",
-        recorded=recorded,
+        compared.rows,
+        [measure for name, measure in compared.measures.items() if name in common],
+        assumed=compared.about["power_model"] or "",
+        recorded=compared.recorded,
     )
-    show_compared_classes(new_console(), comparison.get("classes", {}))
-    if out is not None:
-        print(f"\neach run in a folder of {out}, and compare.json")
+    show_compared_classes(Terminal(), compared.classes)
 
 
 def _variants(
@@ -236,7 +275,7 @@ def _files(variants: Sequence[Variant]) -> dict[str, str]:
 
 @contextmanager
 def _keeping(
-    out: Path | None, comparison: dict[str, Any], origin: dict[str, Any]
+    out: Path | None, compared: _Compared, origin: dict[str, Any]
 ) -> Iterator[Callable[[Result, dict[str, Any]], None]]:
     """Yield what keeps a run; all of them get their places at the end, or none."""
     if out is None:
@@ -249,18 +288,17 @@ def _keeping(
 
         def keep(result: Result, row: dict[str, Any]) -> None:
             folders.append(_folder(row, folders))
-            by = list(comparison.get("classes", {}))
-            stage_run(result, stage, folders[-1], by=by, origin=origin)
+            stage_run(result, stage, folders[-1], by=list(compared.classes), origin=origin)
 
         yield keep
-        if "classes" not in comparison and _has_classes(out):
-            stage.remove("classes.csv")
-        if "classes" in comparison:
-            every = comparison["classes"].items()
+        if compared.classes:
+            every = compared.classes.items()
             put_rows(
                 stage("classes.csv"), [{"by": by, **row} for by, part in every for row in part]
             )
-        text = as_json({**comparison, "folders": folders, "provenance": origin})
+        elif _has_classes(out):
+            stage.remove("classes.csv")
+        text = as_json({**compared.as_dict(), "folders": folders, "provenance": origin})
         stage("compare.json").write_text(text + "\n", encoding="utf-8")
 
 
@@ -270,13 +308,6 @@ def _has_classes(out: Path) -> bool:
         return "classes" in json_of((out / "compare.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, TypeError):
         return False
-
-
-def _class_rows(result: Result, row: dict[str, Any], by: str) -> list[dict[str, Any]]:
-    """Return the measures of each class of jobs of a run, with what the table calls the run."""
-    from ..run.classes import class_rows
-
-    return [{"run": _label(row), **part} for part in class_rows(result.by(by))]
 
 
 def _label(row: dict[str, Any]) -> str:

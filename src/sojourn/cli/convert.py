@@ -7,12 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ._options import READING, Chosen, add_verb, takes
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, convert, "convert")
+from ._options import READING, Chosen, takes
 
 
 @takes(

@@ -5,18 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ._options import option
 from ._run import overview_of, progress
 
 POLICIES = ("fcfs", "easy", "conservative", "easy-sjbf")
 _JOBS, _PROCS, _LOAD, _SEED = 5_000, 256, 0.85, 2018
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="demo")(demo)
 
 
 def demo(

@@ -9,21 +9,17 @@ import typer
 
 from ..errors import OptionError
 from . import _completion
-from ._options import CLEANING, READING, AsJson, Chosen, add_verb, option, takes
+from ._options import CLEANING, READING, AsJson, Chosen, option, takes
+from ._results import print_json
 from ._run import progress
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from ..study.difference import Change, Difference
+    from ..report.text import Terminal
+    from ..study.changes import Change
+    from ..study.difference import Difference
 
 _PRINTED = 10
 _RESULTS = "Results"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, diff, "diff")
 
 
 @takes(
@@ -109,7 +105,7 @@ def diff(
 
         write_difference(difference, report)
     if json:
-        print(as_json(numbers))
+        print_json(numbers)
         return
     _show(difference)
     written = [f"diff.json and diff.csv in {out}"] if out is not None else []
@@ -119,9 +115,9 @@ def diff(
 
 
 def _show(difference: Difference) -> None:
-    from ..report.text import as_number, as_seconds, facts_table, new_console, new_table
+    from ..report.text import Terminal, as_seconds, new_table
 
-    console = new_console()
+    console = Terminal()
     console.print(
         f"A is {difference.a}, B is {difference.b}; {difference.jobs:,} jobs of {difference.log}"
     )
@@ -141,7 +137,7 @@ def _show(difference: Difference) -> None:
                 ("P, model", f"{as_seconds(trust.itself)} between runs of A that begin at other "
                  f"moments of its loops ({trust.members} runs, median)")
             )  # fmt: skip
-        console.print(facts_table(facts))
+        console.facts(facts)
     console.print("\nLines that differ" if difference.lines else "\nNo line differs.")
     for line in difference.lines:
         console.print(f"  {line.name}", style="bold")
@@ -149,10 +145,7 @@ def _show(difference: Difference) -> None:
     console.print(f"\nAll jobs; 95 % intervals from {difference.draws} draws by {difference.block}")
     table = new_table("measure", "A", "B", "B less A", "interval", "change", "")
     for change in difference.measures:
-        unit = f" ({change.unit})" if change.unit else ""
-        table.add_row(
-            f"{change.measure}{unit}", as_number(change.a), as_number(change.b), *_cells(change)
-        )
+        table.add_row(change.what.title, *_cells(change))
     console.print(table)
     for by, rows in difference.classes.items():
         if rows:
@@ -171,15 +164,13 @@ def _show(difference: Difference) -> None:
             print(f"- {what}")
 
 
-def _show_classes(console: Console, by: str, rows: Any) -> None:
-    from ..report.text import as_number, new_table
+def _show_classes(console: Terminal, by: str, rows: Any) -> None:
+    from ..report.text import new_table
 
     console.print(f"\nMean wait (s) by {by}")
     table = new_table(by, "jobs", "A", "B", "B less A", "interval", "change", "")
     for row in rows[:_PRINTED]:
-        wait = row.wait
-        cells = _cells(wait)
-        table.add_row(row.name, f"{row.jobs:,}", as_number(wait.a), as_number(wait.b), *cells)
+        table.add_row(row.name, f"{row.jobs:,}", *_cells(row.wait))
     console.print(table)
     if len(rows) > _PRINTED:
         console.print(
@@ -187,12 +178,11 @@ def _show_classes(console: Console, by: str, rows: Any) -> None:
         )
 
 
-def _cells(change: Change) -> tuple[str, str, str, str]:
+def _cells(change: Change) -> list[str]:
     from ..report.text import as_number
 
-    difference = change.difference
-    reach = f"{as_number(difference.low)} to {as_number(difference.high)}"
-    return as_number(difference.estimate), reach, change.in_percent, change.verdict
+    a, b, estimate, low, high = map(as_number, change.shown)
+    return [a, b, estimate, f"{low} to {high}", change.in_percent, change.verdict]
 
 
 def _line(value: str | None) -> str:

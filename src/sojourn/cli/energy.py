@@ -8,11 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ._options import AsJson
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="energy")(energy)
+from ._results import print_json
 
 
 def energy(
@@ -88,17 +84,15 @@ def energy(
         "states": states,
     }
     if json:
-        from ..run.folder import as_json
-
-        print(as_json(facts))
+        print_json(facts)
         return
     _show(facts)
 
 
 def _show(facts: dict[str, Any]) -> None:
-    from ..report.text import as_number, facts_table, new_console, new_table
+    from ..report.text import Terminal, as_number, new_table
 
-    console = new_console()
+    console = Terminal()
     rows = [
         ("run", f"{facts['run']}: {facts['nodes']:,} nodes"),
         ("energy", f"{as_number(facts['joules'] / 3.6e6)} kWh ({facts['joules']:,.0f} J)"),
@@ -106,7 +100,7 @@ def _show(facts: dict[str, Any]) -> None:
     if facts["difference"] is not None:
         joules, apart = facts["recorded_joules"], facts["difference"]
         rows.append(("recorded", f"{joules:,.0f} J, {abs(apart):.1e} of it apart"))
-    console.print(facts_table(rows))
+    console.facts(rows)
     used = [row for row in facts["states"] if row["node_seconds"]]
     names = {"cost": f"cost\n{facts['currency']}", "carbon_kg": "CO2\nkg"}
     more = [name for name in names if used and name in used[0]]
@@ -125,5 +119,4 @@ def _show(facts: dict[str, Any]) -> None:
             f"{100 * share:.1f} %",
             *(as_number(row[name]) for name in more),
         )
-    console.print()
-    console.print(table)
+    console.below(table)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from ._options import READING, AsJson, Chosen, add_verb, option, takes
+from ._options import READING, AsJson, Chosen, option, takes
+from ._results import hand_over, picture
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from ..jobs import Jobs
     from ..run.scenario import Scenario
 
@@ -34,52 +29,16 @@ Tolerance = Annotated[
 PictureFolder = Annotated[Path | None, option("DIR", "Write the picture there.")]
 
 
-@dataclass(frozen=True)
-class FittedLog:
-    """How a log is read for a fit, and where its picture goes."""
+def fitted_jobs(scenario: Scenario, procs: int | None, out: Path | None) -> Jobs:
+    """Return the jobs of a log after the cleaning that a fit allows; see that results can go."""
+    from ..jobs.log import cleaned
+    from ..run.folder import check_folder
+    from ..theory.fit import FITTED
 
-    scenario: Scenario
-    procs: int | None = None
-    out: Path | None = None
-
-    def read(self) -> Jobs:
-        """Return the jobs after the cleaning that a fit allows."""
-        from ..jobs.log import cleaned
-        from ..run.folder import check_folder
-        from ..theory.fit import FITTED
-
-        if self.out is not None:
-            check_folder(self.out)
-        jobs = self.scenario.raw_log()
-        rules = FITTED if self.procs is None else (*FITTED, "too-wide")
-        return cleaned(jobs, self.procs or 0, rules, strict=self.scenario.keys.workload.strict)
-
-    def finish(
-        self,
-        numbers: dict[str, Any],
-        show: Callable[[dict[str, Any]], None] | None,
-        name: str,
-        draw: Callable[[], Figure],
-    ) -> None:
-        """Write the picture, and print what was found: as JSON, or as `show` does."""
-        from ..run.folder import as_json, staged
-
-        if self.out is not None:
-            from ..report import save
-
-            with staged(self.out) as place:
-                save(draw(), place(name))
-        if show is None:
-            print(as_json(numbers))
-            return
-        show(numbers)
-        if self.out is not None:
-            print(f"\n{name} in {self.out}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, fit, "fit")
+    if out is not None:
+        check_folder(out)
+    rules = FITTED if procs is None else (*FITTED, "too-wide")
+    return cleaned(scenario.raw_log(), procs or 0, rules, strict=scenario.keys.workload.strict)
 
 
 @takes("log", READING)
@@ -114,8 +73,7 @@ def fit(
 
     Example: sojourn fit log.swf.gz --out DIR
     """
-    source = FittedLog(chosen.scenario, procs, out)
-    jobs = source.read()
+    jobs = fitted_jobs(chosen.scenario, procs, out)
 
     from ..theory import fit_model
 
@@ -129,13 +87,11 @@ def fit(
         tolerance=tolerance,
     )
 
-    def draw() -> Figure:
-        from ..report import fitted
-
-        return fitted(model, jobs.submit)
+    from ..report import fitted
 
     numbers = {**model.as_dict(), "cleaning": jobs.report.as_dict()}
-    source.finish(numbers, None if json else _show, "fit.png", draw)
+    files = {"fit.png": picture(lambda: fitted(model, jobs.submit))}
+    hand_over(numbers, lambda: _show(numbers), files, json=json, out=out)
 
 
 def _listed(text: str) -> list[str]:
@@ -162,13 +118,12 @@ _HOUR = 3600.0
 
 
 def _show(numbers: dict[str, Any]) -> None:
-    from rich.text import Text
 
-    from ..report.text import as_number, facts_table, new_console, new_table, show_report
+    from ..report.text import Terminal, as_number, new_table, show_report
 
     show_report(numbers["cleaning"])
-    console = new_console()
-    console.print(facts_table(_parameters(numbers)))
+    console = Terminal()
+    console.facts(_parameters(numbers))
     console.print()
     table = new_table("test", "statistic", "value", "p", "of")
     for name, test in numbers["tests"].items():
@@ -186,20 +141,19 @@ def _show(numbers: dict[str, Any]) -> None:
         "+-: one standard error; p: how often a log that follows the model would be as far from it "
         "(small: it does not follow); of: how many values were tested"
     )
-    console.print(Text(notes, style="dim"), soft_wrap=True)
+    console.note(notes)
     show_warnings(console, numbers["warnings"])
     if not numbers["warnings"]:
-        console.print(Text("\nnothing in the log speaks against the model", style="green"))
+        console.print("\nnothing in the log speaks against the model", style="green")
 
 
 def show_warnings(console: Any, warnings: list[str]) -> None:
     """Print where a log contradicts the model."""
-    from rich.text import Text
 
     if warnings:
         console.print()
     for line in warnings:
-        console.print(Text(f"! {line}"), style="yellow", soft_wrap=True)
+        console.warn(f"! {line}")
 
 
 def _parameters(numbers: dict[str, Any]) -> list[tuple[str, str]]:

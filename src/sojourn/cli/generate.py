@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..errors import OptionError
-from ._options import option
+from ._options import Command, VerbGroup, option
 
 Jobs = Annotated[int, option("N", "Number of jobs.")]
 Procs = Annotated[int, option("P", "Processors of the machine.")]
@@ -18,19 +18,17 @@ Out = Annotated[Path, option("FILE", "Log to write: .swf, .csv or .parquet [.gz,
 Estimates = Annotated[str, option("exact|tsafrir|FACTOR", "Estimates of the users.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    models = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
-    models.command(name="lublin")(lublin)
-    models.command(name="poisson")(poisson)
-    app.add_typer(
-        models,
-        name="generate",
-        help="Make a synthetic log.\n\n"
-        "Example: sojourn generate lublin --jobs 10000 --procs 256 --load 0.8 --out log.swf.gz",
-    )
+generate = typer.Typer(
+    name="generate",
+    cls=VerbGroup,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Make a synthetic log.\n\n"
+    "Example: sojourn generate lublin --jobs 10000 --procs 256 --load 0.8 --out log.swf.gz",
+)
 
 
+@generate.command(cls=Command)
 def lublin(
     out: Out,
     jobs: Jobs = 10_000,
@@ -59,9 +57,10 @@ def lublin(
         estimates=number_or_text(estimates),
     )
     write_log(made, out)
-    _told(out, len(made))
+    print(f"{len(made):,} jobs written to {out}")
 
 
+@generate.command(cls=Command)
 def poisson(
     out: Out,
     jobs: Jobs = 10_000,
@@ -94,7 +93,7 @@ def poisson(
     """
     from ..jobs import write_log
     from ..jobs.estimates import apply_estimates
-    from ..jobs.models import generate
+    from ..jobs.models import generate as draw
     from ..jobs.models.stream import interarrival_for, parse_time, parse_width
     from ..run.keys.typed import number_or_text
 
@@ -103,12 +102,8 @@ def poisson(
         raise OptionError("give --load, or a mean: --interarrival exponential:MEAN")
     mean = None if load is None else interarrival_for(load, amount, widths, procs)
     gaps = parse_time(interarrival, mean=mean)
-    made = generate(jobs, gaps, amount, widths, seed=seed, servers=procs)
+    made = draw(jobs, gaps, amount, widths, seed=seed, servers=procs)
     if estimates != "exact":
         made = apply_estimates(made, number_or_text(estimates), seed=seed)
     write_log(made, out)
-    _told(out, len(made))
-
-
-def _told(out: Path, jobs: int) -> None:
-    print(f"{jobs:,} jobs written to {out}")
+    print(f"{len(made):,} jobs written to {out}")

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from . import _completion
-from ._options import READING, AsJson, Chosen, add_verb, option, takes
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, inspect, "inspect")
+from ._options import READING, AsJson, Chosen, option, takes
+from ._results import print_json
 
 
 @takes("log", "procs", READING)
@@ -55,7 +49,6 @@ def inspect(
     from ..jobs.facts import facts, facts_by
     from ..jobs.log import cleaned
     from ..run.classes import class_rows
-    from ..run.folder import as_json
     from ..run.outcome.recorded_nodes import has_recorded_use, recorded_excess
 
     classes = [] if by is None else listed_classes(by)
@@ -75,7 +68,7 @@ def inspect(
     if classes:
         numbers["classes"] = {name: class_rows(facts_by(jobs, name)) for name in classes}
     if json:
-        print(as_json(numbers))
+        print_json(numbers)
         return
     from ..report.text import show_facts
 

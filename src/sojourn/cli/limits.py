@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from ..errors import OptionError
-from ._options import READING, AsJson, Chosen, add_verb, option, takes
-from .fit import FittedLog, PictureFolder, Tolerance, Widest, show_warnings
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, limits, "limits")
+from ._options import READING, AsJson, Chosen, option, takes
+from ._results import hand_over, picture
+from .fit import PictureFolder, Tolerance, Widest, fitted_jobs, show_warnings
 
 
 @takes("log", READING)
@@ -38,14 +32,15 @@ def limits(
     """
     if limits not in ("each", "shared"):
         raise OptionError(f"--limits '{limits}': choose each or shared")
-    source = FittedLog(chosen.scenario, procs, out)
-    jobs = source.read()
+    jobs = fitted_jobs(chosen.scenario, procs, out)
 
-    from ..capacity.limits import picture, time_limits
+    from ..capacity.limits import picture as draw
+    from ..capacity.limits import time_limits
 
     answer = time_limits(jobs, target=target, tolerance=tolerance)
     numbers = {**answer.as_dict(), "cleaning": jobs.report.as_dict()}
-    source.finish(numbers, None if json else _show, "limits.png", lambda: picture(answer, limits))
+    files = {"limits.png": picture(lambda: draw(answer, limits))}
+    hand_over(numbers, lambda: _show(numbers), files, json=json, out=out)
 
 
 _READINGS = {
@@ -56,19 +51,17 @@ _READINGS = {
 
 
 def _show(numbers: dict[str, Any]) -> None:
-    from rich.text import Text
 
     from ..report.text import (
+        Terminal,
         as_number,
         as_seconds,
-        facts_table,
-        new_console,
         new_table,
         show_report,
     )
 
     show_report(numbers["cleaning"])
-    console = new_console()
+    console = Terminal()
     hours, measured = numbers["processor_hours"], numbers["measured"]
     started = sum(n for name, n in numbers["jobs"].items() if name in hours)
     rows = [
@@ -86,7 +79,7 @@ def _show(numbers: dict[str, Any]) -> None:
          f"{as_number(hours['cancelled'])} processor hours"),
         ("requested", f"mean limit {as_seconds(measured['requested_mean'])}")
     ]  # fmt: skip
-    console.print(facts_table(rows))
+    console.facts(rows)
     console.print()
     target, enough = f"{100 * numbers['target']:g} %", f"{100 * numbers['enough']:g} %"
     table = new_table(
@@ -116,5 +109,5 @@ def _show(numbers: dict[str, Any]) -> None:
         f"before their limit; enough: all jobs find room {enough} of the time\n"
         "limits of the first three are means of random ones"
     )
-    console.print(Text(notes, style="dim"), soft_wrap=True)
+    console.note(notes)
     show_warnings(console, numbers["warnings"])

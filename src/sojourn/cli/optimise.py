@@ -9,16 +9,12 @@ import typer
 from ..errors import OptionError
 from . import _study as st
 from ._options import AsJson, option
+from ._results import print_json
 
 if TYPE_CHECKING:
     from ..study import Front
 
 _SEARCH = "Search"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="optimise")(optimise)
 
 
 def optimise(
@@ -82,7 +78,7 @@ def optimise(
 
     Example: sojourn optimise s.toml --vary control.k=0:3e6 --minimise wait_mean,energy_kwh
     """
-    from ..run.folder import as_json, provenance
+    from ..run.folder import provenance
     from ..study import optimise as search
     from ..study import read_scenario
 
@@ -107,13 +103,13 @@ def optimise(
             noisy=noisy,
             reference=_numbers(reference),
             workers=workers,
-            progress=report.tell,
+            progress=report.update,
             origin=provenance("optimise", given),
         )
     if front.points:
         remarks = st.remarks_of(read_scenario(scenario), front.points[0].values)
         if json:
-            print(as_json({**front.as_dict(), **remarks}))
+            print_json({**front.as_dict(), **remarks})
         else:
             st.show_not_acted_on(remarks)
             _show(front)
@@ -130,17 +126,16 @@ def _numbers(text: str | None) -> list[float] | None:
 
 
 def _show(front: Front) -> None:
-    from rich.text import Text
 
-    from ..report.text import as_number, new_console, new_table, print_whole
+    from ..report.text import Terminal, as_number, new_table
 
-    console = new_console()
+    console = Terminal()
     names = [objective.measure for objective in front.objectives]
     table = new_table(*front.keys, *map(st.heading_of, names), "on the front")
     for point in front.points:
         cells = (st.as_interval(name, point.objectives[name]) for name in names)
         table.add_row(*st.as_values(point.values), *cells, f"{100 * point.share:.0f} %")
-    print_whole(console, table)
+    console.whole(table)
     volume = front.hypervolume
     assert volume is not None
     corner = ", ".join(as_number(value) for value in front.reference)
@@ -149,14 +144,12 @@ def _show(front: Front) -> None:
         ends = f" (95 % interval {as_number(volume.low)} to {as_number(volume.high)})"
     note = f"mean ± half of its 95 % interval over {volume.n} replications; "
     console.print(
-        Text(
-            f"\n{note if volume.n > 1 else ''}hypervolume {as_number(volume.estimate)}{ends} "
-            f"up to {corner} (what the front covers, in the product of the units; more is better)\n"
-            f"{front.evaluated:,} points in {front.runs:,} runs"
-        ),
+        f"\n{note if volume.n > 1 else ''}hypervolume {as_number(volume.estimate)}{ends} "
+        f"up to {corner} (what the front covers, in the product of the units; more is better)\n"
+        f"{front.evaluated:,} points in {front.runs:,} runs",
         soft_wrap=True,
     )
     if front.folder is not None:
         kept = front.done - front.new
         known = f", {kept:,} of them known before" if kept else ""
-        console.print(Text(f"front.json, runs{known} in {front.folder}"), soft_wrap=True)
+        console.print(f"front.json, runs{known} in {front.folder}", soft_wrap=True)

@@ -7,13 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ._options import AsJson, Chosen, RunFolder, add_verb, option, takes
+from ._options import AsJson, Chosen, RunFolder, option, takes
+from ._results import print_json
 from ._run import run_chosen
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, peas, "peas")
 
 
 @takes(
@@ -54,9 +50,7 @@ def peas(
         more_files={} if config is None else {"config": str(config)},
     )
     if json:
-        from ..run.folder import as_json
-
-        print(as_json(summary))
+        print_json(summary)
         return
     from ..report.text import show_peas
 

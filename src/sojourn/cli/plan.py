@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from ._options import CLEANING, READING, AsJson, Chosen, add_verb, option, takes
+from ._options import CLEANING, READING, AsJson, Chosen, option, takes
+from ._results import as_file, hand_over, picture
 from ._run import cleaned_log, progress
 from .stability import PictureFolder
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..capacity import Plan
 
 _INTERRUPTED = 130
 _HOUR = 3600.0
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, plan, "plan")
 
 
 @takes(
@@ -60,7 +55,7 @@ def plan(
     """
     from ..capacity.targets import parse_targets
     from ..policy.slurm import SlurmPolicy
-    from ..run.folder import as_json, check_folder
+    from ..run.folder import check_folder
     from ..run.outcome.unmodelled import not_acted_on
 
     targets = parse_targets(target_wait or "p95=1h")
@@ -95,26 +90,20 @@ def plan(
         "not_modelled": not_acted_on(jobs, policy, None, scenario.nodes if of_site else None),
         "cleaning": jobs.report.as_dict(),
     }
-    if out is not None and answer.sizes:
-        _write(answer, numbers, out)
-    if json:
-        print(as_json(numbers))
-    else:
-        _show(answer, numbers, step)
-        if out is not None and answer.sizes:
-            print(f"\nplan.png, plan.json in {out}")
+    files = {"plan.png": picture(lambda: _drawn(answer)), "plan.json": as_file(numbers)}
+    shown = files if answer.sizes else {}
+    hand_over(numbers, lambda: _show(answer, numbers, step), shown, json=json, out=out)
     if answer.interrupted:
         # Not as an error: what was found so far has been printed.
         raise SystemExit(_INTERRUPTED)
 
 
-def _write(answer: Plan, numbers: dict[str, Any], out: Path) -> None:
-    from ..report import save, size_curves
-    from ..run.folder import as_json, staged
+def _drawn(answer: Plan) -> Figure:
+    from ..report import size_curves
 
     # A size that some job never fits on has no waits.
     sizes = [size for size in answer.sizes if math.isfinite(size.mean_wait)]
-    figure = size_curves(
+    return size_curves(
         [size.procs for size in sizes],
         {
             target.name: ([size.values[k] for size in sizes], target.limit)
@@ -129,18 +118,13 @@ def _write(answer: Plan, numbers: dict[str, Any], out: Path) -> None:
         today=answer.today,
         caption=f"{answer.policy}, arrivals x {answer.growth:g}",
     )
-    with staged(out) as place:
-        save(figure, place("plan.png"))
-        place("plan.json").write_text(as_json(numbers), encoding="utf-8")
 
 
 def _show(answer: Plan, numbers: dict[str, Any], step: int) -> None:
-    from rich.text import Text
 
     from ..report.text import (
+        Terminal,
         as_number,
-        facts_table,
-        new_console,
         new_table,
         show_not_acted_on,
         show_recorded,
@@ -151,8 +135,8 @@ def _show(answer: Plan, numbers: dict[str, Any], step: int) -> None:
         return as_number(seconds / _HOUR)
 
     show_report(numbers["cleaning"])
-    console = new_console()
-    console.print(Text(answer.verdict, style="bold"), soft_wrap=True)
+    console = Terminal()
+    console.print(answer.verdict, style="bold", soft_wrap=True)
     show_not_acted_on(console, numbers["not_modelled"])
     console.print()
     demand = answer.demand
@@ -189,7 +173,7 @@ def _show(answer: Plan, numbers: dict[str, Any], step: int) -> None:
         met = sum(week.met for week in answer.weeks)
         share = f"{100 * answer.weeks_met:.0f} %"
         rows.append(("weeks", f"held in {met:,} of {len(answer.weeks):,} ({share})"))
-    console.print(facts_table(rows))
+    console.facts(rows)
     console.print()
     names = [target.name for target in answer.targets]
     table = new_table(
@@ -214,7 +198,7 @@ def _show(answer: Plan, numbers: dict[str, Any], step: int) -> None:
         "wait: what jobs would wait, simulated; theory: what it expects of fcfs with exponential "
         "runtimes"
     )
-    console.print(Text(notes, style="dim"), soft_wrap=True)
+    console.note(notes)
     if answer.recorded is not None:
         without = "" if answer.growth == 1 else " without growth"
         today = f"{answer.policy} on {answer.today:,} processors{without}"

@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError
-from ._options import AsJson, Chosen, add_verb, option, takes
+from ._options import AsJson, Chosen, option, takes
+from ._results import as_file, hand_over
 from ._run import progress
-from .adequacy import P_IN_WORDS, show_waits, waits_of
+from .adequacy import P_IN_WORDS, drawn_streams, show_waits, waits_of
 
 if TYPE_CHECKING:
     from ..adequacy import Replay
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, replay, "replay")
 
 
 @takes("delimiter", "timezone", "wait_from")
@@ -86,7 +82,7 @@ def replay(
     from ..adequacy import CALIBRATED
     from ..adequacy import calibrate as measure
     from ..adequacy import replay as run
-    from ..run.folder import as_json, check_folder
+    from ..run.folder import check_folder, write_rows
 
     if out is not None:
         check_folder(out)
@@ -114,36 +110,22 @@ def replay(
     numbers = done.as_dict()
     if done.adequacy is not None:
         numbers["waits"] = waits_of(done.adequacy)
-    files = [] if out is None else _write(done, numbers, out)
-    if json:
-        print(as_json({**numbers, "files": files}))
-        return
-    _show(done, numbers)
-    if files:
-        print(f"\n{', '.join(files)} in {out}")
-        if done.adequacy is None:
-            print(f"Try: sojourn adequacy REAL.csv {out / 'jobs.csv'}")  # type: ignore[operator]
-
-
-def _write(done: Replay, numbers: dict[str, Any], out: Path) -> list[str]:
-    from ..run.folder import as_json, staged, write_rows
-    from .adequacy import draw_streams
-
-    rows = done.rows()
-    names = ["jobs.csv", "replay.json"]
-    with staged(out) as place:
-        write_rows(place("jobs.csv"), rows)
-        place("replay.json").write_text(as_json(numbers) + "\n", encoding="utf-8")
-        if done.adequacy is not None:
-            names += draw_streams(done.adequacy, None, place)
-    return names
+    files: dict[str, Any] = {
+        "jobs.csv": lambda path: write_rows(path, done.rows()),
+        "replay.json": as_file(numbers),
+        **({} if done.adequacy is None else drawn_streams(done.adequacy, None)),
+    }
+    listed = {**numbers, "files": [] if out is None else list(files)}
+    hand_over(listed, lambda: _show(done, numbers), files, json=json, out=out)
+    if out is not None and done.adequacy is None and not json:
+        print(f"Try: sojourn adequacy REAL.csv {out / 'jobs.csv'}")
 
 
 def _show(done: Replay, numbers: dict[str, Any]) -> None:
-    from ..report.text import as_number, as_seconds, facts_table, new_console
+    from ..report.text import Terminal, as_number, as_seconds
 
     compared = done.adequacy
-    console = new_console()
+    console = Terminal()
     share = 100 * numbers["by_backfill"] / max(numbers["jobs"], 1)
     rows = [
         ("jobs", f"{numbers['jobs']:,}; {share:.0f} % started by the backfill loop"),
@@ -174,7 +156,7 @@ def _show(done: Replay, numbers: dict[str, Any]) -> None:
         if len(labels) == 1:
             who = f"1 job {why}".replace(" that ask ", " that asks ")
         rows.append(("refused", f"{who}: {shown}"))
-    console.print(facts_table(rows))
+    console.facts(rows)
     if done.members > 1 or compared is not None:
         console.print(f"P: {P_IN_WORDS}", style="dim")
     if compared is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ._options import AsJson, option
+from ._results import print_json
 from ._run import progress
 
 if TYPE_CHECKING:
@@ -15,11 +16,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 40
 """Rows up to which a table is printed in full."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="reproduce")(reproduce)
 
 
 def reproduce(
@@ -51,12 +47,12 @@ def reproduce(
     """
     from ..errors import OptionError
     from ..papers import catalogue, find, write
-    from ..run.folder import as_json, check_folder
+    from ..run.folder import check_folder
 
     if name is None:
         known = list(catalogue().values())
         if json:
-            print(as_json([{"name": r.name, "title": r.title} for r in known]))
+            print_json([{"name": r.name, "title": r.title} for r in known])
         else:
             _show_list(known)
         return
@@ -69,7 +65,7 @@ def reproduce(
         outcome = wanted(data, printed=printed, jobs=jobs, mode=mode, progress=report)
     files = write(outcome, name, out, kind=picture) if out is not None else []
     if json:
-        print(as_json(outcome.rows if outcome.bare else {"rows": outcome.rows}))
+        print_json(outcome.rows if outcome.bare else {"rows": outcome.rows})
         return
     _show_outcome(wanted, outcome)
     kept = "numbers" if outcome.draw is None else "picture"

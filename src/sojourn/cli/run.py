@@ -7,13 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ._options import AsJson, Chosen, RunFolder, add_verb, option, takes
+from ._options import AsJson, Chosen, RunFolder, option, takes
 from ._run import run_chosen, show
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, run, "run")
 
 
 @takes(

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="schema")(schema)
-
 
 def schema() -> None:
     """Print the JSON Schema of scenario files, with which editors complete and check them.

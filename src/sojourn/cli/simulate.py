@@ -6,19 +6,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ..errors import OptionError
-from ._options import AsJson, Chosen, RunFolder, add_verb, option, takes
+from ._options import AsJson, Chosen, RunFolder, option, takes
 from ._run import run_chosen, show
 
 if TYPE_CHECKING:
     from ..run.scenario import Scenario
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, simulate, "simulate")
 
 
 @takes()

@@ -5,23 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from ._options import CLEANING, READING, AsJson, Chosen, add_verb, option, takes
+from ._options import CLEANING, READING, AsJson, Chosen, option, takes
+from ._results import as_file, hand_over, picture
 from ._run import cleaned_log, progress
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..capacity import Stability
 
 PictureFolder = Annotated[Path | None, option("DIR", "Folder for the picture and the numbers.")]
 _HOUR = 3600.0
 _NOTABLE = 0.05
 """Dependence of width and service time that is worth a word."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, stability, "stability")
 
 
 @takes("log", "procs", "estimates", "over_limit", READING, CLEANING)
@@ -52,7 +48,7 @@ def stability(
     Example: sojourn stability log.swf --procs 80 --policy fcfs --policy easy --out DIR
     """
     from ..policy import parse_policy
-    from ..run.folder import as_json, check_folder
+    from ..run.folder import check_folder
     from ..run.outcome.unmodelled import not_acted_on
 
     scenario = chosen.scenario
@@ -79,44 +75,35 @@ def stability(
         "not_modelled": list(dict.fromkeys(x for one in policies for x in not_acted_on(jobs, one))),
         "cleaning": jobs.report.as_dict(),
     }
-    if out is not None:
-        _write(answer, numbers, out)
-    if json:
-        print(as_json(numbers))
-        return
-    _show(answer, numbers)
-    if out is not None:
-        print(f"\nstability.png, stability.json in {out}")
+    files = {
+        "stability.png": picture(lambda: _drawn(answer)),
+        "stability.json": as_file(numbers),
+    }
+    hand_over(numbers, lambda: _show(answer, numbers), files, json=json, out=out)
 
 
-def _write(answer: Stability, numbers: dict[str, Any], out: Path) -> None:
-    from ..report import save, stability_curves
-    from ..run.folder import as_json, staged
+def _drawn(answer: Stability) -> Figure:
+    from ..report import stability_curves
 
     demand = answer.demand
-    figure = stability_curves(answer.curve, demand.arrival_rate, answer.procs, busy=demand.busy)
-    with staged(out) as place:
-        save(figure, place("stability.png"))
-        place("stability.json").write_text(as_json(numbers), encoding="utf-8")
+    return stability_curves(answer.curve, demand.arrival_rate, answer.procs, busy=demand.busy)
 
 
 def _show(answer: Stability, numbers: dict[str, Any]) -> None:
-    from rich.text import Text
 
     from ..report.text import (
+        Terminal,
         as_number,
         as_seconds,
-        facts_table,
-        new_console,
         new_table,
         show_not_acted_on,
         show_report,
     )
 
     show_report(numbers["cleaning"])
-    console = new_console()
+    console = Terminal()
     demand = answer.demand
-    console.print(Text(answer.verdict, style="bold"), soft_wrap=True)
+    console.print(answer.verdict, style="bold", soft_wrap=True)
     show_not_acted_on(console, numbers["not_modelled"])
     console.print()
     rows = [
@@ -134,7 +121,7 @@ def _show(answer: Stability, numbers: dict[str, Any]) -> None:
         rows.append(("dependence", f"{because}: wide jobs run {way}, which C does not know"))
     if answer.unaccepted:
         rows.append(("left out", f"{answer.unaccepted:,} jobs wider than the machine"))
-    console.print(facts_table(rows))
+    console.facts(rows)
     console.print()
     table = new_table(
         "",
@@ -165,4 +152,4 @@ def _show(answer: Stability, numbers: dict[str, Any]) -> None:
     ]
     if any(bound.name != "fcfs" for bound in answer.simulated):
         notes.append("policies other than fcfs: the rate at which they clear a long backlog")
-    console.print(Text("\n".join(notes), style="dim"))
+    console.note("\n".join(notes))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ..errors import OptionError, RunError
 from ..measures.registry import in_table
 from . import _study as st
 from ._options import AsJson, option
+from ._results import print_json
 
 if TYPE_CHECKING:
     from ..study import Grid, Study
@@ -18,11 +17,6 @@ if TYPE_CHECKING:
 _POINTS_SHOWN = 50
 _TO_BEGIN_WITH = 10
 _DIGITS = 9  # enough for any number of points; Python refuses to read thousands of them
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="sweep")(sweep)
 
 
 def sweep(
@@ -90,7 +84,7 @@ def sweep(
 
     Example: sojourn sweep s.toml --set control.k=0:3e6:1e5 --replications 20 --out DIR
     """
-    from ..run.folder import as_json, provenance
+    from ..run.folder import provenance
     from ..study import sweep as run
 
     count = replications or (1 if precision is None else _TO_BEGIN_WITH)
@@ -115,7 +109,7 @@ def sweep(
             retry_failed=retry_failed,
             measures=shown or (),
             watch=shown[0] if shown else "wait_mean",
-            progress=report.tell,
+            progress=report.update,
             origin=provenance("sweep", given),
         )
     if study.failed == len(study.plan):
@@ -125,7 +119,7 @@ def sweep(
     base = study.plan.scenario
     remarks = st.remarks_of(base, next(study.points(())).values)
     if json:
-        print(as_json({**study.as_dict(shown, baseline), **remarks}))
+        print_json({**study.as_dict(shown, baseline), **remarks})
         return
     st.show_not_acted_on(remarks)
     usual = [measure.name for measure in in_table("sweep") if measure.name in study.measures]
@@ -195,11 +189,10 @@ def _imprecise(study: Study, wanted: Precision) -> int:
 def _show(
     study: Study, measures: list[str], baseline: dict[str, Any], wanted: Precision | None
 ) -> None:
-    from rich.text import Text
 
-    from ..report.text import new_console, new_table, print_whole
+    from ..report.text import Terminal, new_table
 
-    console = new_console()
+    console = Terminal()
     points = list(study.changes(baseline, measures) if baseline else study.points(measures))
     heads = (st.heading_of(name, unit=not baseline) for name in measures)
     table = new_table(*study.plan.keys, "n", *heads)
@@ -210,9 +203,9 @@ def _show(
             for name, interval in intervals.items()
         )
         table.add_row(*st.as_values(point.values), f"{point.n:,}", *cells)
-    print_whole(console, table)
+    console.whole(table)
     if len(points) > _POINTS_SHOWN:
-        console.print(Text(f"and {len(points) - _POINTS_SHOWN:,} more points (--json)"))
+        console.print(f"and {len(points) - _POINTS_SHOWN:,} more points (--json)")
     other = ", ".join(f"{key}={value}" for key, value in baseline.items())
     what = f"change against {other}" if baseline else "mean"
     runs = f"n {'pairs of ' if baseline else ''}replications"
@@ -224,22 +217,22 @@ def _show(
     note = f"{what} ± half of its 95 % interval{ends} over {runs}"
     if max(point.n for point in points) < 2:
         note = "one replication each: nothing is known of their spread; give --replications"
-    console.print(Text(f"\n{note}"), soft_wrap=True)
+    console.print(f"\n{note}", soft_wrap=True)
     if study.plan.merged:
         count = study.plan.merged
         same = "1 point is another one" if count == 1 else f"{count:,} points are other ones"
-        console.print(Text(f"{same} in other words"), soft_wrap=True)
+        console.print(f"{same} in other words", soft_wrap=True)
     if wanted is not None and (short := _imprecise(study, wanted)):
         short_of = (
             f"{wanted.measure} is not known to {100 * wanted.relative:g} % at {short:,} of "
             f"{len(points):,} points; allow more replications (--most)"
         )
-        console.print(Text(short_of), style="yellow", soft_wrap=True)
+        console.warn(short_of)
     if study.failed:
         failures = f"{study.failed:,} of {len(study.plan):,} runs failed: {study.errors[0]}"
-        console.print(Text(failures), style="yellow", soft_wrap=True)
+        console.warn(failures)
     if study.folder is not None:
         kept = study.done + study.failed - study.new
         known = f", {kept:,} of them known before" if kept else ""
         where = f"{len(study.plan):,} runs{known}, in {study.folder / 'runs'}"
-        console.print(Text(where), soft_wrap=True)
+        console.print(where, soft_wrap=True)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ._options import AsJson, option
+from ._options import AsJson, Command, VerbGroup, option
+from ._results import print_json
 from ._run import progress
 
 if TYPE_CHECKING:
@@ -16,19 +17,17 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    verbs = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
-    verbs.command(name="check")(check)
-    verbs.command(name="run")(run)
-    app.add_typer(
-        verbs,
-        name="virtual",
-        help="Run a stream of jobs on a real Slurm with virtual nodes.\n\n"
-        "Example: sojourn virtual run stream.csv --nodes 16 --mode model --repeat 2 --out DIR",
-    )
+virtual = typer.Typer(
+    name="virtual",
+    cls=VerbGroup,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Run a stream of jobs on a real Slurm with virtual nodes.\n\n"
+    "Example: sojourn virtual run stream.csv --nodes 16 --mode model --repeat 2 --out DIR",
+)
 
 
+@virtual.command(cls=Command)
 def check(json: AsJson = False) -> None:
     """List what is missing on this machine, and what to install. Installs nothing.
 
@@ -43,8 +42,6 @@ def check(json: AsJson = False) -> None:
     if json:
         from dataclasses import asdict
 
-        from ..run.folder import as_json
-
         rows = {
             "ready": ready,
             "slurm": slurm_version(),
@@ -52,7 +49,7 @@ def check(json: AsJson = False) -> None:
             "install": advice(missing) if missing else None,
             "remarks": remarks(),
         }
-        print(as_json(rows))
+        print_json(rows)
         return
     _show_needs(needs)
     print()
@@ -65,7 +62,7 @@ def check(json: AsJson = False) -> None:
 
 
 def _show_needs(needs: list[Need]) -> None:
-    from ..report.text import new_console, new_table
+    from ..report.text import Terminal, new_table
 
     table = new_table("program", "found", "for")
     for need in needs:
@@ -73,9 +70,10 @@ def _show_needs(needs: list[Need]) -> None:
         table.add_row(need.name, where, need.purpose)
     for column in table.columns:
         column.justify = "left"
-    new_console().print(table)
+    Terminal().print(table)
 
 
+@virtual.command(cls=Command)
 def run(
     stream: Annotated[
         Path,
@@ -118,7 +116,7 @@ def run(
     Example: sojourn virtual run stream.csv --nodes 16 --conf slurm.conf --repeat 2 --out DIR
     """
     from ..adequacy.virtual import check_plan, read_scheduling, read_stream, run_stream
-    from ..run.folder import as_json, check_folder
+    from ..run.folder import check_folder
 
     jobs = read_stream(stream)
     scheduling = read_scheduling(conf)
@@ -143,7 +141,7 @@ def run(
         print(f"interrupted; {len(rows)} of {repeat} repetitions are in {out}")
         raise SystemExit(_INTERRUPTED) from None
     if json:
-        print(as_json({"nodes": nodes, "left_aside": scheduling.left, "repetitions": rows}))
+        print_json({"nodes": nodes, "left_aside": scheduling.left, "repetitions": rows})
     elif repeat > 1:
         print(f"\nTry: sojourn adequacy {out / 'run-1.csv'} {out / 'run-2.csv'}")
 

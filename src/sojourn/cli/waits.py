@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import math
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ..errors import OptionError
 from . import _completion
-from ._options import CLEANING, READING, AsJson, Chosen, add_verb, option, takes
+from ._options import CLEANING, READING, AsJson, Chosen, option, takes
+from ._results import print_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _PRINTED = 20
-_UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 _RESULTS = "Results"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    add_verb(app, waits, "waits")
 
 
 @takes("log", READING, CLEANING)
@@ -84,7 +75,6 @@ def waits(
     from ..jobs.recorded import bottleneck, has_recorded_wait
     from ..jobs.recorded import waits as measure
     from ..run.classes import class_rows
-    from ..run.folder import as_json
 
     names = known_classes(jobs) if by is None else listed_classes(by)
     tables = {
@@ -111,7 +101,7 @@ def waits(
         "cleaning": jobs.report.as_dict(),
     }
     if json:
-        print(as_json(numbers))
+        print_json(numbers)
         return
     _show(numbers, {name: table.head(top or _PRINTED) for name, table in kept.items()}, whole)
     for path in (out, plot):
@@ -120,11 +110,12 @@ def waits(
 
 
 def _seconds(text: str) -> float:
-    """Return a length of time such as ``90s``, ``30m``, ``1.5h`` or ``2d`` in seconds."""
-    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(s|min|m|h|d)\s*", text.lower())
-    if match is None or not math.isfinite(float(match[1])):
-        raise OptionError(f"--target '{text}': write a length of time such as 90s, 30m, 1.5h or 2d")
-    return float(match[1]) * _UNITS[match[2]]
+    from ..capacity.targets import parse_length
+
+    try:
+        return parse_length(text)
+    except ValueError as error:
+        raise OptionError(f"--target {error}") from None
 
 
 def _check_files(out: Path | None, plot: Path | None) -> None:
@@ -148,19 +139,18 @@ def _draw(jobs: Any, chosen: list[str], path: Path) -> None:
 
 
 def _show(numbers: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[str, int]) -> None:
-    from rich.text import Text
 
-    from ..report.text import as_number, new_console, new_table, show_report
+    from ..report.text import Terminal, as_number, new_table, show_report
 
     def hours(seconds: float) -> str:
         return as_number(seconds / 3600)
 
     show_report(numbers["cleaning"])
-    console = new_console()
+    console = Terminal()
     missing = numbers["without_wait"]
     left = f"; {missing:,} without a recorded wait are left out" if missing else ""
     who = "job" if numbers["jobs"] == 1 else "jobs"
-    console.print(Text(f"recorded waits of {numbers['jobs']:,} {who}{left}"))
+    console.print(f"recorded waits of {numbers['jobs']:,} {who}{left}")
     over = f"over\n{as_number(numbers['target'] / 3600)} h"
     for by, table in tables.items():
         console.print()
@@ -170,7 +160,7 @@ def _show(numbers: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[
         )  # fmt: skip
         for name, row in table.iterrows():
             shown.add_row(
-                Text(str(name)),
+                str(name),
                 f"{int(row['jobs']):,}",
                 as_number(row["processor_hours"]),
                 *(hours(row[f"{which}_wait"]) for which in ("mean", "median", "p95")),
@@ -181,6 +171,6 @@ def _show(numbers: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[
         console.print(shown)
         rest = whole[by] - len(table)
         if rest:
-            console.print(Text(f"and {rest:,} more; --top {whole[by]} shows all", style="dim"))
+            console.note(f"and {rest:,} more; --top {whole[by]} shows all")
         if numbers["bottleneck"][by]:
-            console.print(Text(numbers["bottleneck"][by], style="bold"), soft_wrap=True)
+            console.print(numbers["bottleneck"][by], style="bold", soft_wrap=True)

@@ -41,6 +41,7 @@ from .nodes import (
     NodeView,
 )
 from .placing import draw, first_that_meets, room
+from .sleeping import is_up_by
 
 __all__ = ["choose", "choose_from", "keep_caps", "pick_by_key", "picked_slowness", "score_nodes"]
 
@@ -68,6 +69,8 @@ def _fill_usable(s, nodes, j, choice, slowness):
     plain = nodes.job[j].plain == 1
     for q in range(s.pools):
         if nodes.pool[q].slowness > slowness:
+            usable = np.int64(0)
+        elif s.only_up == 1 and not is_up_by(s, nodes, q):
             usable = np.int64(0)
         elif plain:
             usable = max(nodes.stock[THERE, 0, q], np.int64(0))
@@ -331,23 +334,31 @@ def _has_licences(s, nodes, table, j):
 
 @called
 def _choose_in_order(s, nodes, table, j, choice, slowness):
-    """Pick pools in the order of visits, looking at no more of them than are needed."""
+    """Pick pools in the order of visits, looking at no more of them than are needed.
+
+    Where nodes sleep, those that will be up come first.
+    """
     left = nodes.job[j].tasks
     plain = nodes.job[j].plain == 1
     size = 0
-    q = 0
-    while left > 0 and q < s.pools:
-        usable = np.int64(0)
-        if slowness == np.inf or nodes.pool[q].slowness <= slowness:
-            if plain:
-                usable = min(nodes.stock[table, 0, q], left)
-            elif nodes.stock[table, 0, q] > 0:
-                usable = room(s, nodes, table, j, q, choice, left)
-        if usable > 0:
-            _note(nodes, size, q, usable)
-            size += 1
-            left -= usable
-        q += 1
+    rounds = 1 if s.not_up == 0 or s.only_up == 1 else 2
+    for turn in range(rounds):
+        q = 0
+        while left > 0 and q < s.pools:
+            usable = np.int64(0)
+            good = slowness == np.inf or nodes.pool[q].slowness <= slowness
+            if good and s.not_up > 0:
+                good = is_up_by(s, nodes, q) == (turn == 0)
+            if good:
+                if plain:
+                    usable = min(nodes.stock[table, 0, q], left)
+                elif nodes.stock[table, 0, q] > 0:
+                    usable = room(s, nodes, table, j, q, choice, left)
+            if usable > 0:
+                _note(nodes, size, q, usable)
+                size += 1
+                left -= usable
+            q += 1
     s.picked = size
     return left == 0
 
@@ -443,9 +454,21 @@ def choose(s, nodes, jobs, j, slowness, score, theta):
     """Pick pools for a job from `there`, what would be free; whether it worked.
 
     Only pools no slower than `slowness` are looked at; its sets of eligible nodes in their order.
+    Where nodes sleep, it is tried first with those alone that are up at the work `s.awake_by`.
     """
     if s.varied == 0 and not may_draw(nodes.caps, THERE, j):
         return False
+    if s.not_up > 0:
+        s.only_up = 1
+        found = _choose_any(s, nodes, jobs, j, slowness, score, theta)
+        s.only_up = 0
+        if found:
+            return True
+    return _choose_any(s, nodes, jobs, j, slowness, score, theta)
+
+
+@called
+def _choose_any(s, nodes, jobs, j, slowness, score, theta):
     if s.vectors == 0:
         if not _choose_among(s, nodes, jobs, j, 0, slowness, score, theta):
             return False
@@ -471,7 +494,7 @@ def look_at(s, nodes, table):
 @called
 def choose_from(s, nodes, jobs, table, j, slowness, score, theta):
     """As `choose`, from a table; where pools are visited in one order it is not copied first."""
-    if s.vectors == 0 or s.rule != ORDERED or nodes.job[j].budget < np.inf:
+    if s.vectors == 0 or s.rule != ORDERED or nodes.job[j].budget < np.inf or s.not_up > 0:
         look_at(s, nodes, table)
         return choose(s, nodes, jobs, j, slowness, score, theta)
     if s.varied == 0 and not may_draw(nodes.caps, table, j):

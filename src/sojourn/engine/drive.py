@@ -15,11 +15,12 @@ from .calendar import Calendar, make_calendar, with_falls
 from .caps import CapFacts
 from .grid import in_seconds, in_ticks, ticks_in
 from .kernels import kernel_for, parts_for
-from .nodes import Facts, Needs, enlarge, example, make_nodes
+from .nodes import Facts, Needs, SleepFacts, enlarge, example, make_nodes
 from .pacing import asked_to_pause
 from .passes import DISCIPLINES, Setting
 from .queues import BETWEEN, QueueRules, Queues, make_queues, no_queues
-from .scores import no_node_score
+from .scores import keep_some, no_node_score
+from .sleeping import set_up_sleep
 from .state import SCALARS, Recording, make_recording, make_running, make_scalars
 from .types import CANCELLED, UNDECIDED, JobView, empty_jobs
 
@@ -100,9 +101,18 @@ class PolicyFunctions:
     placement_theta: Floats | None = None
     changing: Any = None
     changing_theta: Floats | None = None
+    keep: Any = None
+    keep_theta: Floats | None = None
+
+    @property
+    def of_sleep(self) -> tuple[Any, Floats]:
+        """How many idle nodes stay on: none where nobody says."""
+        if self.keep is None or self.keep_theta is None:
+            return keep_some, np.zeros(1)
+        return self.keep, self.keep_theta
 
     def in_a_row(self) -> tuple[Any, ...]:
-        """Return them as the loop takes them."""
+        """Return them as the loop takes them, but for the last."""
         score, theta = self.placement, self.placement_theta
         if score is None:
             score, theta = no_node_score, np.zeros(1)
@@ -135,7 +145,7 @@ class Run:
         laws: PolicyFunctions,
         rate: float,
         coins: Floats,
-        machine: tuple[Facts, Needs] | None = None,
+        machine: tuple[Facts, Needs] | tuple[Facts, Needs, SleepFacts] | None = None,
         calendar: Calendar | None = None,
         queues: QueueRules | None = None,
         caps: CapRules | None = None,
@@ -147,6 +157,7 @@ class Run:
             falls = caps.falls[:0] if caps.by_rate else caps.falls
             calendar = with_falls(calendar, falls, caps.looks, caps.by_rate)
         facts = None if machine is None else machine[0]
+        sleep = machine[2] if machine is not None and len(machine) == 3 else None
         planned = rules.backfill.several
         if facts is not None and facts.pinned and facts.blind and planned is not None:
             # Jobs end at other times than was expected when they started: what they leave to the
@@ -157,7 +168,9 @@ class Run:
         self._ticks = ticks_in(jobs, calendar) if self._is_plain(rate, machine) else 1
         self._seen = jobs if self._ticks == 1 else in_ticks(jobs, calendar, self._ticks)
         self.initial_rate = rate
-        indexed = _is_indexed(rules, calendar, queues)
+        # Jobs whose nodes fail to boot wait again.
+        fails = sleep is not None and sleep.boot_failure > 0
+        indexed = _is_indexed(rules, calendar, queues) and not fails
         if not indexed and calendar is None:
             calendar = make_calendar(None, None, n)
         self.calendar = calendar
@@ -172,7 +185,8 @@ class Run:
         s.per_event, s.may_overrun = rules.per_event, rules.may_overrun
         s.controlled, s.timed = rules.controlled, rules.timed_control
         s.records, s.logs, s.requeue = rules.record, rules.log, rules.requeue
-        s.exact = rules.exact and self.events is None
+        s.exact = rules.exact and self.events is None and not fails
+        s.exact = s.exact and (sleep is None or not sleep.boots_vary)
         s.plans = rules.backfill.plans or not indexed
         s.lists, s.in_pieces = not indexed, calendar is not None
         s.planning = rules.backfill.plans_ahead or self._reserves
@@ -180,7 +194,10 @@ class Run:
             s.records or s.controlled or s.logs or calendar is not None or machine is not None
         )
         capped = None if caps is None else caps.nodes
-        self.nodes = None if machine is None else make_nodes(s, *machine, n, capped)
+        self.nodes = None
+        if machine is not None:
+            self.nodes = make_nodes(s, machine[0], machine[1], n, sleep, capped)
+        set_up_sleep(s, sleep)
         self.running = make_running(self._seen, s, named=machine is not None)
         self.recording: Recording = make_recording(n, s, coins)
         several = None if queues is None else make_queues(queues, self._seen)
@@ -198,7 +215,8 @@ class Run:
     @property
     def in_pieces(self) -> bool:
         """Whether jobs may be stopped, so that stretches of service are what there is to add up."""
-        return self.events is not None or self.rules.backfill.preempts
+        stopped = self.events is not None or self.rules.backfill.preempts
+        return stopped or self.s.boot_failure > 0
 
     @property
     def always_ends(self) -> bool:
@@ -261,7 +279,8 @@ class Run:
 
     def _load(self) -> None:
         """Load what is compiled."""
-        self._functions = (*self.laws.in_a_row(), *parts_for(self.discipline, self.nodes))
+        parts = parts_for(self.discipline, self.nodes)
+        self._functions = (*self.laws.in_a_row(), *parts, *self.laws.of_sleep)
         self._kernel = kernel_for(*self._tables)
 
     def _make_discipline(self, orders: Orders, indexed: bool, queues: Queues | None) -> Any:

@@ -22,6 +22,7 @@ from .plans import (
     worst_over,
 )
 from .profile import hold_end
+from .sleeping import boot_of_pools
 from .starting import open_again, refuse, shut_reserved, take_picks
 
 __all__ = [
@@ -127,13 +128,15 @@ def earliest(s, nodes, jobs, j, at_once, score, theta):
 
     At each time: the pools that the placement would choose then, if they stay free as long as
     the job would run on them; else the placement's choice among such as stay free long enough,
-    counting on ever faster processors. Infinite if `at_once` is asked and it is not, or if what is
+    counting on ever faster processors, and on boots that take no longer than of that first choice.
+    Infinite if `at_once` is asked and it is not, or if what is
     there is never enough.
     """
     plan = shortest = jobs.plan[j]
     step = plan_find(s, nodes, s.work)
     while step < s.steps:
-        begin = max(nodes.plan_at[step], s.work)
+        begin = s.awake_by = max(nodes.plan_at[step], s.work)
+        boot = 0.0
         turn = -1
         while turn < s.speeds:
             slowest = np.inf
@@ -141,12 +144,15 @@ def earliest(s, nodes, jobs, j, at_once, score, theta):
             length = 0.0
             if turn >= 0:
                 slowest = nodes.real[SPEED, turn]
-                length = expected(s, plan, slowest)
+                length = boot + expected(s, plan, slowest)
             worst_over(s, nodes, step, hold_end(s.work, begin, length))
             turn += 1
             if choose(s, nodes, jobs, j, slowest, score, theta):
-                end = hold_end(s.work, begin, expected(s, plan, picked_slowness(s, nodes)))
-                if turn > 0 or stays_free(s, nodes, j, step, end):
+                own = boot_of_pools(s, nodes, begin)
+                end = hold_end(s.work, begin, own + expected(s, plan, picked_slowness(s, nodes)))
+                if turn == 0:
+                    boot = own
+                if (turn > 0 and own <= boot) or stays_free(s, nodes, j, step, end):
                     if begin > s.work or can_take(s, nodes, j, end):
                         return begin, end
                     break

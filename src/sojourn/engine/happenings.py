@@ -16,6 +16,7 @@ from ..jit import called, inlined
 from .calendar import LOOK, STEERS
 from .nodes import shift_node
 from .service import depart, leave, present
+from .sleeping import FAILED, go, stir
 from .types import (
     CANCELLED,
     EXPECTED,
@@ -30,7 +31,8 @@ from .types import (
     WAITS,
 )
 
-__all__ = ["EARLY", "KINDS", "LOOK", "OF_JOBS", "RESERVE", "Kind", "happen", "happens"]
+__all__ = ["EARLY", "KINDS", "LOOK", "OF_JOBS", "RESERVE", "Kind", "change_states"]
+__all__ += ["happen", "happens"]
 
 # What happens: a job is withdrawn by hand, or struck by a failure of one of its nodes; processors
 # go down and up; the manager stops and goes on; a reservation begins or ends, so that there is
@@ -215,6 +217,8 @@ def _shift(s, nodes, about, sign):
     if nodes is not None:
         procs = nodes.node[about].procs
         shift_node(s, nodes, about, sign)
+        if s.sleeps == 1:
+            go(s, nodes, about, sign, FAILED, np.inf)
     s.free += sign * procs
     s.gone -= sign * procs
     s.stale = 1
@@ -294,6 +298,27 @@ def _handle_any(what, s, jobs, run, recording, nodes, calendar, about):
     for number, handler in HANDLERS.items():
         handle = _before(number, handler, inlined(handle))
     return handle
+
+
+@called
+def change_states(s, jobs, run, recording, nodes, calendar):
+    """Changes of nodes' states end. Who has a node whose boot has failed waits again."""
+    node = stir(s, nodes)
+    while node >= 0:
+        if nodes.sleeper[node].state == FAILED:
+            _shift(s, nodes, node, 1)
+        else:
+            if calendar is not None:
+                j = _last_started(s, run, nodes, calendar, node)
+                while j >= 0:
+                    _stop(s, jobs, run, recording, nodes, calendar, j, True)
+                    j = _last_started(s, run, nodes, calendar, node)
+            shift_node(s, nodes, node, -1)
+            s.free -= nodes.node[node].procs
+            s.gone += nodes.node[node].procs
+            s.stale = 1
+            go(s, nodes, node, -1, FAILED, s.repair)
+        node = stir(s, nodes)
 
 
 @called

@@ -19,6 +19,7 @@ from .foresight import earliest, promise, take_now, take_promised
 from .loop import loop
 from .nodes import NODE_SCORE_POINTER, example, make_nodes
 from .passes import DISCIPLINES
+from .sleeping import KEEP_POINTER
 from .starting import find_naturally, find_shadow_on_nodes, try_to_start
 from .state import make_running, make_scalars
 from .types import CONTROL_POINTER, SCORES_POINTER, Parts, empty_jobs
@@ -59,7 +60,7 @@ def _signatures(capped: bool) -> dict[str, Any]:
     """Signatures of the parts, by example."""
     scalars = make_scalars(1, 1.0)
     s, jobs = numba.typeof(scalars), numba.typeof(empty_jobs())
-    nodes = numba.typeof(make_nodes(scalars, *example(), 0, no_caps() if capped else None))
+    nodes = numba.typeof(make_nodes(scalars, *example(), 0, None, no_caps() if capped else None))
     run = numba.typeof(make_running(empty_jobs(), scalars, named=True))
     j, x, yes, score = types.int64, types.float64, types.boolean, (NODE_SCORE_POINTER, _THETA)
     return {
@@ -128,7 +129,8 @@ def kernel_for(d: Any, *tables: Any) -> Any:
             types.none if part is None else types.FunctionType(_signatures(capped)[name])
             for name, part in parts_for(d, nodes)._asdict().items()
         )
-        signature = types.int64(*given, *_FUNCTIONS, *parts, types.int64)
+        keep = (KEEP_POINTER, _THETA)
+        signature = types.int64(*given, *_FUNCTIONS, *parts, *keep, types.int64)
         wait = _wait(d, nodes is not None, (), capped)
         _kernels[which] = compiled(signature, **wait)(loop)
     return _kernels[which]

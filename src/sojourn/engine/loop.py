@@ -16,10 +16,11 @@ import numpy as np
 
 from ..jit import called, inlined
 from .calendar import arrive, due_time
-from .happenings import happen
+from .happenings import change_states, happen
 from .nodes import open_nodes
-from .passes import DECIDE, schedule
-from .service import finish, first_end, present
+from .passes import DECIDE, EASY, schedule
+from .service import finish, first_end, present, shift_boots
+from .sleeping import first_rest, is_anybody_due, put_to_sleep
 from .types import FINISH, SWITCH, UNSEEN, Laws, Parts, RateLaw, SystemView
 from .verbs import time_of
 
@@ -70,7 +71,7 @@ def _view(s, event, before, coin):
 
 
 @inlined
-def _steer(s, recording, control, event, before):
+def _steer(s, run, recording, nodes, calendar, control, event, before):
     """Ask the control for the rate after an event; a change re-anchors the work clock, O(1)."""
     coin = 0.0
     if event != SWITCH:
@@ -79,6 +80,9 @@ def _steer(s, recording, control, event, before):
         s.events += 1
     rate = control.law(_view(s, event, before, coin), s.now, control.theta)
     if rate != s.rate:
+        if nodes is not None:
+            if s.not_up > 0:
+                shift_boots(s, run, nodes, calendar, rate - s.rate)
         s.anchor_time = s.now
         s.anchor_work = s.work
         s.rate = rate
@@ -121,7 +125,7 @@ def _drain(s, jobs, run, recording, nodes, calendar, control):
         elif not (s.timed == 1 and s.switch_at <= s.now):
             return
         if s.controlled == 1 and event != UNSEEN:
-            _steer(s, recording, control, event, before)
+            _steer(s, run, recording, nodes, calendar, control, event, before)
         if not (ending or happening or arriving) or (s.per_event == 1 and s.midway == 0):
             return
 
@@ -180,11 +184,27 @@ def _is_cramped(s, jobs, run, recording, nodes, calendar, at):
     if nodes is not None:
         if s.given + s.servers >= nodes.given.shape[1]:
             return True
+        if s.sleeps == 1 and s.changes + 8 * s.nodes >= nodes.change.shape[0]:
+            return True
         if s.planning == 1:
             steps, cells = nodes.plan_at.shape[0], nodes.cell.shape[1]
             if _is_plan_cramped(s, jobs.submit, jobs.procs, steps, cells, calendar, at):
                 return True
     return False
+
+
+@inlined
+def _is_over(s, calendar):
+    """Whether nodes that go to sleep or wake are all that could still happen.
+
+    They start nobody; a node that is repaired may.
+    """
+    if present(s) == 0:
+        return True
+    ahead = s.running > 0 or s.transits > 0 or s.due < np.inf
+    if calendar is not None:
+        ahead = ahead or s.next < calendar.event.shape[0]
+    return not ahead
 
 
 @inlined
@@ -198,8 +218,11 @@ def _next_instant(s, jobs, run, recording, nodes, calendar, budget):
         ends = s.now
         if first_end(s, run) > s.work:
             ends = time_of(s, first_end(s, run))
-    at = min(ends, s.switch_at, s.due)
+    at = min(ends, s.switch_at, s.due, s.stir)
     arriving = s.arrived < jobs.submit.shape[0]
+    if nodes is not None:
+        if s.sleeps == 1 and not arriving and _is_over(s, calendar):
+            return DONE
     if arriving:
         at = min(at, jobs.submit[s.arrived])
     if calendar is not None:
@@ -249,10 +272,27 @@ def _settle(s, recording, calendar, control):
         s.recorded += 1
 
 
+@inlined
+def _count_on_nodes(s, jobs, run, nodes, find_shadow, score, theta):
+    """Which nodes the reservation of a blocked head counts on, where that decides who sleeps."""
+    if s.counted == s.passes:
+        return
+    if s.backfill != EASY or s.blocked < 0 or s.reserving == 1:
+        s.counted = 0
+        return
+    if s.not_up == 0 and not is_anybody_due(s, nodes):
+        return
+    if s.counted == 0 or s.reserved_for != s.blocked:
+        s.counted = 0
+        s.reserved_for = -1
+        if find_shadow is not None:
+            find_shadow(s, run, nodes, jobs, s.blocked, score, theta)
+
+
 def loop(
     d, s, jobs, run, recording, nodes, calendar, law, wake, theta, order, order_theta, backfill,
     backfill_theta, changing, changing_theta, score, score_theta, try_to_start, find_shadow,
-    earliest, take_now, promise, take_promised, find_naturally, budget,
+    earliest, take_now, promise, take_promised, find_naturally, keep, keep_theta, budget,
 ):  # fmt: skip
     """Run until done, paused, a decision is due or a table is full; the status.
 
@@ -275,16 +315,26 @@ def loop(
         parts,
     )
     if nodes is not None:
+        is_first = s.opened == 0
         open_nodes(s, nodes)
+        if is_first and s.sleeps == 1 and jobs.submit.shape[0] > 0:
+            first_rest(s, nodes, jobs.submit[0])
     while True:
         if s.pending == 0:
             status = _next_instant(s, jobs, run, recording, nodes, calendar, budget)
             if status != _READY:
                 return status
             budget -= 1 + s.lists * s.waiting
+            if nodes is not None:
+                if s.stir <= s.now:
+                    change_states(s, jobs, run, recording, nodes, calendar)
             _drain(s, jobs, run, recording, nodes, calendar, control)
         if nodes is not None:
             s.passes += 1
         if schedule(d, s, jobs, run, recording, nodes, calendar, laws) == DECIDE:
             return DECIDE
+        if nodes is not None:
+            if s.sleeps == 1:
+                _count_on_nodes(s, jobs, run, nodes, find_shadow, score, score_theta)
+                put_to_sleep(s, nodes, keep, keep_theta)
         _settle(s, recording, calendar, control)

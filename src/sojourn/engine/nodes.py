@@ -26,6 +26,7 @@ __all__ = [
     "Needs",
     "NodeView",
     "Nodes",
+    "SleepFacts",
     "enlarge",
     "example",
     "expected",
@@ -61,13 +62,27 @@ NODE = np.dtype(
     [(name, "f8") for name in ("ops", "slowness", "watts", "idle_watts", "ranked")]
     + [(name, "i8") for name in ("procs", "order", "place", "pool", "free", "slot", "tally")]
     + [("speed_rank", "i8"), ("speed_tally", "i8"), ("there", "i8"), ("shut", "i8")]
-    + [("reserved", "f8")],
+    + [("reserved", "f8"), ("shelf", "i8")],
     align=True,
 )
 """Per processor: operations per second, slowness, watts. `order` has the nodes as they are visited,
 `place` the place of each; `tally` and `speed_tally` are counters of free processors, by node and by
 `speed_rank`, and `ranked` the slowness by rank. `there` is 0 while a node is down; `reserved` is
-when the next known reservation begins, as work; `shut` what nobody may find for a moment."""
+when the next known reservation begins, as work; `shut` what nobody may find for a moment; `shelf`
+the row of the index that it stands in, where nodes are visited in an order."""
+
+SLEEPER = np.dtype(
+    [(name, "f8") for name in ("enter", "leave", "arrives", "since", "wanted")]
+    + [(name, "i8") for name in ("state", "able", "woken", "boots", "before", "after", "counted")],
+    align=True,
+)
+"""Of a node that may sleep: seconds to enter and to leave; when the change under way ends, since
+when it has been idle, and when, as work, a reservation of the pass `counted` counts on it. Whether
+it is `able` to sleep, is `woken` on its way there, how often it has booted; and its neighbours
+among the idle ones, by the time since when: -1 if it is not one of them."""
+
+CHANGE = np.dtype([("time", "f8"), ("node", "i8"), ("state", "i8")], align=True)
+"""A node is in a state from a time (s) on."""
 
 POOL = np.dtype(
     [("slowness", "f8"), ("group_slowness", "f8")]
@@ -80,14 +95,16 @@ pool."""
 
 NEED = np.dtype(
     [(name, "f8") for name in ("budget", "limit", "slowness", "until", "too_long")]
+    + [("up", "f8"), ("boot", "f8")]
     + [(name, "i8") for name in ("tasks", "row", "rows", "cell", "alike", "refused")]
     + [("choice", "i4"), ("choices", "i4"), ("plain", "i1"), ("whole", "i1"), ("distinct", "i1")],
     align=True,
 )
-"""What a job asks of nodes, and what it has: the slowness and the rows of its allocation; the end
-and the first cell of what it is promised. Its sets of eligible nodes are `choices` many, from
-`choice` on. `alike` is the first job with the same request, in whose row stands in which pass one
-of them was last `refused`, and from which plan on they all were `too_long`; -1 if none is kept."""
+"""What a job asks of nodes, and what it has: the slowness and the rows of its allocation, when its
+nodes were `up` (s) and the work until then; the end and the first cell of what it is promised. Its
+sets of eligible nodes are `choices` many, from `choice` on. `alike` is the first job with the same
+request, in whose row stands in which pass one of them was last `refused`, and from which plan on
+they all were `too_long`; -1 if none is kept."""
 
 
 class NodeView(NamedTuple):
@@ -130,6 +147,28 @@ class Facts(NamedTuple):
     group_first: NDArray[np.int64]
 
 
+class SleepFacts(NamedTuple):
+    """When idle nodes sleep.
+
+    By node: whether it is `able` to, and seconds to enter and to leave. An idle node goes to sleep
+    after `idle_time` (s). If the policy `keeps` some on it says how many, after each pass and each
+    `ask_every` seconds (0: not besides). A boot fails with the probability `boot_failure`, and the
+    node is back `repair` s later; with `boots_vary` its time is drawn, exponential with the mean
+    that planning knows of, by `seed`.
+    """
+
+    able: NDArray[np.bool_]
+    enter: NDArray[np.float64]
+    leave: NDArray[np.float64]
+    idle_time: float
+    keeps: bool = False
+    ask_every: float = 0.0
+    boot_failure: float = 0.0
+    repair: float = 0.0
+    boots_vary: bool = False
+    seed: int = 0
+
+
 class Needs(NamedTuple):
     """What each job asks of its nodes.
 
@@ -160,7 +199,8 @@ class Nodes(NamedTuple):
     by resource and job. `given` holds the nodes of each job that has started. `bits` holds the
     nodes with a free processor: by place in the order in one row, or by node in one row for each
     number of free processors (its last row tells which of those have any, `bucket` how many);
-    `stretch` sums them for contiguous choice. `plan_*` and `cell` belong to `plans`.
+    `stretch` sums them for contiguous choice. `plan_*` and `cell` belong to `plans`, the next four
+    to `sleeping`: of nodes, all changes so far, and a heap of the changes under way (end, node).
     `caps` are None where there are none.
     """
 
@@ -180,11 +220,20 @@ class Nodes(NamedTuple):
     plan_row: np.ndarray
     plan: np.ndarray
     cell: np.ndarray
+    sleeper: np.ndarray
+    change: np.ndarray
+    arrival: np.ndarray
+    arriving: np.ndarray
     caps: Caps | None
 
 
 def make_nodes(
-    s: Any, facts: Facts, needs: Needs, jobs: int, capped: CapFacts | None = None
+    s: Any,
+    facts: Facts,
+    needs: Needs,
+    jobs: int,
+    sleep: SleepFacts | None = None,
+    capped: CapFacts | None = None,
 ) -> Nodes:
     """Return the nodes before the first job; `open_nodes` frees what they have."""
     procs = facts.capacity[0]
@@ -257,15 +306,33 @@ def make_nodes(
         list=lists,
         real=real,
         given=np.zeros((2, 4 * jobs + int(procs.sum()) + 16), dtype=whole),
-        bits=make_bits(rows + 1, max(n, rows)),
+        bits=make_bits(rows + 2, max(n, rows)),
         bucket=np.zeros((2, 2 * most + 2), dtype=whole),
         stretch=np.zeros((5, 2 * leaves if facts.rule == CONTIGUOUS else 1), dtype=whole),
         plan_at=np.zeros(0),
         plan_row=np.zeros((2, 0), dtype=whole),
         plan=np.zeros((resources, 0, pools + 1), dtype=whole),
         cell=np.zeros((4, 0), dtype=whole),
+        **_sleepers(n, sleep),
         caps=None if capped is None else make_caps(capped, facts.order),
     )
+
+
+def _sleepers(nodes: int, sleep: SleepFacts | None) -> dict[str, NDArray[Any]]:
+    """Tables of nodes that may sleep: empty where none does. Behind the last is the list's end."""
+    n = 0 if sleep is None else nodes
+    sleeper = table(n + 1, SLEEPER)
+    sleeper["after"] = -1
+    sleeper["before"][n] = sleeper["after"][n] = n
+    if sleep is not None:
+        for name in ("able", "enter", "leave"):
+            sleeper[name][:n] = getattr(sleep, name)
+    return {
+        "sleeper": sleeper,
+        "change": table(16 * n, CHANGE),
+        "arrival": np.zeros(n),
+        "arriving": np.zeros(n, dtype=np.int64),
+    }
 
 
 def example() -> tuple[Facts, Needs]:
@@ -292,6 +359,10 @@ def enlarge(s: Any, nodes: Nodes) -> Nodes:
         used, jobs = int(s.given), len(nodes.job)
         wanted = min(int(1.1 * used * jobs / max(int(s.arrived), 1)), 16 * used)
         return nodes._replace(given=_wider(nodes.given, max(wanted, used) + int(s.servers) + 1024))
+    if s.sleeps == 1 and s.changes + 8 * s.nodes >= len(nodes.change):
+        wider = table(2 * len(nodes.change), CHANGE)
+        wider[: s.changes] = nodes.change[: s.changes]
+        return nodes._replace(change=wider)
     if s.planning == 0:
         return nodes
     steps, cells = len(nodes.plan_at), nodes.cell.shape[1]
@@ -411,9 +482,9 @@ def move(s, nodes, node, procs):
             i += i & -i
     if s.rule <= SLOWEST:
         if before == 0 and now > 0:
-            bit_set(nodes.bits, 0, table[node].place)
+            bit_set(nodes.bits, table[node].shelf, table[node].place)
         elif before > 0 and now == 0:
-            bit_clear(nodes.bits, 0, table[node].place)
+            bit_clear(nodes.bits, table[node].shelf, table[node].place)
     elif procs != 0:
         _follow(s, table, nodes.bits, nodes.bucket, nodes.stretch, node, before)
 

@@ -33,6 +33,7 @@ from .nodes import (
     nth_place,
     takes,
 )
+from .sleeping import return_idle
 
 __all__ = [
     "draw",
@@ -217,6 +218,7 @@ def pick_live(s, nodes, j, width, plan):
     left = width
     at = np.int64(0)
     turn = 0
+    shelf = np.int64(0)
     group = meets = 0
     if rule == SLOWEST:
         group = meets = first_that_meets(s, nodes, plan, nodes.job[j].limit)
@@ -229,7 +231,11 @@ def pick_live(s, nodes, j, width, plan):
     while left > 0:
         node = np.int64(-1)
         if rule == ORDERED:
-            at = bit_next(nodes.bits, 0, at)
+            at = bit_next(nodes.bits, shelf, at)
+            if at < 0 and shelf == 0 and s.not_up > 0:
+                # Then those that are not up.
+                shelf = s.classes + 1
+                at = bit_next(nodes.bits, shelf, 0)
             if at >= 0:
                 node = nodes.node[at].order
         elif rule == SLOWEST:
@@ -382,6 +388,8 @@ def give_back(s, nodes, j):
     _shift(s, nodes, j, nodes.given, GIVEN_NODE, first, first + nodes.job[j].rows, 1)
     shift_licences(s, nodes, FREE, j, 1)
     shift_draw(nodes.caps, FREE, j, 1)
+    if s.sleeps == 1:
+        return_idle(s, nodes, j)
 
 
 @called

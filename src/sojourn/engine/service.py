@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import called, inlined
-from .heap import heap_discard, heap_pop, heap_push
+from .heap import heap_discard, heap_pop, heap_push, make_heap
 from .placing import give_back
 from .types import COMPLETED, GONE, RUNS
 
@@ -19,6 +19,7 @@ __all__ = [
     "let_go",
     "present",
     "retire",
+    "shift_boots",
 ]
 
 
@@ -106,6 +107,40 @@ def begin(s, run, calendar, j, amount, planned):
 
 
 @called
+def shift_boots(s, run, nodes, calendar, faster):
+    """The rate has grown by `faster`: boots take as long as before, and so more work."""
+    for i in range(s.running):
+        j = run.plan[i]
+        if nodes.job[j].up > s.now:
+            more = faster * (nodes.job[j].up - s.now)
+            nodes.job[j].boot += more
+            run.planned[j] += more
+            s.load += more
+            if calendar is not None:
+                calendar.job[j].amount += more
+            if s.exact == 0:
+                k = 0
+                while run.finish_job[k] != j:
+                    k += 1
+                run.finish_key[k] += more
+    # By (planned end, job), the soonest last: few have moved.
+    for i in range(1, s.running):
+        j = run.plan[i]
+        k = i
+        while k > 0 and (
+            run.planned[run.plan[k - 1]] < run.planned[j]
+            or (run.planned[run.plan[k - 1]] == run.planned[j] and run.plan[k - 1] < j)
+        ):
+            run.plan[k] = run.plan[k - 1]
+            k -= 1
+        run.plan[k] = j
+    if s.exact == 0:
+        make_heap(run.finish_key, run.finish_job, s.running)
+    s.shadow_known = 0
+    s.reserved_for = -1
+
+
+@called
 def _close_segment(s, run, recording, nodes, calendar, j, lost):
     """Note the stretch of service that ends now."""
     piece = recording.segment[s.segments]
@@ -118,6 +153,8 @@ def _close_segment(s, run, recording, nodes, calendar, j, lost):
     piece.slowness = 1.0
     if nodes is not None:
         piece.slowness = nodes.job[j].slowness
+        piece.up = nodes.job[j].up
+        piece.boot = nodes.job[j].boot
         piece.row = nodes.job[j].row
         piece.rows = nodes.job[j].rows
     s.segments += 1

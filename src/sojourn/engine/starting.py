@@ -49,6 +49,7 @@ from .placing import (
     take_pools,
 )
 from .service import begin
+from .sleeping import boot_of_nodes, count_on, use_nodes
 
 __all__ = [
     "begin_on_nodes",
@@ -169,6 +170,12 @@ def _slowness_of_nodes(s, nodes):
 
 
 @inlined
+def _end_on_nodes(s, nodes, plan):
+    """When a job is expected to end, as work, if it starts now on the picked nodes."""
+    return s.work + boot_of_nodes(s, nodes) + expected(s, plan, _slowness_of_nodes(s, nodes))
+
+
+@inlined
 def nth_slowness(s, nodes, width):
     """Slowness of the `width`-th fastest free processor; that of the slowest if there are fewer."""
     if s.speeds == 1:
@@ -188,10 +195,15 @@ def _keeps_caps_live(s, nodes, j):
 
 @called
 def find_naturally(s, nodes, jobs, j, score, theta):
-    """Take what the placement finds in what is free now; whether it finds enough."""
+    """Take what the placement finds in what is free now; whether it finds enough.
+
+    Where nodes sleep, what is free is looked at node by node, but for jobs that any node serves.
+    """
     if s.varied == 0 and not may_draw(nodes.caps, FREE, j):
         return False
-    if nodes.job[j].plain == 1 and s.rule != SCORED:
+    s.awake_by = s.work
+    awake = s.not_up == 0
+    if nodes.job[j].plain == 1 and (s.rule == ORDERED or (awake and s.rule != SCORED)):
         enough = pick_live(s, nodes, j, jobs.procs[j], jobs.plan[j])
         if enough and _keeps_caps_live(s, nodes, j):
             shift_draw(nodes.caps, FREE, j, -1)
@@ -202,7 +214,7 @@ def find_naturally(s, nodes, jobs, j, score, theta):
             shift_draw(nodes.caps, FREE, j, -1)
             return True
         return False
-    if s.rule == ORDERED and s.vectors == 1 and nodes.job[j].budget == np.inf:
+    if awake and s.rule == ORDERED and s.vectors == 1 and nodes.job[j].budget == np.inf:
         first = nodes.job[j].choice
         for choice in range(first, first + nodes.job[j].choices):
             if pick_in_order(s, nodes, j, choice):
@@ -247,17 +259,18 @@ def _try_around(s, nodes, jobs, j, reserved, score, theta):
     if not find_naturally(s, nodes, jobs, j, score, theta):
         refuse(s, nodes, j, -np.inf)
         return False
-    if not reserved or s.work + expected(s, plan, _slowness_of_nodes(s, nodes)) <= s.shadow:
+    if not reserved or _end_on_nodes(s, nodes, plan) <= s.shadow:
         return True
     if _leaves_head_alone(s, nodes, j, width):
         return True
+    boot = boot_of_nodes(s, nodes)
     put_back(s, nodes, j, True)
     # Among fewer nodes a placement finds no more, but for neighbours that draw too much: without
     # them others come first.
     draws = s.rule == CONTIGUOUS and (nodes.job[j].budget < np.inf or s.varied == 1)
     for i in range(s.speeds):
         slowness = nodes.real[SPEED, i]
-        in_time = s.work + expected(s, plan, slowness) <= s.shadow
+        in_time = s.work + boot + expected(s, plan, slowness) <= s.shadow
         if in_time:
             good = choose_from(s, nodes, jobs, FREE, j, slowness, score, theta)
         elif s.pinned == 1 and (i == 0 or draws):
@@ -267,7 +280,7 @@ def _try_around(s, nodes, jobs, j, reserved, score, theta):
             continue
         if good:
             take_picks(s, nodes, jobs, j, score, theta)
-            if s.work + expected(s, plan, _slowness_of_nodes(s, nodes)) <= s.shadow:
+            if _end_on_nodes(s, nodes, plan) <= s.shadow:
                 return True
             if _leaves_head_alone(s, nodes, j, width):
                 return True
@@ -308,9 +321,15 @@ def begin_on_nodes(s, run, nodes, calendar, jobs, j):
     """Job `j` starts on the picked nodes."""
     run.held[j] = hand_over(s, nodes, j)
     slowness = nodes.job[j].slowness
+    work, plan = jobs.work[j] * slowness, jobs.plan[j] * slowness
+    if s.sleeps == 1:
+        # Its nodes come up first; how long that takes is planned, and may be drawn.
+        plan += boot_of_nodes(s, nodes)
+        use_nodes(s, nodes, j)
+        work += nodes.job[j].boot
     # Until now its amount was that on the reference processor.
-    s.load += jobs.work[j] * slowness - jobs.work[j]
-    begin(s, run, calendar, j, jobs.work[j] * slowness, s.work + jobs.plan[j] * slowness)
+    s.load += work - jobs.work[j]
+    begin(s, run, calendar, j, work, s.work + plan)
 
 
 @inlined
@@ -464,6 +483,7 @@ def find_shadow_on_nodes(s, run, nodes, jobs, head, score, theta):
                 room_ahead = _room_ahead(s, nodes, head)
             if room_ahead < nodes.job[head].tasks:
                 continue
+        s.awake_by = shadow
         placed = choose_from(s, nodes, jobs, AHEAD, head, np.inf, score, theta)
     if stretched:
         for k in range(i + 1, s.running):
@@ -474,6 +494,8 @@ def find_shadow_on_nodes(s, run, nodes, jobs, head, score, theta):
     shift_draw(nodes.caps, AHEAD, head, -1)
     s.extra = have - width
     if pinned:
+        if s.sleeps == 1:
+            count_on(s, nodes, shadow)
         _hold_ahead(s, nodes, head)
         s.extra = _most_spare(s, nodes)
         if _is_lasting(s, nodes, head):

@@ -29,7 +29,8 @@ __all__ = [
 ]
 
 _CLOCKS = """now work anchor_time anchor_work rate load switch_at switch_level due due_work
-shadow until last_pass last_rate"""
+shadow until last_pass last_rate
+stir awake_by idle_time ask_every boot_failure repair"""
 _INTEGRALS = "potential effective waste workload workload_left queue_time service_time"
 _COUNTS = """servers gone free running waiting new withdrawn arrived admitted departed events
 instants pause recorded epochs segments logged"""
@@ -49,12 +50,17 @@ _OUTSIDE = "next midway stopped stale looked returned reserving falling"
 _NODES = """rule pooling seed most classes
 nodes resources pools groups speeds pinned blind opened given
 picked steps free_rows free_cells needed vectors reserved_for passes varied evenly"""
+# Of nodes that sleep: whether they do, how many are not up, idle, on their way, changes so far;
+# whether a choice is made from those that are up alone; the job that blocks others, and the pass in
+# which reservations last counted on nodes.
+_SLEEP = """sleeps keeps boots_vary seed_of_boots not_up idlers transits changes stirred
+only_up blocked counted"""
 
 SCALARS = np.dtype(
     [(name, "f8") for name in f"{_CLOCKS} {_INTEGRALS}".split()]
     + [
         (name, "i8")
-        for name in f"{_COUNTS} {_POLICY} {_QUEUE} {_TURNS} {_OUTSIDE} {_NODES}".split()
+        for name in f"{_COUNTS} {_POLICY} {_QUEUE} {_TURNS} {_OUTSIDE} {_NODES} {_SLEEP}".split()
     ],
     align=True,
 )
@@ -71,11 +77,12 @@ EPOCH = np.dtype([("time", "f8"), ("rate", "f8")], align=True)
 """The service rate from a time on."""
 
 SEGMENT = np.dtype(
-    [(name, "f8") for name in ("start", "stop", "work", "slowness")]
+    [(name, "f8") for name in ("start", "stop", "work", "slowness", "up", "boot")]
     + [(name, "i8") for name in ("job", "held", "row", "rows", "lost")],
     align=True,
 )
-"""An uninterrupted stretch of service; `lost` if its work must be done again."""
+"""An uninterrupted stretch of service; `lost` if its work must be done again. Its nodes were `up`
+from a time on (s); `boot` is its work until then."""
 
 LINE = np.dtype(
     [("time", "f8"), ("value", "f8")] + [(name, "i8") for name in ("job", "code", "about")],
@@ -123,7 +130,7 @@ def make_scalars(servers: int, rate: float) -> Any:
     s.rate = rate
     s.last_pass = -np.inf
     s.reserved_for = -1
-    s.switch_at = s.due = s.due_work = np.inf
+    s.switch_at = s.due = s.due_work = s.stir = np.inf
     s.servers = s.free = servers
     return s
 

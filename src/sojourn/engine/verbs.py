@@ -23,6 +23,7 @@ from .profile import (
     profile_reset,
 )
 from .service import begin
+from .sleeping import boot_of_pools, count_on
 from .starting import begin_on_nodes, find_shadow_around, is_refused, note_reserved
 
 __all__ = [
@@ -199,6 +200,8 @@ def hold(s, jobs, profile, nodes, j, begins, ends):
         profile_add(profile, begins, ends, -jobs.procs[j])
     else:
         hold_picks(s, nodes, j, begins, ends)
+        if s.sleeps == 1:
+            count_on(s, nodes, begins)
 
 
 @inlined
@@ -207,7 +210,7 @@ def take(s, jobs, profile, nodes, j, ends, laws):
     until = ends
     if nodes is not None:
         # Its nodes are known now.
-        until = s.work + jobs.plan[j] * picked_slowness(s, nodes)
+        until = s.work + boot_of_pools(s, nodes, s.work) + jobs.plan[j] * picked_slowness(s, nodes)
     hold(s, jobs, profile, nodes, j, s.work, max(until, np.nextafter(s.work, np.inf)))
     if nodes is not None:
         # As it was found: `until` may lie beyond what was expected without knowing its nodes.

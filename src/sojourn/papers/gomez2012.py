@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from ..run.result import Result
 
-__all__ = ["LOGS", "MEASURES", "POLICIES", "TABLE2", "TABLE3", "cluster", "log"]
-
 
 class Printed(NamedTuple):
     """A row of Table 2: a server as the paper prints it."""

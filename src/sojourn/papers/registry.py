@@ -15,8 +15,6 @@ from ..errors import OptionError, nearest
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Reproduced", "Reproduction", "Request", "catalogue", "find", "reproduction", "write"]
-
 Row = Mapping[str, float | str]
 
 

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..jobs import read_hpcwld
 from .registry import Reproduced, Request, Row, reproduction
-
-Floats = NDArray[np.float64]
 
 SERVERS = 80
 

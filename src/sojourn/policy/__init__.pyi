@@ -29,3 +29,9 @@ from .policy import parse_policy as parse_policy
 from .score import NodeScore as NodeScore
 from .score import Score as Score
 from .score import score as score
+from .sleep import SLEEPS as SLEEPS
+from .sleep import SleepPolicy as SleepPolicy
+from .sleep import after_idle as after_idle
+from .sleep import keep_awake as keep_awake
+from .sleep import parse_sleep as parse_sleep
+from .sleep import sleep as sleep

@@ -16,6 +16,7 @@ _INSTEAD = {
     "score": "use numbers, arithmetic, the math module and the columns of jobs (of nodes, for a "
     "placement) only, or step the simulation from Python with sojourn.Simulation",
     "control": "use numbers, arithmetic, the math module, theta and what state has",
+    "sleep": "use numbers, arithmetic, the math module, theta and what view has",
 }
 
 

@@ -136,9 +136,10 @@ class Result:
     def start(self) -> Floats:
         """Start of each accepted job, in the order in which they came (s); nan if it never ran.
 
-        A job that was requeued has the start of its last attempt.
+        A job that was requeued has the start of its last attempt. Of nodes that sleep it starts
+        when all that it was given are up.
         """
-        return self._run.start
+        return self._schedule.start
 
     @property
     def end(self) -> Floats:
@@ -207,6 +208,16 @@ class Result:
         if not self.states_energy:
             columns = {name: columns[name] for name in columns if not name.endswith("_energy")}
         return pd.DataFrame(columns)
+
+    @cached_property
+    def node_states(self) -> pd.DataFrame:
+        """One row per stretch in which a node was not on: node, state, begin and end (s), watts."""
+        import pandas as pd
+
+        states = self._schedule.states
+        if states is None:
+            raise OptionError("no node of this run sleeps; give sleep='idle:600', for example")
+        return pd.DataFrame(states.columns())
 
     @cached_property
     def resources(self) -> pd.DataFrame:

@@ -140,6 +140,12 @@ def prepare(
     named = _named(jobs, machine, chosen)
     reason = _reasons(jobs, machine, named, chosen)
     caps = plan_caps(chosen.cap, jobs, machine, control, named)
+    if caps is not None and not chosen.sleep.is_never:
+        raise OptionError(
+            f"sleep '{chosen.sleep}': a cap is not defined for nodes that sleep; leave one of them "
+            "out",
+            key="power.cap",
+        )
     if caps is not None:
         caps.refuse(reason, jobs, named)
         if caps.by_rate:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
 from .intervals import (
-    Floats,
     Interval,
     around,
     level_of,
@@ -24,8 +24,6 @@ from .intervals import (
     sample,
     sectioned_quantile,
 )
-
-__all__ = ["batch_means", "batch_quantile", "correlation_test", "split"]
 
 _FEWEST, _MOST = 10, 30
 """Batches: more say hardly more, and each is then shorter [schmeiser1982]."""

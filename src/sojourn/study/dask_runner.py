@@ -23,8 +23,6 @@ from .execute import Bundle, Row, Worker, failed_row
 from .plan import PlannedRun
 from .work_left import AHEAD, DIED, Batch, Left
 
-__all__ = ["DaskRunner", "connected"]
-
 _LOOK = 2.0
 """Seconds without news after which the cluster is looked at."""
 _PATIENCE = 60.0

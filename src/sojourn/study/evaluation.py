@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import InputError, OptionError
 from ..run.scenario import Scenario
 from .execute import DONE, FAILED
@@ -22,9 +22,6 @@ from .runners import Runner
 from .store import Store
 from .sweeping import carried_out
 
-__all__ = ["Evaluations", "Objective", "parse_objectives"]
-
-Floats = NDArray[np.float64]
 Values = tuple[Value, ...]
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..jobs import Jobs
     from ..run.scenario import Scenario
 
-__all__ = ["DONE", "FAILED", "Bundle", "Row", "Worker", "failed_row"]
-
 DONE, FAILED = "done", "failed"
 
 Row = dict[str, Any]

@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError
 from .evaluation import Objective
 from .grid import Value
-from .intervals import Floats, Interval, resampled_interval, student
+from .intervals import Interval, resampled_interval, student
 from .outcome import replicated_interval
-
-__all__ = ["Front", "FrontPoint", "comparable", "estimated_front", "hypervolume", "nondominated"]
-__all__ += ["redrawn", "unknown"]
 
 Values = tuple[Value, ...]
 

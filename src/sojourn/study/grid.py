@@ -18,19 +18,6 @@ import numpy as np
 from ..errors import OptionError, did_you_mean
 from ..files.access import load_toml
 
-__all__ = [
-    "Axes",
-    "Grid",
-    "Range",
-    "Value",
-    "latin_hypercube",
-    "parse_axis",
-    "parse_range",
-    "parse_ranges",
-    "parse_value",
-    "sobol",
-]
-
 Value = Any
 """A number, a text, a truth value or a list, as TOML has them."""
 

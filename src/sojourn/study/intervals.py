@@ -8,28 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
-
-__all__ = [
-    "Floats",
-    "Interval",
-    "around",
-    "bootstrap_interval",
-    "level_of",
-    "mean_interval",
-    "pairs",
-    "quantile_interval",
-    "quantile_level",
-    "resampled_interval",
-    "sample",
-    "sectioned_quantile",
-    "student",
-]
-
-Floats = NDArray[np.float64]
 
 _EVEN = 0.1
 """Difference of both sides, over their mean, that is not worth stating."""
@@ -108,8 +91,8 @@ def mean_interval(values: ArrayLike, *, level: float = 0.95) -> Interval:
 
     Examples
     --------
-    >>> found = mean_interval([4.0, 5.0, 6.0])
-    >>> round(found.estimate, 3), round(found.half_width, 3)
+    >>> mean = mean_interval([4.0, 5.0, 6.0])
+    >>> round(mean.estimate, 3), round(mean.half_width, 3)
     (5.0, 2.484)
     """
     confidence = level_of(level)

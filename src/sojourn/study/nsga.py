@@ -11,15 +11,12 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError
 from .front import unknown
 from .grid import Range, Value
 
-__all__ = ["Generations"]
-
-Floats = NDArray[np.float64]
 Values = tuple[Value, ...]
 
 _UNUSABLE = 1e30

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError, RunError
 from ..run.scenario import Scenario, scenario_of
 from .evaluation import Evaluations, Objective, parse_objectives
@@ -42,9 +42,6 @@ from .sweeping import described
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["optimise"]
-
-Floats = NDArray[np.float64]
 Values = tuple[Value, ...]
 
 _REPLICATIONS = 5
@@ -203,7 +200,7 @@ class _Search:
     def __init__(self, evolution: Generations, effort: _Effort, corner: Floats | None) -> None:
         self._evolution, self._effort, self._corner = evolution, effort, corner
         self._worst: list[Values] = []
-        self._found: list[Values] = []
+        self._best: list[Values] = []
         self.history: list[float] = []
 
     @property
@@ -224,10 +221,10 @@ class _Search:
                 self._evolution.revise(evaluations.mean)
             self._look(evaluations)
         # What is on the front by few replications has to stay there by all of them.
-        while any(len(evaluations.sample(values)) < effort.replications for values in self._found):
-            evaluations.add(self._found + self._worst, effort.replications)
+        while any(len(evaluations.sample(values)) < effort.replications for values in self._best):
+            evaluations.add(self._best + self._worst, effort.replications)
             self._look(evaluations)
-        evaluations.add(self._found + self._worst, effort.replications + effort.confirm)
+        evaluations.add(self._best + self._worst, effort.replications + effort.confirm)
 
     def _begin(self, points: list[Values], means: Floats, evaluations: Evaluations) -> None:
         """See that some of the first generation is of use; its worst makes the reference."""
@@ -255,7 +252,7 @@ class _Search:
         _, first = np.unique(means, axis=0, return_index=True)
         unlike = np.isin(np.arange(len(points)), first)
         on_front = nondominated(means) & unlike
-        self._found = [values for values, best in zip(points, on_front, strict=True) if best]
+        self._best = [values for values, best in zip(points, on_front, strict=True) if best]
         corner = self._corner
         if corner is None:
             corner = self._by_search(evaluations)
@@ -283,12 +280,12 @@ class _Search:
     ) -> Front:
         """Return the points found, by replications that the search has not seen."""
         last = self._effort.replications
-        samples = [evaluations.sample(values) for values in self._found + self._worst]
+        samples = [evaluations.sample(values) for values in self._best + self._worst]
         # Without enough of them, as when interrupted, those of the search have to do.
         fresh = all(len(rows) > last for rows in samples)
         samples = [rows[last:] if fresh else rows[:last] for rows in samples]
         left, common = comparable(samples)
-        kept = [self._found[place] for place in left if place < len(self._found)]
+        kept = [self._best[place] for place in left if place < len(self._best)]
         limit = self._corner
         if limit is None and len(left) == len(kept) and self._worst:
             # No point of the reference was confirmed: by the search there is one.

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._html import html_table, plain
+from ..arrays import Floats
 from ..cluster.power import assumed_watts_of_study, study_asks
 from ..errors import OptionError, did_you_mean
 from ..measures.entry import Unit
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["Point", "Study", "Tally", "replicated_change", "replicated_interval"]
-
-Floats = NDArray[np.float64]
 
 _POINTS_SHOWN = 20
 

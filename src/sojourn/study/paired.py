@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arrays import Floats
 from ..errors import OptionError, did_you_mean
-from .intervals import Floats, Interval, around, level_of, mean_interval, pairs, sample
+from .intervals import Interval, around, level_of, mean_interval, pairs, sample
 from .ratios import ratio_interval
-
-__all__ = ["PairedComparison", "compare_pairs", "holm", "paired_difference", "relative_change"]
-__all__ += ["resampled_change"]
 
 
 @dataclass(frozen=True)
@@ -100,8 +98,8 @@ def relative_change(
 
     Examples
     --------
-    >>> found = relative_change([7.0, 6.2, 7.9, 6.9], [10.0, 9.1, 11.2, 9.9])
-    >>> f"{found.estimate:.1%} ± {found.half_width:.1%}"
+    >>> change = relative_change([7.0, 6.2, 7.9, 6.9], [10.0, 9.1, 11.2, 9.9])
+    >>> f"{change.estimate:.1%} ± {change.half_width:.1%}"
     '-30.3% ± 1.6%'
     """
     these, those = pairs(values, baseline, ("values", "baseline"))

@@ -31,23 +31,6 @@ from .grid import Grid, Value
 if TYPE_CHECKING:
     from ..run.scenario import Scenario
 
-__all__ = [
-    "PlannedRun",
-    "StudyPlan",
-    "as_cell",
-    "at_point",
-    "check_keys",
-    "check_seed",
-    "check_size",
-    "draws_log",
-    "plan_runs",
-    "replicable",
-    "replication_seed",
-    "run_name",
-    "settled",
-    "spelt",
-]
-
 _NAME = 20
 """Letters of a run's name: 80 bits, so that no two of a billion runs share one."""
 _LARGEST_SEED = 2**63

@@ -18,9 +18,6 @@ from .rows import ABOUT, check_known
 if TYPE_CHECKING:
     from ..run.scenario import Scenario
 
-__all__ = ["added_to", "check_files", "check_measurable", "check_measures"]
-__all__ += ["is_random_somewhere", "typical_points"]
-
 _ADDED = ("resample", "warmup")
 _MAY_ADD_MEASURES = ("power", "cluster", "workload.events", "policy.constraints")
 """What is varied where runs have measures that the first one may not have."""

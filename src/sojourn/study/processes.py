@@ -29,8 +29,6 @@ from .execute import Bundle, Row, failed_row
 from .plan import PlannedRun
 from .work_left import AHEAD, DIED, Batch, Left
 
-__all__ = ["Processes"]
-
 _ATTEMPTS = 2
 """Deaths of a worker that had a run for itself, after which the run has failed."""
 _GRACE = 1.0

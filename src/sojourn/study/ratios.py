@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
-from .intervals import Floats, Interval, around, level_of, mean_interval, pairs, sample, student
-
-__all__ = ["ratio_interval", "regeneration_points", "regenerative_interval"]
+from .intervals import Interval, around, level_of, mean_interval, pairs, sample, student
 
 _FEWEST = 30
 """Cycles below which the normal approximation of their sums is no good."""

@@ -13,8 +13,6 @@ from .plan import StudyPlan, as_cell
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ABOUT", "Kinds", "as_table", "check_known", "fitted", "joint", "merged"]
-
 ABOUT = ("run_id", "replication", "seed", "status", "error")
 """Columns of a run that are neither what was varied nor what was measured."""
 

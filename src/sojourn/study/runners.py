@@ -20,8 +20,6 @@ from .processes import Processes
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["Growing", "Runner", "Serial", "open_runner", "usable_processors"]
-
 _TOGETHER = 0.5
 """Seconds of runs that are handed over, and written, together."""
 _WORTH_IT = 6.0

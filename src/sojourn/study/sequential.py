@@ -13,8 +13,6 @@ from .. import checks
 from ..errors import OptionError
 from .intervals import Interval, around, level_of, mean_interval, sample, student
 
-__all__ = ["further_replications", "is_precise", "replicate", "replications_needed"]
-
 _METHODS = ("sequential", "two-stage")
 
 

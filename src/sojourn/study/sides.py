@@ -22,8 +22,6 @@ from ..run.result import Result
 from ..run.scenario import Scenario, read_scenario
 from ..run.simulate import simulate
 
-__all__ = ["LineChange", "Side", "lines_that_differ", "side_of"]
-
 _SCENARIO = ("workload", "cluster", "policy", "slurm", "control", "power", "run")
 """Tables of which a scenario has at least one; a description of nodes has none but ``cluster``."""
 
@@ -172,10 +170,10 @@ def _of_slurm(conf: SlurmConf) -> dict[str, str]:
 def _given(what: SlurmNode | SlurmPartition, names: Mapping[str, str]) -> list[str]:
     """What else a line says, in Slurm's words; without what is as usual."""
     usual = {field.name: field.default for field in fields(what)}
-    found = {name: getattr(what, name) for name in names}
+    values = {name: getattr(what, name) for name in names}
     return [
         f"{names[name]}={_text(value)}"
-        for name, value in found.items()
+        for name, value in values.items()
         if value != usual[name] and value == value  # not a number: not given
     ]
 
@@ -184,7 +182,7 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "YES" if value else "NO"
     if isinstance(value, tuple):
-        pairs = (each if isinstance(each, str) else f"{each[0]}:{each[1]}" for each in value)
+        pairs = (part if isinstance(part, str) else f"{part[0]}:{part[1]}" for part in value)
         return ",".join(pairs)
     return value if isinstance(value, str) else f"{value:g}"
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from filelock import FileLock
 
-__all__ = ["RUNS", "Store", "read_runs"]
-
 RUNS, STUDY, SCENARIO, LOCK = "runs", "study.json", "scenario.toml", ".lock"
 
 _BELONGS = ("scenario", "seed", "keys", "version")

@@ -34,8 +34,6 @@ from .store import Store
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["Precision", "sweep"]
-
 
 @dataclass(frozen=True)
 class Precision:

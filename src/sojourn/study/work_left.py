@@ -9,8 +9,6 @@ from itertools import islice
 
 from .plan import PlannedRun
 
-__all__ = ["AHEAD", "DIED", "Batch", "Left"]
-
 Batch = Sequence[PlannedRun]
 
 AHEAD = 2

@@ -11,8 +11,6 @@ import threading
 import time
 from multiprocessing.connection import Connection
 
-__all__ = ["main"]
-
 _GRACE = 1.0
 """Seconds in which the process ends by itself when the driver has gone."""
 

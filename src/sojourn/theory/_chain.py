@@ -8,11 +8,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError
 
-__all__ = ["deviation", "eliminate", "explore", "rates_between", "stationary"]
-
-Floats = NDArray[np.float64]
 State = TypeVar("State", bound=Hashable)
 
 
@@ -30,19 +28,19 @@ def explore(
     neighbours : the states one step away.
     most : states beyond which the search is given up and None returned.
     """
-    found = dict.fromkeys(begin)
-    fresh = list(found)
+    states = dict.fromkeys(begin)
+    fresh = list(states)
     while fresh:
-        if len(found) > most:
+        if len(states) > most:
             return None
         reached: list[State] = []
         for state in fresh:
             for after in neighbours(state):
-                if after not in found:
-                    found[after] = None
+                if after not in states:
+                    states[after] = None
                     reached.append(after)
         fresh = reached
-    return list(found)
+    return list(states)
 
 
 def rates_between(

@@ -14,12 +14,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError
 from ..jit import compiled
-
-__all__ = ["CompoundPoisson", "Count", "NegativeBinomial", "occupancies", "visits"]
-
-Floats = NDArray[np.float64]
 
 _LARGE = 2.0**500
 _SMALL = 2.0**-500

@@ -7,22 +7,17 @@ number of its jobs, ||m|| of [rumyantsev2014, eq. 6].
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..jit import compiled
 from ._series import DIRECT
-
-__all__ = ["count_partitions", "group_sizes", "over_partitions", "sizes_to_depth"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _DRAWS = 1 << 16
 _STEPS = 20_000_000
 """From one partition to another, between which an interrupt is heard."""
 
 
-def count_partitions(widths: Integers, servers: int, most: float = np.inf) -> float:
+def count_partitions(widths: Ints, servers: int, most: float = np.inf) -> float:
     """How many partitions of 1, ..., servers into these widths there are.
 
     Counting stops above `most`. The partitions of s alone, into all widths, are about
@@ -31,7 +26,7 @@ def count_partitions(widths: Integers, servers: int, most: float = np.inf) -> fl
     return float(_count(widths, np.zeros(servers + 1), most))
 
 
-def over_partitions(widths: Integers, p: Floats, tail: Floats, servers: int) -> float:
+def over_partitions(widths: Ints, p: Floats, tail: Floats, servers: int) -> float:
     """C as the sum over all partitions [rumyantsev2014, eq. 9].
 
     Parameters
@@ -50,7 +45,7 @@ def over_partitions(widths: Integers, p: Floats, tail: Floats, servers: int) -> 
 
 
 def sizes_to_depth(
-    widths: Integers, p: Floats, tail: Floats, servers: int, depth: int, direct: int = DIRECT
+    widths: Ints, p: Floats, tail: Floats, servers: int, depth: int, direct: int = DIRECT
 ) -> tuple[Floats, float]:
     """P{K = i} of i = 1, ..., depth, and P{K > depth}.
 
@@ -72,8 +67,8 @@ def sizes_to_depth(
 
 
 def group_sizes(
-    widths: Integers, p: Floats, servers: int, samples: int, random: np.random.Generator
-) -> Integers:
+    widths: Ints, p: Floats, servers: int, samples: int, random: np.random.Generator
+) -> Ints:
     """K of independent groups, whose jobs are drawn from p [rumyantsev2014, errata 3]."""
     sizes = np.zeros(samples, np.int64)
     state = np.zeros(3, np.int64)

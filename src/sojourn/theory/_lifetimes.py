@@ -13,14 +13,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
-
-__all__ = ["Lifetime", "TimeGrid", "integrated", "lifetime"]
-
-Floats = NDArray[np.float64]
 
 _NODES = 20
 _HALVINGS = 6
@@ -64,8 +60,8 @@ class Lifetime:
         """Instants between which the law is smooth."""
         if self.law is None:
             return np.array([self.atom])
-        found = [self.law.ppf(_LEVELS), self.law.isf(_LEVELS), self.law.support()]
-        return np.concatenate(found).astype(np.float64)
+        places = [self.law.ppf(_LEVELS), self.law.isf(_LEVELS), self.law.support()]
+        return np.concatenate(places).astype(np.float64)
 
 
 def lifetime(value: Any, name: str) -> Lifetime:
@@ -141,8 +137,8 @@ class TimeGrid:
 
 def _edges(service: Lifetime, limit: Lifetime) -> Floats:
     """Ends of panels above 0, up to where what is left of the mean of min(X, Z) is nothing."""
-    found = np.concatenate([service.breaks(), limit.breaks()])
-    edges = np.unique(found[np.isfinite(found) & (found > 0)])
+    breaks = np.concatenate([service.breaks(), limit.breaks()])
+    edges = np.unique(breaks[np.isfinite(breaks) & (breaks > 0)])
     left = edges * service.sf(edges) * limit.sf(edges)
     enough = _TAIL * left.max()
     gone = np.flatnonzero(left[left.argmax() :] <= enough)

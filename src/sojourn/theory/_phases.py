@@ -19,8 +19,6 @@ from numpy.typing import ArrayLike
 from ..checks import numbers, positive, probabilities, servers
 from ..errors import OptionError
 
-__all__ = ["NOBODY", "Classes", "Phase", "classes_of"]
-
 NOBODY = -1
 """The head of an empty queue."""
 

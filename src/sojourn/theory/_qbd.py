@@ -12,14 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import RunError
 from ._chain import eliminate
-
-__all__ = ["Levels", "solve"]
-
-Floats = NDArray[np.float64]
 
 _STEPS = 100
 """Steps of logarithmic reduction; each doubles the levels looked at."""

@@ -8,8 +8,6 @@ import numpy as np
 
 from ..jit import compiled, inlined
 
-__all__ = ["begin_walk", "walk"]
-
 
 @inlined
 def _draw(cumulated: Any, generator: Any) -> Any:

@@ -9,11 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..jit import compiled
-
-__all__ = ["DIRECT", "curve", "logarithm", "tails"]
-
-Floats = NDArray[np.float64]
 
 DIRECT = 2_000_000_000
 """Products up to which sums are taken term by term; beyond, by Fourier transforms."""
@@ -56,8 +53,8 @@ def curve(terms: Floats, tail: Floats, direct: int = DIRECT) -> Floats:
     if len(inner) * len(tail) <= direct:
         return np.convolve(inner, tail, mode="valid")
     size = 1 << (len(inner) - 1).bit_length()
-    found = np.fft.irfft(np.fft.rfft(inner, size) * np.fft.rfft(tail, size), size)
-    return found[len(tail) - 1 : len(inner)]
+    whole = np.fft.irfft(np.fft.rfft(inner, size) * np.fft.rfft(tail, size), size)
+    return whole[len(tail) - 1 : len(inner)]
 
 
 def _by_blocks(h: Floats, p: Floats) -> None:

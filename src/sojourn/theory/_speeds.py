@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike
 from ..checks import numbers, pair, positive, probability
 from ..errors import OptionError
 
-__all__ = ["SpeedControl", "control_of"]
-
 _FARTHEST = 10_000
 """The highest threshold: up to it each number of jobs is a level of its own."""
 
@@ -111,10 +109,8 @@ def control_of(
     for name, ks in (("k_L", low), ("k_H", high)):
         whole = all(k == np.rint(k) and 0 <= k < np.inf for k in ks)
         if not whole or any(a > b for a, b in pairwise(ks)):
-            told = ", ".join(f"{k:g}" for k in ks)
-            raise OptionError(
-                f"thresholds: {name} = {told}; give whole numbers from 0, none below the one before"
-            )
+            shown = ", ".join(f"{k:g}" for k in ks)
+            raise OptionError(f"thresholds: {name} = {shown}; give rising whole numbers from 0")
     if high and high[-1] > _FARTHEST:
         raise OptionError(f"thresholds: k_H = {high[-1]:g}; give at most {_FARTHEST:,}")
     if any(a > b for a, b in zip(low, high, strict=True)):

@@ -11,25 +11,18 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..arrays import Floats, Ints
 from ..jit import compiled, inlined
-
-__all__ = ["Runs", "Stream", "complete", "subtract"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Runs(NamedTuple):
     """Servers with the same work left: ``work[first:last]`` ascends and is above 0."""
 
     work: Floats  # s
-    servers: Integers  # of each run
-    idle: Integers  # one cell: servers without work
-    first: Integers  # one cell
-    last: Integers  # one cell
+    servers: Ints  # of each run
+    idle: Ints  # one cell: servers without work
+    first: Ints  # one cell
+    last: Ints  # one cell
 
 
 class Stream(NamedTuple):
@@ -37,7 +30,7 @@ class Stream(NamedTuple):
 
     gap: Floats
     service: Floats  # customers x 1, or x parts in ascending order
-    width: Integers
+    width: Ints
     delay: Floats  # filled in
 
 
@@ -116,12 +109,12 @@ def _after(work: Any, first: int, last: int, value: float) -> int:
 
 
 @inlined
-def _merge(runs: Any, parts: Any, many: int, each: int, delay: float, gap: float) -> None:
-    """Add `many` runs of `each` servers with the work (delay + part - gap)^+; parts ascend."""
+def _merge(runs: Any, parts: Any, many: int, servers: int, delay: float, gap: float) -> None:
+    """Add `many` runs of so many servers with the work (delay + part - gap)^+; parts ascend."""
     done = 0
     while done < many and delay + parts[done] <= gap:
         done += 1
-    runs.idle[0] += done * each
+    runs.idle[0] += done * servers
     many -= done
     first, last = runs.first[0], runs.last[0]
     if last + many > len(runs.work):
@@ -141,7 +134,7 @@ def _merge(runs: Any, parts: Any, many: int, each: int, delay: float, gap: float
             _move(runs, at, last, many)
             at += many - 1
         runs.work[at] = value
-        runs.servers[at] = each
+        runs.servers[at] = servers
         last = at - many + 1
         many -= 1
     runs.first[0] = first
@@ -163,8 +156,8 @@ def subtract(stream: Any, runs: Any, concurrent: bool, vectors: Any) -> None:
         width, gap = stream.width[i], stream.gap[i]
         delay = _take(runs, width)
         _pass(runs, gap)
-        many, each = (1, width) if concurrent else (width, 1)
-        _merge(runs, stream.service[i], many, each, delay, gap)
+        many, servers = (1, width) if concurrent else (width, 1)
+        _merge(runs, stream.service[i], many, servers, delay, gap)
         stream.delay[i] = delay
 
 
@@ -227,14 +220,14 @@ def complete(stream: Any, end: Any, count: Any, size: int, concurrent: bool) -> 
             _sink(end, count, size, end[size], count[size])
         start = max(end[0], now)
         count[0] -= need
-        many, each = (1, width) if concurrent else (width, 1)
+        many, servers = (1, width) if concurrent else (width, 1)
         part = 0
         if count[0] == 0:
             # The run on top is used up: the first new one takes its place.
-            _sink(end, count, size, start + stream.service[i, 0], each)
+            _sink(end, count, size, start + stream.service[i, 0], servers)
             part = 1
         while part < many:
-            _rise(end, count, size, start + stream.service[i, part], each)
+            _rise(end, count, size, start + stream.service[i, part], servers)
             size += 1
             part += 1
         stream.delay[i] = start - now

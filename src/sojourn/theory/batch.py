@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
 from ..jit import compiled
 from ._compound import CompoundPoisson
@@ -21,10 +22,6 @@ from ._lifetimes import Lifetime, TimeGrid, integrated, lifetime
 from .infinite import InfiniteServers, check_reading
 from .limits import LIMITS
 from .widths import Width, width_probabilities
-
-__all__ = ["batch_completion_probability", "batch_infinite_servers"]
-
-Floats = NDArray[np.float64]
 
 _NOTHING = 1e-20
 _PIECE = 2e7
@@ -109,11 +106,13 @@ def batch_infinite_servers(
     def groups(grid: TimeGrid) -> Floats:
         weight, busy, done = _parts(grid, x, z, limits, siblings)
         room = np.zeros((2, len(p) + 1))
-        instants = [np.ravel(each) for each in (weight, busy, done)]
+        instants = [np.ravel(column) for column in (weight, busy, done)]
         # An interrupt is heard between two pieces.
         piece = max(int(_PIECE / terms), 1)
         for first in range(0, instants[0].size, piece):
-            _thin(widths, p[widths - 1], *(each[first : first + piece] for each in instants), room)
+            _thin(
+                widths, p[widths - 1], *(column[first : first + piece] for column in instants), room
+            )
         return np.asarray(j * room[0, 1:])
 
     loads, _ = integrated(groups, x, z)

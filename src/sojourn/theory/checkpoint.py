@@ -11,8 +11,6 @@ import math
 from ..checks import choice, non_negative, positive
 from ..errors import OptionError
 
-__all__ = ["checkpoint_interval", "expected_runtime"]
-
 
 def checkpoint_interval(dump: float, mtbf: float, *, rule: str = "daly") -> float:
     """Return the work between two checkpoints (s) that makes a job end soonest.

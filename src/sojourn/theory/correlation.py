@@ -6,11 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
-
-__all__ = ["distributional_correlation"]
-
-Floats = NDArray[np.float64]
 
 _BANDS = ("standard-error", "rank")
 
@@ -23,7 +20,7 @@ def distributional_correlation(
     The sample is halved at the median of x. Each y of the sample is a vote on which half has the
     larger values at this point: +1 if F(y | low x) is above F(y | high x), -1 if it is below, 0 if
     they differ by no more than chance may explain. The mean vote is the result. For instance,
-    wider jobs may tend to run longer although nobody could tell a runtime from a width.
+    wider jobs may tend to run longer although no width says what a runtime is.
 
     Parameters
     ----------

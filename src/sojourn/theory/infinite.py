@@ -20,17 +20,14 @@ from functools import cached_property
 from typing import overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
 from ._compound import CompoundPoisson, Count, NegativeBinomial, visits
 from .limits import LIMITS, completion_probability
 from .widths import Geometric, Width, width_probabilities
-
-__all__ = ["RELEASES", "SIBLINGS", "InfiniteServers", "check_reading", "infinite_servers"]
-
-Floats = NDArray[np.float64]
 
 SIBLINGS = ("run-on", "killed-together")
 RELEASES = ("independent", "concurrent")

@@ -8,15 +8,12 @@ each server, as P_serv of the paper does; ``"shared"`` one for the whole request
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
 from .widths import Geometric, Width, width_probabilities
-
-__all__ = ["LIMITS", "completion_curve", "completion_probability", "critical_limit"]
-
-Floats = NDArray[np.float64]
 
 LIMITS = ("each", "shared")
 
@@ -83,7 +80,7 @@ def critical_limit(target: float, mean_service: float, width: Width, limits: str
         raise OptionError(f"target = {goal:g}: no mean limit gives this; choose 0 < target < 1")
     x = checks.positive(mean_service, "mean_service")
     requests = _Requests(width, limits)
-    if requests.fixed and (requests.each or requests.widest == 1):
+    if requests.fixed and (requests.own_limits or requests.widest == 1):
         # p = P**(1/k), and 1 - p without loss where P is near 1.
         log_p = np.log(goal) / requests.widest
         return float(x * np.exp(log_p) / -np.expm1(log_p))
@@ -105,8 +102,8 @@ class _Requests:
     """Widths and the reading of limits, checked."""
 
     def __init__(self, width: Width, limits: str) -> None:
-        self.each = checks.choice(limits, LIMITS, "limits") == "each"
-        self.law = width if self.each and isinstance(width, Geometric) else None
+        self.own_limits = checks.choice(limits, LIMITS, "limits") == "each"
+        self.law = width if self.own_limits and isinstance(width, Geometric) else None
         p = np.ones(1) if self.law is not None else width_probabilities(width)
         self.widest = len(p)
         self.widths = np.flatnonzero(p) + 1
@@ -120,7 +117,7 @@ def _log_completion(ratio: float, requests: _Requests) -> float:
         # Q(1 / (1 + ratio)) of the geometric law [eq. 28].
         return float(-np.log1p(ratio / (1 - requests.law.a)))
     k = requests.widths
-    if requests.each:
+    if requests.own_limits:
         # Q(p) with p = mu / (mu + nu) [eqs. 40-43].
         log_all = -k * np.log1p(ratio)
     else:

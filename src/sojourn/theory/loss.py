@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import checks
+from ..arrays import Floats, Ints
 from ..errors import OptionError
 from ..jit import compiled
 from ._compound import occupancies
-
-__all__ = ["LossSystem", "erlang_b", "erlang_c", "kaufman_roberts", "multiserver_wait"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _HEAVIEST = 1e100
 """Load up to which the recursion cannot overflow between two looks at its scale."""
@@ -45,7 +41,7 @@ class LossSystem:
 
     servers: int
     loads: Floats
-    widths: Integers
+    widths: Ints
     distribution: Floats
     blocking: Floats
     carried: Floats

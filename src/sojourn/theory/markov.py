@@ -13,18 +13,15 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Floats
 from ..checks import positive, probability, stable
 from ..errors import OptionError
 from ._chain import explore
 from ._phases import NOBODY, Classes, Phase, classes_of
 from ._qbd import Levels, solve
 from ._speeds import SpeedControl, control_of
-
-__all__ = ["SmallSystem", "small_system", "two_server"]
-
-Floats = NDArray[np.float64]
 
 _MOST = 2_000
 """States of a level: the largest matrices that are solved in seconds."""
@@ -151,23 +148,23 @@ class SmallSystem:
         return self.arrival_rate / self.max_throughput
 
     def _up(self, n: int, state: _State) -> dict[_State, float]:
-        found: dict[_State, float] = {}
+        rates: dict[_State, float] = {}
         for phase, share in self.classes.arrive(state.phase):
             for speed, chance in self.control.at_arrival(n, state.speed):
                 after = _State(phase, speed)
-                found[after] = found.get(after, 0.0) + self.arrival_rate * share * chance
-        return found
+                rates[after] = rates.get(after, 0.0) + self.arrival_rate * share * chance
+        return rates
 
     def _down(self, n: int, state: _State) -> dict[_State, float]:
-        found: dict[_State, float] = {}
+        rates: dict[_State, float] = {}
         pace = self.control.speeds[state.speed]
         waiting = n - sum(state.phase.running)
         for kind, rate in self.classes.departures(state.phase):
             for phase, share in self.classes.depart(state.phase, kind, waiting).items():
                 for speed, chance in self.control.at_departure(n, state.speed):
                     after = _State(phase, speed)
-                    found[after] = found.get(after, 0.0) + pace * rate * share * chance
-        return found
+                    rates[after] = rates.get(after, 0.0) + pace * rate * share * chance
+        return rates
 
     @cached_property
     def _last(self) -> int:
@@ -179,8 +176,8 @@ class SmallSystem:
         """States of each level; those of the last are the states of all levels above too."""
         last = self._last
 
-        def neighbours(found: tuple[int, _State]) -> list[tuple[int, _State]]:
-            n, state = found
+        def neighbours(at: tuple[int, _State]) -> list[tuple[int, _State]]:
+            n, state = at
             reached = [(min(n + 1, last), after) for after in self._up(n, state)]
             if n:
                 reached += [(n - 1, after) for after in self._down(n, state)]
@@ -190,10 +187,10 @@ class SmallSystem:
 
         begin = (0, _State(self.classes.empty, self.control.begin))
         levels: list[list[_State]] = [[] for _ in range(last + 1)]
-        found = explore([begin], neighbours, most=_MOST * (last + 1))
-        for n, state in found or ():
+        states = explore([begin], neighbours, most=_MOST * (last + 1))
+        for n, state in states or ():
             levels[n].append(state)
-        if found is None or max(map(len, levels)) > _MOST:
+        if states is None or max(map(len, levels)) > _MOST:
             raise OptionError(_TOO_LARGE)
         return levels
 

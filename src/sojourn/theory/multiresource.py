@@ -10,16 +10,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import checks
+from ..arrays import Floats, Ints
 from ..errors import OptionError
 from ..jit import compiled
-
-__all__ = ["multiresource_constant"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _POINTS = 200_000_000
 _PIECE = 50_000_000
@@ -62,22 +58,24 @@ def multiresource_constant(
     steps = np.append(np.cumprod((there + 1)[:0:-1])[::-1], 1)
     classes, which = np.unique(amounts, axis=0, return_inverse=True)
     chances = np.asarray(np.bincount(which.ravel(), shares / shares.sum()), np.float64)
-    found = _sum_over_grid(classes, chances, there, classes @ steps, np.zeros(points))
-    return min(float(found), 1.0)
+    total = _sum_over_grid(classes, chances, there, classes @ steps, np.zeros(points))
+    return min(float(total), 1.0)
 
 
-def _whole(values: ArrayLike, name: str, dimensions: int) -> Integers:
+def _whole(values: ArrayLike, name: str, dimensions: int) -> Ints:
     numbers = checks.numbers(values, name)
     if numbers.ndim != dimensions or numbers.size == 0:
-        told = "a list of whole numbers" if dimensions == 1 else "a row of whole numbers per class"
-        raise OptionError(f"{name}: give {told}")
+        wanted = (
+            "a list of whole numbers" if dimensions == 1 else "a row of whole numbers per class"
+        )
+        raise OptionError(f"{name}: give {wanted}")
     wrong = numbers[~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 2**53))]
     if wrong.size:
         raise OptionError(f"{name} has {wrong[0]:g}; give whole numbers of at least 0")
     return numbers.astype(np.int64)
 
 
-def _check_classes(amounts: Integers, there: Integers) -> None:
+def _check_classes(amounts: Ints, there: Ints) -> None:
     idle = np.flatnonzero(~amounts.any(axis=1))
     if idle.size:
         raise OptionError(f"demands[{idle[0]}] takes nothing; leave this class out")
@@ -90,9 +88,7 @@ def _check_classes(amounts: Integers, there: Integers) -> None:
         )
 
 
-def _sum_over_grid(
-    demands: Integers, p: Floats, capacities: Integers, offsets: Integers, h: Floats
-) -> float:
+def _sum_over_grid(demands: Ints, p: Floats, capacities: Ints, offsets: Ints, h: Floats) -> float:
     """Sum of l_n P{does not fit}, with h_n = |n| l_n pushed forward class by class.
 
     |n| is the sum of all coordinates: differentiating along it turns the logarithm into the same

@@ -16,16 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
+from ..arrays import Floats, Ints
 from ..errors import JobError, OptionError
 from ._workload_vectors import Runs, Stream, complete, subtract
 
 if TYPE_CHECKING:
     from ..jobs.table import Jobs
 
-__all__ = ["DrivingSequence", "Recursion", "driving_sequence", "kiefer_wolfowitz"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _RELEASES = ("concurrent", "independent")
 _EXACT = 2.0**53
@@ -41,7 +38,7 @@ class DrivingSequence(NamedTuple):
 
     interarrival: Floats  # s, to the next customer; 0 for the last
     service: Floats  # s
-    width: Integers
+    width: Ints
 
 
 def driving_sequence(jobs: Jobs) -> DrivingSequence:
@@ -201,7 +198,7 @@ class Recursion:
         self.customers += len(stream.gap)
         return stream.delay
 
-    def _kept(self) -> tuple[Floats, Integers]:
+    def _kept(self) -> tuple[Floats, Ints]:
         """Work left and number of servers of each run, idle ones first."""
         runs = self._runs
         busy = slice(int(runs.first[0]), int(runs.last[0]))
@@ -209,7 +206,7 @@ class Recursion:
         work = np.concatenate([np.zeros(idle.size), runs.work[busy]])
         return work, np.concatenate([idle, runs.servers[busy]])
 
-    def _keep(self, work: Floats, count: Integers) -> None:
+    def _keep(self, work: Floats, count: Ints) -> None:
         runs = self._runs
         idle = int(np.searchsorted(work, 0, side="right"))
         size = work.size - idle

@@ -16,8 +16,6 @@ from numpy.typing import ArrayLike
 from ..checks import choice, non_negative, positive, probability, stable
 from .saturated import Saturated, saturated_system
 
-__all__ = ["Response", "response_time"]
-
 _METHODS = ("interpolated", "reset-marc")
 
 

@@ -19,8 +19,6 @@ from ._chain import deviation, explore, rates_between, stationary
 from ._phases import Classes, Phase, classes_of
 from .stability import constant
 
-__all__ = ["Saturated", "max_throughput", "saturated_system", "throughput_of"]
-
 _FEW, _MANY = 3_000, 50_000
 """Phases up to which variances, and throughputs alone, are solved for."""
 _BATCHES, _LENGTH = 1_000, 2_000
@@ -163,11 +161,11 @@ class _Chain:
 
 
 def _completions(classes: Classes, phase: Phase) -> dict[Phase, float]:
-    found: dict[Phase, float] = {}
+    flow: dict[Phase, float] = {}
     for kind, rate in classes.departures(phase):
         for after, p in classes.depart(phase, kind, classes.servers + 1).items():
-            found[after] = found.get(after, 0.0) + rate * p
-    return found
+            flow[after] = flow.get(after, 0.0) + rate * p
+    return flow
 
 
 def max_throughput(

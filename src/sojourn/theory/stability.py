@@ -9,6 +9,7 @@ see `sojourn.capacity` for what simulation says.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
@@ -16,24 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
 from ._groups import count_partitions, group_sizes, over_partitions, sizes_to_depth
 from ._series import curve, logarithm, tails
 from .estimate import Estimate
 
-__all__ = [
-    "Bounds",
-    "constant",
-    "estimate_stability_constant",
-    "max_arrival_rate",
-    "smallest_stable",
-    "stability_bounds",
-    "stability_constant",
-    "stability_constants",
-    "stability_load",
-]
-
-Floats = NDArray[np.float64]
 Method = Literal["series", "partitions", "depth", "monte-carlo"]
 
 _PARTITIONS = 1e9
@@ -215,19 +204,15 @@ def smallest_stable(arrival_rate: float, mean_service: float, p: ArrayLike) -> i
     while offered * _at(terms, tail, high) >= 1:
         low, high, step = high + 1, high + step, 2 * step
         terms = logarithm(shares, high)
-    while low < high:
-        middle = (low + high) // 2
-        if offered * _at(terms, tail, middle) < 1:
-            high = middle
-        else:
-            low = middle + 1
-    return high
+    return low + bisect_left(
+        range(low, high), True, key=lambda servers: offered * _at(terms, tail, servers) < 1
+    )
 
 
 def _at(terms: Floats, tail: Floats, servers: int) -> float:
     """Sum of l_n P{N > s-n} (errata 2); rounding never leads out of [1/s, 1]."""
-    found = float(np.dot(terms[servers + 1 - len(tail) : servers + 1], tail[::-1]))
-    return min(max(found, 1 / servers), 1.0)
+    ratio = float(np.dot(terms[servers + 1 - len(tail) : servers + 1], tail[::-1]))
+    return min(max(ratio, 1 / servers), 1.0)
 
 
 def _by_partitions(shares: Floats) -> float:

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import checks
+from ..arrays import Floats
 from ..errors import OptionError
-
-__all__ = ["Geometric", "Width", "geometric", "width_probabilities"]
-
-Floats = NDArray[np.float64]
 
 _WIDEST = 2**20
 """Widths beyond which a distribution without end is not followed."""

@@ -1,7 +1,7 @@
 """Keeps the daemons of one cluster, and ends with them; run as a program of its own.
 
 It reads one line of JSON (what to start, and the folder to remove at the end), starts the daemons,
-tells their process ids, and waits. When it is told to stop, or when whoever told it has gone,
+prints their process ids, and waits. When its standard input ends, also because the driver died,
 even by SIGKILL, it kills every process that came from these daemons. Orphans among them come to it
 (it is their subreaper), so that none escapes, and nobody else's is among its descendants.
 """
@@ -35,11 +35,11 @@ def descendants(root: int) -> list[int]:
                 state, parent = file.read().rpartition(b")")[2].split()[:2]
             if state not in b"ZX":
                 children.setdefault(int(parent), []).append(int(entry))
-    found, fresh = [], children.get(root, [])
+    living, fresh = [], children.get(root, [])
     while fresh:
-        found += fresh
+        living += fresh
         fresh = [child for one in fresh for child in children.get(one, [])]
-    return found
+    return living
 
 
 def _reap(*_: Any) -> None:
@@ -83,10 +83,10 @@ def main() -> int:
     for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(one, lambda *_: None)
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    told = json.loads(sys.stdin.readline() or "{}")
+    order = json.loads(sys.stdin.readline() or "{}")
     gone = True
     try:
-        started = [_start(command) for command in told.get("commands", [])]
+        started = [_start(command) for command in order.get("commands", [])]
         signal.signal(signal.SIGCHLD, _reap)
         with contextlib.suppress(OSError):
             print(json.dumps(started), flush=True)
@@ -94,8 +94,8 @@ def main() -> int:
     finally:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         gone = _end_all()
-        if "remove" in told:
-            shutil.rmtree(told["remove"], ignore_errors=True)
+        if "remove" in order:
+            shutil.rmtree(order["remove"], ignore_errors=True)
     return 0 if gone else 1
 
 

@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 from ...errors import RunError
 
-__all__ = ["DAEMON", "JOB", "STEP", "ModelClock", "Wait", "compiler"]
-
 _NS = 1_000_000_000
 _PROCESSES = 8192
 _HEAD = struct.Struct("=qiiii")
@@ -111,18 +109,18 @@ class ModelClock:
         begin = _HEAD.size + 4 * _PROCESSES
         most: int = _HEAD.unpack_from(self._memory)[2]
         some = map(Wait._make, _WAIT.iter_unpack(self._memory[begin : begin + most * _WAIT.size]))
-        found = [wait for wait in some if wait.pid]
-        return found if all(wait.deadline for wait in found) else None
+        waits = [wait for wait in some if wait.pid]
+        return waits if all(wait.deadline for wait in waits) else None
 
 
 def _build(folder: Path) -> ctypes.CDLL:
     """Build the clock that is preloaded, and return the driver's side of it."""
-    found = compiler()
-    if found is None:
+    program = compiler()
+    if program is None:
         raise RunError("model time needs a C compiler; see `sojourn virtual check`")
     for name in ("clock", "drive"):
         target, source = folder / f"{name}.so", Path(__file__).with_name(f"{name}.c")
-        line = [found, "-O2", "-shared", "-fPIC", "-o", str(target), str(source), "-ldl"]
+        line = [program, "-O2", "-shared", "-fPIC", "-o", str(target), str(source), "-ldl"]
         done = subprocess.run(
             [*line, "-lpthread"], capture_output=True, text=True, stdin=subprocess.DEVNULL
         )

@@ -22,8 +22,6 @@ from typing import Any
 from ...errors import RunError
 from .conf import Scheduling, free_ports, slurm_conf
 
-__all__ = ["AUTHENTICATIONS", "VirtualCluster", "find_program", "own_folder", "terminable"]
-
 AUTHENTICATIONS = ("none", "munge")
 """How the daemons and ``sbatch`` know each other."""
 
@@ -150,7 +148,7 @@ class VirtualCluster:
             [sys.executable, "-I", "-S", str(Path(__file__).with_name("_keeper.py"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # Ctrl-C is for us: the daemons end when we tell them.
+            # Ctrl-C is for us: the daemons end when we say so.
             start_new_session=True,
             text=True,
         )
@@ -158,11 +156,11 @@ class VirtualCluster:
         assert self._keeper.stdout is not None
         lines = self._daemons(munge)
         commands = [self._daemon(name, line) for name, line in lines.items()]
-        told = {"commands": commands, "remove": str(self.folder)}
+        order = {"commands": commands, "remove": str(self.folder)}
         # The loops of the controller count whole seconds: every run begins with one.
         time.sleep(-time.time() % 1.0)
         self.started = time.time()
-        self._keeper.stdin.write(json.dumps(told) + "\n")
+        self._keeper.stdin.write(json.dumps(order) + "\n")
         self._keeper.stdin.flush()
         answer = self._keeper.stdout.readline()
         if not answer:
@@ -291,7 +289,7 @@ def find_program(name: str) -> str | None:
 
 
 def _program(name: str) -> str:
-    found = find_program(name)
-    if found is None:
+    path = find_program(name)
+    if path is None:
         raise RunError(f"{name} is not installed; see `sojourn virtual check`")
-    return found
+    return path

@@ -9,9 +9,8 @@ import socket
 from pathlib import Path
 
 from ...errors import RunError
-from ...policy.slurm.scheduling import Scheduling, read_scheduling
-
-__all__ = ["MOST_NODES", "Scheduling", "free_ports", "read_scheduling", "slurm_conf"]
+from ...policy.slurm.scheduling import Scheduling as Scheduling
+from ...policy.slurm.scheduling import read_scheduling as read_scheduling
 
 MOST_NODES = 1024
 """More daemons than this on one machine are hardly meant."""
@@ -73,7 +72,7 @@ def slurm_conf(
         "SlurmdPidFile": folder / "%n.pid",
         "SlurmctldLogFile": folder / "slurmctld.log",
         "SlurmdLogFile": folder / "%n.log",
-        # Tells when a loop begins a pass.
+        # Logs when a loop begins a pass.
         "SlurmctldDebug": "debug",
         "SlurmdDebug": "error",
         "LogTimeFormat": "iso8601_ms",

@@ -12,8 +12,6 @@ from .clock import DAEMON, JOB, STEP, ModelClock, Wait
 from .cluster import VirtualCluster
 from .reading import ControllerLog
 
-__all__ = ["MainLoop", "ModelTime"]
-
 _NS = 1_000_000_000
 _CALIBRATION = 3.0
 _WAITS = 10  # of the main loop in one round
@@ -28,7 +26,7 @@ _STEADY = 3  # passes of the backfill loop with nothing new, after which it will
 
 
 class MainLoop:
-    """The controller's main loop, as its waits tell of it.
+    """The controller's main loop, as its waits show it.
 
     It waits ten times a tenth of a second, reads the clock, and does what is due: each duty has
     a period, counted in whole seconds from when it was last done. So a duty keeps its second, but
@@ -196,10 +194,10 @@ class ModelTime:
 
 def _threads(cluster: VirtualCluster, name: str) -> set[int]:
     """Return the ids of the threads of a name in the cluster's daemons."""
-    found = set()
+    threads = set()
     for pid in cluster.pids:
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with contextlib.suppress(OSError):
                 if (thread / "comm").read_text().strip() == name:
-                    found.add(int(thread.name))
-    return found
+                    threads.add(int(thread.name))
+    return threads

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from .clock import compiler
 from .cluster import AUTHENTICATIONS, find_program
 
-__all__ = ["Need", "advice", "check", "exposure", "missing_for", "remarks", "slurm_version"]
-
 _PACKAGES = {
     "slurmctld": "slurmctld",
     "slurmd": "slurmd",
@@ -52,7 +50,7 @@ def check() -> list[Need]:
         "slurmd": "one daemon per virtual node",
         "slurmstepd": "one per running job",
         "sbatch": "submits the jobs",
-        "sinfo": "tells when the nodes are idle",
+        "sinfo": "shows when the nodes are idle",
     }
     needs = [
         Need(name, purpose, find_program(name), _PACKAGES[name], both)
@@ -96,14 +94,14 @@ def slurm_version() -> str | None:
 
 def remarks() -> list[str]:
     """Return what else should be known before a run on this machine."""
-    told = []
+    lines = []
     version = slurm_version()
     if sys.platform != "linux":
-        told.append(f"virtual nodes need Linux; this is {platform.system()}")
+        lines.append(f"virtual nodes need Linux; this is {platform.system()}")
     if version is not None and not version.startswith(_TRIED):
-        told.append(f"Slurm {version} is untried; {_TRIED} is what this was tried with")
-    told.append(exposure())
-    return told
+        lines.append(f"Slurm {version} is untried; {_TRIED} is what this was tried with")
+    lines.append(exposure())
+    return lines
 
 
 def exposure() -> str:

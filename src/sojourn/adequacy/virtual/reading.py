@@ -19,16 +19,6 @@ from ...jobs.formats.jobcomp import jobcomp_accounting
 if TYPE_CHECKING:
     from .stream import Job
 
-__all__ = [
-    "COLUMNS",
-    "Completion",
-    "ControllerLog",
-    "Event",
-    "collect",
-    "completions",
-    "read_controller_log",
-]
-
 COLUMNS = (
     *("id", "submit", "eligible", "start", "end"),
     *("nodes", "node_names", "state", "started_by"),
@@ -155,7 +145,7 @@ def read_controller_log(path: str | os.PathLike[str]) -> list[Event]:
     lines = read_log_text(path, wanted="the log of a controller").split("\n")
     events = list(_events(iter(lines)))
     if not events:
-        raise LogError(path, "tells of no job and no pass; give slurmctld's log, at level debug")
+        raise LogError(path, "has no job and no pass; give slurmctld's log, at level debug")
     return events
 
 
@@ -165,15 +155,15 @@ def _events(lines: Iterator[str]) -> Iterator[Event]:
         if not stamped:
             continue
         for kind, pattern in _KINDS.items():
-            found = pattern.match(stamped[2])
-            if found:
-                said = (*found.groups(), "", "")
+            match = pattern.match(stamped[2])
+            if match:
+                said = (*match.groups(), "", "")
                 yield Event(instant(stamped[1]), kind, int(said[0] or 0), said[1] or "")
                 break
 
 
 class Completion(NamedTuple):
-    """What only the completion log tells of a job; instants in whole seconds."""
+    """What only the completion log has of a job; instants in whole seconds."""
 
     submit: float
     eligible: float
@@ -182,11 +172,11 @@ class Completion(NamedTuple):
 
 
 def completions(path: Path) -> dict[int, Completion]:
-    """Return what a log of ``jobcomp/filetxt`` tells, by Slurm's number of the job."""
+    """Return what a log of ``jobcomp/filetxt`` has, by Slurm's number of the job."""
     if not path.stat().st_size:
         return {}
-    told = jobcomp_accounting(path)
-    columns = (told[name].tolist() for name in ("job", *Completion._fields))
+    log = jobcomp_accounting(path)
+    columns = (log[name].tolist() for name in ("job", *Completion._fields))
     return {job: Completion(*rest) for job, *rest in zip(*columns, strict=True)}
 
 
@@ -203,10 +193,10 @@ def collect(
     zero : instant of the stream's zero, seconds of the Unix epoch.
     """
     log.read()
-    told = completions(completed)
+    completion = completions(completed)
     rows = []
     for number, job in jobs.items():
-        said = told.get(number, Completion(math.nan, math.nan, 0, "UNKNOWN"))
+        said = completion.get(number, Completion(math.nan, math.nan, 0, "UNKNOWN"))
         submit, start, end = (by.get(number) for by in (log.submits, log.starts, log.ends))
         at = submit.time if submit else said.submit
         rows.append(

@@ -18,8 +18,6 @@ from .needs import advice, missing_for, slurm_version
 from .reading import ControllerLog, collect
 from .stream import Job, RealTime, play
 
-__all__ = ["MODES", "StreamRun", "check_plan", "run_stream"]
-
 MODES = ("real", "model")
 """How time passes: as it does, or moved on when nothing is under way."""
 
@@ -92,7 +90,7 @@ def run_stream(
     Raises
     ------
     RunError
-        When Slurm is missing or fails; `check` tells what is missing.
+        When Slurm is missing or fails; `check` says what is missing.
     """
     check_plan(jobs, nodes, mode, auth)
     scheduling = conf if isinstance(conf, Scheduling) else read_scheduling(conf)

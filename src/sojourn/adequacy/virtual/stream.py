@@ -16,8 +16,6 @@ from ...files.access import read_bytes
 from .cluster import VirtualCluster
 from .reading import ControllerLog, completions
 
-__all__ = ["Job", "Played", "RealTime", "SubmitPace", "play", "read_stream"]
-
 _LEAST = {"id": 0, "submit": 0, "nodes": 1, "run": 0.001, "limit_min": 1}
 _WHOLE = ("id", "nodes", "limit_min")
 # Seconds from where the controller's loops begin to the stream's zero, the same for every run: they

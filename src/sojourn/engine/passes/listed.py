@@ -27,6 +27,7 @@ from ..decided import (
 from ..heap import heap_pop, make_heap
 from ..profile import Profile, make_profile
 from ..queues import Queues, count_running, is_passed_over, note_limit, note_turn, take_turns
+from ..sleeping import is_unsettled
 from ..starting import note_reserved
 from ..verbs import earliest, find_shadow, fits, hold, note, plan_ahead, start, take, time_of
 from ..waiting import Waiting, admit, list_remove, make_waiting
@@ -286,10 +287,15 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     admit(s, w, calendar)
     look_ahead(s, calendar)
     s.stale = 0
+    s.blocked = -1
     if s.stopped == 1 or s.waiting == 0 or s.free == 0:
         return GO_ON
-    if s.logs == 0 and not _anybody_fits(s, w.job, jobs.procs):
+    # Reservations decide who sleeps, whether or not somebody fits beside them.
+    if s.logs == 0 and s.sleeps == 0 and not _anybody_fits(s, w.job, jobs.procs):
         return GO_ON
+    if nodes is not None:
+        if is_unsettled(s):
+            s.reserved_for = -1
     planned = s.backfill == RESERVE
     if s.reserving == 1:
         if nodes is None:
@@ -344,7 +350,7 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
             continue
         passed += 1
         if head < 0:
-            head = j
+            head = s.blocked = j
         if verdict == _RESERVED:
             reserved += 1
         if reserved >= reservations:

@@ -10,6 +10,7 @@ from ...jit import inlined
 from ..caps import procs_under
 from ..nodes import AHEAD, FREE, SLOWEST
 from ..queue import QueueIndex, make_queue_index, queue_find, queue_insert, queue_remove
+from ..sleeping import is_unsettled
 from ..verbs import find_shadow, fits, start
 from . import EASY, GO_ON, NONE, Setting, discipline
 
@@ -68,6 +69,8 @@ def _is_lone(d, s, nodes, j):
     taken.
     """
     if nodes is not None:
+        if is_unsettled(s):
+            return False
         if s.pinned == 1:
             if s.rule > SLOWEST or nodes.job[d.queue.by_rank[s.head]].budget < np.inf:
                 return False
@@ -95,6 +98,8 @@ def _settle_arrival(d, s, jobs, run, nodes, calendar, laws, j):
         start(s, jobs, run, nodes, calendar, j)
     else:
         _enqueue(d, s, jobs, j)
+    if s.waiting > 0:
+        s.blocked = d.queue.by_rank[s.head]
 
 
 @discipline(Ordered, "fixed orders", _make, ("try_to_start", "find_shadow"), (3.0, 4.0))
@@ -102,6 +107,10 @@ def ordered_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     """One pass: settle a lone arrival at once, else walk the queue: heads, then backfilling."""
     new = s.new
     s.new = 0
+    s.blocked = -1
+    if nodes is not None:
+        if is_unsettled(s):
+            s.reserved_for = -1
     if new == 1 and (s.waiting == 0 or _is_lone(d, s, nodes, s.arrived - 1)):
         _settle_arrival(d, s, jobs, run, nodes, calendar, laws, s.arrived - 1)
         return GO_ON
@@ -119,6 +128,7 @@ def ordered_pass(d, s, jobs, run, recording, nodes, calendar, laws):
                 start(s, jobs, run, nodes, calendar, j)
                 s.shadow_known = 0
                 continue
+            s.blocked = j
             narrowest = d.backfill.width[1] if s.own_order == 1 else d.queue.width[1]
             if s.backfill == NONE or s.waiting == 1 or narrowest > _usable(s, nodes):
                 return GO_ON

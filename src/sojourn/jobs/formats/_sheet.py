@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...errors import InputError, LogError
 from ..header import numbered, without_keys
 from ..report import CleaningReport, Finding, noted
@@ -45,9 +46,7 @@ from ._values import (
 )
 from .clock import LogClock
 
-Floats = NDArray[np.float64]
 Raw = Sequence[str] | NDArray[Any]
-Places = NDArray[np.int64]
 
 KNOWN = (*SCHEMA, LABEL, "interarrival", "start", "end")
 """Columns of a table that have a meaning here; others are further ones."""
@@ -90,7 +89,7 @@ class Sheet:
     def __len__(self) -> int:
         return max((sum(map(len, parts)) for parts in self._parts.values()), default=0)
 
-    def add(self, ours: str, cells: Raw, places: Places | None = None) -> None:
+    def add(self, ours: str, cells: Raw, places: Ints | None = None) -> None:
         """Take up the next values of one column: texts, or an array of NumPy.
 
         With `places`, `cells` are the different values and `places` which of them is in which row.
@@ -102,7 +101,7 @@ class Sheet:
         self,
         ours: str,
         get: Callable[[str], tuple[Raw, tzinfo | None]],
-        places: Places | None = None,
+        places: Ints | None = None,
     ) -> None:
         """Take up the next values of one column as `add` does, from a function of its name.
 
@@ -136,7 +135,7 @@ class Sheet:
             else:
                 self._aside[ours] = error.problem
 
-    def _name_jobs(self, cells: Sequence[str], places: Places | None) -> None:
+    def _name_jobs(self, cells: Sequence[str], places: Ints | None) -> None:
         """Take the numbers of jobs so far, and these texts, as the names of jobs."""
         numbers = self._parts.pop("job")
         if LABEL in self._parts or max(map(len, cells)) > LONGEST_NAME:
@@ -202,7 +201,7 @@ class Sheet:
             problem = f"holds times that no calendar has ({error}); correct them"
             raise Unreadable(None, ours, problem) from None
 
-    def _coded(self, ours: str, words: Sequence[str]) -> NDArray[np.int64]:
+    def _coded(self, ours: str, words: Sequence[str]) -> Ints:
         codes = self._words.setdefault(ours, {})
         seen = self._seen.setdefault(ours, {})
         for row, word in enumerate(words):
@@ -386,7 +385,7 @@ def is_real(ours: str) -> bool:
     return ours not in SCHEMA or (SCHEMA[ours].kind == "f" and ours not in SIZES)
 
 
-def _spread(values: NDArray[Any], places: Places | None) -> NDArray[Any]:
+def _spread(values: NDArray[Any], places: Ints | None) -> NDArray[Any]:
     return values if places is None else values[places]
 
 
@@ -395,7 +394,7 @@ def _one_line(name: str) -> str:
     return plain if plain and plain.isprintable() else repr(name)
 
 
-def _names(column: str, words: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
+def _names(column: str, words: Sequence[str]) -> tuple[Ints, list[str]]:
     try:
         return np.array([values.whole(word) for word in words], np.int64), []
     except (ValueError, OverflowError):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ..header import numbered
 from ..schema import MISSING, seconds
 from ._columns import is_per_processor, size_unit
@@ -49,7 +50,6 @@ _UNITS = {
     **dict.fromkeys(("d", "day", "days"), 86400.0),
 }
 
-Floats = NDArray[np.float64]
 
 LONGEST_NAME = 80
 """Letters of a job's name; all names take as much memory as the longest."""
@@ -62,7 +62,6 @@ SIZES = ("memory", "used_memory", "memory_per_node")
 A_SIZE = "an amount of memory such as 4G"
 _SIZE = re.compile(r"\d{1,18}(\.\d{0,18})?\s?[kmgtp]i?b?[nc]?", re.IGNORECASE | re.ASCII)
 _JOB, _NODE, _PROCESSOR = 0, 1, 2
-Ints = NDArray[np.int64]
 
 
 def is_unknown(token: str) -> bool:
@@ -315,9 +314,7 @@ class FurtherColumn:
         self._parts: list[NDArray[Any]] = []
         self._codes: dict[str, int] | None = None  # None while all are numbers
 
-    def add(
-        self, cells: Sequence[str] | NDArray[Any], places: NDArray[np.int64] | None = None
-    ) -> None:
+    def add(self, cells: Sequence[str] | NDArray[Any], places: Ints | None = None) -> None:
         """Take up the next values: texts, or an array of NumPy; `places` as in `Sheet.add`."""
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "iufbmM":
             self._parts.append(self._numbers(cells))
@@ -346,14 +343,14 @@ class FurtherColumn:
             raise Unreadable(None, self.name, "a number takes more than 64 bits; correct it")
         return cells.astype(np.int64)
 
-    def _recoded(self, part: NDArray[Any]) -> NDArray[np.int64]:
+    def _recoded(self, part: NDArray[Any]) -> Ints:
         """Return numbers as names, since there are names after them."""
         unique, places = np.unique(part, return_inverse=True)
         unknown = part.dtype.kind == "i"
         words = ["" if unknown and cell == -1 else as_word(cell) for cell in unique.tolist()]
         return self._coded(words)[places]
 
-    def _coded(self, words: Sequence[str]) -> NDArray[np.int64]:
+    def _coded(self, words: Sequence[str]) -> Ints:
         codes = self._codes if self._codes is not None else {}
         # A name must fit into the line of a header.
         plain = ["" if is_unknown(word) else " ".join(word.split()) for word in words]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints, Mask
 from ...errors import LogError, check_choice
 from ..header import numbered
 from ..report import CleaningReport, Finding, noted
@@ -21,9 +22,6 @@ from ..table import Jobs
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 ACCOUNTED_WIDTHS = (*WIDTHS, "nodes")
 _FAILED = ("FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE")
@@ -394,7 +392,7 @@ def _notes(columns: dict[str, NDArray[Any]]) -> list[Finding]:
     """What reading left as it was, and a reader of the results should know."""
     job, limit = columns["job"], columns["limit"]
     started, ended = np.isfinite(columns["start"]), np.isfinite(columns["end"])
-    cases: list[tuple[str, str, NDArray[np.bool_]]] = [
+    cases: list[tuple[str, str, Mask]] = [
         (
             "never-started",
             "cancelled or failed while it waited: no runtime, the wait is until then",

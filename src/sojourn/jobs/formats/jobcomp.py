@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Callable
+from typing import TypeVar
 
 from ...errors import LogError, check_choice
 from ...files.access import parse_lines
@@ -39,6 +41,8 @@ _KEYS = (
 # Names and folders may have blanks in them, so only known keys end a value.
 _SPLIT = re.compile(rf"(?:^|\s)({'|'.join(_KEYS)})=")
 _NUMBER = re.compile(r"(.*)\((\d+)\)")
+
+T = TypeVar("T")
 
 
 def read_jobcomp(
@@ -95,37 +99,34 @@ def _record(path: str | os.PathLike[str], text: str, line: int, clock: LogClock)
     fields = {
         mark[1]: text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=False)
     }
-    resources = fields.get("Tres", "")
-    field = "JobId"
-    try:
-        job = whole(fields[field])
-        instants = []
-        for field in ("SubmitTime", "EligibleTime", "StartTime", "EndTime"):
-            word = fields.get(field, "") if field == "EligibleTime" else fields[field]
-            instants.append(clock.moment(word))
-        submit, eligible, start, end = clock.settled(instants, math.nan, line)
-        field = "TimeLimit"
-        longest = limit(fields.get(field, ""))
-        field = "NodeList"
-        names = expand_nodes(fields.get(field, ""))
-        field = "NodeCnt"
-        nodes = whole(fields.get(field) or str(len(names) or MISSING))
-        field = "ProcCnt"
-        procs = whole(fields.get(field) or str(MISSING))
-        field = "Tres"
-        gpus, licences, others = (
-            _gpus(fields, nodes),
-            licences_among(resources),
-            resources_among(resources),
-        )
-        types = gpu_types_among(resources) or gpu_types_in(fields.get("Gres", ""))
-    except KeyError:
-        raise LogError(path, f"has no {field}=; correct or remove the line", line=line) from None
-    except (ValueError, OverflowError):
-        shown = fields.get(field, "")[:40]
-        raise LogError(
-            path, f"'{shown}' is no value of it; correct or remove the line", line=line, field=field
-        ) from None
+
+    def read(name: str, parse: Callable[[str], T], missing: str | None = None) -> T:
+        """Return a field as a value; `missing` is what is read where there is none."""
+        if name not in fields and missing is None:
+            raise LogError(path, f"has no {name}=; correct or remove the line", line=line)
+        try:
+            return parse(fields.get(name) or missing or "")
+        except (ValueError, OverflowError):
+            problem = f"'{fields.get(name, '')[:40]}' is no value of it; correct or remove the line"
+            raise LogError(path, problem, line=line, field=name) from None
+
+    job = read("JobId", whole)
+    submit, eligible, start, end = clock.settled(
+        [
+            read("SubmitTime", clock.moment),
+            read("EligibleTime", clock.moment, ""),
+            read("StartTime", clock.moment),
+            read("EndTime", clock.moment),
+        ],
+        math.nan,
+        line,
+    )
+    longest = read("TimeLimit", limit, "")
+    names = read("NodeList", expand_nodes, "")
+    nodes = read("NodeCnt", whole, str(len(names) or MISSING))
+    procs = read("ProcCnt", whole, str(MISSING))
+    gpus = read("Tres", lambda text: _gpus(text, fields.get("Gres"), nodes), "")
+    types = read("Tres", gpu_types_among, "") or gpu_types_in(fields.get("Gres", ""))
     state = fields.get("JobState", "").partition(" ")[0]
     if start == end and state in ENDED and "NodeList" in fields and not names:
         start = math.nan
@@ -153,17 +154,17 @@ def _record(path: str | os.PathLike[str], text: str, line: int, clock: LogClock)
         node_list=fields.get("NodeList", ""),
         gpus=gpus,
         gpu_type=types[0] if len(types) == 1 else "",
-        licences=licences,
-        resources=others,
+        licences=read("Tres", licences_among, ""),
+        resources=read("Tres", resources_among, ""),
     )
 
 
-def _gpus(fields: dict[str, str], nodes: int) -> int:
+def _gpus(trackable: str, generic: str | None, nodes: int) -> int:
     """Return the GPUs of a job, in all; -1 if not known."""
-    listed = gpus_among(fields.get("Tres", ""))
-    if listed >= 0 or "Gres" not in fields:
+    listed = gpus_among(trackable)
+    if listed >= 0 or generic is None:
         return listed
-    return gpus_in(fields["Gres"]) * max(nodes, 1)
+    return gpus_in(generic) * max(nodes, 1)
 
 
 def _known(name: str) -> str:

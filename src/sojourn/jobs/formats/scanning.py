@@ -178,6 +178,30 @@ def _rounded(mantissa, exponent):  # type: ignore[no-untyped-def]
     return math.ldexp(np.float64(kept), int(binary) - 52)
 
 
+@inlined
+def _as_float(mantissa, exponent):  # type: ignore[no-untyped-def]
+    """Return what to do about mantissa * 10**exponent in a field of floats, and the float."""
+    if mantissa < _EXACT_MANTISSA and -22 <= exponent <= 22:
+        # Both factors are exact, so the one rounding is the correct one.
+        value = np.float64(mantissa)
+        if exponent < 0:
+            value /= _TENS[-exponent]
+        elif exponent > 0:
+            value *= _TENS[exponent]
+        return GOOD, value
+    if mantissa > 0 and _LEAST_POWER <= exponent <= _MOST_POWER:
+        return GOOD, _rounded(mantissa, exponent)
+    return EXACT, 0.0
+
+
+@inlined
+def _note(notes, count, kind, line, fields, begin, end, row):  # type: ignore[no-untyped-def]
+    """Leave a note for the caller, and return how many there are."""
+    notes[count, 0], notes[count, 1], notes[count, 2] = kind, line, fields
+    notes[count, 3], notes[count, 4], notes[count, 5] = begin, end, row
+    return count + 1
+
+
 @compiled(slow="the reader of logs", seconds=1.0)
 def scan(buf, pos, line, row, slots, ints, floats, notes):  # type: ignore[no-untyped-def]
     """Parse Standard Workload Format lines into columns until the end, or until notes are full.
@@ -249,37 +273,19 @@ def scan(buf, pos, line, row, slots, ints, floats, notes):  # type: ignore[no-un
                     break
                 slot = slots[fields]
                 todo = EXACT
-                if _IS_INT[fields]:
-                    if code == _NUMBER:
-                        todo, integer = _as_integer(mantissa, exponent)
-                        if slot >= 0:
-                            ints[slot, row] = -integer if negative else integer
-                        if todo == NOT_INTEGER:
-                            kind = NOT_INTEGER
-                            break
-                elif code == _NUMBER and mantissa < _EXACT_MANTISSA and -22 <= exponent <= 22:
-                    # Both factors are exact, so the one rounding is the correct one.
-                    value = np.float64(mantissa)
-                    if exponent < 0:
-                        value /= _TENS[-exponent]
-                    elif exponent > 0:
-                        value *= _TENS[exponent]
+                if code == _NUMBER and _IS_INT[fields]:
+                    todo, integer = _as_integer(mantissa, exponent)
+                    if slot >= 0:
+                        ints[slot, row] = -integer if negative else integer
+                    if todo == NOT_INTEGER:
+                        kind = NOT_INTEGER
+                        break
+                elif code == _NUMBER:
+                    todo, value = _as_float(mantissa, exponent)
                     if slot >= 0:
                         floats[slot, row] = -value if negative else value
-                    todo = GOOD
-                elif code == _NUMBER and _LEAST_POWER <= exponent <= _MOST_POWER and mantissa > 0:
-                    value = _rounded(mantissa, exponent)
-                    if slot >= 0:
-                        floats[slot, row] = -value if negative else value
-                    todo = GOOD
                 if todo == EXACT:
-                    notes[count, 0] = EXACT
-                    notes[count, 1] = line
-                    notes[count, 2] = fields
-                    notes[count, 3] = begin
-                    notes[count, 4] = pos
-                    notes[count, 5] = row
-                    count += 1
+                    count = _note(notes, count, EXACT, line, fields, begin, pos, row)
                 fields += 1
                 while _is_blank(buf[pos]):
                     pos += _ONE
@@ -292,13 +298,7 @@ def scan(buf, pos, line, row, slots, ints, floats, notes):  # type: ignore[no-un
             count = before
         while buf[pos] != _NEWLINE:
             pos += _ONE
-        notes[count, 0] = kind
-        notes[count, 1] = line
-        notes[count, 2] = fields
-        notes[count, 3] = begin
-        notes[count, 4] = pos
-        notes[count, 5] = row
-        count += 1
+        count = _note(notes, count, kind, line, fields, begin, pos, row)
         pos += _ONE
     return np.int64(pos), line, row, count
 

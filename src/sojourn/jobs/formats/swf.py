@@ -49,7 +49,7 @@ _NOT_KEPT = -1
 _ROWS = 1 << 15
 _LONGEST_NUMBER = 21  # sign, 19 digits, separator
 _ALWAYS = ("job", "submit", "runtime", "requested", "allocated")
-_UNTOLD = tuple(name for name in NAMED if name not in AS_NUMBERS)
+_NOT_WRITTEN = tuple(name for name in NAMED if name not in AS_NUMBERS)
 """Columns of names that the format has no field for, and whose names are not worth a line."""
 
 
@@ -276,7 +276,9 @@ def write_swf(
     if not np.array_equal(said, jobs["procs"]):
         requested = np.where(said == jobs["procs"], jobs["requested"], jobs["procs"])
         jobs = jobs.replace(requested=requested)
-    kept = without_keys(jobs.header, (f"{key_of(name)}:" for name in (*_UNTOLD, *jobs.further)))
+    kept = without_keys(
+        jobs.header, (f"{key_of(name)}:" for name in (*_NOT_WRITTEN, *jobs.further))
+    )
     lines = Header(kept if header is None else header)
     with open_atomic(path) as file:
         file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"))

@@ -18,7 +18,7 @@ from ...errors import RunError
 from ._checks import check, check_epochs, check_stretches, is_known, own
 from ._walk import ACCOUNT, ALL_FIT, BUSY, IDLE, BilledJobs, BilledNodes, BilledRows, walk
 
-__all__ = ["Bill", "bill_nodes", "switched_off", "watts_by_busy"]
+__all__ = ["Bill", "bill_nodes", "in_other_states", "switched_off", "watts_by_busy"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -161,16 +161,48 @@ def switched_off(
     node, begin, end : which node, and from when to when (s).
     idle_watts : W of each whole node, idle.
     """
+    return in_other_states(bill, node, begin, end, 0.0, idle_watts)[0]
+
+
+def in_other_states(
+    bill: Bill,
+    node: ArrayLike,
+    begin: ArrayLike,
+    end: ArrayLike,
+    watts: ArrayLike,
+    idle_watts: ArrayLike,
+) -> tuple[Bill, Floats]:
+    """Return a bill of nodes that are not on all the time, and what they use in other states.
+
+    Parameters
+    ----------
+    bill : of nodes that are on all the time, none of them in use in the stretches below.
+    node, begin, end, watts : stretches in which a node is in another state: from when to when (s),
+        and the W that it draws in place of idle ones.
+    idle_watts : W of each whole node, idle.
+
+    Returns
+    -------
+    The bill, with idle energy of nodes that are on, and the power of all nodes in its steps; and
+    the joules of each stretch.
+    """
     which = own(node, np.int64)
     first, last = bill.step_time[0], bill.step_time[-1]
     since = np.clip(own(begin, np.float64), first, last)
     to = np.clip(own(end, np.float64), first, last)
     saved = own(idle_watts, np.float64)[which]
+    drawn = np.broadcast_to(np.asarray(watts, dtype=np.float64), which.shape)
     joules = np.bincount(which, weights=saved * (to - since), minlength=len(bill.node_idle_joules))
     time = np.unique(np.concatenate([bill.step_time, since, to]))
-    watts = bill.step_watts[np.searchsorted(bill.step_time, time, side="right") - 1]
-    for low, high, less in zip(since, to, saved, strict=True):
-        watts[(time >= low) & (time < high)] -= less
-    return bill._replace(
-        node_idle_joules=bill.node_idle_joules - joules, step_time=time, step_watts=watts
+    before = bill.step_watts[np.searchsorted(bill.step_time, time, side="right") - 1]
+    places = np.searchsorted(time, np.concatenate([since, to]))
+    changed = np.bincount(
+        places, weights=np.concatenate([drawn - saved, saved - drawn]), minlength=len(time)
     )
+    changed[-1] = 0.0  # What lasts no time is not billed.
+    after = bill._replace(
+        node_idle_joules=bill.node_idle_joules - joules,
+        step_time=time,
+        step_watts=before + np.cumsum(changed),
+    )
+    return after, drawn * (to - since)

@@ -6,9 +6,6 @@ from typing import Any
 
 from ...jit import compiled
 
-__all__ = ["ALL_PLACED", "NO_ROOM", "add_corners", "first_fit"]
-
-
 ALL_PLACED, NO_ROOM = -1, -2
 
 

@@ -10,16 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Patch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats
 from ...errors import OptionError
 from . import style
 from .binning import counted
 from .boxes import Boxes, assign_servers, draw_boxes
-
-__all__ = ["stream_differences", "stream_pair"]
-
-Floats = NDArray[np.float64]
 
 _SAME, _LATER, _SOONER = "#C6CAD0", style.PALETTE[1], style.PALETTE[0]
 _HARDLY = 1e-6

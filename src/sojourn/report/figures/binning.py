@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats
 from ...errors import OptionError
-
-__all__ = ["Bins", "Curve", "Path", "bin_path", "counted", "distribution_curve"]
-
-Floats = NDArray[np.float64]
 
 
 class Path(NamedTuple):

@@ -9,12 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from numpy.typing import ArrayLike, NDArray
 
+from ...arrays import Floats
 from ...errors import OptionError
 from .style import TimeAxis, duration, number
-
-__all__ = ["EXACT", "Boxes", "Pieces", "assign_servers", "draw_boxes", "paint"]
-
-Floats = NDArray[np.float64]
 
 EXACT = 4000
 """Boxes up to which each is drawn by itself; more are averaged into cells."""

@@ -9,14 +9,11 @@ import numpy as np
 from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats
 from ...errors import OptionError
 from . import style
-
-__all__ = ["limit_curves", "size_curves", "stability_curves"]
-
-Floats = NDArray[np.float64]
 
 _HOUR = 3600.0
 _LOG = style.PALETTE[3]

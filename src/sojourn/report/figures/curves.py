@@ -10,17 +10,14 @@ from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats
 from ...errors import OptionError
 from ...measures import quantiles
 from ...measures.catalogue import DISTRIBUTIONS
 from . import style
 from .binning import distribution_curve
-
-__all__ = ["class_waits", "compare", "distributions", "draw_distribution", "trade_off"]
-
-Floats = NDArray[np.float64]
 
 _POINTS = 800
 _CLASSES = 6
@@ -159,7 +156,7 @@ def _three(runs: Mapping[str, style.TableLike], fig: Figure | SubFigure | None) 
 
 
 @style.styled
-def class_waits(classes: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> Figure:
+def class_waits(classes: Mapping[str, Mapping[str, Floats]]) -> Figure:
     """Draw the distributions of waits, a panel for each way to class jobs.
 
     Parameters

@@ -8,15 +8,12 @@ import numpy as np
 from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats
 from ...errors import OptionError
 from ...theory.fit import Fit, kaplan_meier
 from . import style
-
-__all__ = ["fitted"]
-
-Floats = NDArray[np.float64]
 
 _DATA, _MODEL = style.PALETTE[0], style.PALETTE[1]
 _POINTS = 600

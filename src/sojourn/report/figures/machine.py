@@ -12,15 +12,12 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import LogNorm, to_rgba
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...cluster import LEVELS, Cluster, Server
 from ...errors import OptionError
 from . import style
 
-__all__ = ["cluster"]
-
-Floats = NDArray[np.float64]
 Rgba = tuple[float, float, float, float]
 
 _DOTS = 1600.0

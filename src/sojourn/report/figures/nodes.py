@@ -7,17 +7,12 @@ from itertools import groupby
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from ...arrays import Ints
 from ...errors import OptionError
 from .boxes import Boxes, Pieces, assign_servers, draw_boxes
 from .schedule import LABELS, Color, colors_of, explain_colors, label_boxes, stretches_of
 from .style import MUTED, TableLike, TimeAxis, column, new_axes, root, styled, title
-
-__all__ = ["node_gantt", "pieces_on_nodes"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _LINES = 80
 """Nodes up to which a line is drawn between neighbours."""
@@ -103,7 +98,7 @@ def pieces_on_nodes(allocations: TableLike, nodes: TableLike) -> Pieces:
     return Pieces(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _name_nodes(ax: Axes, nodes: TableLike, size: Integers) -> None:
+def _name_nodes(ax: Axes, nodes: TableLike, size: Ints) -> None:
     """Name the nodes, or runs of one model where they are too many, and draw lines between them."""
     names = [str(name) for name in np.asarray(nodes["node"], dtype=object)]
     groups = [(name, 1) for name in names]

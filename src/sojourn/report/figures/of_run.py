@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ...run.result import Result
     from .schedule import Color
 
-__all__ = ["RunPlots"]
-
 
 class RunPlots:
     """Pictures of a run; each method returns a `matplotlib.figure.Figure`.

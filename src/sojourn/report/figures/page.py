@@ -13,8 +13,6 @@ from .nodes import node_gantt
 from .schedule import gantt
 from .timeline import busy_path, draw_busy, draw_queue, queue_path
 
-__all__ = ["overview"]
-
 
 @style.styled
 def overview(

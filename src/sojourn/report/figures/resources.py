@@ -10,8 +10,9 @@ from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Patch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats
 from ...errors import OptionError
 from ...measures.fragmentation import STATES
 from . import style
@@ -20,9 +21,6 @@ from .binning import Path, bin_path
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["fragmentation", "resources_of"]
-
-Floats = NDArray[np.float64]
 
 _EXACT = 4000
 """Instants up to which every one of them is drawn."""

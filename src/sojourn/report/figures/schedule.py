@@ -14,22 +14,11 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...errors import OptionError
 from . import style
 from .boxes import EXACT, Boxes, assign_servers, draw_boxes
 
-__all__ = [
-    "LABELS",
-    "Color",
-    "colors_of",
-    "explain_colors",
-    "gantt",
-    "label_boxes",
-    "occupation",
-    "stretches_of",
-]
-
-Floats = NDArray[np.float64]
 Color = Literal["wait", "width", "job", "user", "account", "partition", "queue", "qos"]
 
 _WHO = ("user", "account", "partition", "queue", "qos")

@@ -23,34 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import OptionError
 from ...files.staging import atomic_path
 
-__all__ = [
-    "BAND",
-    "FAINT",
-    "INK",
-    "MUTED",
-    "PALETTE",
-    "TableLike",
-    "TimeAxis",
-    "arrivals",
-    "column",
-    "duration",
-    "duration_axis",
-    "energy",
-    "log_axis",
-    "new_axes",
-    "new_figure",
-    "note",
-    "number",
-    "number_tick",
-    "percent_tick",
-    "polish",
-    "root",
-    "save",
-    "styled",
-    "title",
-    "twin",
-]
-
 # Okabe and Ito's colours, distinct for all common kinds of colour vision, in an order in which
 # neighbours differ in lightness too; their yellow is left out, being too faint on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -277,19 +249,25 @@ _TICKS = (
 )
 
 
-def duration_axis(axis: Axis, low: float, high: float) -> None:
-    """Mark a logarithmic axis of seconds at the lengths people know."""
+def duration_ticks(low: float, high: float) -> list[float]:
+    """Return the lengths of time (s) between two that people know, not too close on a log axis."""
     ticks: list[float] = []
+    apart = 0.15 * np.log(max(high / low, 1.0001))
     for tick in _TICKS:
-        apart = 0.15 * np.log(high / low)
         if low * 0.999 <= tick <= high * 1.001 and all(
             abs(np.log(tick / other)) >= apart for other in ticks
         ):
             ticks.append(tick)
+    return sorted(ticks)
+
+
+def duration_axis(axis: Axis, low: float, high: float) -> None:
+    """Mark a logarithmic axis of seconds at the lengths people know."""
+    ticks = duration_ticks(low, high)
     if len(ticks) < 2:
         log_axis(axis, "{} s")
         return
-    axis.set_major_locator(ticker.FixedLocator(sorted(ticks)))
+    axis.set_major_locator(ticker.FixedLocator(ticks))
     axis.set_major_formatter(lambda value, _: duration(value))
     axis.set_minor_locator(ticker.NullLocator())
 

@@ -19,9 +19,6 @@ from ...measures.registry import get as measure
 from . import style
 from .binning import Path, bin_path, counted
 
-__all__ = ["busy_path", "draw_busy", "draw_path", "draw_queue", "power", "queue_path"]
-__all__ += ["utilisation", "workload"]
-
 _EXACT = 4000
 """Instants up to which every one of them is drawn."""
 

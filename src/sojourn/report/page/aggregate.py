@@ -11,19 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ..figures.binning import Bins, Path, bin_path
 from ..figures.boxes import Boxes, paint
-
-__all__ = [
-    "Blocks",
-    "Cells",
-    "aggregate_blocks",
-    "aggregate_path",
-    "jain_index",
-]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _MOST_COLUMNS, _LEAST_COLUMNS = 4096, 256
 _MOST_ROWS = 64
@@ -35,12 +25,12 @@ class Blocks(NamedTuple):
 
     start: Floats
     end: Floats
-    first: Integers
-    procs: Integers
-    job: Integers
+    first: Ints
+    procs: Ints
+    job: Ints
     wait: Floats
 
-    def take(self, rows: NDArray[np.bool_] | Integers) -> Blocks:
+    def take(self, rows: NDArray[np.bool_] | Ints) -> Blocks:
         """Return some of the blocks, by mask or by place."""
         return Blocks(
             self.start[rows],

@@ -11,16 +11,15 @@ import numpy as np
 
 from ...cluster.power import assumed_watts, states_energy
 from ...measures.recorded import gap_in_words
+from ...measures.registry import get as measure
 from ...measures.registry import rests_on_watts
 from ..figures.style import number
 from .points import LEVEL, RUN, Points
 from .subjects import ComparisonFolder, RunFolder, StudyFolder
-from .words import between, confidence, listed, measure, plural, signed, value_text, with_interval
+from .words import between, confidence, listed, plural, signed, value_text, with_interval
 
 if TYPE_CHECKING:
     from ...study.intervals import Interval
-
-__all__ = ["Answer", "answer_comparison", "answer_run", "answer_study", "ignored_by"]
 
 _FEW = 3
 """Points that runs do not act on, which a sentence may list."""

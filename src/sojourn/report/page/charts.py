@@ -7,26 +7,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...measures.catalogue import DISTRIBUTIONS
+from ...measures.registry import get as measure
 from ..figures.binning import distribution_curve
-from ..figures.style import duration, number
+from ..figures.style import duration, duration_ticks, number
 from .pack import Packer
 from .points import LEVEL, RUN, Points, in_words, is_numeric
 from .subjects import RunFolder
-from .words import confidence, measure, percent, plural
+from .words import confidence, percent, plural
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["describe_classes", "describe_distribution", "describe_points"]
-
-Floats = NDArray[np.float64]
 
 _DASHES = ("solid", "dash", "dot", "dashdot")
 _COLORS = 7
-_DURATIONS = (1.0, 60.0, 3600.0, 86400.0, 2.592e6, 10.0, 600.0, 2.16e4, 6.048e5, 3.15e7)
 
 
 def _rounded(values: Floats) -> list[float | None]:
@@ -34,33 +31,20 @@ def _rounded(values: Floats) -> list[float | None]:
     return [float(f"{value:.6g}") if np.isfinite(value) else None for value in values.tolist()]
 
 
-def duration_ticks(low: float, high: float) -> dict[str, Any]:
-    """Mark a logarithmic axis of seconds at the lengths people know."""
-    ticks: list[float] = []
-    for tick in _DURATIONS:
-        apart = 0.15 * np.log(max(high / low, 1.0001))
-        if low <= tick <= high and all(abs(np.log(tick / other)) >= apart for other in ticks):
-            ticks.append(tick)
-    if len(ticks) < 2:
-        return {}
-    ticks.sort()
-    return {"tickvals": ticks, "ticktext": [duration(tick) for tick in ticks]}
-
-
 def describe_distribution(runs: Sequence[RunFolder], name: str) -> dict[str, Any]:
     """Return the chart of the distribution of ``wait`` or ``bounded_slowdown``."""
     seconds = name == "wait"
     label = DISTRIBUTIONS[name].label
     values = [np.asarray(run.jobs[name], np.float64) for run in runs]
-    finite = np.concatenate([each[np.isfinite(each)] for each in values])
+    finite = np.concatenate([column[np.isfinite(column)] for column in values])
     high = float(finite.max(initial=10.0))
     low = 1.0
     if seconds:
         positive = finite[finite > 0]
         low = min(max(float(positive.min(initial=high)), min(1.0, high / 1e6)), high / 10)
     data = []
-    for index, (run, each) in enumerate(zip(runs, values, strict=True)):
-        curve = distribution_curve(each, low)
+    for index, (run, column) in enumerate(zip(runs, values, strict=True)):
+        curve = distribution_curve(column, low)
         data.append(
             {
                 "type": "scatter",
@@ -86,7 +70,7 @@ def describe_distribution(runs: Sequence[RunFolder], name: str) -> dict[str, Any
             "type": "log",
             "range": [float(np.log10(low)), float(np.log10(high * 1.05))],
             "title": {"text": f"{label} (logarithmic)"},
-            **(duration_ticks(low, high) if seconds else {"dtick": 1}),
+            **(_ticks(low, high) if seconds else {"dtick": 1}),
         },
         "yaxis": {
             "title": {"text": "share of jobs at or below"},
@@ -95,6 +79,12 @@ def describe_distribution(runs: Sequence[RunFolder], name: str) -> dict[str, Any
         },
     }
     return {"kind": "plain", "figure": {"data": data, "layout": layout}}
+
+
+def _ticks(low: float, high: float) -> dict[str, Any]:
+    ticks = duration_ticks(low, high)
+    names = [duration(tick) for tick in ticks]
+    return {"tickvals": ticks, "ticktext": names} if len(ticks) > 1 else {}
 
 
 def describe_classes(classes: pd.DataFrame, what: str, several: str) -> dict[str, Any]:
@@ -176,8 +166,8 @@ def describe_points(points: Points, packer: Packer, *, curves: bool) -> dict[str
             columns[key]["text"] = [in_words(value) for value in values]
     spread = False
     for name, every in points.intervals.items():
-        what, found = measure(name), [every[i] for i in drawn]
-        unit = what.unit_for(each.estimate for each in found)
+        what, intervals = measure(name), [every[i] for i in drawn]
+        unit = what.unit_for(interval.estimate for interval in intervals)
         columns[name] = {
             "label": what.label,
             "unit": unit.name,
@@ -185,7 +175,7 @@ def describe_points(points: Points, packer: Packer, *, curves: bool) -> dict[str
             "lower": points.lower(name),
         }
         sides = {
-            side: np.array([getattr(each, attribute) for each in found]) / unit.size
+            side: np.array([getattr(interval, attribute) for interval in intervals]) / unit.size
             for side, attribute in (("values", "estimate"), ("low", "low"), ("high", "high"))
         }
         known = bool(np.isfinite(sides["low"]).any())

@@ -7,25 +7,23 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...cluster.power import states_energy
 from ...errors import OptionError
 from ...measures.entry import Measure
 from ...measures.registry import find, headline, in_table, rests_on_watts
+from ...measures.registry import get as measure
 from .points import RUN, Points, is_numeric, mean_of_run, mean_over_time, quantile_of_run
 from .subjects import ComparisonFolder, RunFolder, StudyFolder
 from .timeline import paths_of
-from .words import bounded, measure
+from .words import bounded
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ...study.intervals import Interval
 
-__all__ = ["intervals_of_run", "points_of_runs", "points_of_study"]
-
-Floats = NDArray[np.float64]
 
 _MEASURES = 16
 

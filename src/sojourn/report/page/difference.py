@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...__about__ import __version__
-from ...errors import OptionError
-from ...files.staging import atomic_path
 from ...run.folder import provenance, write_run
-from ...study.difference import Change, ClassChange, Difference
+from ...study.changes import Change, ClassChange
+from ...study.difference import Difference
 from ..figures.style import duration, number
 from .answers import Answer
 from .folder import read_run
@@ -25,9 +24,7 @@ from .parts import Cell, Figure, Page, Section, Table
 from .sections import distribution_charts, distributions, not_modelled, over_time
 from .subjects import RunFolder
 from .timeline import describe_timeline
-from .writing import rendered
-
-__all__ = ["write_difference"]
+from .writing import check_name, rendered, write_page
 
 _SHOWN = 30
 _FEW = 12  # rows that a low chart has room for
@@ -49,55 +46,50 @@ _METHOD = (
 )
 
 
-def write_difference(found: Difference, path: str | os.PathLike[str]) -> Path:
+def write_difference(difference: Difference, path: str | os.PathLike[str]) -> Path:
     """Write a difference as a page of HTML that is complete in itself, and return its path."""
-    target = Path(path)
-    if target.suffix.lower() not in (".html", ".htm"):
-        raise OptionError(f"{path}: a report is a page of HTML; name it FILE.html")
+    check_name(path)
     packer = Packer()
-    text = rendered(_page(found, packer), packer)
-    with atomic_path(target) as temporary:
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
-    return target
+    return write_page(rendered(_page(difference, packer), packer), path)
 
 
-def _page(found: Difference, packer: Packer) -> Page:
+def _page(difference: Difference, packer: Packer) -> Page:
     question = (
-        f"What changes from {found.a} to {found.b} for the {found.jobs:,} jobs of "
-        f"{Path(found.log).name}?"
+        f"What changes from {difference.a} to {difference.b} for the {difference.jobs:,} jobs of "
+        f"{Path(difference.log).name}?"
     )
-    answer = Answer(f"{found.a} and {found.b}", question, tuple(found.in_words()))
-    sections = [_adequacy(found), _lines(found), _measures(found)]
+    answer = Answer(f"{difference.a} and {difference.b}", question, tuple(difference.in_words()))
+    sections = [_adequacy(difference), _lines(difference), _measures(difference)]
     charts: dict[str, Any] = {}
-    for by, every in found.classes.items():
+    for by, every in difference.classes.items():
         if every:
             shown = _most_changed(by, every)
             charts[f"changes-{by}"] = _describe_changes(shown)
-            sections.append(_classes(by, shown, found))
-    runs = _runs(found)
+            sections.append(_classes(by, shown, difference))
+    runs = _runs(difference)
     charts |= distribution_charts(runs) | {"timeline": describe_timeline(runs, packer)}
     sections += [distributions(runs, ()), over_time(runs)]
-    sections += not_modelled(found.not_modelled)
+    sections += not_modelled(difference.not_modelled)
     return Page(
         answer,
         [],
         sections,
         charts,
-        [_METHOD.format(draws=found.draws, block=found.block)],
+        [_METHOD.format(draws=difference.draws, block=difference.block)],
         [],
-        [("made by", f"sojourn {__version__}"), ("log", found.log)],
+        [("made by", f"sojourn {__version__}"), ("log", difference.log)],
     )
 
 
-def _adequacy(found: Difference) -> Section:
-    trust = found.trust
+def _adequacy(difference: Difference) -> Section:
+    trust = difference.trust
     if trust is None:
         text = "The log recorded no starts, so nobody knows how near these runs are to them."
         return Section("adequacy", "How near the model comes to the log", (text,))
     rows: list[list[Cell]] = [
         ["jobs with recorded starts", f"{trust.jobs:,}"],
         ["mean wait, recorded", f"{trust.recorded:,.0f} s"],
-        [f"mean wait, {found.a}", f"{trust.wait:,.0f} s"],
+        [f"mean wait, {difference.a}", f"{trust.wait:,.0f} s"],
         ["root mean square difference of times in the system", f"{trust.P:,.0f} s"],
         ["over the mean time in the system", f"{100 * trust.relative:.1f} %"],
         ["jobs within a minute", f"{100 * trust.near:.1f} %"],
@@ -105,42 +97,50 @@ def _adequacy(found: Difference) -> Section:
     if trust.members > 1:
         what = "the same between runs of the model whose loops begin at other moments"
         rows.append([f"{what} ({trust.members} runs, median)", f"{trust.itself:,.0f} s"])
-    table = Table(["", "value"], rows, f"{found.a} and the log")
+    table = Table(["", "value"], rows, f"{difference.a} and the log")
     return Section("adequacy", "How near the model comes to the log", (), (), [table])
 
 
-def _lines(found: Difference) -> Section:
+def _lines(difference: Difference) -> Section:
     rows: list[list[Cell]] = [
         [line.name, line.a if line.a is not None else "-", line.b if line.b is not None else "-"]
-        for line in found.lines
+        for line in difference.lines
     ]
     if not rows:
         return Section("lines", "Lines that differ", ("None.",))
-    table = Table(["line", found.a, found.b], rows, keys=3)
+    table = Table(["line", difference.a, difference.b], rows, keys=3)
     return Section("lines", "Lines that differ", (), (), [table])
 
 
-def _measures(found: Difference) -> Section:
-    rows = [[_with_unit(each), *_cells(each)] for each in found.measures]
-    table = Table(["measure", found.a, found.b, "difference", "change", "verdict"], rows)
-    left = found.only_a + found.only_b
+def _measures(difference: Difference) -> Section:
+    rows = [[change.what.title, *_cells(change)] for change in difference.measures]
+    table = Table(["measure", difference.a, difference.b, "difference", "change", "verdict"], rows)
+    left = difference.only_a + difference.only_b
     texts = [f"{left:,} jobs that run on one side only are left out."] if left else []
     return Section("measures", "All jobs", texts, (), [table])
 
 
-def _classes(by: str, rows: Sequence[ClassChange], found: Difference) -> Section:
+def _classes(by: str, rows: Sequence[ClassChange], difference: Difference) -> Section:
     cells: list[list[Cell]] = [
         [row.name, f"{row.jobs:,}", *_cells(row.wait), _cells(row.slowdown)[2]] for row in rows
     ]
-    heads = [by, "jobs", f"mean wait (s), {found.a}", found.b, "difference", "change", "verdict"]
+    heads = [
+        by,
+        "jobs",
+        f"mean wait (s), {difference.a}",
+        difference.b,
+        "difference",
+        "change",
+        "verdict",
+    ]
     notes = []
-    every = len(found.classes[by])
+    every = len(difference.classes[by])
     if every > len(rows):
         notes.append(
             f"The {len(rows)} of {every} whose waits change most in all, jobs times change."
         )
-    notes.append(found.left_in_words(by))
-    table = Table([*heads, "bounded slowdown, difference"], cells, note=" ".join(notes))
+    notes.append(difference.left_in_words(by))
+    table = Table(heads, cells, note=" ".join(notes))
     figure = Figure(
         f"changes-{by}",
         f"Change of the mean wait by {by}, with intervals",
@@ -234,27 +234,21 @@ def _in_words(row: ClassChange) -> str:
     return f"{name}, {row.jobs:,} jobs: {middle} s ({share})<br>{reach} s: {verdict}"
 
 
-def _runs(found: Difference) -> list[RunFolder]:
+def _runs(difference: Difference) -> list[RunFolder]:
     """Both runs on the log itself, as a folder of each would be read."""
     origin = provenance("diff", {})
-    log = Path(found.log)
+    log = Path(difference.log)
     if log.is_file():
         digest = hashlib.sha256(log.read_bytes()).hexdigest()
-        origin["input"] = {"path": str(log), "sha256": digest, "jobs": found.jobs}
+        origin["input"] = {"path": str(log), "sha256": digest, "jobs": difference.jobs}
     runs = []
-    for name, result in zip((found.a, found.b), found.runs, strict=True):
+    for name, result in zip((difference.a, difference.b), difference.runs, strict=True):
         with TemporaryDirectory() as folder:
             write_run(result, folder, origin=origin)
             runs.append(read_run(Path(folder), name))
     return runs
 
 
-def _with_unit(change: Change) -> str:
-    return f"{change.measure} ({change.unit})" if change.unit else change.measure
-
-
 def _cells(change: Change) -> list[Any]:
-    found = change.difference
-    reach = f"{number(found.low)} to {number(found.high)}"
-    between = (number(found.estimate), reach)
-    return [number(change.a), number(change.b), between, change.in_percent, change.verdict]
+    a, b, estimate, low, high = map(number, change.shown)
+    return [a, b, (estimate, f"{low} to {high}"), change.in_percent, change.verdict]

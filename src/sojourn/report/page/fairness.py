@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...jobs import Jobs
+from ...measures.registry import get as measure
 from ...run.classes import measure_classes, measure_groups
 from ..figures.style import number
 from .aggregate import jain_index
@@ -16,12 +17,10 @@ from .charts import describe_classes
 from .parts import Cell, Figure, Section, Table
 from .subjects import RunFolder
 from .tables import table_of_classes
-from .words import measure, percent, plural, value_text
+from .words import percent, plural, value_text
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["section_of_run", "section_of_runs"]
 
 _SHOWN = 15
 _CHART = 3

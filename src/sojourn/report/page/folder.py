@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["read_folder", "read_run"]
-
 _SUMMARY, _STUDY, _RUNS, _COMPARE = "summary.json", "study.json", "runs", "compare.json"
 _PARTS = "part-*.parquet"
 

@@ -9,8 +9,6 @@ from types import MappingProxyType
 from ...cluster.power import states_energy
 from .subjects import ComparisonFolder, RunFolder, StudyFolder
 
-__all__ = ["REFERENCES", "cited", "methods_of"]
-
 REFERENCES: Mapping[str, str] = MappingProxyType(
     {
         "rumyantsev2018": "A. Rumyantsev, T. Morozova, R. Basmadjian. Discrete-event modeling of "

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["Packer", "compress"]
-
 
 def compress(data: bytes) -> str:
     """Return bytes as gzip in base64; equal bytes give equal text."""

@@ -8,8 +8,6 @@ from typing import Any
 
 from .answers import Answer
 
-__all__ = ["Cell", "Figure", "Page", "Section", "Table"]
-
 Cell = str | tuple[str, str]
 """Text, or a pair of which the second is set smaller below the first."""
 

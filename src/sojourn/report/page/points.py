@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...errors import OptionError
+from ...measures.registry import get as measure
 from ..figures.binning import Path, bin_path
 from ..figures.style import number
-from .words import bounded, bounded_change, measure
+from .words import bounded, bounded_change
 
 if TYPE_CHECKING:
     from ...study.intervals import Interval
 
-__all__ = ["LEVEL", "RUN", "Points", "in_words", "is_numeric"]
-__all__ += ["mean_of_run", "mean_over_time", "quantile_of_run"]
-
-Floats = NDArray[np.float64]
 
 RUN = "run"
 """What is varied in a comparison."""

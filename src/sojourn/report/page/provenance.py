@@ -8,8 +8,6 @@ from typing import Any
 from .subjects import ComparisonFolder, RunFolder, StudyFolder
 from .words import plural
 
-__all__ = ["provenance_of"]
-
 Facts = list[tuple[str, str]]
 
 

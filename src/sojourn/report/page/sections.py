@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...cluster.power import assumed_watts, states_energy
+from ...measures.registry import get as measure
 from ...measures.registry import in_table
 from ..figures.style import number
 from .answers import answer_comparison, answer_run, answer_study, ignored_by
@@ -22,12 +23,10 @@ from .provenance import provenance_of
 from .subjects import ComparisonFolder, RunFolder, StudyFolder
 from .tables import table_of_failures, table_of_points, table_of_resources, table_of_run
 from .timeline import describe_timeline
-from .words import between, listed, measure, percent, plural, value_text
+from .words import between, listed, percent, plural, value_text
 
 if TYPE_CHECKING:
     from ...study.intervals import Interval
-
-__all__ = ["distribution_charts", "distributions", "not_modelled", "over_time", "page_of"]
 
 
 def page_of(subject: RunFolder | ComparisonFolder | StudyFolder, packer: Packer) -> Page:

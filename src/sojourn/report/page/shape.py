@@ -22,21 +22,6 @@ from ...measures.fragmentation import STATES
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "COMPARISON",
-    "FRONT",
-    "STUDY",
-    "SUMMARY",
-    "Shape",
-    "check_document",
-    "check_jobs",
-    "check_nodes",
-    "check_own",
-    "check_runs",
-    "check_schedule",
-    "check_trajectory",
-]
-
 Columns = Mapping[str, NDArray[Any]]
 
 _LARGEST = 1e18  # of any number: its square is still a number

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from ...jobs import Jobs
 
-__all__ = ["Columns", "ComparisonFolder", "RunFolder", "StudyFolder"]
-
 Columns = dict[str, NDArray[Any]]
 
 

@@ -11,25 +11,18 @@ from numpy.typing import NDArray
 
 from ...measures.catalogue import DISTRIBUTIONS, STATISTICS
 from ...measures.fragmentation import STATES
+from ...measures.registry import get as measure
 from ...measures.registry import is_own
 from ..figures.style import number
 from .parts import Cell, Table
 from .points import RUN, Points, in_words, mean_of_run, quantile_of_run
 from .subjects import RunFolder, StudyFolder
-from .words import between, bounded, measure, percent, plural, signed, value_text
+from .words import between, bounded, percent, plural, signed, value_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ...study.intervals import Interval
-
-__all__ = [
-    "table_of_classes",
-    "table_of_failures",
-    "table_of_points",
-    "table_of_resources",
-    "table_of_run",
-]
 
 _POINTS, _ERRORS, _COLUMNS = 200, 20, 6
 _PLACES: Mapping[str, float] = MappingProxyType(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...cluster.power import states_energy
 from ...engine.backfills import BACKFILLS, load_backfill
 from ...errors import OptionError
@@ -27,10 +28,6 @@ from .aggregate import Blocks, aggregate_blocks, aggregate_path
 from .pack import Packer
 from .subjects import Columns, RunFolder
 from .words import percent
-
-__all__ = ["describe_timeline", "paths_of"]
-
-Floats = NDArray[np.float64]
 
 _BLOCKS = 150_000
 _STEPS = 60_000
@@ -93,8 +90,7 @@ def _blocks_of(run: RunFolder) -> Blocks | str:
     """What jobs held, or why that is not known."""
     if not np.isfinite(run.jobs["start"]).any():
         return "no job was served"
-    policy = str(run.summary["policy"])
-    if POLICIES.get(policy, policy).rpartition("+")[2] in ("preempt", "remaining"):
+    if _is_preemptive(str(run.summary["policy"])):
         return "jobs were preempted, and a folder of a run does not hold their stretches of service"
     try:
         rows, start, end = stretches_of(run.jobs, run.schedule)

@@ -10,26 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...measures.entry import Measure, Unit
-from ...measures.registry import get as measure
 from ..figures.style import number
 
 if TYPE_CHECKING:
     from ...study.intervals import Interval
-
-__all__ = [
-    "between",
-    "bounded",
-    "bounded_change",
-    "confidence",
-    "in_unit",
-    "listed",
-    "measure",
-    "percent",
-    "plural",
-    "signed",
-    "value_text",
-    "with_interval",
-]
 
 
 def in_unit(value: float, unit: Unit) -> str:

@@ -18,8 +18,6 @@ from .pack import Packer, compress
 from .parts import Page
 from .sections import page_of
 
-__all__ = ["make_report", "rendered", "write_report"]
-
 # On black the dark blue is too faint, and the yellow, left out on white, is not.
 _DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#FFFFFF")
 _SCRIPTS = ("page.js", "timeline.js", "explore.js")
@@ -47,13 +45,21 @@ def make_report(folder: str | os.PathLike[str]) -> str:
 
 def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> Path:
     """Write the page of `make_report` to a file, whole or not at all, and return its path."""
-    target = Path(path)
-    if target.suffix.lower() not in (".html", ".htm"):
+    check_name(path)
+    return write_page(make_report(folder), path)
+
+
+def check_name(path: str | os.PathLike[str]) -> None:
+    """Raise OptionError where a name is not that of a page."""
+    if Path(path).suffix.lower() not in (".html", ".htm"):
         raise OptionError(f"{path}: a report is a page of HTML; name it FILE.html")
-    page = make_report(folder)
-    with atomic_path(target) as temporary:
+
+
+def write_page(page: str, path: str | os.PathLike[str]) -> Path:
+    """Write a page to a file, whole or not at all, and return its path."""
+    with atomic_path(path) as temporary:
         temporary.write_text(page, encoding="utf-8", errors="backslashreplace")
-    return target
+    return Path(path)
 
 
 def rendered(page: Page, packer: Packer) -> str:

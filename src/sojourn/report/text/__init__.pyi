@@ -3,12 +3,10 @@ from .classes import show_compared_classes as show_compared_classes
 from .comparison import show_comparison as show_comparison
 from .facts import show_facts as show_facts
 from .facts import show_report as show_report
+from .layout import Terminal as Terminal
 from .layout import as_number as as_number
 from .layout import as_seconds as as_seconds
-from .layout import facts_table as facts_table
-from .layout import new_console as new_console
 from .layout import new_table as new_table
-from .layout import print_whole as print_whole
 from .recorded import show_not_acted_on as show_not_acted_on
 from .recorded import show_recorded as show_recorded
 from .summary import show_peas as show_peas

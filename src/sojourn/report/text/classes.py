@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from ...measures.registry import get as measure
-from .layout import HOUR, as_number, new_table
-
-__all__ = ["show_classes", "show_compared_classes", "show_log_classes"]
+from .layout import HOUR, Terminal, as_number, new_table
 
 _PRINTED = 20
 _MEASURES = ("wait_mean", "wait_median", "wait_p95", "bounded_slowdown_mean")
@@ -22,7 +19,7 @@ Row = Mapping[str, Any]
 Rows = Sequence[Row]
 
 
-def show_classes(console: Console, tables: Mapping[str, Rows]) -> None:
+def show_classes(console: Terminal, tables: Mapping[str, Rows]) -> None:
     """Print one table of a run for each way to class its jobs, the largest classes first.
 
     `tables` has rows as in the ``classes`` of a summary, by what jobs are classed by.
@@ -42,7 +39,7 @@ def _of_run(row: Row) -> Iterator[str]:
         yield as_number(row["energy"] / 3.6e6)
 
 
-def show_compared_classes(console: Console, tables: Mapping[str, Rows]) -> None:
+def show_compared_classes(console: Terminal, tables: Mapping[str, Rows]) -> None:
     """Print the mean waits of each class under each run of a comparison, the best marked.
 
     `tables` has rows as of `show_classes`, each with its ``run``.
@@ -65,7 +62,7 @@ def _of_runs(waits: Sequence[Mapping[Any, float]], row: Row) -> Iterator[Text]:
         yield Text(_hours(wait) + mark, style=style)
 
 
-def show_log_classes(console: Console, tables: Mapping[str, Rows]) -> None:
+def show_log_classes(console: Terminal, tables: Mapping[str, Rows]) -> None:
     """Print what the jobs of each class of a log are like, the largest classes first."""
     heads = ("processor-\nhours", "of all\nhours", "mean\nwidth")
     times = {"mean_runtime": "mean\nruntime h", "median_runtime": "median\nruntime h"}
@@ -82,7 +79,7 @@ def show_log_classes(console: Console, tables: Mapping[str, Rows]) -> None:
 
 
 def _show(
-    console: Console,
+    console: Terminal,
     by: str,
     rows: Rows,
     heads: Sequence[str],
@@ -93,12 +90,11 @@ def _show(
         rows = sorted(rows, key=lambda row: -row["share"] if math.isfinite(row["share"]) else 0.0)
     table = new_table(f"{'processors' if by == 'width' else by}\n", "\njobs", *heads)
     for row in rows[:_PRINTED]:
-        table.add_row(Text(str(row["class"])), f"{row['jobs']:,}", *cells(row))
-    console.print()
-    console.print(table)
+        table.add_row(str(row["class"]), f"{row['jobs']:,}", *cells(row))
+    console.below(table)
     if len(rows) > _PRINTED:
         rest = f"and {len(rows) - _PRINTED:,} more; --json has all"
-        console.print(Text(rest, style="dim"))
+        console.note(rest)
 
 
 def _percent(share: float) -> str:

@@ -5,23 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
 from ...jobs.formats.slurm_fields import fold_nodes
-from .layout import as_number, facts_table, new_console, new_table
-
-__all__ = ["show_cluster"]
+from .layout import Terminal, as_number, new_table
 
 _KINDS = 12
 
 
 def show_cluster(facts: dict[str, Any], where: str | None) -> None:
     """Print a cluster from its `cluster_facts`; `where` is the query that took some nodes."""
-    console = new_console()
+    console = Terminal()
     _show_report(console, facts["report"])
     rows = [("where", where)] if where else []
-    console.print(facts_table([*rows, *_totals(facts)]))
+    console.facts([*rows, *_totals(facts)])
     console.print()
     _show_kinds(console, facts)
     _show_power_states(console, facts)
@@ -30,9 +25,8 @@ def show_cluster(facts: dict[str, Any], where: str | None) -> None:
     if facts["pools"]:
         table = new_table("pool", "count")
         for name, count in facts["pools"].items():
-            table.add_row(Text(name), f"{count:,}")
-        console.print()
-        console.print(table)
+            table.add_row(name, f"{count:,}")
+        console.below(table)
 
 
 def _totals(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -80,7 +74,7 @@ def _sum(total: dict[str, Any], name: str, unit: str) -> str:
     return f"{as_number(total[name])} {unit}{more}"
 
 
-def _show_kinds(console: Console, facts: dict[str, Any]) -> None:
+def _show_kinds(console: Terminal, facts: dict[str, Any]) -> None:
     """Print models, or kinds of nodes where they differ in what they have."""
     if not facts["nodes"]:
         return
@@ -91,20 +85,20 @@ def _show_kinds(console: Console, facts: dict[str, Any]) -> None:
         for kind in kinds[:_KINDS]:
             own = (kind["resources"].get(name, 0) for name in names)
             numbers = (kind["cores"], kind["memory"], *own)
-            table.add_row(Text(kind["model"]), f"{kind['nodes']:,}", *map(as_number, numbers))
+            table.add_row(kind["model"], f"{kind['nodes']:,}", *map(as_number, numbers))
     else:
         kinds = facts["models"]
         table = new_table("model", "nodes", "processors")
         for kind in kinds[:_KINDS]:
-            table.add_row(Text(kind["model"]), f"{kind['nodes']:,}", f"{kind['procs']:,}")
+            table.add_row(kind["model"], f"{kind['nodes']:,}", f"{kind['procs']:,}")
     console.print(table)
     others = len(kinds) - _KINDS
     if others > 0:
         what = "kinds" if facts["resources"] else "models"
-        console.print(Text(f"and {others:,} {what} more; --json has every node", style="dim"))
+        console.note(f"and {others:,} {what} more; --json has every node")
 
 
-def _show_power_states(console: Console, facts: dict[str, Any]) -> None:
+def _show_power_states(console: Terminal, facts: dict[str, Any]) -> None:
     """Print depths of sleep with their break-even times, levels, and power saving."""
     depths = [(kind, sleep) for kind in facts["power_states"] for sleep in kind["sleep"]]
     if depths:
@@ -119,25 +113,23 @@ def _show_power_states(console: Console, facts: dict[str, Any]) -> None:
             even = sleep["break_even"]
             unknown = "not known" if kind["idle_watts"] is None else "never"
             words = unknown if even is None else f"{as_number(even)} s"
-            table.add_row(Text(kind["model"]), Text(sleep["name"]), *map(as_number, numbers), words)
-        console.print()
-        console.print(table)
+            table.add_row(kind["model"], sleep["name"], *map(as_number, numbers), words)
+        console.below(table)
     levels = [(kind, level) for kind in facts["power_states"] for level in kind["levels"]]
     if levels:
         table = new_table("model", "speed", "W\nidle", "W\n100 %")
         for kind, level in levels[: 2 * _KINDS]:
             numbers = (level["speed"], level["idle_watts"], level["watts"])
-            table.add_row(Text(kind["model"]), *map(as_number, numbers))
-        console.print()
-        console.print(table)
+            table.add_row(kind["model"], *map(as_number, numbers))
+        console.below(table)
     for kind in facts["power_states"]:
         if kind["off_watts"] or kind["failed_watts"]:
             words = f"{kind['off_watts']:g} W when off, {kind['failed_watts']:g} W when failed"
-            console.print(Text(f"{kind['model']}: {words}", style="dim"))
+            console.note(f"{kind['model']}: {words}")
     saving = facts["power_saving"]
     if saving:
         console.print()
-        console.print(facts_table(_saving(saving)))
+        console.facts(_saving(saving))
 
 
 def _saving(saving: dict[str, Any]) -> list[tuple[str, str]]:
@@ -165,46 +157,42 @@ def _saving(saving: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _show_partitions(console: Console, partitions: list[dict[str, Any]]) -> None:
+def _show_partitions(console: Terminal, partitions: list[dict[str, Any]]) -> None:
     if not partitions:
         return
     table = new_table("partition", "nodes", "processors")
     table.add_column("limits")
     for part in partitions:
         counts = f"{len(part['nodes']):,}", f"{part['procs']:,}"
-        table.add_row(Text(part["name"]), *counts, Text(part["limits"]))
-    console.print()
-    console.print(table)
+        table.add_row(part["name"], *counts, part["limits"])
+    console.below(table)
 
 
-def _show_queues(console: Console, facts: dict[str, Any]) -> None:
+def _show_queues(console: Terminal, facts: dict[str, Any]) -> None:
     if not facts["queues"]:
         return
     table = new_table("queue")
     for name in ("order", "limits"):
         table.add_column(name)
     for queue in facts["queues"]:
-        table.add_row(*(Text(queue[name]) for name in ("name", "order", "limits")))
-    console.print()
-    console.print(table)
+        table.add_row(*(queue[name] for name in ("name", "order", "limits")))
+    console.below(table)
     if len(facts["queues"]) > 1:
-        console.print(Text(f"between queues: {facts['between']}", style="dim"))
+        console.note(f"between queues: {facts['between']}")
 
 
-def _show_report(console: Console, report: dict[str, Any] | None) -> None:
+def _show_report(console: Terminal, report: dict[str, Any] | None) -> None:
     """Print what was read, and each thing that was repaired or refused."""
     from ...cluster import Remark
 
     if report is None:
         return
     console.print(
-        Text(
-            f"{report['source']}: {report['rows']:,} rows read, {report['servers']:,} kept "
-            f"({report['repaired']:,} repaired), {report['refused']:,} refused"
-        ),
+        f"{report['source']}: {report['rows']:,} rows read, {report['servers']:,} kept "
+        f"({report['repaired']:,} repaired), {report['refused']:,} refused",
         soft_wrap=True,
     )
     for row in report["remarks"]:
         remark = Remark(row["action"], row["what"], tuple(row["lines"]), row["example"])
-        console.print(Text(f"  {remark}"), style="yellow", soft_wrap=True)
+        console.warn(f"  {remark}")
     console.print()

@@ -9,10 +9,8 @@ from typing import Any
 from rich.text import Text
 
 from ...measures.entry import Measure
-from .layout import as_number, new_console, new_table, print_whole
+from .layout import Terminal, as_number, new_table
 from .recorded import show_recorded
-
-__all__ = ["show_comparison"]
 
 _CHANGES = ("wait_mean", "bounded_slowdown_mean")
 _ASIDE = ("wait_median", "killed")  # left out where there are more columns than these
@@ -60,20 +58,20 @@ def show_comparison(
     table = new_table("run" if "run" in rows[0] else "policy", *titles, "time\ns")
     tops = {measure.name: best(rows, measure) for measure in shown}
     for place, row in enumerate(rows):
-        cells = []
+        cells: list[str | Text] = []
         for measure in shown:
             top = place in tops[measure.name]
             mark, style = ("*", "bold green") if top else (" ", "")
             cells.append(Text(text(row, measure) + mark, style=style))
             if measure.name in _CHANGES:
                 relative = change(row, rows[0], measure) if place else math.nan
-                cells.append(Text(f"{100 * relative:+.1f} %" if math.isfinite(relative) else ""))
-        table.add_row(Text(_label(row)), *cells, f"{row['seconds']:.2f}")
-    console = new_console()
-    print_whole(console, table)
+                cells.append(f"{100 * relative:+.1f} %" if math.isfinite(relative) else "")
+        table.add_row(_label(row), *cells, f"{row['seconds']:.2f}")
+    console = Terminal()
+    console.whole(table)
     names = {measure.name for measure in shown}
     for words in _legend(names, _label(rows[0]), assumed if "energy_kwh" in names else ""):
-        console.print(Text(words, style="dim"), soft_wrap=True)
+        console.note(words)
     show_recorded(console, recorded or {})
 
 

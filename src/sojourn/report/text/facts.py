@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
 from ...run.outcome.recorded_nodes import excess_in_words
 from .classes import show_log_classes
-from .layout import HOUR, as_number, facts_table, new_console, new_table
-
-__all__ = ["show_facts", "show_report"]
+from .layout import HOUR, Terminal, as_number, new_table
 
 _BAR = 40
 
 
 def show_facts(facts: dict[str, Any]) -> None:
     """Print what a log holds."""
-    console = new_console()
-    console.print(facts_table(_header(facts)))
+    console = Terminal()
+    console.facts(_header(facts))
     console.print()
-    console.print(facts_table(_stream(facts)))
+    console.facts(_stream(facts))
     for line in _warnings(facts):
-        console.print(Text(f"! {line}"), style="yellow", soft_wrap=True)
+        console.warn(f"! {line}")
     console.print()
     keys = ("mean", "min", "p5", "p25", "median", "p75", "p95", "max")
     table = new_table("", "mean", "min", "5 %", "25 %", "median", "75 %", "95 %", "max")
@@ -46,7 +41,7 @@ def show_facts(facts: dict[str, Any]) -> None:
     _show_day(console, facts["submits_by_hour"])
     if facts["cleaning"]["findings"]:
         console.print()
-        console.print(Text("before a run the log is cleaned", style="bold"))
+        console.print("before a run the log is cleaned", style="bold")
         show_report(facts["cleaning"])
 
 
@@ -144,21 +139,21 @@ def _warnings(facts: dict[str, Any]) -> list[str]:
     return []
 
 
-def _show_day(console: Console, day: dict[str, Any]) -> None:
+def _show_day(console: Terminal, day: dict[str, Any]) -> None:
     counts = day["counts"]
-    console.print(Text(f"submits by hour of the day, {day['clock']}", style="bold"))
+    console.print(f"submits by hour of the day, {day['clock']}", style="bold")
     most = max(max(counts), 1)
     for hour, count in enumerate(counts):
         bar = "#" * round(_BAR * count / most)
-        console.print(Text(f"{hour:02d} {bar:<{_BAR}} {count:,}"))
+        console.print(f"{hour:02d} {bar:<{_BAR}} {count:,}")
 
 
 def show_report(report: dict[str, Any]) -> None:
     """Print what reading and cleaning did; nothing if they changed nothing."""
     if not report["findings"]:
         return
-    console = new_console()
-    console.print(Text(f"{report['read']:,} jobs read, {report['kept']:,} kept"))
+    console = Terminal()
+    console.print(f"{report['read']:,} jobs read, {report['kept']:,} kept")
     for finding in report["findings"]:
         count, unit = finding["count"], finding["unit"]
         plural = "" if count == 1 else "s"
@@ -166,5 +161,5 @@ def show_report(report: dict[str, Any]) -> None:
         listed = ", ".join(map(str, finding["first"]))
         first = f" (first: {unit} {listed}{more})" if listed else ""
         line = f"  {finding['action']} {finding['rule']}: {count:,} {unit}{plural}, "
-        console.print(Text(line + finding["what"] + first), style="yellow")
+        console.warn(line + finding["what"] + first)
     console.print()

@@ -10,32 +10,50 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderHook
 from rich.segment import Segment
 from rich.table import Table
-from rich.text import Text
 
 from .streams import visible
-
-__all__ = [
-    "HOUR",
-    "as_number",
-    "as_seconds",
-    "facts_table",
-    "new_console",
-    "new_table",
-    "print_whole",
-]
 
 HOUR = 3600.0
 _PAPER = 112  # columns a table may take
 _WIDEST = 300
 
 
-def new_console() -> Console:
-    """Return the terminal, wide enough for tables, showing control characters as text."""
-    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
-    # A table cut to a narrow terminal says less than one whose lines wrap.
-    console.width = max(console.width, _PAPER)
-    console.push_render_hook(_Hook())
-    return console
+class Terminal(Console):
+    """Standard output, wide enough for tables, showing control characters as text."""
+
+    def __init__(self) -> None:
+        super().__init__(file=sys.stdout, highlight=False, markup=False, emoji=False)
+        # A table cut to a narrow terminal says less than one whose lines wrap.
+        self.width = max(self.width, _PAPER)
+        self.push_render_hook(_Hook())
+
+    def facts(self, rows: Sequence[tuple[str, str]]) -> None:
+        """Print two columns: what, and how much."""
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+        table.add_column(style="bold", no_wrap=True)
+        table.add_column(overflow="fold")
+        for row in rows:
+            table.add_row(*row)
+        self.print(table)
+
+    def below(self, table: Table) -> None:
+        """Print a table after an empty line."""
+        self.print()
+        self.print(table)
+
+    def whole(self, table: Table) -> None:
+        """Print a table as wide as it is: lines that wrap say more than columns cut short."""
+        wide = self.options.update(width=_WIDEST, max_width=_WIDEST)
+        self.width = max(self.width, table.__rich_measure__(self, wide).maximum)
+        self.print(table)
+
+    def note(self, words: str) -> None:
+        """Print what explains the numbers above."""
+        self.print(words, style="dim", soft_wrap=True)
+
+    def warn(self, words: str) -> None:
+        """Print what to know before the numbers are believed."""
+        self.print(words, style="yellow", soft_wrap=True)
 
 
 class _Hook(RenderHook):
@@ -76,21 +94,4 @@ def new_table(*headings: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="left" if place == 0 else "right", no_wrap=True)
-    return table
-
-
-def print_whole(console: Console, table: Table) -> None:
-    """Print a table as wide as it is: columns cut short say nothing, lines that wrap still do."""
-    wide = console.options.update(width=_WIDEST, max_width=_WIDEST)
-    console.width = max(console.width, table.__rich_measure__(console, wide).maximum)
-    console.print(table)
-
-
-def facts_table(rows: Sequence[tuple[str, str]]) -> Table:
-    """Return a table of two columns: what, and how much."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in rows:
-        table.add_row(name, Text(value))
     return table

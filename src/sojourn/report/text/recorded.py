@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
 from ...measures.recorded import gap_in_words
 from ...measures.registry import get as measure
-from .layout import HOUR, as_number, new_table
-
-__all__ = ["show_not_acted_on", "show_recorded"]
+from .layout import HOUR, Terminal, as_number, new_table
 
 _LONGEST_LINE = 240
 
 
-def show_recorded(console: Console, sections: Mapping[str, Mapping[str, Any]]) -> None:
+def show_recorded(console: Terminal, sections: Mapping[str, Mapping[str, Any]]) -> None:
     """Print recorded beside simulated waits of the same jobs, and what a large gap means.
 
     `sections` has the section ``recorded`` of each run by its name; none: nothing is printed.
@@ -51,13 +46,13 @@ def show_recorded(console: Console, sections: Mapping[str, Mapping[str, Any]]) -
     nearest = min(gaps, key=lambda name: abs(gaps[name]))
     words = gap_in_words(sections[nearest], nearest)
     if words:
-        console.print(Text(words), style="yellow", soft_wrap=True)
+        console.warn(words)
 
 
-def show_not_acted_on(console: Console, ignored: Sequence[str]) -> None:
+def show_not_acted_on(console: Terminal, ignored: Sequence[str]) -> None:
     """Print what a run takes no notice of: in a line, or where that is long in one for each."""
     words = f"not acted on: {', '.join(ignored)}"
     if len(words) > _LONGEST_LINE:
         words = "\n- ".join(["not acted on:", *ignored])
     if ignored:
-        console.print(Text(words), style="yellow", soft_wrap=True)
+        console.warn(words)

@@ -15,8 +15,6 @@ from typing import Any
 
 from ...errors import RunError
 
-__all__ = ["OutputError", "Shown", "drop", "own_streams", "visible"]
-
 # C0 without tab and line feed, DEL, C1, and marks that turn the direction of writing.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _COLOUR_OR_CONTROL = re.compile(rf"(\x1b\[[0-9;]*m)|{_CONTROL.pattern}")

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from ...cluster.power import assumed_watts, states_energy
 from ...measures.catalogue import DISTRIBUTIONS, STATISTICS
@@ -18,10 +16,8 @@ from ...measures.fragmentation import STATES
 from ...measures.registry import in_table
 from .classes import show_classes
 from .facts import show_report
-from .layout import HOUR, as_number, as_seconds, facts_table, new_console, new_table
+from .layout import HOUR, Terminal, as_number, as_seconds, new_table
 from .recorded import show_not_acted_on, show_recorded
-
-__all__ = ["show_peas", "show_summary"]
 
 _SPEED = ("utilisation", "makespan", "mean_slowness")
 _NOTES = {
@@ -39,7 +35,7 @@ def show_summary(summary: dict[str, Any], out: Path | None) -> None:
     console.print(_distributions(summary))
     _show_recorded(console, summary)
     console.print()
-    console.print(facts_table(_facts(summary)))
+    console.facts(_facts(summary))
     _show_end(console, summary, out)
 
 
@@ -56,29 +52,29 @@ def show_peas(summary: dict[str, Any], out: Path | None) -> None:
     rows += _measured(summary, lambda measure: measure.rests_on_watts)
     rows += _jobs(summary)
     rows += _measured(summary, _is_beside_energy)
-    console.print(facts_table(rows))
+    console.facts(rows)
     _show_recorded(console, summary)
     _show_end(console, summary, out)
 
 
-def _show_start(summary: dict[str, Any], settings: str) -> Console:
+def _show_start(summary: dict[str, Any], settings: str) -> Terminal:
     """Print what cleaning did, what was run, and what is left out of it; return the terminal."""
-    console = new_console()
+    console = Terminal()
     if "cleaning" in summary:
         show_report(summary["cleaning"])
     _show_cluster_report(console, summary)
-    console.print(Text(_head(summary), style="bold"))
-    console.print(Text(settings))
+    console.print(_head(summary), style="bold")
+    console.print(settings)
     show_not_acted_on(console, summary.get("not_modelled", ()))
     console.print()
     return console
 
 
-def _show_recorded(console: Console, summary: dict[str, Any]) -> None:
+def _show_recorded(console: Terminal, summary: dict[str, Any]) -> None:
     show_recorded(console, {"": summary["recorded"]} if "recorded" in summary else {})
 
 
-def _show_resources(console: Console, summary: dict[str, Any]) -> None:
+def _show_resources(console: Terminal, summary: dict[str, Any]) -> None:
     """Print what was used, stranded, free and down of the resources that jobs ask for."""
     requested = {name: row for name, row in summary.get("resources", {}).items() if row["jobs"]}
     if len(requested) < 2:
@@ -87,11 +83,10 @@ def _show_resources(console: Console, summary: dict[str, Any]) -> None:
     for name, row in requested.items():
         size = f"{as_number(row['capacity'] / 2**20)} GB" if name == "memory" else None
         shares = (f"{100 * row['share'][state]:.2f} %" for state in STATES)
-        table.add_row(Text(name), size or f"{row['capacity']:,}", *shares)
-    console.print()
-    console.print(table)
+        table.add_row(name, size or f"{row['capacity']:,}", *shares)
+    console.below(table)
     note = "stranded: nobody can use it, another resource of its node is used up"
-    console.print(Text(note, style="dim"), soft_wrap=True)
+    console.note(note)
 
 
 def _head(summary: dict[str, Any]) -> str:
@@ -103,33 +98,29 @@ def _head(summary: dict[str, Any]) -> str:
     return f"{summary['policy']}, {summary['placement']} on {machine}, simulated"
 
 
-def _show_cluster_report(console: Console, summary: dict[str, Any]) -> None:
+def _show_cluster_report(console: Terminal, summary: dict[str, Any]) -> None:
     """Print what was not taken from a cluster's file as it was."""
     read = summary["provenance"].get("cluster", {})
     if read.get("left_out"):
         words = f"{read['path']}: {'; '.join(read['left_out'])}"
-        console.print(Text(words), style="yellow", soft_wrap=True)
+        console.warn(words)
     if read.get("repaired") or read.get("refused"):
-        console.print(
-            Text(
-                f"{read['path']}: {read['rows']:,} rows read, {read['repaired']:,} repaired, "
-                f"{read['refused']:,} refused; sojourn cluster inspect says which\n"
-            ),
-            style="yellow",
-            soft_wrap=True,
+        console.warn(
+            f"{read['path']}: {read['rows']:,} rows read, {read['repaired']:,} repaired, "
+            f"{read['refused']:,} refused; sojourn cluster inspect says which\n"
         )
 
 
-def _show_end(console: Console, summary: dict[str, Any], out: Path | None) -> None:
+def _show_end(console: Terminal, summary: dict[str, Any], out: Path | None) -> None:
     """Print resources and classes, what the numbers leave out, and where the files are."""
     _show_resources(console, summary)
     show_classes(console, summary.get("classes", {}))
     if not summary.get("energy", {}).get("idle_known", True):
         warning = "idle watts are not known of every node and count as 0: the bill is too low"
-        console.print(Text(f"\n{warning}"), style="yellow", soft_wrap=True)
+        console.warn(f"\n{warning}")
     if out is not None:
         files = ", ".join(summary["provenance"]["files"])
-        console.print(Text(f"\nresults in {out}: {files}"), soft_wrap=True)
+        console.print(f"\nresults in {out}: {files}", soft_wrap=True)
 
 
 def _distributions(summary: dict[str, Any]) -> Table:
@@ -269,11 +260,12 @@ def _energy(summary: dict[str, Any], measure: Measure, value: float) -> Iterator
             label = "full bill"
             jobs = f"{as_number(energy['peas_kwh'])} kWh, only processors of jobs, at full load"
             yield "energy of jobs", jobs
-        text += (
-            f" (busy {as_number(energy['busy_joules'] / 3.6e6)}, "
-            f"idle {as_number(energy['idle_joules'] / 3.6e6)}), "
-            f"mean {as_number(energy['mean_watts'] / 1e3)} kW"
+        parts = ", ".join(
+            f"{name} {as_number(energy[f'{name}_joules'] / 3.6e6)}"
+            for name in ("busy", "idle", "sleep", "entering", "leaving", "failed")
+            if energy.get(f"{name}_joules", 0.0) or name in ("busy", "idle")
         )
+        text += f" ({parts}), mean {as_number(energy['mean_watts'] / 1e3)} kW"
     elif measure.name == "cost":
         text = f"{text} {energy['currency']}".rstrip()
     assumed = assumed_watts(summary)

@@ -20,6 +20,7 @@ from ...policy.orders import ORDERS
 from ...policy.slurm.policy import SlurmPolicy
 from .machine import empty_nodes
 from .queues import queue_rules, queue_scores, queues_of, ranks_of, take_turns
+from .sleep import sleep_facts
 
 if TYPE_CHECKING:
     from ..options import Options, Prepared
@@ -52,20 +53,24 @@ def make_run(
     calendar = None
     if prepared.external is not None:
         calendar = prepared.external.calendar(accepted, preemptive=policy.preemptive)
-    nodes, caps = None, prepared.caps
+    nodes: Any = None
+    sleep, caps = sleep_facts(cluster, policy, options), prepared.caps
     # Where the rate keeps them, nobody waits for watts.
     waits = None if caps is None or caps.by_rate else caps
     if named is not None:
         limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
-        blind, bound = options.foresight == "log", waits is not None and waits.varied
-        facts = named.facts(accepted, options.seed, blind, bound)
-        nodes = (
-            facts,
-            named.needs(accepted, limit, None if waits is None else waits.of_task[accepted]),
-        )
+        blind = options.foresight == "log"
+        # A reservation counts on nodes that will be up, or that draw so much: it must name them.
+        names = sleep is not None or (waits is not None and waits.varied)
+        facts = named.facts(accepted, options.seed, blind, names_nodes=names)
+        watts = None if waits is None else waits.of_task[accepted]
+        nodes = facts, named.needs(accepted, limit, watts)
+        nodes = nodes if sleep is None else (*nodes, sleep)
     placement = options.placement if cluster.is_named else None
     orders = orders_of(view, policy, scene.numbers, checked=options.check_policy)
     laws = laws_of(policy, control, placement, checked=options.check_policy)
+    if sleep is not None and sleep.keeps:
+        laws = replace(laws, keep=options.sleep.pointer, keep_theta=options.sleep.parameters)
     queues = None
     # Where Python decides whom to start, nobody has a turn.
     if cluster.queues and not stop_at_decisions:
@@ -175,8 +180,10 @@ def rules_of(
     scores = queue_scores(cluster, policy) if cluster.queues else [policy.score]
     changes = not stop_at_decisions and any(score.depends_on_time for score in scores)
     rule, reservations = policy.rule, policy.reservations
-    if rule.keeps_promises and options.foresight == "log" and cluster.is_named:
-        # Jobs outlast such promises, which cannot be kept: they are made anew in each pass.
+    moves = options.foresight == "log" or not options.sleep.is_never
+    if rule.keeps_promises and moves and cluster.is_named:
+        # Jobs outlast such promises, and nodes that sleep are up sooner or later than was thought:
+        # they are made anew in each pass.
         rule, reservations = Policy(backfill="easy", reservations=np.inf).rule, np.inf
     exact = rule.plans and not rule.preempts and bool(np.array_equal(view.work, view.plan))
     return Rules(

@@ -82,16 +82,16 @@ class NamedMachine:
     requests: NodeRequests
 
     def facts(
-        self, accepted: NDArray[np.bool_], seed: int, blind: bool, bound: bool = False
+        self, accepted: NDArray[np.bool_], seed: int, blind: bool, *, names_nodes: bool = False
     ) -> Facts:
         """What never changes during a run of the accepted jobs.
 
-        `bound`: caps make it matter which nodes they have.
+        `names_nodes`: a reservation must name its nodes, whatever jobs ask for.
         """
         columns, placement = self.cluster.columns, self.placement
         order = _order(self.cluster, placement)
         pinned = not bool(self.requests.plain[accepted].all()) or placement.rule == "contiguous"
-        pinned = pinned or bound
+        pinned = pinned or names_nodes
         pool_first, pooling = _pools(columns.slowness[order], placement, pinned)
         return Facts(
             rule=_RULES[placement.rule],

@@ -11,14 +11,17 @@ from ...policy import (
     ORDERS,
     PLACEMENTS,
     POLICIES,
+    SLEEPS,
     Constraints,
     parse_placement,
     parse_policy,
+    parse_sleep,
 )
 from . import typed
 from .describing import (
     A_COUNT,
     A_POWER,
+    A_TIME,
     TRUE,
     Key,
     Keys,
@@ -27,6 +30,7 @@ from .describing import (
     OneOf,
     Option,
     Positive,
+    Seconds,
     Watts,
     alternatives,
     reads,
@@ -209,6 +213,39 @@ class PolicyKeys(Keys):
             Keyword(),
         ),
     ] = "kill"
+    sleep: Annotated[
+        Annotated[str, reads(parse_sleep)],
+        Key(
+            "When idle nodes go to sleep: "
+            + "; ".join(f"{kind.example}: {kind.says}" for kind in SLEEPS.values())
+            + ".",
+            f"a text such as {', '.join(kind.example for kind in SLEEPS.values())}",
+            Option(_NODES, "KIND[:TIME]"),
+            Keyword(
+                what="When idle nodes go to sleep: a text such as 'idle:600', or a function "
+                "decorated with @sojourn.sleep.",
+                read=parse_sleep,
+            ),
+        ),
+    ] = "never"
+    boot_failure: Annotated[
+        Annotated[float, Field(ge=0, le=1)],
+        Key(
+            "Probability that a node that wakes does not come up.",
+            "a number from 0 to 1",
+            Option(_NODES, "P"),
+            Keyword(),
+        ),
+    ] = 0.0
+    boot_repair: Annotated[
+        Seconds,
+        Key(
+            "How long a node is away whose boot has failed.",
+            A_TIME,
+            Option(_NODES, "TIME"),
+            Keyword(),
+        ),
+    ] = 3600.0
     constraints: Annotated[
         ConstraintKeys,
         Key(

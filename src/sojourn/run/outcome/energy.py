@@ -131,6 +131,11 @@ class Energy:
         self._options, self._header = prepared.options, prepared.jobs.header
         self._absence = None if prepared.external is None else prepared.external.absence
         self._in_pieces, self._stretches = schedule.in_pieces, schedule.stretches
+        self._states = schedule.states
+        if self._states is not None:
+            # Jobs use their nodes from when these are up.
+            job, start, stop = self._stretches
+            self._stretches = Stretches(job, np.minimum(np.maximum(start, self._up), stop), stop)
         self._epochs, self._rates = schedule.epochs
         self._last = schedule.last
 
@@ -139,9 +144,26 @@ class Energy:
         """The nodes of each stretch of service; named nodes only."""
         return allocation_in_pieces(self._run) if self._in_pieces else allocation(self._run)
 
+    @property
+    def _up(self) -> Floats:
+        """When the nodes of each stretch of service were up (s)."""
+        assert self._run.nodes is not None
+        rows = _pieces(self._run) if self._in_pieces else self._run.nodes.job
+        up: Floats = np.nan_to_num(rows["up"])
+        return up
+
     @cached_property
     def nodes(self) -> billing.Bill:
         """The bill of named nodes."""
+        return self._bill[0]
+
+    @cached_property
+    def other_states(self) -> Floats:
+        """Joules of each stretch in which a node was not on, where nodes sleep."""
+        return self._bill[1]
+
+    @cached_property
+    def _bill(self) -> tuple[billing.Bill, Floats]:
         _, start, stop = self._stretches
         columns, given, curves = self._cluster.columns, self.given, self._cluster.curves
         bill = billing.bill_nodes(
@@ -156,10 +178,15 @@ class Energy:
             self._rates,
             until=self._last,
         )
-        if self._absence is None or not len(self._absence.node):
-            return bill
-        begin, end, node, _ = self._absence
-        return billing.switched_off(bill, node, begin, end, curves[:, 0])
+        states = self._states
+        if states is not None:
+            # Nodes that were switched off from outside are among them.
+            where = states.node, states.begin, states.end, states.watts
+            return billing.in_other_states(bill, *where, curves[:, 0])
+        if self._absence is not None and len(self._absence.node):
+            begin, end, node, _ = self._absence
+            bill = billing.switched_off(bill, node, begin, end, curves[:, 0])
+        return bill, np.empty(0)
 
     @cached_property
     def jobs(self) -> Floats:
@@ -274,10 +301,14 @@ class Energy:
     def bill(self, span: float) -> dict[str, Any]:
         """The bill of a run of `span` seconds; its price and its carbon, where these are given."""
         busy, idle = float(self.jobs.sum()), self.idle
-        total = busy + idle
+        others: dict[str, float] = {}
+        if self._states is not None:
+            others = self._states.sums(self.other_states)
+        total = busy + idle + sum(others.values())
         bill: dict[str, Any] = {
             "busy_joules": busy,
             "idle_joules": idle,
+            **others,
             "total_joules": total,
             "total_kwh": total / _JOULES_PER_KWH,
             "mean_watts": total / span if span > 0 else float("nan"),

@@ -20,6 +20,7 @@ from .caps import CapAccount
 from .energy import Allocation, Energy, Stretches, allocation, stretches_held, stretches_in_pieces
 from .invariants import check_areas, check_bill
 from .resources import Resources
+from .states import NodeStates
 from .unmodelled import not_acted_on
 
 __all__ = ["Schedule", "summarise"]
@@ -39,8 +40,13 @@ class Schedule:
 
     def __init__(self, prepared: Prepared, run: Run) -> None:
         self.prepared, self.run = prepared, run
-        # Of each accepted job: s, nan if it never ran; processors.
-        self.start: Floats = run.running.start
+        # Of each accepted job: s, nan if it never ran; processors. It gets its nodes at the claim,
+        # and starts when they are up.
+        self.claim: Floats = run.running.start
+        self.start: Floats = self.claim
+        if run.s.sleeps:
+            assert run.nodes is not None
+            self.start = np.maximum(self.claim, run.nodes.job["up"])
         self.end: Floats = run.running.end
         self.held: NDArray[np.int64] = run.running.held
         self.in_pieces = run.in_pieces
@@ -81,7 +87,7 @@ class Schedule:
         """Stretches of service."""
         if self.in_pieces:
             return stretches_in_pieces(self.run)
-        start, end = self.start, self.end
+        start, end = self.claim, self.end
         if self.after is not None:
             # Whoever never ran has a stretch without length.
             start, end = (np.where(np.isnan(x), self.after.left, x) for x in (start, end))
@@ -122,6 +128,11 @@ class Schedule:
         """How much longer than recorded each accepted job ran [gomez2012, eq. 2]."""
         slowness = self.allocation.slowness
         return slowness if self.after is None else np.where(slowness > 0, slowness, np.nan)
+
+    @cached_property
+    def states(self) -> NodeStates | None:
+        """States of nodes other than on; None where no node sleeps."""
+        return NodeStates(self) if self.run.s.sleeps else None
 
     @cached_property
     def energy(self) -> Energy:
@@ -166,6 +177,9 @@ class Schedule:
         slowness = self.slowness if self.prepared.cluster.is_named else 1.0
         held: NDArray[Any] = self.held
         work = run.jobs.work * slowness
+        if run.s.sleeps:
+            assert run.nodes is not None
+            work = work + run.nodes.job["boot"]
         if self.in_pieces:
             held, work = run.rows("segment_held"), run.rows("segment_work")
         left = self.end
@@ -177,6 +191,7 @@ class Schedule:
         if self.prepared.options.record:
             columns = [run.rows(name) for name in ("time", "rate", "busy")]
             bill = float(self.energy.jobs.sum()) + self.energy.idle
+            bill += float(self.energy.other_states.sum()) if self.states is not None else 0.0
             check_bill(run, bill, lambda rows: self.power(*(c[rows] for c in columns)))
 
 
@@ -226,6 +241,8 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
             "constraints": str(options.constraints),
             "foresight": options.foresight,
         }
+        if schedule.states is not None:
+            summary["sleep"] = {"policy": str(options.sleep), **schedule.states.as_dict()}
         if cluster.has_speeds:
             slowness = schedule.slowness[ran]
             summary["mean_slowness"] = float(np.mean(slowness)) if len(submit) else np.nan

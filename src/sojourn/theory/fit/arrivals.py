@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats
 from ...errors import OptionError
 from .goodness import Statistic, dispersion_test, exponential_test
-
-__all__ = ["MONTH", "Arrivals", "fit_arrivals"]
-
-Floats = NDArray[np.float64]
 
 _HOUR, _DAY, _WEEK = 3600.0, 86_400.0, 604_800.0
 MONTH = 30 * _DAY
@@ -25,7 +22,7 @@ _FEWEST = 10  # windows, for a dispersion to mean anything
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What the submits of a log tell.
+    """What the submits of a log show.
 
     Parameters
     ----------
@@ -94,7 +91,7 @@ def fit_arrivals(
     ----------
     submit : instants (s), in any order.
     offset : what to add to them for local time since 1970 (s); None if nobody knows: then hours
-        are counted from second 0 and days of the week are not told.
+        are counted from second 0 and days of the week are not known.
     clock : name of that clock.
     seed : of the tests' bootstrap.
 
@@ -120,7 +117,7 @@ def fit_arrivals(
     tests = _tests("interarrivals", "dispersion", at, seed)
     tests |= _tests("rescaled_interarrivals", "rescaled_dispersion", warped, seed)
     windows = [
-        f"dispersion{each}" for each in ("_day", "_hour", "") if f"dispersion{each}" in tests
+        f"dispersion{window}" for window in ("_day", "_hour", "") if f"dispersion{window}" in tests
     ]
     index = tests[windows[0]].value if windows else 1.0
     inflation = float(np.sqrt(max(index, 1.0)))
@@ -147,14 +144,14 @@ def _tests(gaps: str, counts: str, at: Floats, seed: int) -> dict[str, Statistic
     if at.size < 3:
         return {}
     ks, ad = exponential_test(np.diff(at), seed=seed)
-    found = {f"{gaps}_ks": ks, f"{gaps}_ad": ad}
+    results = {f"{gaps}_ks": ks, f"{gaps}_ad": ad}
     span = at[-1] - at[0]
     for name, window in (("hour", _HOUR), ("day", _DAY)):
         if _FEWEST * window <= span <= _LONGEST:
-            found[f"{counts}_{name}"] = dispersion_test(at, window)
-    if len(found) == 2 and at.size >= 5 * _FEWEST:
-        found[counts] = dispersion_test(at, span / _FEWEST)
-    return found
+            results[f"{counts}_{name}"] = dispersion_test(at, window)
+    if len(results) == 2 and at.size >= 5 * _FEWEST:
+        results[counts] = dispersion_test(at, span / _FEWEST)
+    return results
 
 
 def _cycle(local: Floats, part: float, parts: int) -> Floats:

@@ -8,19 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arrays import Floats
 from ...errors import OptionError
 from .risks import Rates, drawn, fit_rates, residuals
-
-__all__ = [
-    "Statistic",
-    "dispersion_test",
-    "exponential_test",
-    "rank_tests",
-    "stitched",
-    "sub_request_test",
-]
-
-Floats = NDArray[np.float64]
 
 _SAMPLE = 2000
 _REPLICATIONS = 999
@@ -56,12 +46,12 @@ def exponential_test(
     tuple of Statistic
         By Kolmogorov and Smirnov (the greatest distance) and by Anderson and Darling.
     """
-    found = np.asarray(values, dtype=np.float64)
-    if found.size < 2 or not found.sum() > 0:
+    sizes = np.asarray(values, dtype=np.float64)
+    if sizes.size < 2 or not sizes.sum() > 0:
         raise OptionError("a test needs at least two values, not all of them 0")
-    if found.size > sample:
-        found = np.random.default_rng(seed).choice(found, sample, replace=False)
-    return _judged(_scaled(found[None, :]), _null(found.size, seed), found.size)
+    if sizes.size > sample:
+        sizes = np.random.default_rng(seed).choice(sizes, sample, replace=False)
+    return _judged(_scaled(sizes[None, :]), _null(sizes.size, seed), sizes.size)
 
 
 def sub_request_test(
@@ -108,11 +98,11 @@ def sub_request_test(
 
 
 def _judged(
-    found: tuple[Floats, Floats], null: tuple[Floats, Floats], count: int
+    measured: tuple[Floats, Floats], null: tuple[Floats, Floats], count: int
 ) -> tuple[Statistic, Statistic]:
     ks, ad = (
-        Statistic(float(each[0]), _p_value(under, float(each[0])), count)
-        for each, under in zip(found, null, strict=True)
+        Statistic(float(value[0]), _p_value(under, float(value[0])), count)
+        for value, under in zip(measured, null, strict=True)
     )
     return ks, ad
 
@@ -209,13 +199,13 @@ def rank_tests(
     """
     from scipy import stats
 
-    found: dict[str, Statistic] = {}
+    tests: dict[str, Statistic] = {}
     gone, kept = residual[removed], residual[~removed]
     if gone.size and kept.size:
         u = stats.mannwhitneyu(gone, kept, method="asymptotic")
         share = float(u.statistic) / gone.size / kept.size
-        found["cause_duration"] = Statistic(share, float(u.pvalue), residual.size)
+        tests["cause_duration"] = Statistic(share, float(u.pvalue), residual.size)
     if width.size > 2 and np.ptp(width) > 0 and np.ptp(residual) > 0:
         r = stats.spearmanr(width, residual)
-        found["width_duration"] = Statistic(float(r.statistic), float(r.pvalue), width.size)
-    return found
+        tests["width_duration"] = Statistic(float(r.statistic), float(r.pvalue), width.size)
+    return tests

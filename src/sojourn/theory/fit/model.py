@@ -15,14 +15,12 @@ from ...jobs.facts import local_clock
 from .arrivals import Arrivals, fit_arrivals
 from .doubts import doubts
 from .goodness import Statistic, exponential_test, rank_tests, stitched, sub_request_test
-from .outcomes import Outcomes, classify, told_apart
+from .outcomes import Outcomes, classify, separate
 from .risks import Rates, check_reading, fit_rates, residuals
 from .widths import Widths, fit_widths
 
 if TYPE_CHECKING:
     from ..infinite import InfiniteServers
-
-__all__ = ["FITTED", "SOURCES", "Fit", "RequestedLimits", "fit_model"]
 
 FITTED = ("negative-submit", "absurd-time", "missing-procs", "no-procs", "unsorted-submits")
 """Cleaning before a fit: runtimes of 0 and missing estimates carry information, so they stay."""
@@ -97,7 +95,7 @@ class Fit:
             "exposure": self.rates.exposure,
             "requested_limits": None if self.requested is None else self.requested._asdict(),
             "duration_scv": self.duration_scv,
-            "tests": {name: each._asdict() for name, each in self.tests.items()},
+            "tests": {name: test._asdict() for name, test in self.tests.items()},
             "warnings": list(self.warnings),
         }
 
@@ -212,7 +210,7 @@ def fit_model(
     seen = classify(log, tolerance=tolerance, end=end)
     if not seen.duration.size:
         raise OptionError(f"{source}: no job started; there are no rates to estimate")
-    done, dropped = told_apart(seen, served, removed)
+    done, dropped = separate(seen, served, removed)
     if not seen.duration.sum() > 0 or not (done | dropped).any():
         raise OptionError(
             f"{source}: no job with a runtime ends as served or removed; give a log with runtimes, "

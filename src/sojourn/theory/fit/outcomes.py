@@ -12,8 +12,6 @@ from ...checks import non_negative
 from ...errors import OptionError, did_you_mean
 from ...jobs import Jobs
 
-__all__ = ["CLASSES", "Outcomes", "classify", "told_apart"]
-
 CLASSES = ("completed", "failed", "killed", "cancelled", "censored", "not started", "unknown")
 """How a job may end; those before ``not started`` were in service."""
 
@@ -48,11 +46,11 @@ class Outcomes:
     def are(self, classes: Sequence[str], name: str = "classes") -> NDArray[np.bool_]:
         """Return which jobs ended in one of some ways."""
         known = CLASSES[:_NOT_STARTED]
-        for each in classes:
-            if each not in known:
-                near = did_you_mean(each, known) or f"; known: {', '.join(known)}"
-                raise OptionError(f"{name}: no job ends as '{each}'{near}")
-        return np.isin(self.kind, [CLASSES.index(each) for each in classes])
+        for wanted in classes:
+            if wanted not in known:
+                near = did_you_mean(wanted, known) or f"; known: {', '.join(known)}"
+                raise OptionError(f"{name}: no job ends as '{wanted}'{near}")
+        return np.isin(self.kind, [CLASSES.index(wanted) for wanted in classes])
 
     def processor_seconds(self) -> dict[str, float]:
         """Return the processor seconds that jobs of each class took."""
@@ -61,7 +59,7 @@ class Outcomes:
 
 
 def classify(jobs: Jobs, *, tolerance: float = 0.0, end: float | None = None) -> Outcomes:
-    """Tell how each job of a log ended.
+    """Class each job of a log by how it ended.
 
     A job is, by the first of these that holds:
 
@@ -69,11 +67,11 @@ def classify(jobs: Jobs, *, tolerance: float = 0.0, end: float | None = None) ->
     - *not started* if its runtime is 0 and it is not recorded as completed or failed: it was
       cancelled in the queue, and never exposed to a limit;
     - *censored* if it was still running at `end`;
-    - *killed* if its runtime reaches its estimate, whatever its status: logs tell kills by the
+    - *killed* if its runtime reaches its estimate, whatever its status: logs record kills by the
       clock more reliably than by status. Within `tolerance` before it, unless it completed;
     - *completed*, *failed* or *cancelled* as its status says. A runtime of 0 is less than a tick
       of the log's clock;
-    - *censored* if its status is unknown. In a log that never tells a status, *completed*.
+    - *censored* if its status is unknown. In a log without any status, *completed*.
 
     Estimates that equal the runtimes of all jobs are copies of them, not limits, and are ignored.
 
@@ -94,7 +92,7 @@ def classify(jobs: Jobs, *, tolerance: float = 0.0, end: float | None = None) ->
         notes.append("every estimate equals the runtime: a copy, not a limit, so none is used")
         estimate, limited = np.zeros_like(estimate), np.zeros_like(limited)
     if (status == _STATUS_UNKNOWN).all():
-        notes.append("the log tells no job's status: jobs below their limit count as completed")
+        notes.append("the log has no job's status: jobs below their limit count as completed")
         status = np.full_like(status, _STATUS_COMPLETED)
 
     kind = np.full(len(jobs), _CENSORED)
@@ -119,19 +117,19 @@ def classify(jobs: Jobs, *, tolerance: float = 0.0, end: float | None = None) ->
             f"{np.count_nonzero(near):,} jobs failed or were cancelled within {_NEAR:g} s before "
             f"their limit; a tolerance of {_NEAR:g} s counts them as killed"
         )
-    found = np.bincount(kind, minlength=len(CLASSES))
+    counts = np.bincount(kind, minlength=len(CLASSES))
     began = kind < _NOT_STARTED
     return Outcomes(
         runtime[began],
         jobs.procs[began],
         estimate[began],
         kind[began],
-        {name: int(found[k]) for k, name in enumerate(CLASSES)},
+        {name: int(counts[k]) for k, name in enumerate(CLASSES)},
         tuple(notes),
     )
 
 
-def told_apart(
+def separate(
     outcomes: Outcomes, served: Sequence[str], removed: Sequence[str]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which jobs ended their service and which were removed; the others are censored."""

@@ -18,12 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arrays import Floats, Mask
 from ...errors import OptionError
-
-__all__ = ["LIMITS", "READINGS", "Rates", "check_reading", "drawn", "fit_rates", "residuals"]
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 READINGS = ("job", "sub-request")
 LIMITS = ("each", "shared")
@@ -108,14 +104,14 @@ def fit_rates(
     k = np.asarray(width, dtype=np.float64)
     if k.shape != lasted.shape or k.min() < 1:
         raise OptionError("width: give processors, at least 1, of each job")
-    fit = _each if limits == "each" else _shared
+    fit = _own_limits if limits == "each" else _shared
     return Rates(*fit(lasted, done, dropped, k, exposure), np.nan, np.nan, *counts, exposure)
 
 
 _Four = tuple[float, float, float, float]
 
 
-def _each(lasted: Floats, done: Mask, dropped: Mask, k: Floats, exposure: float) -> _Four:
+def _own_limits(lasted: Floats, done: Mask, dropped: Mask, k: Floats, exposure: float) -> _Four:
     """Estimate mu and nu of k pairs; the likelihood is one of mu + nu times one of p."""
     rate, rate_se = _longest_of(lasted, k, done | dropped)
     phi, phi_se = _loss(k, done, dropped)

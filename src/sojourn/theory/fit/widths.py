@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
 
-__all__ = ["Widths", "fit_widths"]
-
 _WIDEST = 2**24
 """Widths beyond any machine, for which no table of probabilities is made."""
 
@@ -61,21 +59,21 @@ def fit_widths(width: ArrayLike) -> Widths:
     ----------
     width : processors of each job, at least 1.
     """
-    found = np.asarray(width, dtype=np.int64)
-    if found.size == 0 or found.min() < 1:
+    procs = np.asarray(width, dtype=np.int64)
+    if procs.size == 0 or procs.min() < 1:
         raise OptionError("widths: give at least one job, each of at least 1 processor")
-    if found.max() > _WIDEST:
+    if procs.max() > _WIDEST:
         raise OptionError(
-            f"widths: a job of {found.max()} processors; leave out jobs wider than the machine"
+            f"widths: a job of {procs.max()} processors; leave out jobs wider than the machine"
         )
-    counts = np.bincount(found)[1:]
-    mean = float(found.mean())
-    spread = float(found.var(ddof=1)) if found.size > 1 else 0.0
+    counts = np.bincount(procs)[1:]
+    mean = float(procs.mean())
+    spread = float(procs.var(ddof=1)) if procs.size > 1 else 0.0
     return Widths(
-        counts / found.size,
-        int(found.size),
+        counts / procs.size,
+        int(procs.size),
         mean,
-        float(np.sqrt(spread / found.size)),
+        float(np.sqrt(spread / procs.size)),
         spread / mean**2,
-        float(np.mean(found & (found - 1) == 0)),
+        float(np.mean(procs & (procs - 1) == 0)),
     )

@@ -1,0 +1,449 @@
+"""Nodes that sleep: their states, who wakes them, and how long a job waits for its nodes to be up.
+
+A node that sleeps, or is on its way, is free. Whoever gets it wakes it, and the boot is the first
+part of that job's service; so all that plans counts it. Times of changes are in seconds: no service
+rate makes a boot faster. What all of this means exactly is said on the page of power states.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba import types
+
+from ..jit import called, inlined
+from .bits import bit_clear, bit_set
+from .heap import heap_discard, heap_pop, heap_push
+from .nodes import ORDERED, PICK, SleepFacts
+
+__all__ = [
+    "ASLEEP",
+    "ENTERING",
+    "FAILED",
+    "KEEP",
+    "KEEP_POINTER",
+    "LEAVING",
+    "UP",
+    "SleepView",
+    "boot_of_nodes",
+    "boot_of_pools",
+    "count_on",
+    "first_rest",
+    "go",
+    "is_anybody_due",
+    "is_unsettled",
+    "is_up_by",
+    "lie_idle",
+    "put_to_sleep",
+    "return_idle",
+    "set_up_sleep",
+    "stir",
+    "use_nodes",
+]
+
+# States of a node (nodes.sleeper.state), as they are recorded.
+UP, ENTERING, ASLEEP, LEAVING, FAILED = range(5)
+
+_ROUNDING = 4e-16
+
+
+class SleepView(NamedTuple):
+    """What a sleep policy sees: numbers of nodes by state, of jobs that wait, and of all nodes.
+
+    `coming` nodes are on their way to be up, and no job has them; `busy` ones have jobs on them,
+    or will when they are up.
+    """
+
+    idle: int
+    coming: int
+    asleep: int
+    busy: int
+    nodes: int
+    waiting: int
+
+
+KEEP = types.float64(numba.typeof(SleepView(0, 0, 0, 0, 0, 0)), types.float64, types.float64[::1])
+"""Of (view, now, theta): how many idle nodes stay on, or are woken if there are fewer."""
+KEEP_POINTER = types.FunctionType(KEEP)
+
+
+def set_up_sleep(s: Any, facts: SleepFacts | None) -> None:
+    """Let nodes of a run sleep; without `facts` none does."""
+    s.sleeps, s.stir = 0, np.inf
+    if facts is not None:
+        s.sleeps = 1
+        s.idle_time, s.ask_every, s.keeps = facts.idle_time, facts.ask_every, facts.keeps
+        s.boot_failure, s.repair, s.seed_of_boots = facts.boot_failure, facts.repair, facts.seed
+        s.boots_vary = facts.boots_vary
+
+
+@inlined
+def _put_on(s, nodes, node, shelf):
+    """Let placements that visit nodes in an order find a node among others of its kind.
+
+    Those that are up stand in row 0 of the index, all others in the last.
+    """
+    if s.rule == ORDERED:
+        before, place = nodes.node[node].shelf, nodes.node[node].place
+        nodes.node[node].shelf = shelf
+        if nodes.node[node].free > 0 and before != shelf:
+            bit_clear(nodes.bits, before, place)
+            bit_set(nodes.bits, shelf, place)
+
+
+@inlined
+def _record(s, nodes, node, state):
+    nodes.sleeper[node].state = state
+    nodes.change[s.changes].time = s.now
+    nodes.change[s.changes].node = node
+    nodes.change[s.changes].state = state
+    s.changes += 1
+
+
+@inlined
+def _leave_list(s, nodes, node):
+    """A node is idle no longer."""
+    it = nodes.sleeper[node]
+    if it.after >= 0:
+        nodes.sleeper[it.before].after = it.after
+        nodes.sleeper[it.after].before = it.before
+        it.after = -1
+        s.idlers -= 1
+
+
+@inlined
+def lie_idle(s, nodes, node):
+    """A node that is up and nobody has is idle from now on: the last of all that could sleep.
+
+    Of several since the same time, by their numbers.
+    """
+    if nodes.sleeper[node].able == 0:
+        return
+    last = nodes.sleeper[s.nodes].before
+    while last != s.nodes and nodes.sleeper[last].since == s.now and last > node:
+        last = nodes.sleeper[last].before
+    after = nodes.sleeper[last].after
+    nodes.sleeper[node].before = last
+    nodes.sleeper[node].after = after
+    nodes.sleeper[last].after = node
+    nodes.sleeper[after].before = node
+    nodes.sleeper[node].since = s.now
+    s.idlers += 1
+
+
+@inlined
+def _is_empty(nodes, node):
+    return nodes.node[node].free == nodes.node[node].procs
+
+
+@called
+def return_idle(s, nodes, j):
+    """A job has given back its nodes: those that are up and empty are idle."""
+    first = nodes.job[j].row
+    for i in range(first, first + nodes.job[j].rows):
+        node = nodes.given[0, i]
+        it = nodes.sleeper[node]
+        if it.state == UP and it.after < 0 and _is_empty(nodes, node):
+            lie_idle(s, nodes, node)
+
+
+@called
+def _come_up(s, nodes, node):
+    _record(s, nodes, node, UP)
+    _put_on(s, nodes, node, 0)
+    s.not_up -= 1
+    if _is_empty(nodes, node):
+        lie_idle(s, nodes, node)
+
+
+@called
+def _set_out(s, nodes, node, state, lapse):
+    """A change of state begins, and ends after so many seconds."""
+    _record(s, nodes, node, state)
+    nodes.sleeper[node].arrives = s.now + lapse
+    heap_push(nodes.arrival, nodes.arriving, s.transits, s.now + lapse, node)
+    s.transits += 1
+
+
+@called
+def _uniform(seed, node, boot):
+    """A number in [0, 1) that depends on seed, node and number of the boot only (SplitMix64)."""
+    z = (
+        np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15)
+        + np.uint64(node) * np.uint64(0xBF58476D1CE4E5B9)
+        + np.uint64(boot) * np.uint64(0x94D049BB133111EB)
+        + np.uint64(0xD1B54A32D192ED03)
+    )
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return np.float64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@called
+def wake(s, nodes, node):
+    """A sleeper begins to leave; one on its way to sleep does so as soon as it is there."""
+    it = nodes.sleeper[node]
+    if it.state == ENTERING:
+        it.woken = 1
+    elif it.state == ASLEEP:
+        it.woken = 0
+        it.boots += 1
+        lapse = it.leave
+        if s.boots_vary == 1:
+            # Exponential with this mean.
+            lapse = -lapse * np.log1p(-_uniform(s.seed_of_boots, node, 2 * it.boots + 1))
+        if lapse == 0.0 and s.boot_failure == 0.0:
+            _record(s, nodes, node, LEAVING)
+            _come_up(s, nodes, node)
+        else:
+            _set_out(s, nodes, node, LEAVING, lapse)
+
+
+@inlined
+def _arrive_asleep(s, nodes, node):
+    _record(s, nodes, node, ASLEEP)
+    if nodes.sleeper[node].leave == 0.0:
+        # It is as good as up.
+        _put_on(s, nodes, node, 0)
+
+
+@called
+def _fall_asleep(s, nodes, node):
+    """An idle node begins to go to sleep."""
+    _leave_list(s, nodes, node)
+    nodes.sleeper[node].woken = 0
+    s.not_up += 1
+    _put_on(s, nodes, node, s.classes + 1)
+    if nodes.sleeper[node].enter == 0.0:
+        _record(s, nodes, node, ENTERING)
+        _arrive_asleep(s, nodes, node)
+    else:
+        _set_out(s, nodes, node, ENTERING, nodes.sleeper[node].enter)
+
+
+@called
+def first_rest(s, nodes, first):
+    """All nodes are idle since the first instant."""
+    for node in range(s.nodes):
+        if nodes.node[node].there == 1:
+            lie_idle(s, nodes, node)
+            nodes.sleeper[node].since = first
+
+
+@inlined
+def is_anybody_due(s, nodes):
+    """Whether some node has been idle for long enough to sleep."""
+    node = nodes.sleeper[s.nodes].after
+    return node != s.nodes and nodes.sleeper[node].since + s.idle_time <= s.now
+
+
+@inlined
+def is_unsettled(s):
+    """Whether what a boot takes may have changed since the last pass, for somebody who waits."""
+    return s.sleeps == 1 and (s.not_up > 0 or s.stirred == 1)
+
+
+@called
+def stir(s, nodes):
+    """Changes of state that are due end; the next node whose boot has failed, or -1."""
+    s.stirred = 1
+    while s.transits > 0 and nodes.arrival[0] <= s.now:
+        node = nodes.arriving[0]
+        heap_pop(nodes.arrival, nodes.arriving, s.transits)
+        s.transits -= 1
+        it = nodes.sleeper[node]
+        if it.state == ENTERING:
+            _arrive_asleep(s, nodes, node)
+            if it.woken == 1:
+                wake(s, nodes, node)
+        elif it.state == LEAVING:
+            failure = s.boot_failure
+            if failure > 0.0 and _uniform(s.seed_of_boots, node, 2 * it.boots) < failure:
+                return node
+            _come_up(s, nodes, node)
+        else:
+            # It is repaired.
+            return node
+    return np.int64(-1)
+
+
+@called
+def go(s, nodes, node, sign, state, lapse):
+    """A node has gone (sign -1) for so many seconds, or until it is told; or has come back (1)."""
+    it = nodes.sleeper[node]
+    if sign == 1:
+        _put_on(s, nodes, node, 0)
+        _record(s, nodes, node, UP)
+        if _is_empty(nodes, node) and it.after < 0:
+            lie_idle(s, nodes, node)
+        return
+    _leave_list(s, nodes, node)
+    if it.state == ENTERING or it.state == LEAVING:
+        if it.arrives > s.now:
+            heap_discard(nodes.arrival, nodes.arriving, s.transits, node)
+            s.transits -= 1
+    if it.state != UP and it.state != FAILED:
+        s.not_up -= 1
+    if lapse < np.inf:
+        _set_out(s, nodes, node, state, lapse)
+    else:
+        _record(s, nodes, node, state)
+
+
+# How long a job waits for its nodes, as work at the present rate.
+
+
+@inlined
+def _up_time(s, nodes, node):
+    """When a node is up, if it is wanted from now on (s)."""
+    it = nodes.sleeper[node]
+    if it.state == UP:
+        return s.now
+    up = it.arrives
+    if it.state == ASLEEP:
+        up = s.now + it.leave
+    elif it.state == ENTERING:
+        up = it.arrives + it.leave
+    return max(up, s.now)
+
+
+@inlined
+def _up_work(s, nodes, node):
+    """The work clock then."""
+    return s.work + (_up_time(s, nodes, node) - s.now) * s.rate
+
+
+@inlined
+def is_up_by(s, nodes, q):
+    """Whether the node of a pool is up at the work `s.awake_by`, if it is woken now."""
+    return _up_work(s, nodes, nodes.node[q].order) <= s.awake_by
+
+
+@called
+def boot_of_pools(s, nodes, begin):
+    """Work until the nodes of the picked pools are up, from the work `begin` on."""
+    if s.sleeps == 0 or s.not_up == 0:
+        return 0.0
+    latest = begin
+    for i in range(s.picked):
+        latest = max(latest, _up_work(s, nodes, nodes.node[nodes.list[PICK, i]].order))
+    return latest - begin
+
+
+@called
+def boot_of_nodes(s, nodes):
+    """Work until the picked nodes are up, from now on."""
+    if s.sleeps == 0 or s.not_up == 0:
+        return 0.0
+    latest = s.work
+    for i in range(s.picked):
+        latest = max(latest, _up_work(s, nodes, nodes.list[PICK, i]))
+    return latest - s.work
+
+
+@called
+def use_nodes(s, nodes, j):
+    """`j` gets the picked nodes: they are idle no longer, and those that sleep wake."""
+    up = s.now
+    for i in range(s.picked):
+        node = nodes.list[PICK, i]
+        _leave_list(s, nodes, node)
+        if nodes.sleeper[node].state != UP:
+            wake(s, nodes, node)
+            up = max(up, _up_time(s, nodes, node))
+    nodes.job[j].up = up
+    nodes.job[j].boot = (up - s.now) * s.rate
+
+
+@called
+def count_on(s, nodes, begin):
+    """A reservation at the work `begin` counts on the nodes of the picked pools."""
+    for i in range(s.picked):
+        it = nodes.sleeper[nodes.node[nodes.list[PICK, i]].order]
+        if it.counted != s.passes or begin < it.wanted:
+            it.wanted = begin
+        it.counted = s.passes
+    s.counted = s.passes
+
+
+@inlined
+def _wanted(s, nodes, node):
+    """When a reservation counts on a node (s); inf if none does."""
+    it = nodes.sleeper[node]
+    if s.counted == 0 or it.counted != s.counted:
+        return np.inf
+    return s.now + (it.wanted - s.work) / s.rate
+
+
+@called
+def _view(s, nodes):
+    coming = asleep = busy = 0
+    for node in range(s.nodes):
+        it = nodes.sleeper[node]
+        if it.state == LEAVING or (it.state == ENTERING and it.woken == 1):
+            coming += 1 if _is_empty(nodes, node) else 0
+        elif it.state == ASLEEP or it.state == ENTERING:
+            asleep += 1
+        if it.state != FAILED and not _is_empty(nodes, node):
+            busy += 1
+    return SleepView(s.idlers, coming, asleep, busy, s.nodes, s.waiting)
+
+
+@called
+def _wake_in_time(s, nodes, wanted_awake):
+    """Wake sleepers: in time for the reservations that count on them, and so that enough are on."""
+    at_next = np.inf
+    view = _view(s, nodes)
+    awake = view.idle + view.coming
+    for place in range(s.nodes):
+        node = nodes.node[place].order
+        if nodes.sleeper[node].state != ASLEEP:
+            continue
+        wanted = _wanted(s, nodes, node)
+        if wanted < np.inf:
+            at = wanted - nodes.sleeper[node].leave
+            if at - s.now <= _ROUNDING * abs(s.now):
+                wake(s, nodes, node)
+            else:
+                at_next = min(at_next, at)
+        elif awake < wanted_awake:
+            wake(s, nodes, node)
+            awake += 1
+    return at_next
+
+
+@called
+def put_to_sleep(s, nodes, keep, theta):
+    """After a pass: who has been idle for long enough goes to sleep, who is needed wakes.
+
+    A node that a reservation counts on sleeps only if it can be up again in time.
+    """
+    wanted_awake = 0.0
+    if s.keeps == 1:
+        wanted_awake = keep(_view(s, nodes), s.now, theta)
+    s.stir = np.inf
+    node = nodes.sleeper[s.nodes].after
+    while node != s.nodes and nodes.sleeper[node].since + s.idle_time <= s.now:
+        it = nodes.sleeper[node]
+        after = it.after
+        back = s.now + it.enter + it.leave
+        if s.idlers > wanted_awake and back <= _wanted(s, nodes, node):
+            _fall_asleep(s, nodes, node)
+        node = after
+    if s.not_up > 0:
+        s.stir = _wake_in_time(s, nodes, wanted_awake)
+    # Who is due and has not gone is asked again after the next pass.
+    if node == s.nodes:
+        node = nodes.sleeper[s.nodes].after
+    while node != s.nodes and nodes.sleeper[node].since + s.idle_time <= s.now:
+        node = nodes.sleeper[node].after
+    if node != s.nodes:
+        s.stir = min(s.stir, nodes.sleeper[node].since + s.idle_time)
+    if s.transits > 0:
+        s.stir = min(s.stir, nodes.arrival[0])
+    if s.ask_every > 0.0:
+        s.stir = min(s.stir, (np.floor(s.now / s.ask_every) + 1.0) * s.ask_every)
+    s.stirred = 0

@@ -1,0 +1,88 @@
+"""The states of nodes that slept in a run: from when to when, and what they drew."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...engine.sleeping import ASLEEP, ENTERING, FAILED, LEAVING, UP
+from ..build.sleep import depths_of
+
+if TYPE_CHECKING:
+    from .schedule import Schedule
+
+__all__ = ["NodeStates"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_NAMES = {ENTERING: "entering", ASLEEP: "sleep", LEAVING: "leaving", FAILED: "failed"}
+
+
+class NodeStates:
+    """Stretches in which nodes were not on, in the order of nodes, then of time.
+
+    Parameters
+    ----------
+    schedule : of a run whose nodes sleep, at its end.
+    """
+
+    def __init__(self, schedule: Schedule) -> None:
+        run, self._cluster = schedule.run, schedule.prepared.cluster
+        assert run.nodes is not None
+        changes = run.nodes.change[: run.s.changes]
+        changes = changes[np.argsort(changes["node"], kind="stable")]
+        node, state, time = (changes[name].copy() for name in ("node", "state", "time"))
+        ends = np.append(time[1:], schedule.last)
+        ends[np.append(node[1:] != node[:-1], True)[: len(node)]] = schedule.last
+        # What begins after the last job has ended is of no account.
+        kept = (state != UP) & (ends > time)
+        self.node: Integers = node[kept]
+        self.state: Integers = state[kept]
+        self.begin: Floats = time[kept]
+        self.end: Floats = ends[kept]
+        self._depth = schedule.prepared.options.sleep.depth
+        self.boots = int(np.count_nonzero(state == LEAVING))
+        self._waited = schedule.start - schedule.claim
+
+    @cached_property
+    def watts(self) -> Floats:
+        """W of the node in each stretch."""
+        table = np.zeros((len(self._cluster.nodes), FAILED + 1))
+        for k, depth in enumerate(depths_of(self._cluster, self._depth)):
+            table[k, FAILED] = self._cluster.nodes[k].server.states.failed_watts
+            if depth is not None:
+                table[k, ENTERING], table[k, ASLEEP] = depth.enter_watts, depth.watts
+                table[k, LEAVING] = depth.leave_watts
+        watts: Floats = table[self.node, self.state]
+        return watts
+
+    def sums(self, joules: Floats) -> dict[str, float]:
+        """Joules by state, from those of each stretch."""
+        spent = np.bincount(self.state, weights=joules, minlength=FAILED + 1)
+        return {f"{name}_joules": float(spent[code]) for code, name in _NAMES.items()}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Node seconds by state, boots, and how long jobs waited for their nodes to be up."""
+        lapse = np.bincount(self.state, weights=self.end - self.begin, minlength=FAILED + 1)
+        waited = self._waited[np.nan_to_num(self._waited) > 0]
+        return {
+            **{f"{name}_node_seconds": float(lapse[code]) for code, name in _NAMES.items()},
+            "boots": self.boots,
+            "jobs_that_waited": len(waited),
+            "mean_boot_wait": float(waited.mean()) if len(waited) else 0.0,
+        }
+
+    def columns(self) -> dict[str, Any]:
+        """One row per stretch: node, state, begin and end (s), watts."""
+        names = np.array([node.name for node in self._cluster.nodes])
+        return {
+            "node": names[self.node],
+            "state": np.array([_NAMES.get(code, "on") for code in range(FAILED + 1)])[self.state],
+            "begin": self.begin,
+            "end": self.end,
+            "watts": self.watts,
+        }

@@ -1,0 +1,256 @@
+"""Nodes that sleep: `docs/background/power-states.md`, for every discipline that stops no jobs.
+
+Sleepers are free; whoever gets one wakes it, and the boot is the first part of its service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .dispatcher import Dispatcher, Scheduling
+from .model import Exact, Instant, Job, State, ratio
+from .nodes import Allocation
+from .pools import Machine
+from .queues import Queues
+
+UP, ENTERING, ASLEEP, LEAVING, FAILED = range(5)
+
+
+class Depth(NamedTuple):
+    """Seconds to enter and to leave; whether boots number 1, 2, ... of the node fail."""
+
+    enter: Exact
+    leave: Exact
+    fails: tuple[bool, ...] = ()
+
+
+class Sleep(NamedTuple):
+    """By node its depth, None if it never sleeps; the idle time, and how many idle nodes stay on.
+
+    A node whose boot has failed is back after `repair`.
+    """
+
+    depths: tuple[Depth | None, ...]
+    idle: Exact
+    keep: int = 0
+    repair: Exact = 0
+
+
+class Change(NamedTuple):
+    """A node is in a state from a time on."""
+
+    time: Exact
+    node: int
+    state: int
+
+
+class SleepyDispatcher(Dispatcher):
+    """One run's scheduling passes, and the states of its nodes."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        scheduling: Scheduling,
+        queues: Queues | None,
+        sleep: Sleep,
+        order: Sequence[int],
+        first: Exact,
+    ) -> None:
+        super().__init__(machine, scheduling, queues)
+        number = len(machine.nodes)
+        self.sleep = sleep
+        self.order = order  # in which the placement visits nodes, if it has one
+        self.of = [UP] * number
+        self.arrives: dict[int, Exact] = {}
+        self.woken = [False] * number
+        self.boots = [0] * number
+        self.idle = dict.fromkeys(range(number), first)  # since when, of those that are
+        self.boot: dict[int, Exact] = {}  # of jobs, as work
+        self.up_at: dict[int, Exact] = {}  # when their nodes are up
+        self.wanted: dict[int, Exact] = {}  # work at which a reservation counts on a node
+        self.changes: list[Change] = []
+        self.running: list[int] = []
+        machine.up = self._up
+
+    # What planning knows
+
+    def _up_time(self, k: int) -> Exact:
+        """When a node is up if it is wanted from now on."""
+        depth, now = self.sleep.depths[k], self.state.now
+        if self.of[k] in (UP, FAILED) or depth is None:
+            return now
+        if self.of[k] == ASLEEP:
+            return now + depth.leave
+        return self.arrives[k] + (depth.leave if self.of[k] == ENTERING else 0)
+
+    def _up(self, k: int) -> Instant:
+        """The same on the work clock."""
+        state = self.state
+        return state.clock + (self._up_time(k) - state.now) * state.rate, 0
+
+    def _survey(self, state: State) -> None:
+        self.wanted = {}
+        super()._survey(state)
+
+    def _count_on(self, begin: Instant, pools: Allocation) -> None:
+        for k, _ in pools:
+            self.wanted[k] = min(self.wanted.get(k, begin[0]), begin[0])
+
+    def _begin(self, j: int, pools: Allocation) -> None:
+        boot = self.machine.boot(pools, self.now)
+        super()._begin(j, pools)
+        state = self.state
+        job = state.jobs[j]
+        state.jobs[j] = Job(job.submit, job.work + boot, job.procs, job.plan + boot)
+        state.remaining[j] = job.work + boot
+        self._end_later(j)
+        self.boot[j] = boot
+        self.up_at[j] = max(map(self._up_time, dict(self.nodes[j])))
+        self.running = [*self.running, j]
+        for k, _ in self.nodes[j]:
+            self.idle.pop(k, None)
+            self._wake(k)
+
+    # Changes
+
+    def _change(self, k: int, state: int, now: Exact) -> None:
+        self.of[k] = state
+        self.changes.append(Change(now, k, state))
+
+    def _wake(self, k: int) -> None:
+        if self.of[k] == ENTERING:
+            self.woken[k] = True
+        elif self.of[k] == ASLEEP:
+            self._leave(k, self.state.now)
+
+    def _leave(self, k: int, now: Exact) -> None:
+        depth = self.sleep.depths[k]
+        assert depth is not None
+        self.woken[k] = False
+        self.boots[k] += 1
+        self._change(k, LEAVING, now)
+        self.arrives[k] = now + depth.leave
+        if depth.leave == 0 and not any(d.fails for d in self.sleep.depths if d is not None):
+            self._come_up(k, now)
+
+    def _come_up(self, k: int, now: Exact) -> None:
+        self.arrives.pop(k, None)
+        self._change(k, UP, now)
+        if self._is_empty(k):
+            self.idle[k] = now
+
+    def _is_empty(self, k: int) -> bool:
+        return all(k not in dict(self.nodes[j]) for j in self.running)
+
+    def arrive(self, state: State) -> list[int]:
+        """Changes that are due end; the nodes whose boots have failed."""
+        self.state, self.running = state, list(state.running)
+        failed = []
+        while due := sorted((t, k) for k, t in self.arrives.items() if t <= state.now):
+            now, k = due[0]
+            depth = self.sleep.depths[k]
+            del self.arrives[k]
+            if self.of[k] == ENTERING:
+                self._change(k, ASLEEP, now)
+                if self.woken[k]:
+                    self._leave(k, now)
+            elif self.of[k] == FAILED:
+                self.down ^= {k}
+                self._come_up(k, now)
+                failed.append(k)
+            elif depth is not None and (*depth.fails, *[False] * 99)[self.boots[k] - 1]:
+                self._change(k, FAILED, now)
+                self.down ^= {k}
+                self.arrives[k] = now + self.sleep.repair
+                failed.append(k)
+            else:
+                self._come_up(k, now)
+        return failed
+
+    def release(self, state: State, j: int) -> None:
+        """A job has left its nodes."""
+        self.running = [i for i in state.running if i != j]
+        for k, _ in self.nodes[j]:
+            if self.of[k] == UP and self._is_empty(k):
+                self.idle[k] = state.now
+
+    def speed_up(self, state: State, faster: Exact) -> None:
+        """The rate has grown by so much: boots take as long as before, and so more work."""
+        for j in state.running:
+            if self.up_at[j] > state.now:
+                more = faster * (self.up_at[j] - state.now)
+                job = state.jobs[j]
+                state.jobs[j] = Job(job.submit, job.work + more, job.procs, job.plan + more)
+                state.remaining[j] += more
+                self.boot[j] += more
+
+    def shift(self, k: int, now: Exact) -> None:
+        """A node goes down or comes up by an event."""
+        if k in self.down:
+            self.idle.pop(k, None)
+            self.arrives.pop(k, None)
+            self._change(k, FAILED, now)
+        else:
+            self._come_up(k, now)
+
+    # The policy
+
+    def rest(self, state: State) -> None:
+        """After the pass: who goes to sleep, and who wakes."""
+        self.state, self.running = state, list(state.running)
+        now = state.now
+        if state.stopped:
+            self.wanted = {}
+        for k, since in sorted(self.idle.items(), key=lambda item: (item[1], item[0])):
+            depth = self.sleep.depths[k]
+            if depth is None or since + self.sleep.idle > now:
+                continue
+            back = now + depth.enter + depth.leave
+            if self._able() > self.sleep.keep and (k not in self.wanted or back <= self._when(k)):
+                del self.idle[k]
+                self.woken[k] = False
+                self._change(k, ENTERING, now)
+                self.arrives[k] = now + depth.enter
+                if depth.enter == 0:
+                    del self.arrives[k]
+                    self._change(k, ASLEEP, now)
+        coming = [
+            k
+            for k in range(len(self.of))
+            if (self.of[k] == LEAVING or (self.of[k] == ENTERING and self.woken[k]))
+            and self._is_empty(k)
+        ]
+        awake = self._able() + len(coming)
+        for k in self.order:
+            depth = self.sleep.depths[k]
+            if self.of[k] != ASLEEP or depth is None:
+                continue
+            if k in self.wanted:
+                if self._when(k) - depth.leave <= now:
+                    self._wake(k)
+            elif awake < self.sleep.keep:
+                self._wake(k)
+                awake += 1
+
+    def _able(self) -> int:
+        """Idle nodes that could sleep."""
+        return sum(self.sleep.depths[k] is not None for k in self.idle)
+
+    def _when(self, k: int) -> Exact:
+        """When a reservation counts on a node."""
+        state = self.state
+        return state.now + ratio(self.wanted[k] - state.clock, state.rate)
+
+    def next_times(self) -> list[Exact]:
+        """When something is to be done."""
+        now = self.state.now
+        times = list(self.arrives.values())
+        for k, since in self.idle.items():
+            if self.sleep.depths[k] is not None and since + self.sleep.idle > now:
+                times.append(since + self.sleep.idle)
+        for k in self.wanted:
+            depth = self.sleep.depths[k]
+            if self.of[k] == ASLEEP and depth is not None and self._when(k) - depth.leave > now:
+                times.append(self._when(k) - depth.leave)
+        return times
