@@ -84,8 +84,10 @@ def cluster_of(case: Case) -> Cluster:
     )
 
 
-def caps_of(case: Case) -> list[sojourn.Cap]:
-    """The caps of a case."""
+def caps_of(case: Case, kind: str) -> list[sojourn.Cap]:
+    """The caps of a case; where it was drawn without, one that is as good for an error."""
+    if kind != "none" and not case.caps:
+        return [sojourn.Cap((1e6,), of="set-0" if kind == "sets" else "")]
     return [
         sojourn.Cap(
             tuple(float(watts) for _, watts in cap.steps),
@@ -197,7 +199,7 @@ def set_up(row: Row, drawn: Drawn) -> Prepare:
         "decisions": row["log"] == "kept",
         "events": None if row["events"] == "none" else rows_of(case),
         "node_failure": "requeue" if case.requeue else "kill",
-        "cap": caps_of(case) or None,
+        "cap": caps_of(case, row["cap"]) or None,
         **options_of(case, row["sleep"]),
     }
     if row["stepping"] == "no":

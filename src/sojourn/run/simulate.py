@@ -139,13 +139,14 @@ def prepare(
         check_queues(machine, scheduling)
     named = _named(jobs, machine, chosen)
     reason = _reasons(jobs, machine, named, chosen)
-    caps = plan_caps(chosen.cap, jobs, machine, control, named)
-    if caps is not None and not chosen.sleep.is_never:
+    capped = chosen.cap is not None or any(cap.watts is not None for cap in machine.caps)
+    if capped and not chosen.sleep.is_never:
         raise OptionError(
             f"sleep '{chosen.sleep}': a cap is not defined for nodes that sleep; leave one of them "
             "out",
             key="power.cap",
         )
+    caps = plan_caps(chosen.cap, jobs, machine, control, named)
     if caps is not None:
         caps.refuse(reason, jobs, named)
         if caps.by_rate:
