@@ -66,6 +66,7 @@ from .policy import randomized as randomized
 from .policy import score as score
 from .policy import sleep as sleep
 from .policy import threshold as threshold
+from .policy import under_cap as under_cap
 from .policy import workload_hysteresis as workload_hysteresis
 from .policy.slurm import SlurmPolicy as SlurmPolicy
 from .policy.slurm import slurm as slurm

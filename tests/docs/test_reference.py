@@ -98,7 +98,11 @@ def test_keys_of_the_summary(result):
     keys = result.after_warmup(1).summary
     later = sojourn.Jobs({"submit": [0], "begin": [60], "runtime": [9], "procs": [1]})
     keys |= sojourn.simulate(later, result.cluster, "easy").summary
-    assert set(told) == {*keys, "provenance", *keys["energy"]}
+    assert set(told) == {*keys, "caps", "provenance", *keys["energy"]}
+    power = sojourn.ConstantPower(40, 10)
+    capped = sojourn.simulate(later, sojourn.Cluster.homogeneous(8, power=power), cap="1kW")
+    for name in capped.summary["caps"]["cluster"]:
+        assert f"`{name}`" in page("reference/summary.md"), name
     for name in (*result.summary["wait"], *result.summary["cleaning"]):
         assert f"`{name}`" in page("reference/summary.md")
 
