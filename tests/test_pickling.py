@@ -24,6 +24,7 @@ from sojourn.adequacy.matching import StreamError
 from sojourn.cluster import (
     ClusterReport,
     Partition,
+    PowerCap,
     PowerLevel,
     PowerSaving,
     PowerStates,
@@ -33,7 +34,7 @@ from sojourn.cluster import (
     SleepState,
 )
 from sojourn.measures.cost import Clock
-from sojourn.measures.energy import NodeState, Occupation, bill_nodes, state_ledger
+from sojourn.measures.energy import NodeState, Occupation, beside_cap, bill_nodes, state_ledger
 from sojourn.policy.slurm import plain_conf
 from sojourn.report import Pieces
 from sojourn.theory import fit
@@ -101,6 +102,7 @@ def divided() -> sojourn.Cluster:
         partitions=[Partition("all", (0, 1), default=True), Partition("gpu", (1,), max_time=3600)],
         queues=[Queue("main"), Queue("fast", ("gpu",), "sjf", priority=3.0)],
         between="round-robin",
+        caps=[PowerCap("rack", (1,), 400.0)],
     )
 
 
@@ -161,6 +163,7 @@ def examples() -> list[Any]:
         *(sojourn.parse_tariff("0.1"), sojourn.parse_carbon("300"), Clock()),
         *(sojourn.Prices(np.zeros(1), np.ones(1)), policy.Deferral("window", 60.0)),
         sojourn.simulate(jobs(), 16, price="0.1, 8:0.2", defer="pieces:9h"),
+        *(sojourn.Cap((2e3, 1e3), (0, 60)), beside_cap([0, 1], [5, 0], [0], [9])),
         sojourn.simulate(jobs(), 16, "easy"),
         sojourn.simulate(jobs(), cluster(), "sjf+easy", placement="lowest-energy"),
         sojourn.simulate(jobs(), 16, widest_first, rate=in_a_hurry),

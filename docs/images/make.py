@@ -30,6 +30,7 @@ def main() -> None:
     run = sojourn.simulate(jobs, 128, "easy", rate=control, record=True)
     week = run.trajectory[run.trajectory["time"].between(5 * 86400, 12 * 86400)]
     save(workload(week, (1e5, 3e5)), HERE / "workload.png", dpi=DOTS_PER_INCH)
+    draw_cap(jobs)
     draw_cluster(jobs)
     draw_decisions()
     draw_by_command(jobs, "stability")
@@ -40,6 +41,18 @@ def main() -> None:
     draw_streams()
     draw_clean_hours()
     draw_failures(jobs)
+
+
+def draw_cap(jobs: sojourn.Jobs) -> None:
+    """Draw the evenings of the guide "Under a power cap", for a few days."""
+    machine = sojourn.Cluster.homogeneous(128, power=sojourn.ConstantPower(40, 10))
+    hours = [
+        (24 * day + hour, watts) for day in range(30) for hour, watts in ((18, 3e3), (22, 4.5e3))
+    ]
+    cap = sojourn.Cap(tuple(w for _, w in hours), tuple(3600.0 * h for h, _ in hours))
+    some = jobs[(jobs.procs <= 64) & (jobs.submit < 5 * 86400)]
+    run = sojourn.simulate(some, machine, "easy", cap=cap)
+    save(run.plot.power(), HERE / "cap.png", dpi=DOTS_PER_INCH)
 
 
 @sojourn.score

@@ -51,6 +51,7 @@ from .measures.cost import read_prices as read_prices
 from .measures.cost import shift_emissions as shift_emissions
 from .measures.registry import measure as measure
 from .policy import PLACEMENTS as PLACEMENTS
+from .policy import Cap as Cap
 from .policy import Constraints as Constraints
 from .policy import Control as Control
 from .policy import NodeScore as NodeScore
@@ -68,6 +69,7 @@ from .policy import randomized as randomized
 from .policy import score as score
 from .policy import sleep as sleep
 from .policy import threshold as threshold
+from .policy import under_cap as under_cap
 from .policy import workload_hysteresis as workload_hysteresis
 from .policy.slurm import SlurmPolicy as SlurmPolicy
 from .policy.slurm import slurm as slurm

@@ -63,6 +63,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "stepping": ("no", "yes"),
     "sleep": ("never", "idle", "keep"),
     "checkpoints": ("no", "yes"),
+    "cap": ("none", "constant", "steps", "sets"),
 }
 BY_HAND = ("none", "first-fit")
 """Disciplines that are a rule of whom to start, which a Python function can follow."""

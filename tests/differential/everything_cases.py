@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from oracle import controls
+from oracle.caps import Cap, added, power
 from oracle.checkpoints import Checkpoint
 from oracle.dispatcher import Scheduling
 from oracle.everything import Case
@@ -68,12 +70,54 @@ def draw(row: Row, rng: random.Random) -> Drawn:
         rate = float(row["control"])
         speed = Speed(row["control"], sojourn.constant(rate), controls.constant(rate))
         case = sleepy(case._replace(control=speed.exact), row["sleep"], rng, apart=False)
-        return Drawn(joined(case, rng), speed, choice.seed, True)
+        case = joined(case._replace(fastest=rate), rng)
+        return Drawn(capped(case, row["cap"], rng), speed, choice.seed, True)
     speed = rng.choice(switching(rng))
     coins = np.random.default_rng(choice.seed).random(2 * len(case.jobs)).tolist()
     case = apart(case, rng)._replace(control=speed.exact, coins=tuple(coins))
     case = sleepy(case, row["sleep"], rng, apart=True)
-    return Drawn(joined(case, rng), speed, choice.seed, False)
+    case = joined(case._replace(fastest=max(speed.control.rates)), rng)
+    return Drawn(capped(case, row["cap"], rng), speed, choice.seed, False)
+
+
+def capped(case: Case, kind: str, rng: random.Random) -> Case:
+    """The case under caps, which leave room for a part of what all processors would add."""
+    if kind == "none":
+        return case
+    case = case._replace(watts=(rng.randint(2, 9), rng.randint(0, 3)))
+    if case.nodes is not None and rng.random() < 0.4:
+        jobs = (
+            job._replace(watts=rng.choice((0, job.procs, 7, 3 * job.procs, None)))
+            for job in case.jobs
+        )
+        case = case._replace(jobs=tuple(jobs))
+    every = range(len(case.nodes or ()))
+    caps = [_cap(case, None, kind == "steps", rng)]
+    if kind == "sets":
+        sets = [rng.sample(every, rng.randint(1, len(every)))]
+        sets.append(sets[0][: rng.randint(0, len(sets[0]))])
+        sets.append([k for k in every if k not in sets[0]])
+        sets = list(dict.fromkeys(frozenset(nodes) for nodes in sets if nodes))
+        some = [_cap(case, nodes, rng.random() < 0.5, rng) for nodes in sets]
+        caps = rng.sample([*caps, *some], rng.randint(1, len(some) + 1))
+    return case._replace(caps=tuple(caps))
+
+
+def _cap(case: Case, nodes: frozenset[int] | None, changes: bool, rng: random.Random) -> Cap:
+    if case.nodes is None:
+        busy, idle = case.watts
+        idle, full = case.servers * idle, case.servers * max(busy - idle, 0)
+    else:
+        mine = [case.nodes[k] for k in (range(len(case.nodes)) if nodes is None else nodes)]
+        idle = sum(power(node, 0) for node in mine)
+        full = sum(node.procs * added(node, case.fastest) for node in mine) // 1000
+    times = [-math.inf]
+    if changes:
+        last = max(job.submit for job in case.jobs) + sum(job.work for job in case.jobs)
+        times = sorted({rng.randint(0, int(last)) for _ in range(rng.randint(1, 4))})
+    return Cap(
+        tuple((time, math.ceil(idle) + int(full * rng.uniform(0.2, 1.1))) for time in times), nodes
+    )
 
 
 def with_checkpoints(case: Case, rng: random.Random) -> Case:

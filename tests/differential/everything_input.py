@@ -17,7 +17,7 @@ from oracle.nodes import Request
 from oracle.queues import Queues
 
 import sojourn
-from sojourn.cluster import Cluster, Server
+from sojourn.cluster import Cluster, PowerCap, Server
 from sojourn.cluster import Node as NamedNode
 from sojourn.cluster import Partition as NamedPartition
 from sojourn.engine.drive import Run
@@ -48,7 +48,9 @@ ROW_KINDS = {
 def cluster_of(case: Case) -> Cluster:
     """The machine of a case; its third resource are GPUs, its pools are licences."""
     if case.nodes is None:
-        return Cluster.homogeneous(case.servers)
+        busy, idle = map(float, case.watts)
+        power = sojourn.ConstantPower(busy, idle) if case.caps else None
+        return Cluster.homogeneous(case.servers, power=power)
     return Cluster.of(
         [
             NamedNode(
@@ -76,7 +78,26 @@ def cluster_of(case: Case) -> Cluster:
             )
             for i, part in enumerate(case.partitions)
         ],
+        caps=[
+            PowerCap(f"set-{i}", tuple(cap.nodes))
+            for i, cap in enumerate(case.caps)
+            if cap.nodes is not None
+        ],
     )
+
+
+def caps_of(case: Case, kind: str) -> list[sojourn.Cap]:
+    """The caps of a case; where it was drawn without, one that is as good for an error."""
+    if kind != "none" and not case.caps:
+        return [sojourn.Cap((1e6,), of="set-0" if kind == "sets" else "")]
+    return [
+        sojourn.Cap(
+            tuple(float(watts) for _, watts in cap.steps),
+            tuple(float(time) for time, _ in cap.steps),
+            "" if cap.nodes is None else f"set-{i}",
+        )
+        for i, cap in enumerate(case.caps)
+    ]
 
 
 def jobs_of(case: Case) -> tuple[Jobs, sojourn.Constraints]:
@@ -90,6 +111,8 @@ def jobs_of(case: Case) -> tuple[Jobs, sojourn.Constraints]:
     }
     if case.nodes is None:
         return Jobs(columns), sojourn.Constraints()
+    if any(job.watts is not None for job in jobs):
+        columns["watts"] = [-1.0 if job.watts is None else float(job.watts) for job in jobs]
     if not case.nodes[0].more:
         return Jobs(columns), constraints_of(jobs)
     on_nodes = [job.distinct for job in jobs]
@@ -178,6 +201,7 @@ def set_up(row: Row, drawn: Drawn) -> Prepare:
         "decisions": row["log"] == "kept",
         "events": None if row["events"] == "none" else rows_of(case),
         "node_failure": "requeue" if case.requeue else "kill",
+        "cap": caps_of(case, row["cap"]) or None,
         **options_of(case, row["sleep"]),
     }
     if case.checkpoints:

@@ -23,6 +23,7 @@ from .test_differential import EXAMPLES, USUAL
 TIMED = ("wfp3", "own")
 QUEUES = tuple(value for value in AXES["queues"] if value != "none")
 SLEEPS = tuple(value for value in AXES["sleep"] if value != "never")
+CAPS = tuple(value for value in AXES["cap"] if value != "none")
 UNDEFINED: dict[Pair, tuple[type[Exception], str]] = {
     **{
         frozenset({("backfill", "preempt"), ("order", order)}): (
@@ -79,6 +80,18 @@ UNDEFINED: dict[Pair, tuple[type[Exception], str]] = {
         for sleep in SLEEPS
         for rule in ("preempt", "spf", "lpf")
     },
+    frozenset({("machine", "counted"), ("cap", "sets")}): (
+        OptionError,
+        "processors are only counted",
+    ),
+    **{
+        frozenset({("sleep", sleep), ("cap", cap)}): (
+            OptionError,
+            "is not defined for nodes that sleep",
+        )
+        for sleep in SLEEPS
+        for cap in CAPS
+    },
 }
 """Two capabilities that cannot go together, the error, and the reason that it gives."""
 
@@ -127,14 +140,16 @@ def test_pools_whose_nodes_are_reserved_do_not_give_way_to_faster_ones():
     """By number there is room in the pools that the placement chooses; the job waits for it."""
     text = "lowest-power, easy:inf, lcfs, plain nodes, all, switching, instant, nodes, not kept, "
     text += "round-robin, no"
-    row = dict(zip(AXES, text.split(", "), strict=False)) | {"sleep": "never", "checkpoints": "no"}
+    rest = {"sleep": "never", "checkpoints": "no", "cap": "none"}
+    row = dict(zip(AXES, text.split(", "), strict=False)) | rest
     for seed in (129, 213):
         compare(row, draw(row, random.Random(f"{text} {seed} ")))
 
 
 def test_a_feature_that_all_nodes_have_pins_nobody():
     text = "spread, easy, wfp3, resources, reserve, 2, event, nodes, not kept, priority, no"
-    row = dict(zip(AXES, text.split(", "), strict=False)) | {"sleep": "never", "checkpoints": "no"}
+    rest = {"sleep": "never", "checkpoints": "no", "cap": "none"}
+    row = dict(zip(AXES, text.split(", "), strict=False)) | rest
     compare(row, draw(row, random.Random(f"{text} 325 2026-11-18")))
 
 
@@ -171,6 +186,7 @@ def test_long_queues_of_few_requests(backfill, order):
             "stepping": "no",
             "sleep": "never",
             "checkpoints": "no",
+            "cap": rng.choice(("none", "none", "constant", "sets")),
         }
         drawn = crowded(row, rng)
         try:

@@ -102,7 +102,11 @@ def test_keys_of_the_summary(result):
     keys |= {name: held[name] for name in ("deferred", "others")}
     for name in (*held["deferred"], *held["others"]):
         assert f"`{name}`" in page("reference/summary.md"), name
-    assert set(told) == {*keys, "provenance", *keys["energy"]}
+    assert set(told) == {*keys, "caps", "provenance", *keys["energy"]}
+    power = sojourn.ConstantPower(40, 10)
+    capped = sojourn.simulate(later, sojourn.Cluster.homogeneous(8, power=power), cap="1kW")
+    for name in capped.summary["caps"]["cluster"]:
+        assert f"`{name}`" in page("reference/summary.md"), name
     for name in (*result.summary["wait"], *result.summary["cleaning"]):
         assert f"`{name}`" in page("reference/summary.md")
 

@@ -62,7 +62,7 @@ class Dispatcher:
         self.kept: list[Kept] = []
         backfill, reservations = scheduling.backfill, scheduling.reservations
         # One reservation of so many processors: where any will do, its start is safe by count.
-        self.counts = machine.counts and (
+        self.by_count = self.counts = machine.counts and (
             backfill in ("none", "first-fit") or (backfill == "easy" and reservations == 1)
         )
 
@@ -102,9 +102,30 @@ class Dispatcher:
             Hold(self.now, end, machine.held(j, self.pools[j])) for j, end in self.ends.items()
         ]
         self.holds += [self._whole(k, self.now, (math.inf, 0)) for k in sorted(self.down)]
+        falls = self._falls()
+        self.falling = bool(falls)
+        self.counts = self.by_count and not falls
+        self.holds += falls
         self.kept = self._known()
         if not self.counts:
             self.holds += [self._whole(k, *stretch) for k, stretch in self._reserved_once()]
+
+    def _falls(self) -> list[Hold]:
+        """What caps will not leave; from now on, as all of it is known."""
+        draws, state = self.machine.draws, self.state
+        if not draws:
+            return []
+        assert isinstance(state, Around)
+        where, caps = len(self.machine.whole) + 1, range(len(draws.room))
+        return [
+            Hold(
+                (state.work_at(max(fall.begin, state.now)), 0),
+                (math.inf if fall.end == math.inf else state.work_at(fall.end), 0),
+                {where: tuple(fall.amount if c == fall.cap else 0 for c in caps)},
+            )
+            for fall in draws.falls
+            if fall.end > state.now
+        ]
 
     def _whole(self, k: int, begin: Instant, end: Instant) -> Hold:
         return Hold(begin, end, {self.machine.pool_of(k): self.machine.nodes[k].capacity})
@@ -203,7 +224,7 @@ class Dispatcher:
 
     def _start_naturally(self, j: int) -> bool:
         """Start where the placement finds room now; beside reservations, for all of the plan."""
-        if self.kept and not self.counts:
+        if (self.kept or self.falling) and not self.counts:
             return self._start(j)
         pools = self.machine.place(self._asked(j), self._rooms_now(j), start=self.now)
         if pools is not None:
@@ -264,9 +285,22 @@ class Dispatcher:
             excluded = self._excluded(machine.jobs[head], instant)
             return sum(self._free_on(k, instant) for k in nodes if k not in excluded)
 
+        def watts_by(instant: Instant) -> Vector:
+            return self._future().free(instant)[-1] if machine.draws else ()
+
+        def watts(j: int) -> Vector:
+            job = machine.jobs[j]
+            return machine.drawn(job, ((0, job.width),)) if machine.draws else ()
+
+        def within(some: Vector, others: Vector) -> bool:
+            return all(a <= max(b, 0) for a, b in zip(some, others, strict=True))
+
         ends = [*self.ends.values(), *(r.end for r in self.kept)]
-        shadow = min(end for end in ends if free_by(end) >= width)
+        shadow = min(
+            end for end in ends if free_by(end) >= width and within(watts(head), watts_by(end))
+        )
         extra = free_by(shadow) - width
+        spare = tuple(a - b for a, b in zip(watts_by(shadow), watts(head), strict=True))
         for j in second:
             if j in self.starts or j == head or self._passed_over(j):
                 continue
@@ -276,8 +310,9 @@ class Dispatcher:
             if pools is None:
                 continue
             if self._end(j, self.now, pools) > shadow:
-                if asked.job.procs <= extra:
+                if asked.job.procs <= extra and within(watts(j), spare):
                     extra -= asked.job.procs
+                    spare = tuple(a - b for a, b in zip(spare, watts(j), strict=True))
                 else:
                     boot = machine.boot(pools, self.now)
                     pools = self._fast_enough(asked, rooms, shadow, boot)
@@ -378,5 +413,6 @@ class Dispatcher:
         if not isinstance(state, Around):
             return False
         spoilt = state.spoilt or is_news(state)
+        spoilt |= self.falling and (state.passed is None or state.passed[1] != state.rate)
         state.spoilt, state.passed = False, (state.now, state.rate)
         return spoilt

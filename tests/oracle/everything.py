@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from . import controls, placements
+from .caps import Cap, Draws, Fall, draws_of, limits_of
 from .checkpoints import Checkpoint, Lives, with_dumps
 from .disciplines import longest_remaining, preempt, shortest_remaining
 from .dispatcher import Scheduling
@@ -20,8 +22,8 @@ from .named_external import (
     dispatcher_of,
     run_on_nodes,
 )
-from .nodes import Node, Partition, Request, Vector
-from .placements import Placement
+from .nodes import Node, Partition, Request, Vector, usable
+from .placements import Asked, Placement, Site
 from .pools import Machine
 from .preemption import DISCIPLINES, Preemptive
 from .queues import Queue, Queues
@@ -37,6 +39,7 @@ class Case(NamedTuple):
     The machine is `nodes`, or if there are none `servers` that are only counted. `pools` are the
     licences of the whole cluster. Without `queues` all jobs are in one, in the order of the
     discipline's score. Events are about jobs by their place in `jobs`, whether accepted or not.
+    `watts` are those of a counted processor, busy and idle, `fastest` is the highest rate.
     """
 
     jobs: tuple[Request, ...]
@@ -57,6 +60,9 @@ class Case(NamedTuple):
     blind: bool = False
     sleep: Sleep | None = None
     checkpoints: tuple[Checkpoint, ...] = ()
+    caps: tuple[Cap, ...] = ()
+    watts: tuple[Exact, Exact] = (0, 0)
+    fastest: Exact = 1
 
 
 @dataclass
@@ -93,8 +99,9 @@ def simulate(case: Case) -> Everything:
     _check(case)
     bounded = [_bounded(case, job) for job in case.jobs]
     reasons = {}
+    draws = _draws(case)
     for i, job in enumerate(bounded):
-        reason = _why_never(case, job)
+        reason = _why_never(case, job) or _why_capped(case, job, draws)
         if reason is not None:
             reasons[i] = REASONS.get(reason, reason)
     accepted = [i for i in range(len(bounded)) if i not in reasons]
@@ -107,10 +114,13 @@ def simulate(case: Case) -> Everything:
     if not asked:
         return _by_place(case, accepted, reasons, None, [])
     if case.nodes is None:
-        run = _counted(case, asked, happenings, lives)
+        limits = _limits(case)
+        edges = _edges(case, limits, asked[0].submit)
+        run = _counted(case, asked, edges + happenings, lives, limits)
         stretches = [Stretch(*segment, ()) for segment in run.run.segments]
         return _by_place(case, accepted, reasons, run, stretches)
-    run, stretches, outcome = _on_nodes(case, asked, happenings, lives)
+    edges = _edges(case, draws.falls if draws else (), asked[0].submit)
+    run, stretches, outcome = _on_nodes(case, asked, edges + happenings, lives, draws)
     everything = _by_place(case, accepted, reasons, run, stretches)
     everything.changes = outcome.changes
     everything.boots = [outcome.boots.get(label, 0) for label in range(len(accepted))]
@@ -156,6 +166,67 @@ def _why_never(case: Case, job: Request) -> str | None:
     return "queue" if queue is not None and queue.forbids(job.asked_time, job.procs) else None
 
 
+def _draws(case: Case) -> Draws | None:
+    if not case.caps or case.nodes is None:
+        return None
+    own = [job.milliwatts for job in case.jobs]
+    return draws_of(case.caps, case.nodes, case.fastest, own)
+
+
+def _limits(case: Case) -> list[Fall]:
+    every = limits_of(case.caps, case.servers, *case.watts)
+    return [fall for fall in every if fall.amount < case.servers]
+
+
+def _edges(case: Case, falls: Sequence[Fall], first: Exact) -> list[Happening]:
+    """There is a pass where a cap rises again, and if jobs may be stopped where it falls.
+
+    Nothing happens before the first job comes.
+    """
+    times = [fall.end for fall in falls if fall.end < math.inf]
+    if case.discipline.backfill in DISCIPLINES:
+        times += [fall.begin for fall in falls if fall.begin > -math.inf]
+    return [Happening(time, "edge") for time in sorted(times) if time > first]
+
+
+def _why_capped(case: Case, job: Request, draws: Draws | None) -> str | None:
+    """Whether a job adds more than some cap leaves from its last step on, wherever it runs."""
+    if case.nodes is None:
+        last = [fall.amount for fall in _limits(case) if fall.end == math.inf]
+        return "cap" if any(job.procs > most for most in last) else None
+    if draws is None:
+        return None
+    machine = Machine(
+        case.nodes, case.placement, [job], True, True, case.partitions, case.pools, draws
+    )
+    rooms = [*machine.capacities[:-1], draws.last]
+    asked = Asked(job, 0, job.submit)
+    if not draws.varied:
+        drawn = machine.drawn(job, ((0, job.width),))
+        return None if all(a <= b for a, b in zip(drawn, draws.last, strict=True)) else "cap"
+    if case.placement.name == placements.contiguous.name:
+        return None if machine.place(asked, rooms) else "cap"
+    sites = [
+        Site(
+            k,
+            node.procs,
+            node.procs,
+            usable(node, node.capacity, job),
+            node.slowness,
+            node.watts_per_proc,
+        )
+        for k, node in enumerate(case.nodes)
+    ]
+    groups = [range(len(sites))]
+    if job.partitions is not None:
+        groups = [case.partitions[i].nodes for i in job.partitions]
+    for group in groups:
+        within = [s if s.index in group else s._replace(usable=0) for s in sites]
+        if machine.cheapest(job, within, draws.last):
+            return None
+    return "cap"
+
+
 def _about(happenings: Sequence[Happening], accepted: list[int]) -> list[Happening]:
     """Events about jobs by label; those about a job that is not accepted are left out."""
     kept = []
@@ -178,7 +249,11 @@ def _queues(case: Case, asked: Sequence[Request]) -> Queues | None:
 
 
 def _counted(
-    case: Case, asked: Sequence[Request], happenings: Sequence[Happening], lives: Lives
+    case: Case,
+    asked: Sequence[Request],
+    happenings: Sequence[Happening],
+    lives: Lives,
+    limits: Sequence[Fall],
 ) -> ExternalOutcome:
     score, backfill, reservations, backfill_score, _ = case.discipline
     discipline: Discipline
@@ -202,11 +277,16 @@ def _counted(
         requeue=case.requeue,
         passes=case.passes,
         checkpoints=lives.checkpoints,
+        limits=limits,
     )
 
 
 def _on_nodes(
-    case: Case, asked: Sequence[Request], happenings: Sequence[Happening], lives: Lives
+    case: Case,
+    asked: Sequence[Request],
+    happenings: Sequence[Happening],
+    lives: Lives,
+    draws: Draws | None,
 ) -> tuple[ExternalOutcome, list[Stretch], NamedExternalOutcome]:
     assert case.nodes is not None
     scheduling = case.discipline._replace(blind=case.blind or case.discipline.blind)
@@ -219,6 +299,7 @@ def _on_nodes(
         preemptive or case.sleep is not None,
         case.partitions,
         case.pools,
+        draws,
     )
     outcome = run_on_nodes(
         Preemptive(machine, scheduling, _sizes(asked))

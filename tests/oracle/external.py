@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from .caps import Fall
 from .checkpoints import Checkpoint, Lives, with_dumps
 from .model import Control, Discipline, Exact, Job, Outcome, Segment, exact
 from .recursion import _Run
@@ -317,8 +318,12 @@ def simulate_around(
     requeue: bool = False,
     passes: str = "instant",
     checkpoints: Sequence[Checkpoint] = (),
+    limits: Sequence[Fall] = (),
 ) -> ExternalOutcome:
-    """Run all jobs with external events; the other parameters as of `recursion.simulate`."""
+    """Run all jobs with external events; the other parameters as of `recursion.simulate`.
+
+    `limits`: how many processors caps let be busy.
+    """
     exact_jobs = [Job(exact(j.submit), exact(j.work), j.procs, exact(j.plan)) for j in jobs]
     run = ExternalRun(
         in_full(exact_jobs, checkpoints),
@@ -331,4 +336,5 @@ def simulate_around(
         requeue,
         lives=Lives(exact_jobs, checkpoints),
     )
+    run.state.limits = limits
     return run.to_the_end(passes)

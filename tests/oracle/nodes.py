@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -49,7 +50,8 @@ class Request(NamedTuple):
 
     Without `tasks` it asks for processors anywhere, `procs` of them, with memory per core or per
     node. With them each task needs `need`, and the job needs `once` on each node that it uses;
-    `procs` are those of all tasks. `partitions` are places in a list, None for all nodes.
+    `procs` are those of all tasks. `partitions` are places in a list, None for all nodes. `watts`
+    are what it adds to idle power, where it says so.
     """
 
     submit: Exact
@@ -69,6 +71,7 @@ class Request(NamedTuple):
     partitions: tuple[int, ...] | None = None
     licences: Vector = ()
     queue: int = 0
+    watts: Exact | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -96,6 +99,11 @@ class Request(NamedTuple):
     def of_node(self) -> Vector:
         """What is needed once on each node."""
         return self.once if self.tasks else (0, self.memory_per_node)
+
+    @property
+    def milliwatts(self) -> int | None:
+        """That each task adds, rounded up; None where its nodes say."""
+        return None if self.watts is None else math.ceil(ratio(self.watts * 1000, self.width))
 
     @property
     def asked_time(self) -> Exact:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from .caps import Draws
 from .model import Exact, Instant
 from .nodes import Allocation, Node, Partition, Request, Vector, held_on, usable
 from .nodes import amount as amount_of
@@ -64,7 +65,7 @@ class Future:
 class Machine:
     """A cluster as reservations see it; where there are allocations, they are of pools.
 
-    Licences stand behind the pools, as one more.
+    Licences stand behind the pools, as one more, and what caps leave behind these.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Machine:
         pinned: bool = False,
         partitions: Sequence[Partition] = (),
         licences: Vector = (),
+        draws: Draws | None = None,
     ) -> None:
         self.nodes = nodes
         self.partitions = partitions
@@ -90,6 +92,8 @@ class Machine:
             and all(partitions[i].nodes == everywhere for i in job.partitions or ())
             for job in jobs
         )
+        self.draws = draws
+        self.counts = self.counts and not (draws and draws.varied)
         # Where nodes sleep choices are of nodes, but any will do all the same.
         self.counts_sleepers = self.counts
         self.counts = self.counts and not pinned
@@ -106,6 +110,8 @@ class Machine:
             nodes[pool[0]]._replace(procs=sum(nodes[k].procs for k in pool)) for pool in self.pools
         ]
         self.capacities = [*(pool.capacity for pool in self.whole), licences]
+        if draws:
+            self.capacities.append(draws.room)
         # Where nodes sleep: the instant at which each is up if it is wanted from now on.
         self.up: Callable[[int], Instant] | None = None
 
@@ -130,7 +136,29 @@ class Machine:
         """What job j takes from others: all of a node that it wants for itself, and licences."""
         job = self.jobs[j]
         held = {q: held_on(self.whole[q], job, tasks) for q, tasks in pools}
-        return held | {len(self.whole): job.licences} if job.licences else held
+        if job.licences:
+            held |= {len(self.whole): job.licences}
+        return held | {len(self.whole) + 1: self.drawn(job, pools)} if self.draws else held
+
+    def drawn(self, job: Request, pools: Allocation) -> Vector:
+        """What a job adds in these pools under each cap (mW)."""
+        assert self.draws is not None
+        assert self.pools is not None
+        return tuple(
+            sum(
+                self.draws.of(cap, self.pools[q][0], tasks * self.of_task(job, q))
+                for q, tasks in pools
+            )
+            for cap in range(len(self.draws.room))
+        )
+
+    def of_task(self, job: Request, q: int) -> int:
+        """What a task of a job adds in a pool (mW)."""
+        assert self.draws is not None
+        assert self.pools is not None
+        if job.milliwatts is not None:
+            return job.milliwatts
+        return job.of_task[0] * self.draws.added[self.pools[q][0]]
 
     def boot(self, pools: Allocation, start: Instant) -> Exact:
         """Work until all nodes of an allocation are up, from a start on."""
@@ -168,7 +196,8 @@ class Machine:
         up: set[int] | None = None,
     ) -> Allocation | None:
         job = asked.job
-        if any(want > amount_of(rooms[-1], r) for r, want in enumerate(job.licences)):
+        licences = rooms[len(self.whole)]
+        if any(want > amount_of(licences, r) for r, want in enumerate(job.licences)):
             return None
         sites = []
         for q, pool in enumerate(self.whole):
@@ -179,14 +208,56 @@ class Machine:
                 Site(q, pool.procs, rooms[q][0], useful, pool.slowness, pool.watts_per_proc)
             )
         if job.partitions is None or self.counts:
-            return self._place_within(asked, sites, up)
+            return self._place_under_caps(asked, sites, rooms, up)
         for i in job.partitions:
             members = self.partitions[i].nodes
             within = [s if s.index in members else s._replace(usable=0) for s in sites]
-            allocation = self._place_within(asked, within, up)
+            allocation = self._place_under_caps(asked, within, rooms, up)
             if allocation is not None:
                 return allocation
         return None
+
+    def _place_under_caps(
+        self,
+        asked: Asked,
+        sites: Sequence[Site],
+        rooms: Sequence[Vector],
+        up: set[int] | None = None,
+    ) -> Allocation | None:
+        """The placement's choice, or if it adds too much under a cap, the cheapest under all."""
+        pools = self._place_within(asked, sites, up)
+        if pools is None or not self.draws:
+            return pools
+        free = rooms[len(self.whole) + 1]
+        drawn = self.drawn(asked.job, pools)
+        if all(a <= max(b, 0) for a, b in zip(drawn, free, strict=True)):
+            return pools
+        if self.placement.name == contiguous.name or not self.draws.varied:
+            return None
+        return self.cheapest(asked.job, sites, free)
+
+    def cheapest(self, job: Request, sites: Sequence[Site], free: Vector) -> Allocation | None:
+        """Nodes by what a processor adds, of each no more than all its caps have room for."""
+        assert self.draws is not None
+        room, left, chosen = list(free), job.width, []
+        mine = range(len(room))
+        for site in sorted(sites, key=lambda s: (self.draws.added[s.index], s.index)):
+            each = self.of_task(job, site.index)
+            taken = min(site.usable, left)
+            while taken > 0 and any(
+                self.draws.of(c, site.index, taken * each) > max(room[c], 0) for c in mine
+            ):
+                taken -= 1
+            if taken > 0:
+                chosen.append((site.index, taken))
+                left -= taken
+                room = [room[c] - self.draws.of(c, site.index, taken * each) for c in mine]
+        if left:
+            return None
+        pools = tuple(sorted(chosen))
+        budget = job.power_budget
+        over = budget is not None and watts_of(pools, sites, job.of_task[0]) > budget
+        return None if over else pools
 
     def _place_within(
         self, asked: Asked, sites: Sequence[Site], up: set[int] | None = None

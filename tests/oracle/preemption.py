@@ -61,10 +61,18 @@ class Preemptive:
         if isinstance(state, Around):
             reserved = {r.what for r in state.reservations if r.begin <= state.now < r.end}
         gone = self.down | reserved
-        return [
+        rooms = [
             (0,) * len(capacity) if q in gone else capacity
             for q, capacity in enumerate(self.machine.capacities)
         ]
+        draws = self.machine.draws
+        if draws:
+            low = [fall for fall in draws.falls if fall.begin <= state.now < fall.end]
+            rooms[-1] = tuple(
+                room - sum(fall.amount for fall in low if fall.cap == c)
+                for c, room in enumerate(draws.room)
+            )
+        return rooms
 
     def _claim(self, rooms: list[Vector], j: int, nodes: Allocation) -> None:
         for q, held in self.machine.held(j, nodes).items():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
+from .caps import Fall
 from .disciplines import _end_if_started, _next_promise, _sorted
 from .model import Discipline, Exact, Instant, State
 from .orders import Score
@@ -36,11 +39,15 @@ class Around(State):
     changed: bool = False  # since the last pass, what is there or who is
     counted: bool = True  # whether reservations are of processors
     passed: tuple[Exact, Exact] | None = None  # time and rate at the last pass
+    limits: Sequence[Fall] = ()  # how many processors caps let be busy
 
     @property
     def there(self) -> int:
         reserved = [r.what for r in self.reservations if r.begin <= self.now < r.end]
-        return max(self.servers - sum(reserved), 0) if self.counted else self.servers
+        if not self.counted:
+            return self.servers
+        low = [fall.amount for fall in self.limits if fall.begin <= self.now < fall.end]
+        return min([max(self.servers - sum(reserved), 0), *low])
 
     @property
     def selects(self) -> bool:
@@ -54,6 +61,28 @@ class Around(State):
     def work_at(self, time: Exact) -> Exact:
         """The work clock at a time to come, at the present rate."""
         return self.clock + (time - self.now) * self.rate
+
+    def unused(self) -> list[Hold]:
+        """Processors that caps keep from being busy, beside what is reserved."""
+        ahead = [
+            (self.work_at(max(fall.begin, self.now)), self._end(fall), fall.amount)
+            for fall in self.limits
+            if fall.end > self.now
+        ]
+        kept = self.kept()
+        edges = {x for begin, end, _ in ahead for x in ((begin, 0), (end, 0))}
+        edges |= {x for begin, end, _ in kept for x in (begin, end)}
+        steps = sorted(x for x in edges if x >= (self.clock, 0))
+        holds = []
+        for begin, end in pairwise(steps):
+            free = self.servers - sum(n for a, b, n in kept if a <= begin < b)
+            most = [n for a, b, n in ahead if (a, 0) <= begin < (b, 0)]
+            if most and free > min(most):
+                holds.append(Hold(begin, end, free - min(most)))
+        return holds
+
+    def _end(self, fall: Fall) -> Exact | float:
+        return fall.end if fall.end == math.inf else self.work_at(fall.end)
 
     def kept(self) -> list[tuple[Instant, Instant, int]]:
         """The stretches of the work clock that are reserved, as far as they are announced."""
@@ -130,7 +159,7 @@ def take_back(
 def _keep_promises(state: Around, order: list[int], queues: Queues | None) -> list[int]:
     """Promises last from pass to pass, until the outside spoils them."""
     now = (state.clock, 0)
-    fixed = running_holds(state) + [Hold(*kept) for kept in state.kept()]
+    fixed = running_holds(state) + [Hold(*kept) for kept in state.kept()] + state.unused()
     promises = state.promises
     starts: list[int] = []
 
@@ -181,10 +210,16 @@ def settle(state: State) -> None:
 
 
 def is_news(state: Around) -> bool:
-    """Whether a reservation has become known, or lies elsewhere on the work clock."""
+    """Whether a reservation has become known, or lies elsewhere on the work clock.
+
+    So does a limit by a cap, which is known from the beginning.
+    """
+    limited = any(fall.end > state.now for fall in state.limits)
     if state.passed is None:
-        return bool(state.known)
+        return bool(state.known) or limited
     time, rate = state.passed
+    if limited and state.rate != rate:
+        return True
     return any(r.announced > time or state.rate != rate for r in state.known)
 
 
@@ -197,7 +232,7 @@ def _plan_around(
     moment: int,
 ) -> list[int]:
     now = (state.clock, 0)
-    holds = running_holds(state) + [Hold(*kept) for kept in state.kept()]
+    holds = running_holds(state) + [Hold(*kept) for kept in state.kept()] + state.unused()
     starts: list[int] = []
     blocked: list[int] = []
 

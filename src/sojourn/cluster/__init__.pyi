@@ -4,6 +4,7 @@ from .library import find_server as find_server
 from .library import library as library
 from .partition import BETWEEN as BETWEEN
 from .partition import Partition as Partition
+from .partition import PowerCap as PowerCap
 from .partition import Queue as Queue
 from .power import XEON_5430 as XEON_5430
 from .power import AssumedPower as AssumedPower

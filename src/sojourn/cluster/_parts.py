@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..errors import ClusterError, OptionError, nearest
 from ..files.access import PathName
 from ._group import SLEEP_KEYS, Group, GroupReader
-from .partition import Partition, Queue, unknown
+from .partition import Partition, PowerCap, Queue, unknown
 from .server import MOST_COUNTED
 
 PART_KEYS: Mapping[str, Mapping[str, str]] = {
@@ -39,12 +40,20 @@ PART_KEYS: Mapping[str, Mapping[str, str]] = {
         "name": "of the pool, such as a licence",
         "count": "how many the cluster has",
     },
+    "cap": {
+        "name": "of the set of nodes",
+        "watts": "W that its nodes may draw together, or a text such as 40kW; default: a run says",
+        "nodes": "its nodes, as of a partition",
+        "partitions": "partitions whose nodes it has, by name",
+    },
 }
-"""Keys of a ``[[partition]]``, ``[[queue]]`` and ``[[pool]]`` in TOML."""
+"""Keys of a ``[[partition]]``, ``[[queue]]``, ``[[pool]]`` and ``[[cap]]`` in TOML."""
 
 _FEW_NODES = 10_000  # to look for a similar name among
 
 _Part = TypeVar("_Part", Partition, Queue)
+_POWER = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*(W|kW|MW)?\s*")
+_SIZES = {None: 1.0, "W": 1.0, "kW": 1e3, "MW": 1e6}
 
 
 def tables_of(path: PathName, values: Mapping[str, Any], kind: str) -> list[Group]:
@@ -137,6 +146,40 @@ def pools_of(path: PathName, groups: Sequence[Group], resources: Sequence[str]) 
             raise reader.error("name", f"nodes have a resource called '{name}'; choose another")
         pools[name] = count
     return pools
+
+
+def caps_of(
+    path: PathName,
+    groups: Sequence[Group],
+    nodes: Mapping[str, Sequence[int]],
+    partitions: Sequence[Partition],
+) -> list[PowerCap]:
+    """Return the sets of nodes that caps are of."""
+    caps: dict[str, PowerCap] = {}
+    parts = {part.name: part.nodes for part in partitions}
+    for group in groups:
+        reader = GroupReader(path, group, None)
+        name, places = reader.needed("name"), set[int]()
+        names = _words(reader, "partitions")
+        for part in names:
+            if part not in parts:
+                raise reader.error("partitions", unknown("partition", part, parts))
+            places |= set(parts[part])
+        if not names or "nodes" in reader.group.said:
+            places |= set(_places(reader, nodes))
+        if name in caps:
+            raise reader.error("name", f"'{name}' is there already; give each its own name")
+        try:
+            caps[name] = PowerCap(name, tuple(places), _power(reader))
+        except OptionError as error:
+            raise ClusterError(path, str(error), field=group.label.removesuffix(": ")) from None
+    return list(caps.values())
+
+
+def _power(reader: GroupReader) -> float | None:
+    value = reader.group.said.get("watts")
+    match = _POWER.fullmatch(value) if isinstance(value, str) else None
+    return float(match[1]) * _SIZES[match[2]] if match else reader.number("watts")
 
 
 def _unlike(

@@ -13,7 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError
-from .partition import BETWEEN, Partition, Queue, check_parts, check_pools, unknown
+from .partition import (
+    BETWEEN,
+    Partition,
+    PowerCap,
+    Queue,
+    check_caps,
+    check_parts,
+    check_pools,
+    unknown,
+)
 from .power import AssumedPower, Power
 from .report import ClusterReport
 from .server import LEVELS, PROCESSORS, Counts, Node, Server
@@ -64,6 +73,7 @@ class Cluster:
         ``weights``.
     switches : places of the nodes at each leaf switch of the network, if they are known.
     power_saving : when and how fast idle nodes are switched off and on, if a file says so.
+    caps : sets of nodes with the watts that each may draw, which nest.
 
     Examples
     --------
@@ -87,6 +97,7 @@ class Cluster:
     between: str = "priority"
     switches: tuple[tuple[int, ...], ...] = ()
     power_saving: PowerSaving | None = None
+    caps: tuple[PowerCap, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "procs", _whole(self.procs))
@@ -100,9 +111,10 @@ class Cluster:
             )
         if self.between not in BETWEEN:
             raise OptionError(f"cluster: between '{self.between}': choose {', '.join(BETWEEN)}")
-        for name in ("partitions", "queues"):
+        for name in ("partitions", "queues", "caps"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         check_parts(len(self.nodes), self.partitions, self.queues)
+        check_caps(len(self.nodes), self.caps, self.partitions)
         object.__setattr__(self, "pools", check_pools(self.pools, self.resource_names))
         self._check_speeds()
 
@@ -147,6 +159,7 @@ class Cluster:
         partitions: Iterable[Partition] = (),
         queues: Iterable[Queue] = (),
         between: str = "priority",
+        caps: Iterable[PowerCap] = (),
     ) -> Cluster:
         """Return a machine of these nodes; a server without a name gets that of its model.
 
@@ -154,7 +167,7 @@ class Cluster:
         ----------
         nodes : in the order in which first fit looks at them.
         processor : what counts as a processor: ``core``, ``chip`` or ``node``.
-        reference_ops, report, pools, partitions, queues, between : see `Cluster`.
+        reference_ops, report, pools, partitions, queues, between, caps : see `Cluster`.
         """
         _check_processor(processor)
         named = _named(list(nodes))
@@ -171,6 +184,7 @@ class Cluster:
             partitions=tuple(partitions),
             queues=tuple(queues),
             between=between,
+            caps=tuple(caps),
         )
 
     def __repr__(self) -> str:
@@ -308,6 +322,7 @@ class Cluster:
         return replace(
             made,
             switches=tuple(filter(None, map(kept, self.switches))),
+            caps=tuple(replace(c, nodes=kept(c.nodes)) for c in self.caps if kept(c.nodes)),
             power_saving=self.power_saving,
         )
 

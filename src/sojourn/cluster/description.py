@@ -13,7 +13,15 @@ from typing import Any, NamedTuple
 from ..errors import ClusterError, OptionError, nearest
 from ..files.access import PathName
 from ._group import SHORT, Group, GroupReader, is_number
-from ._parts import PART_KEYS, check_keys, partitions_of, pools_of, queues_of, tables_of
+from ._parts import (
+    PART_KEYS,
+    caps_of,
+    check_keys,
+    partitions_of,
+    pools_of,
+    queues_of,
+    tables_of,
+)
 from ._table import TextTable, key, read_text
 from .cluster import Cluster
 from .partition import BETWEEN, Partition, Queue
@@ -64,7 +72,7 @@ STATES: Mapping[str, str] = {
 """Keys of a ``[[node]]`` in TOML for the states of its power."""
 
 _NODE = {**KEYS, **RESOURCES, **STATES, **dict.fromkeys(SHORT, "")}
-_OF_NODES = ("processor", "reference_ops", "servers", "node", "partition", "pool")
+_OF_NODES = ("processor", "reference_ops", "servers", "node", "partition", "pool", "cap")
 _TOP = (*_OF_NODES, "procs", "queue", "between")
 _MOST_NODES = 1_000_000
 Catalogue = Callable[[Path], Cluster]
@@ -272,9 +280,11 @@ def read_toml(
     except OptionError as error:
         raise ClusterError(path, str(error)) from None
     partitions = partitions_of(path, groups["partition"], nodes.places(plain))
+    caps = caps_of(path, groups["cap"], nodes.places(plain), partitions)
     return replace(
         plain,
         partitions=tuple(partitions),
+        caps=tuple(caps),
         queues=tuple(queues_of(path, groups["queue"], [part.name for part in partitions])),
         pools=pools_of(path, groups["pool"], plain.resource_names),
         between=between,

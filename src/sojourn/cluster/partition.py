@@ -114,6 +114,48 @@ class Queue:
                 _check_count(getattr(self, name), f"{where}: {name}")
 
 
+@dataclass(frozen=True)
+class PowerCap:
+    """A set of nodes that a cap may be of.
+
+    Parameters
+    ----------
+    name : of the set.
+    nodes : places of its nodes in the cluster, from 0; they are kept in rising order.
+    watts : W that they may draw together; None where a run says how many.
+    """
+
+    name: str
+    nodes: tuple[int, ...]
+    watts: float | None = None
+
+    def __post_init__(self) -> None:
+        where = f"cap '{_text_of(self.name, 'cap')}'"
+        places = sorted({whole_count(node, f"{where}: node") for node in self.nodes})
+        object.__setattr__(self, "nodes", tuple(places))
+        if not self.nodes:
+            raise OptionError(f"{where} has no node; name some, or remove it")
+        if self.watts is not None and not 0 <= self.watts < math.inf:
+            raise OptionError(f"{where}: {self.watts:g} W; give a number of at least 0")
+
+
+def check_caps(nodes: int, caps: Sequence[PowerCap], partitions: Sequence[Partition]) -> None:
+    """See that sets of nodes for caps are of a cluster of so many nodes, with other names."""
+    names = [cap.name for cap in caps]
+    for cap in caps:
+        if names.count(cap.name) > 1:
+            raise OptionError(f"two caps are called '{cap.name}'; give each a name of its own")
+        if max(cap.nodes) >= nodes:
+            raise OptionError(
+                f"cap '{cap.name}': there is no node {max(cap.nodes)}; the cluster has "
+                f"{nodes:,}, counted from 0"
+            )
+        if any(part.name == cap.name and part.nodes != cap.nodes for part in partitions):
+            raise OptionError(
+                f"cap '{cap.name}': a partition of that name has other nodes; choose another"
+            )
+
+
 def check_parts(nodes: int, partitions: Sequence[Partition], queues: Sequence[Queue]) -> None:
     """See that partitions and queues of a cluster of so many nodes belong together."""
     _check_unlike("partition", partitions)

@@ -50,6 +50,8 @@ def write_cluster(cluster: Cluster, path: PathName) -> None:
         raise OptionError("cluster: CSV has rows of nodes, this one is counted; name a .toml file")
     elif cluster.partitions or cluster.queues or cluster.pools:
         raise OptionError("cluster: CSV has no partitions, queues and pools; name a .toml file")
+    elif cluster.caps:
+        raise OptionError("cluster: CSV has no caps; name a .toml file")
     elif any(node.server.states != PowerStates() for node in cluster.nodes):
         raise OptionError("cluster: CSV has no states of sleep and power; name a .toml file")
     else:
@@ -113,6 +115,10 @@ def _toml(cluster: Cluster) -> Iterator[str]:
         yield from _table("queue", _changed(queue))
     for name, count in cluster.pools.items():
         yield from _table("pool", {"name": name, "count": count})
+    for cap in cluster.caps:
+        own = [cluster.nodes[at].name for at in cap.nodes]
+        watts = {} if cap.watts is None else {"watts": cap.watts}
+        yield from _table("cap", {"name": cap.name, **watts, "nodes": _folded(own) or own})
     yield ""
 
 

@@ -14,8 +14,13 @@ from .checkpoints import CHECKPOINT
 from .state import table
 from .types import ARRIVE, CANCELLED, NEW, UNSEEN
 
+LOOK = 6
+"""What happens where there is only something to look at, see `happenings`."""
+STEERS = 2
+"""What a `LOOK` is about that a rate control sees."""
+
 __all__ = ["EVENT", "RESERVATION", "Calendar", "arrive", "due_time", "look_ahead", "make_calendar"]
-__all__ += ["reserved_now", "stretch_of"]
+__all__ += ["FALL", "fall_of", "reserved_now", "room_now", "stretch_of", "with_falls"]
 
 EVENT = np.dtype([("time", "f8"), ("kind", "i8"), ("about", "i8"), ("more", "i8")], align=True)
 """`about` is a job, a node, or a number of processors; `more`: whether the next is a part of the
@@ -25,6 +30,10 @@ RESERVATION = np.dtype(
     [("announced", "f8"), ("begins", "f8"), ("ends", "f8"), ("what", "i8")], align=True
 )
 """`what` is a node, or a number of processors; times in s."""
+
+FALL = np.dtype([("begins", "f8"), ("ends", "f8"), ("cap", "i8"), ("amount", "i8")], align=True)
+"""A cap leaves less for a time (s), which may have no end: on named nodes by `amount` (mW) less
+than at the most; of counted processors `amount` may be busy."""
 
 OUTCOME = np.dtype(
     [(name, "f8") for name in ("left", "worked", "since", "began", "amount")]
@@ -49,6 +58,7 @@ class Calendar(NamedTuple):
     returned: np.ndarray
     withdrawn: np.ndarray
     checkpoint: np.ndarray
+    fall: np.ndarray
 
 
 def make_calendar(
@@ -71,7 +81,21 @@ def make_calendar(
         np.empty(count, dtype=np.int64),
         np.empty(count, dtype=np.int64),
         table(0, CHECKPOINT) if checkpoints is None else checkpoints.view(np.recarray),
+        table(0, FALL),
     )
+
+
+def with_falls(calendar: Calendar, falls: np.ndarray, looks: np.ndarray, steers: bool) -> Calendar:
+    """Return a calendar that knows of falls of caps, and looks up at some times (s).
+
+    These come before other events of the same time. `steers`: the rate control is asked then.
+    """
+    events = table(len(looks) + len(calendar.event), EVENT)
+    events["time"][: len(looks)], events["kind"][: len(looks)] = looks, LOOK
+    events["about"][: len(looks)] = STEERS if steers else 0
+    events[len(looks) :] = calendar.event
+    order = np.argsort(events["time"], kind="stable")
+    return calendar._replace(event=events[order], fall=falls.view(np.recarray))
 
 
 @inlined
@@ -106,6 +130,17 @@ def stretch_of(s, calendar, i):
     return max(begin, s.work), end
 
 
+@inlined
+def fall_of(s, calendar, i):
+    """As `stretch_of`, of a fall, which is known from the beginning."""
+    it = calendar.fall[i]
+    if it.ends <= s.now:
+        return np.inf, np.inf
+    begin = s.anchor_work + (max(it.begins, s.now) - s.anchor_time) * s.rate
+    end = s.anchor_work + (it.ends - s.anchor_time) * s.rate
+    return max(begin, s.work), end
+
+
 @called
 def due_time(s, calendar, rounded):
     """When a promise comes: at the end of a reservation exactly then, else at the rounded time.
@@ -116,6 +151,10 @@ def due_time(s, calendar, rounded):
         _, end = stretch_of(s, calendar, i)
         if end == s.due_work:
             return calendar.reservation[i].ends
+    for i in range(calendar.fall.shape[0]):
+        _, end = fall_of(s, calendar, i)
+        if end == s.due_work:
+            return calendar.fall[i].ends
     return rounded
 
 
@@ -135,6 +174,12 @@ def look_ahead(s, calendar):
             s.reserving = 1
             if it.announced > s.last_pass or s.rate != s.last_rate:
                 s.stale = 1
+    s.falling = 0
+    for i in range(calendar.fall.shape[0]):
+        if s.now < calendar.fall[i].ends:
+            s.falling = 1
+            if s.last_pass == -np.inf or s.rate != s.last_rate:
+                s.stale = 1
     s.last_pass = s.now
     s.last_rate = s.rate
 
@@ -147,3 +192,13 @@ def reserved_now(s, calendar):
         if calendar.reservation[i].begins <= s.now < calendar.reservation[i].ends:
             kept += calendar.reservation[i].what
     return kept
+
+
+@called
+def room_now(s, calendar):
+    """Counted processors that may be busy at this moment: there, not reserved, under the caps."""
+    room = s.servers - s.gone - reserved_now(s, calendar)
+    for i in range(calendar.fall.shape[0]):
+        if calendar.fall[i].begins <= s.now < calendar.fall[i].ends:
+            room = min(room, calendar.fall[i].amount)
+    return room

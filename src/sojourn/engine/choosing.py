@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import called, inlined, spliced
+from .caps import look_at_room, may_draw, note_draw, watts_of_task
 from .heap import heap_pop, heap_push
 from .nodes import (
     BEST,
@@ -42,7 +43,7 @@ from .nodes import (
 from .placing import draw, first_that_meets, room
 from .sleeping import is_up_by
 
-__all__ = ["choose", "choose_from", "pick_by_key", "picked_slowness", "score_nodes"]
+__all__ = ["choose", "choose_from", "keep_caps", "pick_by_key", "picked_slowness", "score_nodes"]
 
 _MANY = np.int64(2**31)
 
@@ -388,12 +389,75 @@ def _choose_among(s, nodes, jobs, j, choice, slowness, score, theta):
 
 
 @called
+def _cheapest_under_caps(s, nodes, caps, table, j, choice, slowness):
+    """Pick pools by what a processor adds, of each no more than all its caps have room for."""
+    left = nodes.job[j].tasks
+    size = 0
+    if caps is not None:
+        for c in range(caps.left.shape[0]):
+            caps.left[c] = caps.free[table, c]
+        plain = nodes.job[j].plain == 1
+        i = 0
+        while left > 0 and i < s.pools:
+            q = caps.cheap[i]
+            i += 1
+            if nodes.pool[q].slowness > slowness:
+                continue
+            if plain:
+                usable = min(nodes.stock[table, 0, q], left)
+            else:
+                usable = room(s, nodes, table, j, q, choice, left)
+            watts = watts_of_task(s, nodes, caps, j, q)
+            for c in range(caps.left.shape[0]):
+                if caps.over[c, q] and watts > 0 and watts * usable > caps.left[c]:
+                    usable = max(caps.left[c], np.int64(0)) // watts
+            if usable > 0:
+                _note(nodes, size, q, usable)
+                size += 1
+                left -= usable
+                for c in range(caps.left.shape[0]):
+                    if caps.over[c, q]:
+                        caps.left[c] -= usable * watts
+    s.picked = size
+    return left == 0
+
+
+@called
+def pick_under_caps(s, nodes, caps, table, j, choice, slowness):
+    """The placement's picks add too much: pick such as do not; whether there are."""
+    if s.rule == CONTIGUOUS:
+        return False
+    if not _cheapest_under_caps(s, nodes, caps, table, j, choice, slowness):
+        return False
+    note_draw(s, nodes, caps, j, False)
+    return nodes.job[j].budget == np.inf or _draw_of(s, nodes, j) <= nodes.job[j].budget
+
+
+@inlined
+def keep_caps(s, nodes, caps, table, j, choice, slowness):
+    """Whether the pools that were picked, or others in their place, keep all caps.
+
+    Where what a job adds is the same everywhere, that was asked before.
+    """
+    if caps is None:
+        return True
+    if s.varied == 0:
+        return True
+    note_draw(s, nodes, caps, j, False)
+    if may_draw(caps, table, j):
+        return True
+    return pick_under_caps(s, nodes, caps, table, j, choice, slowness)
+
+
+@called
 def choose(s, nodes, jobs, j, slowness, score, theta):
     """Pick pools for a job from `there`, what would be free; whether it worked.
 
     Only pools no slower than `slowness` are looked at; its sets of eligible nodes in their order.
     Where nodes sleep, it is tried first with those alone that are up at the work `s.awake_by`.
     """
+    if s.varied == 0 and not may_draw(nodes.caps, THERE, j):
+        return False
     if s.not_up > 0:
         s.only_up = 1
         found = _choose_any(s, nodes, jobs, j, slowness, score, theta)
@@ -406,12 +470,15 @@ def choose(s, nodes, jobs, j, slowness, score, theta):
 @called
 def _choose_any(s, nodes, jobs, j, slowness, score, theta):
     if s.vectors == 0:
-        return _choose_among(s, nodes, jobs, j, 0, slowness, score, theta)
+        if not _choose_among(s, nodes, jobs, j, 0, slowness, score, theta):
+            return False
+        return keep_caps(s, nodes, nodes.caps, THERE, j, 0, slowness)
     if _has_licences(s, nodes, THERE, j):
         first = nodes.job[j].choice
         for choice in range(first, first + nodes.job[j].choices):
             if _choose_among(s, nodes, jobs, j, choice, slowness, score, theta):
-                return True
+                if keep_caps(s, nodes, nodes.caps, THERE, j, choice, slowness):
+                    return True
     return False
 
 
@@ -421,6 +488,7 @@ def look_at(s, nodes, table):
     for r in range(s.resources):
         for q in range(s.pools + 1):
             nodes.stock[THERE, r, q] = nodes.stock[table, r, q]
+    look_at_room(nodes.caps, THERE, table)
 
 
 @called
@@ -429,11 +497,14 @@ def choose_from(s, nodes, jobs, table, j, slowness, score, theta):
     if s.vectors == 0 or s.rule != ORDERED or nodes.job[j].budget < np.inf or s.not_up > 0:
         look_at(s, nodes, table)
         return choose(s, nodes, jobs, j, slowness, score, theta)
+    if s.varied == 0 and not may_draw(nodes.caps, table, j):
+        return False
     if _has_licences(s, nodes, table, j):
         first = nodes.job[j].choice
         for choice in range(first, first + nodes.job[j].choices):
             if _choose_in_order(s, nodes, table, j, choice, slowness):
-                return True
+                if keep_caps(s, nodes, nodes.caps, table, j, choice, slowness):
+                    return True
     return False
 
 

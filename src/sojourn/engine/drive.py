@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ..errors import RunError
 from .backfills import BACKFILLS, Backfill, load_backfill
-from .calendar import Calendar, make_calendar
+from .calendar import Calendar, make_calendar, with_falls
+from .caps import CapFacts
 from .grid import in_seconds, in_ticks, ticks_in
 from .kernels import kernel_for, parts_for
 from .nodes import Facts, Needs, SleepFacts, enlarge, example, make_nodes
@@ -23,7 +24,7 @@ from .sleeping import set_up_sleep
 from .state import SCALARS, Recording, make_recording, make_running, make_scalars
 from .types import CANCELLED, UNDECIDED, JobView, empty_jobs
 
-__all__ = ["Orders", "PolicyFunctions", "Rules", "Run", "all_kernels", "load_kernel"]
+__all__ = ["CapRules", "Orders", "PolicyFunctions", "Rules", "Run", "all_kernels", "load_kernel"]
 
 DONE, PAUSED, FULL = range(3)
 
@@ -59,6 +60,23 @@ class Rules:
     stop_at_decisions: bool = False
     log: bool = False
     requeue: bool = False
+
+
+class CapRules(NamedTuple):
+    """What a run must know of its caps.
+
+    Parameters
+    ----------
+    nodes : of named nodes; None where processors are counted.
+    falls : stretches in which caps leave less (`calendar.FALL`).
+    looks : times (s) at which there is something to look at.
+    by_rate : whether the rate control keeps them: it is asked then.
+    """
+
+    nodes: CapFacts | None
+    falls: NDArray[Any]
+    looks: Floats
+    by_rate: bool = False
 
 
 class Orders(NamedTuple):
@@ -130,8 +148,14 @@ class Run:
         machine: tuple[Facts, Needs] | tuple[Facts, Needs, SleepFacts] | None = None,
         calendar: Calendar | None = None,
         queues: QueueRules | None = None,
+        caps: CapRules | None = None,
     ) -> None:
         n = len(jobs.submit)
+        self.events = calendar
+        if caps is not None and len(caps.falls):
+            calendar = calendar or make_calendar(None, None, n)
+            falls = caps.falls[:0] if caps.by_rate else caps.falls
+            calendar = with_falls(calendar, falls, caps.looks, caps.by_rate)
         facts = None if machine is None else machine[0]
         sleep = machine[2] if machine is not None and len(machine) == 3 else None
         planned = rules.backfill.several
@@ -174,7 +198,10 @@ class Run:
         s.written = bool(
             s.records or s.controlled or s.logs or calendar is not None or machine is not None
         )
-        self.nodes = None if machine is None else make_nodes(s, machine[0], machine[1], n, sleep)
+        capped = None if caps is None else caps.nodes
+        self.nodes = None
+        if machine is not None:
+            self.nodes = make_nodes(s, machine[0], machine[1], n, sleep, capped)
         set_up_sleep(s, sleep)
         self.running = make_running(self._seen, s, named=machine is not None)
         self.recording: Recording = make_recording(n, s, coins)
@@ -241,8 +268,9 @@ class Run:
 
     @property
     def _reserves(self) -> bool:
-        """Whether something is reserved from outside at some time."""
-        return self.events is not None and len(self.events.reservation) > 0
+        """Whether something is reserved from outside at some time, or a cap falls."""
+        calendar = self.calendar
+        return calendar is not None and len(calendar.reservation) + len(calendar.fall) > 0
 
     def __getstate__(self) -> dict[str, Any]:
         # A record that was pickled by itself cannot be written to; an array of one can.
@@ -268,7 +296,9 @@ class Run:
             from .passes.ask import Ask
 
             kind = Ask
-        reserved = 0 if self.events is None else len(self.events.reservation)
+        reserved = 0
+        if self.calendar is not None:
+            reserved = len(self.calendar.reservation) + len(self.calendar.fall)
         make = DISCIPLINES[kind].make
         assert make is not None
         return make(Setting(self._seen, rules, orders, queues, reserved))
@@ -320,7 +350,7 @@ class Run:
         now, instants = float(self.s.now), int(self.s.instants)
         if now != self._moved[0]:
             self._moved = (now, instants)
-        events = 0 if self.events is None else len(self.events.event)
+        events = 0 if self.calendar is None else len(self.calendar.event)
         if instants - self._moved[1] > _MOST_AT_ONCE * (len(self.jobs.submit) + events + 1000):
             raise RunError(f"the run stands still at {now:g} s; please report this as a bug")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import called
-from .calendar import stretch_of
+from .calendar import fall_of, stretch_of
+from .caps import may_draw
 from .choosing import choose, picked_slowness
 from .nodes import BY_NODE, FREE, KEPT, PER_JOB, PICK, PICK_TASKS, SPEED, expected, takes
 from .plans import (
@@ -13,6 +14,7 @@ from .plans import (
     plan_append,
     plan_block,
     plan_change,
+    plan_fall,
     plan_find,
     plan_reset,
     recall_hold,
@@ -27,6 +29,7 @@ __all__ = [
     "can_take",
     "earliest",
     "hold_picks",
+    "keep_falls",
     "keep_reserved",
     "plan_running",
     "promise",
@@ -75,6 +78,15 @@ def keep_reserved(s, nodes, calendar, reach, least):
             # They come by their beginnings: what was kept of the node ends in between.
             plan_block(s, nodes, node, max(begins, until[node]), ends)
             until[node] = ends
+
+
+@called
+def keep_falls(s, nodes, calendar):
+    """Take out of the room ahead what caps will not leave."""
+    for i in range(calendar.fall.shape[0]):
+        begins, ends = fall_of(s, calendar, i)
+        if begins < np.inf:
+            plan_fall(s, nodes, calendar.fall[i].cap, begins, ends, calendar.fall[i].amount)
 
 
 @called
@@ -201,6 +213,7 @@ def take_promised(s, nodes, jobs, j, promised, score, theta):
     if s.vectors == 1:
         for r in range(s.resources):
             good = good and nodes.stock[FREE, r, s.pools] >= nodes.ask[PER_JOB, r, j]
+    good = good and may_draw(nodes.caps, FREE, j)
     length = jobs.plan[j] * picked_slowness(s, nodes)
     if not good or not can_take(s, nodes, j, s.work + length):
         note_hold(s, nodes, j, end)

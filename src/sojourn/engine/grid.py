@@ -28,6 +28,7 @@ _TICKS = (1, 10, 100, 1000)
 _CLOCKS = ("now", "work", "anchor_time", "anchor_work", "load")
 _INTEGRALS = ("potential", "effective", "waste", "queue_time", "service_time")
 _RESERVED = ("announced", "begins", "ends")
+_FALLS = ("begins", "ends")
 
 
 def ticks_in(jobs: JobView, calendar: Calendar | None) -> int:
@@ -36,6 +37,7 @@ def ticks_in(jobs: JobView, calendar: Calendar | None) -> int:
     if calendar is not None:
         times += [calendar.event["time"], *(calendar.reservation[name] for name in _RESERVED)]
         times += [calendar.checkpoint[name] for name in COSTS]
+        times += [calendar.fall[name] for name in _FALLS]
     return next((ticks for ticks in _TICKS if _are_whole(times, ticks)), 1)
 
 
@@ -58,6 +60,8 @@ def in_ticks(jobs: JobView, calendar: Calendar | None, ticks: int) -> JobView:
             calendar.reservation[name] = _count(calendar.reservation[name], ticks)
         for name in COSTS:
             calendar.checkpoint[name] = _count(calendar.checkpoint[name], ticks)
+        for name in _FALLS:
+            calendar.fall[name] = _count(calendar.fall[name], ticks)
     return jobs._replace(submit=submit, work=work, plan=plan, estimate=plan)
 
 
@@ -82,6 +86,7 @@ def in_seconds(run: Any, ticks: int) -> None:
             (calendar.event, ("time",)),
             (calendar.reservation, _RESERVED),
             (calendar.checkpoint, (*COSTS, "restored")),
+            (calendar.fall, _FALLS),
             (calendar.job, ("left", "worked", "since", "began", "amount")),
         ]
     for table, names in tables:

@@ -13,6 +13,7 @@ import numpy as np
 from numba.extending import overload
 
 from ..jit import called, inlined
+from .calendar import LOOK, STEERS
 from .checkpoints import go_back
 from .nodes import shift_node
 from .service import depart, leave, present
@@ -31,12 +32,13 @@ from .types import (
     WAITS,
 )
 
-__all__ = ["EARLY", "KINDS", "OF_JOBS", "RESERVE", "Kind", "change_states", "happen", "happens"]
+__all__ = ["EARLY", "KINDS", "LOOK", "OF_JOBS", "RESERVE", "Kind", "change_states"]
+__all__ += ["happen", "happens"]
 
 # What happens: a job is withdrawn by hand, or struck by a failure of one of its nodes; processors
 # go down and up; the manager stops and goes on; a reservation begins or ends, so that there is
 # something to look at.
-WITHDRAW, STRIKE, DOWN, UP, STOP, RESUME, LOOK = range(7)
+WITHDRAW, STRIKE, DOWN, UP, STOP, RESUME = range(6)
 
 
 class Kind(NamedTuple):
@@ -276,9 +278,9 @@ def _go_on(s, jobs, run, recording, nodes, calendar, about):
 @happens(code=LOOK)
 @inlined
 def _look(s, jobs, run, recording, nodes, calendar, about):
-    """A reservation begins or ends."""
+    """A reservation begins or ends, or a cap changes."""
     s.looked = 1
-    return UNSEEN
+    return SWITCH if about == STEERS else UNSEEN
 
 
 def _nothing(what, s, jobs, run, recording, nodes, calendar, about):

@@ -14,6 +14,7 @@ import numba
 from numba import config, types
 
 from ..jit import compiled
+from .caps import no_caps
 from .foresight import earliest, promise, take_now, take_promised
 from .loop import loop
 from .nodes import NODE_SCORE_POINTER, example, make_nodes
@@ -55,11 +56,11 @@ _SECONDS_OF_PARTS = {
 
 
 @cache
-def _signatures() -> dict[str, Any]:
+def _signatures(capped: bool) -> dict[str, Any]:
     """Signatures of the parts, by example."""
     scalars = make_scalars(1, 1.0)
     s, jobs = numba.typeof(scalars), numba.typeof(empty_jobs())
-    nodes = numba.typeof(make_nodes(scalars, *example(), 0))
+    nodes = numba.typeof(make_nodes(scalars, *example(), 0, None, no_caps() if capped else None))
     run = numba.typeof(make_running(empty_jobs(), scalars, named=True))
     j, x, yes, score = types.int64, types.float64, types.boolean, (NODE_SCORE_POINTER, _THETA)
     return {
@@ -73,7 +74,7 @@ def _signatures() -> dict[str, Any]:
     }
 
 
-def _wait(d: Any, named: bool, parts: Sequence[str]) -> dict[str, Any]:
+def _wait(d: Any, named: bool, parts: Sequence[str], capped: bool = False) -> dict[str, Any]:
     """What a user waits for, and about how long (s), with `parts` that are not compiled yet."""
     kind = DISCIPLINES[type(d)]
     queued = getattr(d, "queues", None) is not None
@@ -81,21 +82,25 @@ def _wait(d: Any, named: bool, parts: Sequence[str]) -> dict[str, Any]:
     seconds = kind.seconds[named] + _SECONDS_OF_QUEUES * queued + _SECONDS_OF_NODES * named
     seconds += sum(_SECONDS_OF_PARTS[name] for name in parts)
     machine = "named nodes" if named else "counted processors"
+    machine += " under caps" if capped else ""
     return {"slow": f"the engine for {rules} on {machine}", "seconds": seconds}
 
 
-_parts: dict[str, Any] = {}
+_parts: dict[tuple[str, bool], Any] = {}
 
 
 def parts_for(d: Any, nodes: Any) -> Parts:
     """Return the parts that a discipline needs on named nodes."""
     needed = () if nodes is None else DISCIPLINES[type(d)].parts
+    capped = nodes is not None and nodes.caps is not None
     for k, name in enumerate(needed):
-        if name not in _parts and not config.DISABLE_JIT:
-            kernel = compiled(_signatures()[name], pointer=True, **_wait(d, True, needed[k:]))
-            _parts[name] = kernel(_PARTS[name].py_func)
-    ready = _PARTS if config.DISABLE_JIT else _parts
-    return Parts(*(ready[name] if name in needed else None for name in Parts._fields))
+        if (name, capped) not in _parts and not config.DISABLE_JIT:
+            signature = _signatures(capped)[name]
+            kernel = compiled(signature, pointer=True, **_wait(d, True, needed[k:], capped))
+            _parts[name, capped] = kernel(_PARTS[name].py_func)
+    if config.DISABLE_JIT:
+        return Parts(*(_PARTS[name] if name in needed else None for name in Parts._fields))
+    return Parts(*(_parts[name, capped] if name in needed else None for name in Parts._fields))
 
 
 _kernels: dict[tuple[Any, ...], Any] = {}
@@ -116,14 +121,16 @@ def kernel_for(d: Any, *tables: Any) -> Any:
         return loop
     nodes, calendar = tables[-2:]
     queued = getattr(d, "queues", None) is not None
-    which = (type(d), queued, nodes is not None, calendar is not None)
+    capped = nodes is not None and nodes.caps is not None
+    which = (type(d), queued, nodes is not None, calendar is not None, capped)
     if which not in _kernels:
         given = tuple(numba.typeof(each) for each in (d, *tables))
         parts = (
-            types.none if part is None else types.FunctionType(_signatures()[name])
+            types.none if part is None else types.FunctionType(_signatures(capped)[name])
             for name, part in parts_for(d, nodes)._asdict().items()
         )
         keep = (KEEP_POINTER, _THETA)
         signature = types.int64(*given, *_FUNCTIONS, *parts, *keep, types.int64)
-        _kernels[which] = compiled(signature, **_wait(d, nodes is not None, ()))(loop)
+        wait = _wait(d, nodes is not None, (), capped)
+        _kernels[which] = compiled(signature, **wait)(loop)
     return _kernels[which]

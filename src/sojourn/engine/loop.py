@@ -160,7 +160,7 @@ def _is_plan_cramped(s, submit, procs, steps_there, cells_there, calendar, at):
         j += 1
     steps = s.running + s.waiting + s.new + j - s.arrived
     if calendar is not None:
-        steps += calendar.reservation.shape[0]
+        steps += calendar.reservation.shape[0] + calendar.fall.shape[0]
         if s.requeue == 1:
             # Whoever runs may have to wait again.
             cells += s.servers

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..jit import called, inlined
 from .bits import Bits, bit_clear, bit_set, make_bits
+from .caps import CapFacts, Caps, make_caps, open_caps, widen
 from .state import table
 from .types import empty_jobs
 
@@ -198,9 +199,9 @@ class Nodes(NamedTuple):
     by resource and job. `given` holds the nodes of each job that has started. `bits` holds the
     nodes with a free processor: by place in the order in one row, or by node in one row for each
     number of free processors (its last row tells which of those have any, `bucket` how many);
-    `stretch` sums them for contiguous choice. `plan_*` and `cell` belong to `plans`, the last five
+    `stretch` sums them for contiguous choice. `plan_*` and `cell` belong to `plans`, the next five
     to `sleeping`: of nodes, all changes so far, a heap of the changes under way (end, node), and
-    the nodes that reservations count on.
+    the nodes that reservations count on. `caps` are None where there are none.
     """
 
     node: np.ndarray
@@ -224,10 +225,16 @@ class Nodes(NamedTuple):
     arrival: np.ndarray
     arriving: np.ndarray
     relied: np.ndarray
+    caps: Caps | None
 
 
 def make_nodes(
-    s: Any, facts: Facts, needs: Needs, jobs: int, sleep: SleepFacts | None = None
+    s: Any,
+    facts: Facts,
+    needs: Needs,
+    jobs: int,
+    sleep: SleepFacts | None = None,
+    capped: CapFacts | None = None,
 ) -> Nodes:
     """Return the nodes before the first job; `open_nodes` frees what they have."""
     procs = facts.capacity[0]
@@ -286,6 +293,8 @@ def make_nodes(
     real[WATTS, :n], real[IDLE_WATTS, :n] = facts.watts, facts.idle_watts
     real[SPEED, : len(slow)] = slow
     s.classes = rows
+    s.varied = capped is not None and capped.varied
+    s.evenly = 0 if capped is None else capped.evenly
     whole = np.int64
     return Nodes(
         node=node,
@@ -306,6 +315,7 @@ def make_nodes(
         plan=np.zeros((resources, 0, pools + 1), dtype=whole),
         cell=np.zeros((4, 0), dtype=whole),
         **_sleepers(n, sleep),
+        caps=None if capped is None else make_caps(capped, facts.order),
     )
 
 
@@ -364,7 +374,8 @@ def enlarge(s: Any, nodes: Nodes) -> Nodes:
     s.free_rows = _restock(row[FREE_ROW], steps, int(s.free_rows))
     s.free_cells = _restock(cell[FREE_CELL], cells, int(s.free_cells))
     at = np.concatenate([nodes.plan_at, np.zeros(steps + 64)])
-    return nodes._replace(plan_at=at, plan_row=row, plan=plan, cell=cell)
+    caps = widen(nodes.caps, plan.shape[1])
+    return nodes._replace(plan_at=at, plan_row=row, plan=plan, cell=cell, caps=caps)
 
 
 def _restock(stack: NDArray[np.int64], had: int, size: int) -> int:
@@ -499,6 +510,7 @@ def open_nodes(s, nodes):
             shift_node(s, nodes, node, 1)
         for r in range(s.resources):
             nodes.stock[FREE, r, s.pools] = nodes.stock[SIZE, r, s.pools]
+        open_caps(nodes.caps)
 
 
 @inlined

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..jit import called, inlined
 from .bits import bit_last, bit_next
+from .caps import may_draw, shift_draw
 from .nodes import (
     BEST,
     CONTIGUOUS,
@@ -356,6 +357,7 @@ def put_back(s, nodes, j, licences):
     _shift(s, nodes, j, nodes.list, PICK, 0, s.picked, 1)
     if licences:
         shift_licences(s, nodes, FREE, j, 1)
+        shift_draw(nodes.caps, FREE, j, 1)
     s.picked = 0
 
 
@@ -385,6 +387,7 @@ def give_back(s, nodes, j):
     first = nodes.job[j].row
     _shift(s, nodes, j, nodes.given, GIVEN_NODE, first, first + nodes.job[j].rows, 1)
     shift_licences(s, nodes, FREE, j, 1)
+    shift_draw(nodes.caps, FREE, j, 1)
     if s.sleeps == 1:
         return_idle(s, nodes, j)
 
@@ -405,6 +408,9 @@ def retake(s, nodes, j):
         for r in range(s.resources):
             if nodes.stock[FREE, r, s.pools] < nodes.ask[PER_JOB, r, j]:
                 return False
+    if not may_draw(nodes.caps, FREE, j):
+        return False
     _shift(s, nodes, j, nodes.given, GIVEN_NODE, first, last, -1)
     shift_licences(s, nodes, FREE, j, -1)
+    shift_draw(nodes.caps, FREE, j, -1)
     return True

@@ -7,7 +7,18 @@ numbers. What a waiting job is promised is a chain of cells, one for each pool.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..jit import called, inlined
+from .caps import (
+    copy_row,
+    least_room,
+    leave_room,
+    lower_row,
+    row_from_now,
+    row_has_room,
+    rows_differ,
+)
 from .nodes import (
     CELL_POOL,
     CELL_TASKS,
@@ -30,6 +41,7 @@ __all__ = [
     "plan_append",
     "plan_block",
     "plan_change",
+    "plan_fall",
     "plan_find",
     "plan_reset",
     "recall_hold",
@@ -62,6 +74,7 @@ def plan_reset(s, nodes):
     for r in range(s.resources):
         for q in range(s.pools + 1):
             nodes.plan[r, row, q] = nodes.stock[FREE, r, q]
+    row_from_now(nodes.caps, row)
 
 
 @called
@@ -108,6 +121,7 @@ def _cut(s, nodes, work):
     for r in range(s.resources):
         for q in range(s.pools + 1):
             nodes.plan[r, row, q] = nodes.plan[r, before, q]
+    copy_row(nodes.caps, row, before)
     s.steps += 1
     return i + 1
 
@@ -122,6 +136,8 @@ def _join(s, nodes, i):
         for q in range(s.pools + 1):
             if nodes.plan[r, a, q] != nodes.plan[r, b, q]:
                 return
+    if rows_differ(nodes.caps, a, b):
+        return
     _drop_row(s, nodes, b)
     for k in range(i, s.steps - 1):
         nodes.plan_at[k] = nodes.plan_at[k + 1]
@@ -138,6 +154,7 @@ def _change_row(s, nodes, row, j, sign):
             nodes.plan[r, row, q] += sign * takes(s, nodes, j, r, q, nodes.list[PICK_TASKS, k])
         if s.vectors == 1:
             nodes.plan[r, row, s.pools] += sign * nodes.ask[PER_JOB, r, j]
+    leave_room(nodes.caps, row, j, sign)
 
 
 @called
@@ -169,6 +186,19 @@ def plan_block(s, nodes, node, begin, end):
 
 
 @called
+def plan_fall(s, nodes, cap, begin, end, amount):
+    """A cap leaves so much less room in [begin, end), which may have no end."""
+    if end <= begin:
+        return
+    first = _cut(s, nodes, begin)
+    last = s.steps
+    if end < np.inf:
+        last = _cut(s, nodes, end)
+    for i in range(first, last):
+        lower_row(nodes.caps, nodes.plan_row[STEP_ROW, i], cap, amount)
+
+
+@called
 def plan_append(s, nodes, j, end):
     """What `j` has in the picked pools is free from `end` on, which no step begins after."""
     last = s.steps - 1
@@ -191,6 +221,8 @@ def stays_free(s, nodes, j, step, end):
             if s.vectors == 1:
                 if nodes.plan[r, row, s.pools] < nodes.ask[PER_JOB, r, j]:
                     return False
+        if not row_has_room(nodes.caps, row, j):
+            return False
         i += 1
     return True
 
@@ -207,6 +239,7 @@ def worst_over(s, nodes, step, end):
                     nodes.stock[THERE, r, q] = nodes.plan[r, row, q]
                 else:
                     nodes.stock[THERE, r, q] = min(nodes.stock[THERE, r, q], nodes.plan[r, row, q])
+        least_room(nodes.caps, row, i == step)
         i += 1
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "profile_earliest",
     "profile_end",
     "profile_fits",
+    "profile_limit",
     "profile_near",
     "profile_reset",
 ]
@@ -227,6 +228,25 @@ def profile_add_near(profile, begin, end, procs, guess):
 def profile_add(profile, begin, end, procs):
     """`procs` more processors are free (fewer if negative) in [begin, end)."""
     profile_add_near(profile, begin, end, procs, profile.size[0] >> 1)
+
+
+@called
+def profile_limit(profile, begin, end, most):
+    """No more than `most` processors are free in [begin, end), which may have no end."""
+    while begin < end:
+        i = _find(profile, begin)
+        until = min(profile.at[i + 1], end)
+        excess = profile.free[i] - most
+        if excess > 0 and until < np.inf:
+            profile_add(profile, begin, until, -excess)
+        elif excess > 0:
+            last = i
+            if profile.at[i] < begin:
+                last = i + 1
+                profile.at[last] = begin
+            profile.free[last] = most
+            profile_end(profile, last + 1)
+        begin = until
 
 
 @called

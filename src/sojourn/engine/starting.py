@@ -6,7 +6,15 @@ import numpy as np
 
 from ..jit import called, inlined, spliced
 from .calendar import stretch_of
-from .choosing import choose, choose_from, pick_by_key, score_nodes
+from .caps import look_at_room, may_draw, note_draw, shift_draw, spare_room
+from .choosing import (
+    choose,
+    choose_from,
+    keep_caps,
+    pick_by_key,
+    pick_under_caps,
+    score_nodes,
+)
 from .nodes import (
     AHEAD,
     BY_NODE,
@@ -104,6 +112,7 @@ def open_again(s, nodes):
 @called
 def take_picks(s, nodes, jobs, j, score, theta):
     """Take what was picked by pool; concrete nodes inside a pool go by the placement."""
+    shift_draw(nodes.caps, FREE, j, -1)
     if s.pooling == BY_SPEED:
         take_pools(s, nodes)
         return
@@ -126,6 +135,7 @@ def _look_at_spare(s, nodes):
     for r in range(s.resources):
         for q in range(s.pools + 1):
             nodes.stock[THERE, r, q] = min(nodes.stock[FREE, r, q], nodes.stock[AHEAD, r, q])
+    spare_room(nodes.caps)
 
 
 @inlined
@@ -140,6 +150,9 @@ def _change_ahead(s, nodes, j, sign):
     shift_licences(s, nodes, AHEAD, j, sign)
     for r in range(s.resources):
         good = good and nodes.stock[AHEAD, r, s.pools] >= 0
+    if sign < 0:
+        good = good and may_draw(nodes.caps, AHEAD, j)
+    shift_draw(nodes.caps, AHEAD, j, sign)
     return good
 
 
@@ -151,9 +164,10 @@ def _leaves_head_alone(s, nodes, j, width):
             return True
         _change_ahead(s, nodes, j, 1)
         return False
-    if width > s.extra:
+    if width > s.extra or not may_draw(nodes.caps, AHEAD, j):
         return False
     s.extra -= width
+    shift_draw(nodes.caps, AHEAD, j, -1)
     return True
 
 
@@ -180,25 +194,44 @@ def nth_slowness(s, nodes, width):
     return nodes.node[min(place, s.nodes - 1)].ranked
 
 
+@inlined
+def _keeps_caps_live(s, nodes, j):
+    """Whether the nodes that were picked for `j` keep all caps."""
+    if s.varied == 0:
+        return True
+    note_draw(s, nodes, nodes.caps, j, True)
+    return may_draw(nodes.caps, FREE, j)
+
+
 @called
 def find_naturally(s, nodes, jobs, j, score, theta):
     """Take what the placement finds in what is free now; whether it finds enough.
 
     Where nodes sleep, what is free is looked at node by node, but for jobs that any node serves.
     """
+    if s.varied == 0 and not may_draw(nodes.caps, FREE, j):
+        return False
     s.awake_by = s.work
     awake = s.not_up == 0
     if nodes.job[j].plain == 1 and (s.rule == ORDERED or (awake and s.rule != SCORED)):
-        if pick_live(s, nodes, j, jobs.procs[j], jobs.plan[j]):
+        enough = pick_live(s, nodes, j, jobs.procs[j], jobs.plan[j])
+        if enough and _keeps_caps_live(s, nodes, j):
+            shift_draw(nodes.caps, FREE, j, -1)
             return True
         put_back(s, nodes, j, False)
+        if enough and pick_under_caps(s, nodes, nodes.caps, FREE, j, nodes.job[j].choice, np.inf):
+            take_nodes(s, nodes, j)
+            shift_draw(nodes.caps, FREE, j, -1)
+            return True
         return False
     if awake and s.rule == ORDERED and s.vectors == 1 and nodes.job[j].budget == np.inf:
         first = nodes.job[j].choice
         for choice in range(first, first + nodes.job[j].choices):
             if pick_in_order(s, nodes, j, choice):
-                take_nodes(s, nodes, j)
-                return True
+                if keep_caps(s, nodes, nodes.caps, FREE, j, choice, np.inf):
+                    take_nodes(s, nodes, j)
+                    shift_draw(nodes.caps, FREE, j, -1)
+                    return True
         return False
     if choose_from(s, nodes, jobs, FREE, j, np.inf, score, theta):
         take_picks(s, nodes, jobs, j, score, theta)
@@ -244,7 +277,7 @@ def _try_around(s, nodes, jobs, j, reserved, score, theta):
     put_back(s, nodes, j, True)
     # Among fewer nodes a placement finds no more, but for neighbours that draw too much: without
     # them others come first.
-    draws = s.rule == CONTIGUOUS and nodes.job[j].budget < np.inf
+    draws = s.rule == CONTIGUOUS and (nodes.job[j].budget < np.inf or s.varied == 1)
     for i in range(s.speeds):
         slowness = nodes.real[SPEED, i]
         in_time = s.work + boot + expected(s, plan, slowness) <= s.shadow
@@ -403,7 +436,7 @@ def _is_lasting(s, nodes, head):
     What is free at each time to come then only becomes less, and at the reservation not what the
     head holds; a placement that visits nodes in an order of its own finds the same nodes again.
     """
-    surely = s.rule <= SLOWEST and s.lists == 0
+    surely = s.rule <= SLOWEST and s.lists == 0 and s.varied == 0
     return surely and nodes.job[head].budget == np.inf
 
 
@@ -432,6 +465,7 @@ def find_shadow_on_nodes(s, run, nodes, jobs, head, score, theta):
         for r in range(s.resources):
             for q in range(s.pools + 1):
                 nodes.stock[AHEAD, r, q] = nodes.stock[FREE, r, q]
+    look_at_room(nodes.caps, AHEAD, FREE)
     i = s.running - 1
     have = s.free
     shadow = soonest
@@ -447,8 +481,11 @@ def find_shadow_on_nodes(s, run, nodes, jobs, head, score, theta):
                 release_ahead(s, nodes, j)
             if stretched:
                 _weigh_ahead(s, nodes, j, True)
+            shift_draw(nodes.caps, AHEAD, j, 1)
             i -= 1
         if have < width:
+            continue
+        if s.varied == 0 and not may_draw(nodes.caps, AHEAD, head):
             continue
         if not pinned:
             placed = True
@@ -468,6 +505,7 @@ def find_shadow_on_nodes(s, run, nodes, jobs, head, score, theta):
     if not placed:
         return False
     _set_shadow(s, nodes, shadow)
+    shift_draw(nodes.caps, AHEAD, head, -1)
     s.extra = have - width
     if pinned:
         if s.sleeps == 1:
@@ -518,6 +556,7 @@ def find_shadow_around(s, run, nodes, calendar, jobs, head):
     length = expected(s, jobs.plan[head], nodes.real[SPEED, 0])
     for node in range(s.nodes):
         nodes.list[USABLE, node] = nodes.node[node].free
+    look_at_room(nodes.caps, AHEAD, FREE)
     i = s.running - 1
     at = s.work
     over = s.over
@@ -544,9 +583,11 @@ def find_shadow_around(s, run, nodes, calendar, jobs, head):
             first = nodes.job[run.plan[i]].row
             for row in range(first, first + nodes.job[run.plan[i]].rows):
                 nodes.list[USABLE, nodes.given[0, row]] += nodes.given[1, row]
+            shift_draw(nodes.caps, AHEAD, run.plan[i], 1)
             i -= 1
         have = _free_beside(s, nodes, calendar, over, at, length)
-        if have >= jobs.procs[head]:
+        if have >= jobs.procs[head] and may_draw(nodes.caps, AHEAD, head):
             _set_shadow(s, nodes, at)
+            shift_draw(nodes.caps, AHEAD, head, -1)
             s.extra = have - jobs.procs[head]
             return True

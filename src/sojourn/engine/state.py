@@ -46,11 +46,11 @@ _TURNS = "between turn limited"
 # Of external events: the next, and whether it has begun; whether the manager stands still, and
 # whether the plan is spoilt. Of reservations by their beginnings: how many at first are over, and
 # how many the plan of named nodes has.
-_OUTSIDE = "next midway stopped stale looked returned reserving over kept"
+_OUTSIDE = "next midway stopped stale looked returned reserving over kept falling"
 # Of named nodes.
 _NODES = """rule pooling seed most classes
 nodes resources pools groups speeds pinned blind opened given
-picked steps free_rows free_cells needed vectors reserved_for passes"""
+picked steps free_rows free_cells needed vectors reserved_for passes varied evenly"""
 # Of nodes that sleep: whether they do, how many are not up, idle, on their way, changes so far;
 # whether a choice is made from those that are up alone; the job that blocks others, and the pass in
 # which reservations last counted on nodes.

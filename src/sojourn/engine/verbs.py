@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import called, inlined
-from .calendar import stretch_of
+from .calendar import fall_of, stretch_of
 from .choosing import picked_slowness
-from .foresight import hold_picks, keep_reserved, plan_running
+from .foresight import hold_picks, keep_falls, keep_reserved, plan_running
 from .nodes import KEPT, SPEED, expected
 from .profile import (
     hold_end,
@@ -20,6 +20,7 @@ from .profile import (
     profile_earliest,
     profile_end,
     profile_fits,
+    profile_limit,
     profile_reset,
 )
 from .service import begin
@@ -136,6 +137,23 @@ def plan_profile(s, run, profile):
 
 
 @called
+def plan_under_caps(s, run, profile, calendar):
+    """As `plan_profile`, of what is reserved as well, and of no more than caps let be busy."""
+    profile_reset(profile, s.work, s.servers - s.gone)
+    for i in range(calendar.reservation.shape[0]):
+        begins, ends = stretch_of(s, calendar, i)
+        profile_add(profile, begins, ends, -calendar.reservation[i].what)
+    for i in range(calendar.fall.shape[0]):
+        begins, ends = fall_of(s, calendar, i)
+        if begins < np.inf:
+            profile_limit(profile, begins, ends, calendar.fall[i].amount)
+    soonest = np.nextafter(s.work, np.inf)
+    for i in range(s.running - 1, -1, -1):
+        end = max(run.planned[run.plan[i]], soonest)
+        profile_add(profile, s.work, end, -run.held[run.plan[i]])
+
+
+@called
 def plan_ahead(s, run, profile, nodes, calendar, reach):
     """Plan with the running jobs and what is reserved, on nodes up to `reach` (work)."""
     if nodes is not None:
@@ -145,6 +163,10 @@ def plan_ahead(s, run, profile, nodes, calendar, reach):
             note_reserved(s, nodes, calendar)
             nodes.real[KEPT, : s.nodes] = -np.inf
             keep_reserved(s, nodes, calendar, reach, 0)
+        if s.falling == 1:
+            keep_falls(s, nodes, calendar)
+    elif s.falling == 1:
+        plan_under_caps(s, run, profile, calendar)
     else:
         plan_profile(s, run, profile)
         if s.reserving == 1:
@@ -232,6 +254,7 @@ def may_start(s, jobs, run, profile, nodes, calendar, j, laws):
     planned = s.reserving == 1
     if nodes is not None:
         planned = planned and s.pinned == 1
+    planned = planned or s.falling == 1
     if not planned:
         return fits(s, jobs, nodes, j, False, laws)
     plan_ahead(s, run, profile, nodes, calendar, s.work)

@@ -1,3 +1,7 @@
+from .cap import Cap as Cap
+from .cap import is_cap_file as is_cap_file
+from .cap import parse_caps as parse_caps
+from .cap import read_caps as read_caps
 from .checkpoints import Checkpoint as Checkpoint
 from .constraints import Asked as Asked
 from .constraints import Constraints as Constraints
@@ -11,6 +15,7 @@ from .control import examples_of_controls as examples_of_controls
 from .control import parse_control as parse_control
 from .control import randomized as randomized
 from .control import threshold as threshold
+from .control import under_cap as under_cap
 from .control import workload_hysteresis as workload_hysteresis
 from .deferral import DEFERRALS as DEFERRALS
 from .deferral import Deferral as Deferral

@@ -8,7 +8,7 @@ which they want to be asked again. To add one, write its functions and its const
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -31,6 +31,8 @@ __all__ = [
     "parse_control",
     "randomized",
     "threshold",
+    "under_cap",
+    "with_power",
     "workload_hysteresis",
 ]
 
@@ -93,6 +95,24 @@ def _down_level(state: Any, now: float, theta: Any) -> float:
     return -np.inf
 
 
+def _under_cap(state: Any, now: float, theta: Any) -> float:
+    """The highest rate at which the power stays under the cap, if none fits the lowest.
+
+    While somebody waits all servers may be busy in a moment, before it is asked again.
+    """
+    rates, steps = int(theta[0]), int(theta[1])
+    watts = np.inf
+    for i in range(steps):
+        if theta[2 + 3 * rates + 2 * i] <= now:
+            watts = theta[3 + 3 * rates + 2 * i]
+    busy = state.servers if state.waiting > 0 else state.busy
+    rate = theta[2]
+    for i in range(rates):
+        if theta[3 + 3 * i] + busy * theta[4 + 3 * i] <= watts:
+            rate = max(rate, theta[2 + 3 * i])
+    return rate
+
+
 @dataclass(frozen=True)
 class Control:
     """How the common rate of all servers follows the system.
@@ -138,6 +158,11 @@ class Control:
     def is_constant(self) -> bool:
         """Whether the rate never changes."""
         return self.law is _keep
+
+    @property
+    def keeps_cap(self) -> bool:
+        """Whether it follows the cap of the run."""
+        return self.law is _under_cap
 
     @property
     def timed(self) -> bool:
@@ -337,6 +362,35 @@ def workload_hysteresis(
 def threshold(rates: Sequence[float], k: float | Sequence[float]) -> Control:
     """Single threshold: workload hysteresis with both thresholds at `k` (s of work)."""
     return workload_hysteresis(rates, k, k)
+
+
+@_kind("cap", "rates", "0.6,0.8,1")
+def under_cap(rates: Sequence[float]) -> Control:
+    """The highest rate at which the whole cluster stays under the cap of the run.
+
+    Parameters
+    ----------
+    rates : from slow to fast.
+    """
+    _check_rates(rates)
+    own = tuple(map(float, rates))
+    return Control(_under_cap, own[0], rates=own, house=True, text=f"cap {_join(rates)}")
+
+
+def with_power(
+    control: Control, idle: Sequence[float], more: Sequence[float], steps: Sequence[Sequence[float]]
+) -> Control:
+    """Return the control that follows a cap with the powers that it needs to know.
+
+    Parameters
+    ----------
+    control : made by `under_cap`.
+    idle, more : W of the idle cluster, and of each busy processor besides, at each rate.
+    steps : time (s) and W of each step of the cap.
+    """
+    table = np.stack([control.rates, idle, more], axis=1)
+    theta = (len(table), len(steps), *table.reshape(-1).tolist(), *np.reshape(steps, -1).tolist())
+    return replace(control, theta=tuple(map(float, theta)))
 
 
 def control(

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..files.access import note_input
 from ..measures.cost import is_price_file
+from ..policy import is_cap_file
 from .keys import ScenarioKeys
 from .keys.describing import is_score_file
 from .keys.typed import number_or_text
@@ -45,6 +46,7 @@ _PLACES = {
     ("power", "carbon"): "carbon",
     ("power", "price"): "price",
     ("failures", "log"): "failures",
+    ("power", "cap"): "cap",
 }
 _KEYS = {name: key for key, name in _PLACES.items()}
 _SCORES = ("order", "backfill_order", "placement")
@@ -63,6 +65,8 @@ def _split(key: str, value: Any, folder: Path) -> tuple[str, str] | None:
     if key == "carbon" and isinstance(number_or_text(value), float):
         return None
     if key == "price" and not is_price_file(value):
+        return None
+    if key == "cap" and not is_cap_file(value):
         return None
     return value, ""
 

@@ -17,6 +17,7 @@ from ..cluster import Cluster
 from ..errors import OptionError
 from ..jobs import Jobs
 from ..policy import Control, Policy
+from .build.caps import CapPlan
 from .build.deferring import Deferred
 from .build.events import External
 from .build.machine import NamedMachine
@@ -158,6 +159,8 @@ class Prepared:
         """Whether a run that ends then (s) is longer than its failures go."""
         beside = None if self.external is None else self.external.beside
         return beside is not None and now > beside.horizon
+
+    caps: CapPlan | None = None
 
     @cached_property
     def accepted(self) -> NDArray[np.bool_]:

@@ -200,6 +200,15 @@ class Result:
         return self.policy.preemptive or self._prepared.suspends
 
     @property
+    def caps(self) -> dict[str, tuple[tuple[Floats, Floats], tuple[Floats, Floats]]]:
+        """Of each cap: instants (s) and the watts of its nodes from each on; the same of the cap.
+
+        The cap of the whole cluster is called ``cluster``.
+        """
+        caps = self._schedule.caps
+        return {} if caps is None else caps.steps_by_name()
+
+    @property
     def slowness(self) -> Floats:
         """How many times longer than recorded each accepted job ran [gomez2012, eq. 2]."""
         return self._schedule.slowness

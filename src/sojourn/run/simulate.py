@@ -20,7 +20,9 @@ from ..jobs.arrivals import arrivals_of, order_of_arrival
 from ..jobs.schema import MISSING
 from ..jobs.table import check_jobs
 from ..policy import Control, Policy, Score, parse_control, parse_policy
+from ..policy.control import with_power
 from ..policy.slurm.policy import SlurmPolicy
+from .build.caps import plan_caps, rate_watts
 from .build.deferring import defer
 from .build.engine import finish, make_run
 from .build.events import before_cleaning, load_events, take_events
@@ -143,6 +145,8 @@ def prepare(
     if isinstance(scheduling, SlurmPolicy):
         if stop_at_decisions:
             raise OptionError("policy 'slurm' cannot be stepped: its loops decide; give another")
+        if chosen.cap is not None:
+            raise OptionError("policy 'slurm' keeps no cap; leave it out, or give another policy")
         from .slurm import prepare_slurm
 
         return prepare_slurm(jobs, cluster, scheduling, control, chosen)
@@ -185,6 +189,22 @@ def prepare(
         check_queues(machine, scheduling)
     named = _named(jobs, machine, chosen)
     reason = _reasons(jobs, machine, named, chosen)
+    capped = chosen.cap is not None or any(cap.watts is not None for cap in machine.caps)
+    if capped and not chosen.sleep.is_never:
+        raise OptionError(
+            f"sleep '{chosen.sleep}': a cap is not defined for nodes that sleep; leave one of them "
+            "out",
+            key="power.cap",
+        )
+    caps = plan_caps(chosen.cap, jobs, machine, control, named)
+    if caps is not None:
+        caps.refuse(reason, jobs, named)
+        if caps.by_rate:
+            powers = rate_watts(machine, np.array(control.rates))
+            idle, more = (column.tolist() for column in powers)
+            control = with_power(
+                control, idle, more, [step[::2] for step in caps.caps[0].cap.steps]
+            )
     accepted = reason == 0
     taken = jobs if accepted.all() else jobs[accepted]
     if chosen.warmup and chosen.warmup >= len(taken):
@@ -202,6 +222,7 @@ def prepare(
     view, killed = _view(taken, chosen, every)
     prepared = Prepared(
         *(jobs, reason, killed, machine, scheduling, control, chosen, named, external, every),
+        caps=caps,
         deferred=deferred,
     )
     return make_run(prepared, taken, view, stop_at_decisions=stop_at_decisions), prepared

@@ -304,6 +304,8 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
             planned = True
         else:
             note_reserved(s, nodes, calendar)
+    if s.falling == 1:
+        planned = True
     if planned:
         plan_ahead(s, run, d.profile, nodes, calendar, s.work)
     reservations = s.reservations

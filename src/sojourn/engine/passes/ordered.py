@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...jit import inlined
-from ..nodes import SLOWEST
+from ..caps import procs_under
+from ..nodes import AHEAD, FREE, SLOWEST
 from ..queue import QueueIndex, make_queue_index, queue_find, queue_insert, queue_remove
 from ..sleeping import is_unsettled
 from ..verbs import find_shadow, fits, start
@@ -64,7 +65,8 @@ def _is_lone(d, s, nodes, j):
     """Whether a single arrival is all that is new: nobody else's chances have changed.
 
     Unless the head's reservation depends on what has been backfilled since it was made: with a
-    budget, too, the placement may come to other nodes when some that draw much are taken.
+    budget, too, or under caps, the placement may come to other nodes when some that draw much are
+    taken.
     """
     if nodes is not None:
         if is_unsettled(s):
@@ -72,7 +74,17 @@ def _is_lone(d, s, nodes, j):
         if s.pinned == 1:
             if s.rule > SLOWEST or nodes.job[d.queue.by_rank[s.head]].budget < np.inf:
                 return False
+            if s.varied == 1:
+                return False
     return s.departed == 0 and s.may_overrun == 0 and d.queue.rank[j] >= s.head
+
+
+@inlined
+def _usable(s, nodes):
+    """Processors that the widest job could have now, at most."""
+    if nodes is None:
+        return s.free
+    return procs_under(s, nodes.caps, FREE, s.free)
 
 
 @inlined
@@ -118,7 +130,7 @@ def ordered_pass(d, s, jobs, run, recording, nodes, calendar, laws):
                 continue
             s.blocked = j
             narrowest = d.backfill.width[1] if s.own_order == 1 else d.queue.width[1]
-            if s.backfill == NONE or s.waiting == 1 or narrowest > s.free:
+            if s.backfill == NONE or s.waiting == 1 or narrowest > _usable(s, nodes):
                 return GO_ON
             heads = False
             s.cursor = 0 if s.own_order == 1 else s.head + 1
@@ -129,13 +141,17 @@ def ordered_pass(d, s, jobs, run, recording, nodes, calendar, laws):
                 if s.backfill == EASY:
                     find_shadow(s, jobs, run, nodes, calendar, j, laws)
             continue
-        extra, until = s.free, np.inf
+        free = _usable(s, nodes)
+        extra, until = free, np.inf
         if s.backfill == EASY:
-            extra, until = min(s.extra, s.free), s.until
+            extra, until = min(s.extra, free), s.until
+            if nodes is not None:
+                if s.shadow_known == 1:
+                    extra = procs_under(s, nodes.caps, AHEAD, extra)
         if s.own_order == 1:
-            j = queue_find(d.backfill, jobs, s.cursor, s.free, extra, until)
+            j = queue_find(d.backfill, jobs, s.cursor, free, extra, until)
         else:
-            j = queue_find(d.queue, jobs, s.cursor, s.free, extra, until)
+            j = queue_find(d.queue, jobs, s.cursor, free, extra, until)
         if j < 0:
             return GO_ON
         s.cursor = d.backfill.rank[j] + 1 if s.own_order == 1 else d.queue.rank[j] + 1

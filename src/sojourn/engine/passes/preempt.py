@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...jit import called, inlined
-from ..calendar import reserved_now
+from ..calendar import room_now
+from ..caps import lower_now
 from ..decided import BEHIND, STARTED, STOPPED
 from ..heap import heap_discard, heap_pop, heap_push
 from ..placing import give_back, hand_over, retake
@@ -164,7 +165,7 @@ def _select_counted(d, s, jobs, run, recording, calendar):
     nodes = None
     running = s.running
     _list_running(d, s, run, nodes)
-    room = s.servers - s.gone - reserved_now(s, calendar)
+    room = room_now(s, calendar)
     staying = 0
     joining = 0
     while staying < running or s.waiting > 0:
@@ -189,6 +190,15 @@ def _select_counted(d, s, jobs, run, recording, calendar):
 
 
 @called
+def _lower(s, nodes, calendar, sign):
+    """Caps leave less as long as they are low (sign 1); undo that (-1)."""
+    for i in range(calendar.fall.shape[0]):
+        it = calendar.fall[i]
+        if it.begins <= s.now < it.ends:
+            lower_now(nodes.caps, it.cap, sign * it.amount)
+
+
+@called
 def _select_on_nodes(d, s, jobs, run, recording, nodes, calendar, laws):
     """As on counted processors: who runs keeps its nodes as long as nobody before it got them."""
     running = s.running
@@ -196,6 +206,7 @@ def _select_on_nodes(d, s, jobs, run, recording, nodes, calendar, laws):
     for i in range(running):
         give_back(s, nodes, d.listed[i])
     shut_reserved(s, nodes, np.nextafter(s.work, np.inf))
+    _lower(s, nodes, calendar, 1)
     examined = 0
     joining = 0
     while examined < running or s.waiting > 0:
@@ -221,6 +232,7 @@ def _select_on_nodes(d, s, jobs, run, recording, nodes, calendar, laws):
         _begin_again(d, s, jobs, run, nodes, calendar, d.joining[i])
     for i in range(examined, running):
         _wait(d, s, d.listed[i])
+    _lower(s, nodes, calendar, -1)
     open_again(s, nodes)
 
 
@@ -247,13 +259,16 @@ def _begin_again(d, s, jobs, run, nodes, calendar, j):
 def _start_arrival(d, s, jobs, run, recording, nodes, calendar, laws, j):
     """Start an arrival in a pass that selects nobody, if it finds a place; whether it does."""
     if nodes is None:
-        if jobs.procs[j] > s.free - reserved_now(s, calendar):
+        busy = s.servers - s.gone - s.free
+        if jobs.procs[j] > room_now(s, calendar) - busy:
             return False
     else:
         if jobs.procs[j] > s.free:
             return False
         shut_reserved(s, nodes, np.nextafter(s.work, np.inf))
+        _lower(s, nodes, calendar, 1)
         found = laws.parts.find_naturally(s, nodes, jobs, j, laws.score, laws.score_theta)
+        _lower(s, nodes, calendar, -1)
         open_again(s, nodes)
         if not found:
             return False
@@ -299,7 +314,8 @@ def preemptive_pass(d, s, jobs, run, recording, nodes, calendar, laws):
                 note(s, recording, j, BEHIND, -1, np.inf)
     s.admitted = s.arrived
     s.new = 0
-    if selects and (s.waiting > 0 or calendar.reservation.shape[0] > 0):
+    kept = calendar.reservation.shape[0] + calendar.fall.shape[0]
+    if selects and (s.waiting > 0 or kept > 0):
         if nodes is None:
             _select_counted(d, s, jobs, run, recording, calendar)
         else:

@@ -2,6 +2,7 @@
 
 - `nodes`: nodes with names, which jobs may share; `counted`: equal servers, only counted
 - `states`: the ledger of nodes that sleep, switch and fail
+- `capped`: power beside its cap
 - `peas`: the energy of jobs as a paper counts it
 """
 

@@ -1,3 +1,6 @@
+from .capped import BesideCap as BesideCap
+from .capped import beside_cap as beside_cap
+from .capped import stretch_steps as stretch_steps
 from .counted import counted_steps as counted_steps
 from .counted import most_busy as most_busy
 from .nodes import Bill as Bill

@@ -141,13 +141,18 @@ class RunPlots:
     def power(self, *, ax: Axes | None = None, unix_start: float | None = None) -> Figure:
         """Draw the power (W) of the whole cluster over time, and state the energy.
 
-        Where nobody gave watts, the picture says which ones are assumed.
+        Where nobody gave watts, the picture says which ones are assumed. A cap is drawn beside it.
         """
         from .timeline import power
 
         axes = new_axes(ax, 10.0, 3.2)
-        figure = power(self._result.power_steps, ax=axes, unix_start=unix_start)
-        axes.set_title(assumed_watts(self._result.summary), loc="right", color=MUTED)
+        beside = self._result.caps.get("cluster")
+        steps, cap = beside if beside is not None else (self._result.power_steps, None)
+        figure = power(steps, cap=cap, ax=axes, unix_start=unix_start)
+        words = assumed_watts(self._result.summary)
+        if words and beside is not None:
+            words = "watts of the jobs"
+        axes.set_title(words, loc="right", color=MUTED)
         return figure
 
     def clean_hours(

@@ -263,12 +263,38 @@ def utilisation(
     return style.root(fig)
 
 
+def _draw_cap(
+    ax: Axes,
+    cap: tuple[ArrayLike, ArrayLike],
+    clock: style.TimeAxis,
+    ends: tuple[float, float],
+    size: float,
+) -> None:
+    """Draw a cap as a line in steps; where there is none there is no line."""
+    since, watts = (np.asarray(column, dtype=np.float64) for column in cap)
+    time = np.append(np.clip(since, *ends), ends[1])
+    most = np.where(np.isfinite(watts), watts / size, np.nan)
+    ax.plot(
+        clock(time), np.append(most, most[-1]), color=style.PALETTE[3], linewidth=1.4,
+        drawstyle="steps-post", label="cap",
+    )  # fmt: skip
+    lasts = np.where(np.isfinite(most), np.diff(time), 0.0)
+    longest = int(lasts.argmax())
+    if lasts[longest] > 0:
+        ax.annotate(
+            "cap", (float(clock(time[longest])), most[longest]), xytext=(4, 2),
+            textcoords="offset points", color=style.PALETTE[3], va="bottom",
+        )  # fmt: skip
+        ax.set_ylim(top=max(ax.get_ylim()[1], 1.1 * float(np.nanmax(most[lasts > 0]))))
+
+
 @style.styled
 def power(
     trajectory: style.TableLike | tuple[ArrayLike, ArrayLike],
     procs: int | None = None,
     watts: Mapping[float, tuple[float, float]] | None = None,
     *,
+    cap: tuple[ArrayLike, ArrayLike] | None = None,
     ax: Axes | None = None,
     unix_start: float | None = None,
 ) -> Figure:
@@ -281,6 +307,7 @@ def power(
     procs : servers of the cluster; needed when there is no column power.
     watts : for each rate, what an idle and a busy server draw (W) [rumyantsev2018, eq. 11];
         needed when there is no column power.
+    cap : times (s; the first may be minus infinity) and the watts that are allowed from each on.
     ax : axes to draw in; a new figure when None.
     unix_start : Unix time (s) of second 0; given, the time axis shows dates.
     """
@@ -310,6 +337,8 @@ def power(
     mean = _mean(path)
     joules = mean * unit.size * (time[-1] - time[0])
     ax.axhline(mean, color=style.INK, linewidth=0.9, linestyle=(0, (4, 3)))
+    if cap is not None:
+        _draw_cap(ax, cap, clock, (time[0], time[-1]), unit.size)
     ax.set_ylim(bottom=0)
     ax.yaxis.set_major_formatter(style.number_tick)
     ax.set_ylabel(f"power ({unit.name})")

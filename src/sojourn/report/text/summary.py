@@ -141,7 +141,19 @@ def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
     if summary.get("rate_switches"):
         shares = ", ".join(f"{100 * s:.1f} % at {r}" for r, s in summary["rate_shares"].items())
         rows.append(("rate", f"{summary['rate_switches']:,} switches; {shares}"))
-    return rows
+    return [*rows, *_caps(summary)]
+
+
+def _caps(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The peak of each set of nodes beside its cap, and what was exceeded."""
+    for name, cap in summary.get("caps", {}).items():
+        most, least = (as_number(cap[key] / 1e3) for key in ("watts", "least_watts"))
+        words = f"{most} kW" if most == least else f"{least} to {most} kW"
+        text = f"peak {as_number(cap['peak_watts'] / 1e3)} kW under {words}"
+        if cap["exceeded_seconds"] > 0:
+            by = as_number(cap["excess_watts"] / 1e3)
+            text += f"; exceeded for {as_seconds(cap['exceeded_seconds'])}, by {by} kW at most"
+        yield "cap" if name == "cluster" else f"cap of {name}", text
 
 
 def _jobs(summary: dict[str, Any]) -> list[tuple[str, str]]:
@@ -156,7 +168,7 @@ def _jobs(summary: dict[str, Any]) -> list[tuple[str, str]]:
         listed = ", ".join(map(str, summary["unaccepted_jobs"][:10]))
         more = ", ..." if summary["unaccepted"] > 10 else ""
         why = "wider than the machine"
-        if "nodes" in summary:
+        if "nodes" in summary or "caps" in summary:
             reasons = summary["unaccepted_reasons"].items()
             why = "never fit, for want of: " + ", ".join(f"{word} {n:,}" for word, n in reasons)
         rows.append(("unaccepted", f"{summary['unaccepted']:,} {why} (job {listed}{more})"))

@@ -57,7 +57,9 @@ def make_run(
             accepted, preemptive=policy.preemptive, checkpoints=_checkpoints(prepared)
         )
     nodes: Any = None
-    sleep = sleep_facts(cluster, policy, options)
+    sleep, caps = sleep_facts(cluster, policy, options), prepared.caps
+    # Where the rate keeps them, nobody waits for watts.
+    waits = None if caps is None or caps.by_rate else caps
     if named is not None:
         limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
         if prepared.every is not None:
@@ -66,8 +68,13 @@ def make_run(
         blind, sleeps = options.foresight == "log", sleep is not None
         several = policy.rule.plans_ahead or policy.reservations > 1
         plans = several or (calendar is not None and len(calendar.reservation) > 0)
-        facts = named.facts(accepted, options.seed, blind, sleeps=sleeps, plans=plans)
-        nodes = facts, named.needs(accepted, limit)
+        # A reservation must name nodes that draw so much, too.
+        names = (sleeps and plans) or (waits is not None and waits.varied)
+        facts = named.facts(
+            accepted, options.seed, blind, names_nodes=names, by_node=sleeps or names
+        )
+        watts = None if waits is None else waits.of_task[accepted]
+        nodes = facts, named.needs(accepted, limit, watts)
         nodes = nodes if sleep is None else (*nodes, sleep)
     placement = options.placement if cluster.is_named else None
     orders = orders_of(view, policy, scene.numbers, checked=options.check_policy)
@@ -88,6 +95,14 @@ def make_run(
         nodes,
         calendar,
         queues,
+        None
+        if caps is None
+        else caps.rules(
+            named,
+            accepted,
+            float(view.submit[0]) if len(view.submit) else 0.0,
+            looks=policy.preemptive,
+        ),
     )
 
 

@@ -36,7 +36,7 @@ from ...policy import Constraints, Placement
 from ...policy.record import mistake_in
 from .requests import NodeRequests, requests_of
 
-__all__ = ["REASONS", "NamedMachine", "build_machine", "empty_nodes"]
+__all__ = ["REASONS", "NamedMachine", "build_machine", "empty_nodes", "usable_tasks"]
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -64,6 +64,7 @@ REASONS = (
     "contiguous",
     "power budget",
     "queue",
+    "cap",
 )
 """Why a job can never run: what there is not enough of, even on the empty cluster."""
 
@@ -86,19 +87,19 @@ class NamedMachine:
         seed: int,
         blind: bool,
         *,
-        sleeps: bool = False,
-        plans: bool = False,
+        names_nodes: bool = False,
+        by_node: bool = False,
     ) -> Facts:
         """What never changes during a run of the accepted jobs.
 
-        `sleeps`: whether nodes may; `plans`: whether more than one start is planned ahead.
+        `names_nodes`: a reservation must name its nodes, whatever jobs ask for; `by_node`: each
+        node is looked at for itself.
         """
         columns, placement = self.cluster.columns, self.placement
         order = _order(self.cluster, placement)
         pinned = not bool(self.requests.plain[accepted].all()) or placement.rule == "contiguous"
-        # Who plans several starts must know how long the nodes of each take to be up.
-        pinned = pinned or (sleeps and plans)
-        pool_first, pooling = _pools(columns.slowness[order], placement, pinned or sleeps)
+        pinned = pinned or names_nodes
+        pool_first, pooling = _pools(columns.slowness[order], placement, pinned or by_node)
         return Facts(
             rule=_RULES[placement.rule],
             pooling=pooling,
@@ -116,16 +117,25 @@ class NamedMachine:
             group_first=_runs(columns.slowness[order]),
         )
 
-    def needs(self, accepted: NDArray[np.bool_], limit: Floats) -> Needs:
-        """What the accepted jobs ask of their nodes; `limit` is that of each (s)."""
+    def needs(
+        self, accepted: NDArray[np.bool_], limit: Floats, watts: Integers | None = None
+    ) -> Needs:
+        """What the accepted jobs ask of their nodes; `limit` is that of each (s).
+
+        `watts` are what their tasks add, where caps ask for it; -1 where nodes say that.
+        """
         asked = self.requests.of(accepted)
         # Who keeps to a budget may find room when others have taken what draws much.
         alike = np.full(len(asked.tasks), -1)
         if not asked.plain.all():
-            _, first, which = np.unique(
-                self.requests.alike[accepted], return_index=True, return_inverse=True
-            )
-            alike = np.where(asked.budget == np.inf, first[which], -1)
+            request = self.requests.alike[accepted]
+            if watts is not None:
+                request = np.unique(np.stack([request, watts]), axis=1, return_inverse=True)[1]
+            _, first, which = np.unique(request, return_index=True, return_inverse=True)
+            sure = asked.budget == np.inf
+            if watts is not None and self.placement.rule == "contiguous":
+                sure = np.zeros_like(sure)
+            alike = np.where(sure, first[which], -1)
         return Needs(
             plain=asked.plain,
             tasks=asked.tasks,
@@ -180,16 +190,7 @@ def _reason(cluster: Cluster, placement: Placement, asked: NodeRequests, j: int)
     capacity, tasks = asked.capacity, int(asked.tasks[j])
 
     def usable(rows: range, eligible: NDArray[np.bool_]) -> Integers:
-        most = capacity[0] // asked.need[0, j]
-        for r in rows:
-            need, once = asked.need[r, j], asked.per_node[r, j]
-            if need > 0:
-                most = np.minimum(most, np.maximum(capacity[r] - once, 0) // need)
-            elif once > 0:
-                most = np.where(capacity[r] < once, 0, most)
-        if asked.distinct[j]:
-            most = np.minimum(most, 1)
-        return np.where(eligible, most, 0)
+        return usable_tasks(asked, j, rows, eligible)
 
     everywhere = np.ones(len(capacity[0]), dtype=np.bool_)
     if usable(range(1), everywhere).sum() < tasks:
@@ -207,6 +208,21 @@ def _reason(cluster: Cluster, placement: Placement, asked: NodeRequests, j: int)
     if asked.unlicensed[j] or np.any(asked.licence[:, j] > asked.pools):
         return "licence"
     return _reason_by_place(cluster, placement, asked, j, usable)
+
+
+def usable_tasks(asked: NodeRequests, j: int, rows: range, eligible: NDArray[np.bool_]) -> Integers:
+    """Tasks of job `j` that each node of the empty cluster could take, by some resources."""
+    capacity = asked.capacity
+    most = capacity[0] // asked.need[0, j]
+    for r in rows:
+        need, once = asked.need[r, j], asked.per_node[r, j]
+        if need > 0:
+            most = np.minimum(most, np.maximum(capacity[r] - once, 0) // need)
+        elif once > 0:
+            most = np.where(capacity[r] < once, 0, most)
+    if asked.distinct[j]:
+        most = np.minimum(most, 1)
+    return np.where(eligible, most, 0)
 
 
 def _reason_by_place(

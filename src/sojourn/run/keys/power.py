@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from ...measures.cost import Clock, is_price_file, parse_tariff
+from ...policy import parse_caps
 from . import typed
 from .describing import (
     A_NUMBER,
@@ -90,6 +91,16 @@ class PowerKeys(Keys):
     ] = None
     reference: Annotated[
         Positive | None, Key("Rate at which the dynamic power holds; default 1.", A_NUMBER)
+    ] = None
+    cap: Annotated[
+        Annotated[str | Number, reads(lambda given: parse_caps(given, files=False))] | None,
+        Key(
+            "Watts that are not to be exceeded: 2MW of the whole cluster, gpu=40kW of a partition "
+            "or set of nodes, several with commas between, or a CSV file time,watts[,nodes].",
+            "a number of W, a text such as '2MW' or 'gpu=40kW', or a CSV file time,watts",
+            Option(_MACHINE, "W|SET=W|FILE"),
+            Keyword(read=_as_given),
+        ),
     ] = None
     price: Annotated[
         Annotated[str | Number, reads(_price)] | None,

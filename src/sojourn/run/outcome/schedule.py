@@ -17,6 +17,7 @@ from ..build.deferring import Deferred
 from ..build.machine import REASONS
 from ..options import Prepared
 from .aftermath import KILLED, STATUS, Aftermath, aftermath
+from .caps import CapAccount
 from .energy import Allocation, Energy, Stretches, allocation, stretches_held, stretches_in_pieces
 from .lost import costs_of_failures, rate_epochs
 from .resources import Resources
@@ -137,6 +138,12 @@ class Schedule:
         return Energy(self)
 
     @cached_property
+    def caps(self) -> CapAccount | None:
+        """How its caps were kept; None where there are none."""
+        plan = self.prepared.caps
+        return None if plan is None or not len(self.end) else CapAccount(self, plan)
+
+    @cached_property
     def resources(self) -> Resources:
         """What was held of each resource; an error where processors were only counted."""
         self.allocation  # noqa: B018  (raises there)
@@ -187,6 +194,8 @@ class Schedule:
         wasted = total.potential - total.effective
         slack = coarse + _TOLERANCE * total.potential
         _must_equal("potential less effective load", wasted, total.waste, slack)
+        if self.caps is not None:
+            self.caps.check()
         if self.prepared.options.record:
             self._check_bill()
 
@@ -207,7 +216,7 @@ class Schedule:
             piece = self.power(time[rows], rate[rows], busy[rows])
             lapse = np.diff(time[first : first + _ROWS + 1])
             integral += formulas.product_sum(lapse, piece[: len(lapse)])
-            watts += float(piece.sum())
+            watts += float(np.abs(piece).sum())
         bill = float(self.energy.jobs.sum()) + self.energy.idle
         bill += sum(self.energy.elsewhere.values())
         _must_equal("the energy bill", bill, integral, self._grain * watts)
@@ -278,6 +287,8 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
     costs = costs_of_failures(schedule)
     if costs is not None:
         summary["failures"] = costs
+    if schedule.caps is not None:
+        summary["caps"] = schedule.caps.as_dict()
     summary |= _parts(schedule, ran)
     summary["not_modelled"] = [
         *not_acted_on(log, prepared.policy, options.constraints, cluster),

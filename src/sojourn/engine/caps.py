@@ -1,0 +1,255 @@
+"""Caps: watts as one more thing that jobs take, of sets of named nodes.
+
+Watts are whole milliwatts, so that sums are exact. A cap leaves room for what jobs add to the idle
+power of its nodes. What a job adds under each cap is noted with the nodes that are picked for it,
+and taken and given back with them. Where there is no cap, all of this is None.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..jit import called, inlined
+
+__all__ = [
+    "CapFacts",
+    "Caps",
+    "least_room",
+    "leave_room",
+    "look_at_room",
+    "make_caps",
+    "may_draw",
+    "no_caps",
+    "note_draw",
+    "open_caps",
+    "procs_under",
+    "shift_draw",
+    "spare_room",
+]
+
+_SIZE, _FREE, _AHEAD, _THERE = range(4)
+_PICK, _PICK_TASKS = 2, 3
+_PER_TASK = 0
+
+
+class CapFacts(NamedTuple):
+    """What never changes during a run, in mW.
+
+    Parameters
+    ----------
+    room : what jobs may add under each cap at the most.
+    over : by cap and node, whether the node belongs to it.
+    of_proc : what a busy processor of each node adds.
+    of_task : what each task of a job adds, wherever it is; -1 where that is for its nodes to say.
+    fixed : by cap and job, what it adds wherever it runs; zeros where that differs.
+    varied : whether what jobs add depends on where they run.
+    evenly : what every busy processor adds, where that is the same for all jobs; else 0.
+    """
+
+    room: NDArray[np.int64]
+    over: NDArray[np.bool_]
+    of_proc: NDArray[np.int64]
+    of_task: NDArray[np.int64]
+    fixed: NDArray[np.int64]
+    varied: bool
+    evenly: int = 0
+
+
+class Caps(NamedTuple):
+    """The tables: `free` as `Nodes.stock`, by cap; `draw` what jobs add with the nodes they have.
+
+    `of_proc`, `over` and `cheap` are by pool, in the order of visits; `cheap` has the pools by
+    watts. `plan` has rows as `Nodes.plan`; `left` is scratch.
+    """
+
+    free: np.ndarray
+    draw: np.ndarray
+    of_task: np.ndarray
+    of_proc: np.ndarray
+    over: np.ndarray
+    cheap: np.ndarray
+    plan: np.ndarray
+    left: np.ndarray
+
+
+def make_caps(facts: CapFacts, order: NDArray[np.int64]) -> Caps:
+    """Return the caps before the first job; `order` has the nodes as they are visited."""
+    number = len(facts.room)
+    free = np.zeros((4, number), dtype=np.int64)
+    free[_SIZE] = facts.room
+    return Caps(
+        free=free,
+        draw=np.ascontiguousarray(facts.fixed, np.int64),
+        of_task=np.ascontiguousarray(facts.of_task, np.int64),
+        of_proc=np.ascontiguousarray(facts.of_proc[order], np.int64),
+        over=np.ascontiguousarray(facts.over[:, order], np.bool_),
+        # By watts, then as in the file.
+        cheap=np.lexsort((order, facts.of_proc[order])).astype(np.int64),
+        plan=np.zeros((0, number), dtype=np.int64),
+        left=np.zeros(number, dtype=np.int64),
+    )
+
+
+def no_caps() -> CapFacts:
+    """Return a cap over one node without jobs: the example whose type fixes signatures."""
+    one, nobody = np.zeros(1, np.int64), np.zeros(0, np.int64)
+    return CapFacts(one, np.ones((1, 1), np.bool_), one, nobody, np.zeros((1, 0), np.int64), False)
+
+
+def widen(caps: Caps | None, rows: int) -> Any:
+    """Return the caps with room for so many rows of the plan."""
+    if caps is None:
+        return None
+    plan = np.zeros((rows, caps.plan.shape[1]), dtype=np.int64)
+    plan[: len(caps.plan)] = caps.plan
+    return caps._replace(plan=plan)
+
+
+@inlined
+def open_caps(caps):
+    """All that caps leave is free."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            caps.free[_FREE, c] = caps.free[_SIZE, c]
+
+
+@inlined
+def may_draw(caps, table, j):
+    """Whether, by a table, caps have room for what `j` is noted to add; for nothing they have."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            if caps.draw[c, j] > max(caps.free[table, c], 0):
+                return False
+    return True
+
+
+@inlined
+def procs_under(s, caps, table, procs):
+    """No more processors than caps have room for, where all add the same; a job may find less."""
+    if caps is not None:
+        if s.evenly > 0:
+            for c in range(caps.free.shape[1]):
+                procs = min(procs, max(caps.free[table, c], 0) // s.evenly)
+    return procs
+
+
+@inlined
+def shift_draw(caps, table, j, sign):
+    """What `j` adds is free again in a table (sign 1), or is not (-1)."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            caps.free[table, c] += sign * caps.draw[c, j]
+
+
+@inlined
+def look_at_room(caps, table, other):
+    """Let one table be as another."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            caps.free[table, c] = caps.free[other, c]
+
+
+@inlined
+def spare_room(caps):
+    """Let choices be made from what is free now and at the head's reservation."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            caps.free[_THERE, c] = min(caps.free[_FREE, c], caps.free[_AHEAD, c])
+
+
+@inlined
+def least_room(caps, row, first):
+    """Let choices be made from a row of the plan (`first`), or from what rows have at least."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            if first:
+                caps.free[_THERE, c] = caps.plan[row, c]
+            else:
+                caps.free[_THERE, c] = min(caps.free[_THERE, c], caps.plan[row, c])
+
+
+@inlined
+def leave_room(caps, row, j, sign):
+    """In a row of the plan, what `j` adds is free (sign 1) or taken (-1)."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            caps.plan[row, c] += sign * caps.draw[c, j]
+
+
+@inlined
+def row_from_now(caps, row):
+    """Let a row of the plan be what is free now."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            caps.plan[row, c] = caps.free[_FREE, c]
+
+
+@inlined
+def copy_row(caps, row, before):
+    """Let a row of the plan be as another."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            caps.plan[row, c] = caps.plan[before, c]
+
+
+@inlined
+def rows_differ(caps, a, b):
+    """Whether two rows of the plan leave different room."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            if caps.plan[a, c] != caps.plan[b, c]:
+                return True
+    return False
+
+
+@inlined
+def row_has_room(caps, row, j):
+    """Whether a row of the plan has room for what `j` is noted to add."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            if max(caps.plan[row, c], 0) < caps.draw[c, j]:
+                return False
+    return True
+
+
+@inlined
+def lower_row(caps, row, c, amount):
+    """A row of the plan has so much less room under a cap."""
+    if caps is not None:
+        caps.plan[row, c] -= amount
+
+
+@inlined
+def lower_now(caps, c, amount):
+    """So much less is free now under a cap."""
+    if caps is not None:
+        caps.free[_FREE, c] -= amount
+
+
+@inlined
+def watts_of_task(s, nodes, caps, j, q):
+    """What a task of `j` adds in a pool (mW)."""
+    if caps.of_task[j] >= 0:
+        return caps.of_task[j]
+    if s.vectors == 0:
+        return caps.of_proc[q]
+    return caps.of_proc[q] * nodes.ask[_PER_TASK, 0, j]
+
+
+@called
+def note_draw(s, nodes, caps, j, as_nodes):
+    """Note what `j` adds with its picks, which are pools, or nodes."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            caps.draw[c, j] = 0
+        for i in range(s.picked):
+            q = nodes.list[_PICK, i]
+            if as_nodes:
+                q = nodes.node[q].pool
+            watts = nodes.list[_PICK_TASKS, i] * watts_of_task(s, nodes, caps, j, q)
+            for c in range(caps.free.shape[1]):
+                if caps.over[c, q]:
+                    caps.draw[c, j] += watts

@@ -1,0 +1,357 @@
+"""From caps to what the kernels see: what jobs add to idle power, and what caps leave for it.
+
+Watts are whole milliwatts here. What jobs add is rounded up and what caps leave is rounded down, so
+that no sum of them exceeds a cap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...cluster import AssumedPower, Cluster
+from ...engine.calendar import FALL
+from ...engine.caps import CapFacts
+from ...engine.drive import CapRules
+from ...errors import JobError, OptionError
+from ...jobs import Jobs
+from ...measures.energy import watts_by_busy
+from ...policy import Control
+from ...policy.cap import NodeCap, parse_caps, resolve_caps
+from .machine import REASONS, NamedMachine, usable_tasks
+
+__all__ = ["CapPlan", "plan_caps", "rate_watts", "watts_of_jobs"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_MILLI = 1000.0
+_SLACK = 1e-6
+"""mW that a float may be off by."""
+_KEY = "power.cap"
+
+
+@dataclass(frozen=True)
+class CapPlan:
+    """The caps of a run, and what they mean for it.
+
+    Parameters
+    ----------
+    caps : with their nodes.
+    idle : W of the idle nodes of each.
+    levels : by cap, of each step: begin and end (s), and the mW that jobs may add then; of counted
+        processors, how many may be busy.
+    of_proc : mW that a busy processor of each node adds, or any that is counted.
+    of_task : mW that each task of a job adds; -1 where its nodes say.
+    assumed : how many jobs have no watts of their own, and were given those of others.
+    by_rate : whether they are kept by the rate: nobody waits for watts.
+    varied : whether what a job adds depends on where it runs.
+    over : by cap and node, whether the node belongs to it; None of counted processors.
+    most : counted processors that there are.
+    """
+
+    caps: tuple[NodeCap, ...]
+    idle: Floats
+    levels: tuple[tuple[tuple[float, float, int], ...], ...]
+    of_proc: Integers
+    of_task: Integers
+    assumed: int = 0
+    by_rate: bool = False
+    varied: bool = False
+    over: NDArray[np.bool_] | None = None
+    most: int = 2**62
+
+    @property
+    def room(self) -> Integers:
+        """What each cap leaves at the most."""
+        return np.array([max(room for *_, room in steps) for steps in self.levels], np.int64)
+
+    @property
+    def last(self) -> Integers:
+        """What each leaves from its last step on."""
+        return np.array([steps[-1][2] for steps in self.levels], np.int64)
+
+    def fixed(self, named: NamedMachine) -> Integers:
+        """What each job adds under each cap wherever it runs (mW)."""
+        asked = named.requests
+        if self.varied:
+            return np.zeros((len(self.caps), len(asked.tasks)), np.int64)
+        task = np.where(self.of_task >= 0, self.of_task, asked.need[0] * self.of_proc[0])
+        return np.tile(asked.tasks * task, (len(self.caps), 1))
+
+    def refuse(self, reason: NDArray[np.int8], jobs: Jobs, named: NamedMachine | None) -> None:
+        """Note which jobs add more than is left from the last step of some cap on."""
+        if self.by_rate:
+            return
+        why = REASONS.index("cap")
+        open_jobs = reason == 0
+        if named is None:
+            reason[open_jobs & (jobs.procs > self.last.min())] = why
+        elif not self.varied:
+            over = (self.fixed(named) > self.last[:, None]).any(axis=0)
+            reason[open_jobs & over] = why
+        else:
+            alike = np.stack([named.requests.alike, self.of_task])[:, open_jobs]
+            _, first, which = np.unique(alike, axis=1, return_index=True, return_inverse=True)
+            places = np.flatnonzero(open_jobs)
+            bad = np.array([not self._holds(named, int(places[i])) for i in first], np.bool_)
+            reason[places[bad[which.reshape(-1)]]] = why
+
+    def _holds(self, named: NamedMachine, j: int) -> bool:
+        """Whether the empty cluster has nodes for job `j` under all caps."""
+        asked, first = named.requests, named.requests.choice[j]
+        assert self.over is not None
+        task = np.full(len(self.of_proc), self.of_task[j])
+        if self.of_task[j] < 0:
+            task = self.of_proc * asked.need[0, j]
+        for some in asked.eligible[first : first + asked.choices[j]]:
+            most = usable_tasks(asked, j, range(len(asked.capacity)), some)
+            order = np.argsort(self.of_proc, kind="stable")
+            free, left, drawn = self.last.copy(), int(asked.tasks[j]), 0.0
+            neighbours = named.placement.rule == "contiguous"
+            if neighbours:
+                stretches = np.split(np.arange(len(most)), np.flatnonzero(most == 0))
+                order = next((s for s in stretches if most[s].sum() >= left), np.arange(0))
+            for k in order.tolist():
+                taken = min(int(most[k]), left)
+                for c in np.flatnonzero(self.over[:, k]).tolist():
+                    if not neighbours and taken * task[k] > free[c]:
+                        taken = max(int(free[c]), 0) // int(task[k])
+                free -= taken * task[k] * self.over[:, k]
+                drawn += taken * asked.need[0, j] * named.cluster.columns.watts[k]
+                left -= taken
+            if left == 0 and (free >= 0).all() and drawn <= asked.budget[j]:
+                return True
+        return False
+
+    def rules(
+        self, named: NamedMachine | None, accepted: NDArray[np.bool_], first: float, looks: bool
+    ) -> CapRules:
+        """Return what the engine must know.
+
+        Parameters
+        ----------
+        named : the nodes; None where processors are counted.
+        accepted : jobs that can run.
+        first : the first arrival (s).
+        looks : whether there is something to look at where a cap falls, too.
+        """
+        nodes = None
+        if named is not None and not self.by_rate:
+            fixed = np.ascontiguousarray(self.fixed(named)[:, accepted])
+            over = np.ones((len(self.caps), len(self.of_proc)), np.bool_)
+            over = over if self.over is None else self.over
+            own = self.of_task[accepted]
+            evenly = 0 if self.varied or (own >= 0).any() else int(self.of_proc[0])
+            nodes = CapFacts(self.room, over, self.of_proc, own, fixed, self.varied, evenly)
+        rows = self._falls(named is not None or self.by_rate)
+        falls = np.zeros(len(rows), FALL)
+        for i, row in enumerate(rows):
+            falls[i] = row
+        times = [end for _, end, *_ in rows if end < np.inf]
+        if looks or self.by_rate:
+            times += [begin for begin, *_ in rows if begin > -np.inf]
+        later = np.sort([time for time in times if time > first])
+        return CapRules(nodes, falls, later.astype(np.float64), self.by_rate)
+
+    def _falls(self, named: bool) -> list[tuple[float, float, int, int]]:
+        """Stretches in which a cap leaves less: begin, end, cap, and how much less it leaves.
+
+        Of counted processors, how many may be busy.
+        """
+        rows = []
+        for c, (steps, most) in enumerate(zip(self.levels, self.room.tolist(), strict=True)):
+            for begin, end, room in steps:
+                if named and room < most:
+                    rows.append((begin, end, c, most - room))
+                elif not named and room < self.most:
+                    rows.append((begin, end, c, room))
+        return rows
+
+
+def watts_of_jobs(jobs: Jobs, name: str = "watts") -> Floats | None:
+    """Return a column of watts, nan where a job has none; None if there is no such column."""
+    if name not in jobs.names:
+        return None
+    values = np.asarray(jobs[name], dtype=np.float64)
+    bad = values < 0
+    bad &= values != -1
+    if bad.any():
+        job = int(np.argmax(bad))
+        raise JobError(int(jobs.job[job]), name, f"{values[job]:g} W; give at least 0, or nothing")
+    return np.where((values >= 0) & np.isfinite(values), values, np.nan)
+
+
+def plan_caps(
+    given: Any, jobs: Jobs, cluster: Cluster, control: Control, named: NamedMachine | None
+) -> CapPlan | None:
+    """Return the caps of a run, with what jobs add and caps leave; None where there are none."""
+    caps = resolve_caps(parse_caps(given), cluster)
+    if not caps:
+        if control.keeps_cap:
+            raise OptionError("rate control 'cap': there is no cap; give --cap", key=_KEY)
+        return None
+    rates = np.array(control.rates or (control.initial,), np.float64)
+    if not control.is_constant and not control.rates:
+        raise OptionError(
+            "cap: the rates of the control are not known; give them as its rates", key=_KEY
+        )
+    if control.keeps_cap:
+        return _by_rate(caps, cluster, rates)
+    if named is None:
+        return _counted(caps, cluster, rates)
+    return _named(caps, jobs, cluster, rates, named)
+
+
+def _levels(cap: NodeCap, idle: float, what: str) -> tuple[tuple[float, float, int], ...]:
+    """Steps of a cap with what it leaves (mW); an error where that is less than nothing."""
+    steps = []
+    for begin, end, watts in cap.cap.steps:
+        if watts < idle - 1e-9 * idle:
+            since = "" if begin == -np.inf else f" from {begin:g} s on"
+            raise OptionError(
+                f"{cap.cap.source}: {cap.name} is capped at {watts:g} W{since}, but its {what} "
+                f"draw {idle:g} W when idle; give more",
+                key=_KEY,
+            )
+        room = 2**60 if watts == np.inf else int(np.floor((watts - idle) * _MILLI + _SLACK))
+        steps.append((begin, end, max(room, 0)))
+    return tuple(steps)
+
+
+def _processor_watts(cluster: Cluster, rates: Floats) -> tuple[float, float]:
+    """Most W of an idle processor, and most that a busy one adds, at some rates; counted ones."""
+    if isinstance(cluster.power, AssumedPower):
+        raise OptionError(
+            "cap: the watts of a processor are not known; give --watts-busy and --watts-idle, or "
+            "nodes with watts",
+            key=_KEY,
+        )
+    idle, busy = cluster.power.idle(rates), cluster.power.busy(rates)
+    return float(idle.max()), max(float((busy - idle).max()), 0.0)
+
+
+def _counted(caps: Sequence[NodeCap], cluster: Cluster, rates: Floats) -> CapPlan:
+    idle, more = _processor_watts(cluster, rates)
+    drawn = cluster.procs * idle
+    task = max(int(np.ceil(more * _MILLI - _SLACK)), 0)
+    levels = []
+    for cap in caps:
+        steps = _levels(cap, drawn, f"{cluster.procs} processors")
+        levels.append(
+            tuple(
+                (begin, end, min(room // task if task else cluster.procs, cluster.procs))
+                for begin, end, room in steps
+            )
+        )
+    per_proc, nobody = np.array([task], np.int64), np.zeros(0, np.int64)
+    plan = CapPlan(tuple(caps), np.full(len(caps), drawn), tuple(levels), per_proc, nobody)
+    return replace(plan, most=cluster.procs)
+
+
+def _added(cluster: Cluster, rates: Floats) -> Integers:
+    """The most mW that each busy processor of a node adds, however many are busy there."""
+    procs, curves = cluster.columns.procs, cluster.curves
+    watts, first = watts_by_busy(procs, curves)
+    node = np.repeat(np.arange(len(procs)), procs + 1)
+    busy = np.arange(len(watts)) - first[node]
+    each = np.where(busy > 0, (watts - curves[node, 0]) / np.maximum(busy, 1), 0.0)
+    most = np.maximum.reduceat(each, first) * float(rates.max()) ** 3
+    return np.maximum(np.ceil(most * _MILLI - _SLACK), 0).astype(np.int64)
+
+
+def _named(
+    caps: Sequence[NodeCap], jobs: Jobs, cluster: Cluster, rates: Floats, named: NamedMachine
+) -> CapPlan:
+    known = np.array(
+        [
+            node.server.has_watts or not isinstance(cluster.power, AssumedPower)
+            for node in cluster.nodes
+        ]
+    )
+    idle = np.where(known, cluster.curves[:, 0], 0.0)
+    own, assumed = watts_of_jobs(jobs), 0
+    tasks = named.requests.tasks
+    of_task = np.full(len(jobs), -1, np.int64)
+    if own is not None and np.isfinite(own).any():
+        missing = np.isnan(own)
+        if not known.all() and missing.any():
+            # As much by processor as those jobs draw that say it.
+            mean = own[~missing].sum() / jobs.procs[~missing].sum()
+            own, assumed = np.where(missing, mean * jobs.procs, own), int(missing.sum())
+            missing = np.zeros_like(missing)
+        each = np.ceil(np.where(missing, 0.0, own) * _MILLI / tasks - _SLACK)
+        of_task = np.where(missing, -1, np.maximum(each, 0)).astype(np.int64)
+    elif not known.all():
+        name = cluster.nodes[int(np.argmin(known))].name
+        raise OptionError(
+            f"cap: node '{name}' has no watts, and the jobs have none either; give the nodes "
+            "watts, or the log a column watts",
+            key=_KEY,
+        )
+    over = np.ones((len(caps), len(cluster.nodes)), np.bool_)
+    for row, cap in zip(over, caps, strict=True):
+        if cap.nodes is not None:
+            row[:] = False
+            row[list(cap.nodes)] = True
+    drawn: Floats = over.astype(np.float64) @ idle
+    levels = tuple(
+        _levels(cap, float(watts), f"{int(row.sum())} nodes")
+        for cap, row, watts in zip(caps, over, drawn, strict=True)
+    )
+    of_proc = _added(cluster, rates)
+    everywhere = bool(over.all())
+    alike = bool((of_task >= 0).all()) or len(np.unique(of_proc)) == 1
+    return CapPlan(
+        tuple(caps),
+        drawn,
+        levels,
+        of_proc,
+        of_task,
+        assumed,
+        varied=not (everywhere and alike),
+        over=over,
+    )
+
+
+def _by_rate(caps: Sequence[NodeCap], cluster: Cluster, rates: Floats) -> CapPlan:
+    """Caps that are kept by the rate: of the whole cluster alone."""
+    other = next((cap for cap in caps if cap.nodes is not None), None)
+    if other is not None or len(caps) > 1:
+        raise OptionError(
+            "rate control 'cap': all servers have one rate, so that one cap of the whole cluster "
+            "can be kept; give just that",
+            key=_KEY,
+        )
+    idle, more = rate_watts(cluster, rates)
+    least = float((idle + cluster.procs * more).min())
+    for begin, _, watts in caps[0].cap.steps:
+        if watts < least * (1 - 1e-12):
+            since = "" if begin == -np.inf else f" from {begin:g} s on"
+            raise OptionError(
+                f"{caps[0].cap.source}: {watts:g} W{since}, but all processors together draw "
+                f"{least:g} W at rate {rates.min():g}; give more, or a lower rate",
+                key=_KEY,
+            )
+    steps = tuple(
+        (begin, end, 2**60 if watts == np.inf else int(watts * _MILLI))
+        for begin, end, watts in caps[0].cap.steps
+    )
+    none = np.zeros(0, np.int64)
+    return CapPlan(tuple(caps), np.array([idle.max()]), (steps,), none, none, by_rate=True)
+
+
+def rate_watts(cluster: Cluster, rates: Floats) -> tuple[Floats, Floats]:
+    """Return W of the idle cluster, and the most that a busy processor adds, at each rate."""
+    if not cluster.is_named:
+        _processor_watts(cluster, rates)
+        idle = cluster.power.idle(rates)
+        return cluster.procs * idle, np.maximum(cluster.power.busy(rates) - idle, 0.0)
+    if not cluster.has_watts:
+        raise OptionError("cap: not all nodes have watts; give them", key=_KEY)
+    added = _added(cluster, np.ones(1)).max() / _MILLI
+    return np.full(len(rates), cluster.curves[:, 0].sum()), added * rates**3
