@@ -282,7 +282,7 @@ class Scenario:
     def is_random(self) -> bool:
         """Whether another seed gives another run."""
         drawn = self.control.draws or self.placement.rule == "random"
-        drawn = drawn or is_drawn(self.keys.defer.jobs)
+        drawn = drawn or is_drawn(self.keys.defer.who)
         return drawn or workloads.is_random(self.keys.workload)
 
     def log(self) -> Jobs | None:
