@@ -90,6 +90,8 @@ class Machine:
             and all(partitions[i].nodes == everywhere for i in job.partitions or ())
             for job in jobs
         )
+        # Where nodes sleep choices are of nodes, but any will do all the same.
+        self.counts_sleepers = self.counts
         self.counts = self.counts and not pinned
         self.pools = _pools(nodes, placement) if self.counts else None
         self.pinned = self.pools is None

@@ -198,8 +198,9 @@ class Nodes(NamedTuple):
     by resource and job. `given` holds the nodes of each job that has started. `bits` holds the
     nodes with a free processor: by place in the order in one row, or by node in one row for each
     number of free processors (its last row tells which of those have any, `bucket` how many);
-    `stretch` sums them for contiguous choice. `plan_*` and `cell` belong to `plans`, the last four
-    to `sleeping`: of nodes, all changes so far, and a heap of the changes under way (end, node).
+    `stretch` sums them for contiguous choice. `plan_*` and `cell` belong to `plans`, the last five
+    to `sleeping`: of nodes, all changes so far, a heap of the changes under way (end, node), and
+    the nodes that reservations count on.
     """
 
     node: np.ndarray
@@ -222,6 +223,7 @@ class Nodes(NamedTuple):
     change: np.ndarray
     arrival: np.ndarray
     arriving: np.ndarray
+    relied: np.ndarray
 
 
 def make_nodes(
@@ -321,6 +323,7 @@ def _sleepers(nodes: int, sleep: SleepFacts | None) -> dict[str, NDArray[Any]]:
         "change": table(16 * n, CHANGE),
         "arrival": np.zeros(n),
         "arriving": np.zeros(n, dtype=np.int64),
+        "relied": np.zeros(n, dtype=np.int64),
     }
 
 

@@ -54,7 +54,7 @@ picked steps free_rows free_cells needed vectors reserved_for passes"""
 # whether a choice is made from those that are up alone; the job that blocks others, and the pass in
 # which reservations last counted on nodes.
 _SLEEP = """sleeps keeps boots_vary seed_of_boots not_up idlers transits changes stirred
-only_up blocked counted"""
+only_up blocked counted relied"""
 
 SCALARS = np.dtype(
     [(name, "f8") for name in f"{_CLOCKS} {_INTEGRALS}".split()]

@@ -58,7 +58,9 @@ def make_run(
     if named is not None:
         limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
         blind, sleeps = options.foresight == "log", sleep is not None
-        facts = named.facts(accepted, options.seed, blind, sleeps=sleeps)
+        several = policy.rule.plans_ahead or policy.reservations > 1
+        plans = several or (calendar is not None and len(calendar.reservation) > 0)
+        facts = named.facts(accepted, options.seed, blind, sleeps=sleeps, plans=plans)
         nodes = facts, named.needs(accepted, limit)
         nodes = nodes if sleep is None else (*nodes, sleep)
     placement = options.placement if cluster.is_named else None

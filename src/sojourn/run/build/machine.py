@@ -81,15 +81,24 @@ class NamedMachine:
     requests: NodeRequests
 
     def facts(
-        self, accepted: NDArray[np.bool_], seed: int, blind: bool, *, sleeps: bool = False
+        self,
+        accepted: NDArray[np.bool_],
+        seed: int,
+        blind: bool,
+        *,
+        sleeps: bool = False,
+        plans: bool = False,
     ) -> Facts:
-        """What never changes during a run of the accepted jobs; `sleeps`: whether nodes may."""
+        """What never changes during a run of the accepted jobs.
+
+        `sleeps`: whether nodes may; `plans`: whether more than one start is planned ahead.
+        """
         columns, placement = self.cluster.columns, self.placement
         order = _order(self.cluster, placement)
         pinned = not bool(self.requests.plain[accepted].all()) or placement.rule == "contiguous"
-        # A reservation counts on nodes that will be up: it must name them.
-        pinned = pinned or sleeps
-        pool_first, pooling = _pools(columns.slowness[order], placement, pinned)
+        # Who plans several starts must know how long the nodes of each take to be up.
+        pinned = pinned or (sleeps and plans)
+        pool_first, pooling = _pools(columns.slowness[order], placement, pinned or sleeps)
         return Facts(
             rule=_RULES[placement.rule],
             pooling=pooling,
