@@ -120,7 +120,7 @@ def test_a_saved_scenario_is_the_same_run(grid, capsys):
     options += ("--save-scenario", grid / "s.toml")
     said = result(grid, capsys, *options)
     text = (grid / "s.toml").read_text()
-    for line in ('at = "p30"', 'jobs = "user=1"', 'kind = "threshold"'):
+    for line in ('at = "p30"', 'who = "user=1"', 'kind = "threshold"'):
         assert line in text
     assert main(["run", str(grid / "s.toml"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["deferred"] == said["deferred"]
@@ -141,7 +141,7 @@ def test_a_difference_has_carbon_and_who_is_held(grid, capsys):
     held += f'[workload]\nlog = "{(grid / "long.swf").as_posix()}"\n'
     (grid / "a.toml").write_text(held)
     (grid / "b.toml").write_text(
-        f'{held}[defer]\nkind = "window"\nslack = "8 h"\njobs = "fraction=0.5"\n'
+        f'{held}[defer]\nkind = "window"\nslack = "8 h"\nwho = "fraction=0.5"\n'
     )
     words = ["diff", str(grid / "a.toml"), str(grid / "b.toml"), "--draws", "3", "--json"]
     assert main([*words, "--log", str(grid / "long.swf")]) == 0

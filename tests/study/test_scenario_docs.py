@@ -31,7 +31,7 @@ def rows(section: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    "section", ["workload", "cluster", "policy", "slurm", "control", "power", "run"]
+    "section", ["workload", "cluster", "policy", "slurm", "control", "power", "defer", "run"]
 )
 def test_every_key_is_on_the_page(section):
     table = ScenarioKeys.model_fields[section].annotation

@@ -90,7 +90,7 @@ def chosen_jobs(jobs: Jobs, text: str | None, seed: int) -> NDArray[np.bool_]:
             known = [name for name in names if name != UNKNOWN]
             near = did_you_mean(name, known) or f"; it knows {', '.join(known[:8]) or 'none'}"
             raise OptionError(
-                f"'{text}': no job of the log has the {chosen.by} '{name}'{near}", key="defer.jobs"
+                f"'{text}': no job of the log has the {chosen.by} '{name}'{near}", key="defer.who"
             )
     places = [names.index(name) for name in chosen.names]
     return np.isin(codes, places)

@@ -69,7 +69,7 @@ class DeferKeys(Keys):
             "a number of seconds, 0 or more, or a text such as '5 min'",
         ),
     ] = 0.0
-    jobs: Annotated[
+    who: Annotated[
         Annotated[str, reads(parse_chosen)] | None,
         Key(
             "Which jobs may be held: all, fraction=0.3 by the seed, queue=3,4 or user=anna; "

@@ -66,7 +66,8 @@ class RunKeys(Keys):
     plots: Annotated[
         bool,
         Key(
-            "Draw overview.png too, and with {cluster.nodes} fragmentation.png.",
+            "Draw overview.png too, with {cluster.nodes} fragmentation.png, and with {defer.kind} "
+            "clean-hours.png.",
             TRUE,
             Option(_RESULTS),
         ),
