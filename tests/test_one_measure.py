@@ -18,9 +18,9 @@ from sojourn.errors import OptionError, RunError
 from sojourn.measures import registry
 from sojourn.measures.catalogue import CATALOGUE, DISTRIBUTIONS, STATISTICS
 from sojourn.measures.entry import KINDS, TABLES, Measure
+from sojourn.measures.registry import flat_summary
 from sojourn.report.page.writing import make_report
 from sojourn.run.scenario import scenario_of
-from sojourn.run.summaries import flat_summary
 from sojourn.study import optimise, sweep
 from sojourn.study.execute import Bundle
 from sojourn.study.grid import Grid
@@ -238,6 +238,7 @@ def test_every_number_of_a_summary_is_in_the_table() -> None:
     runs = [
         sojourn.simulate(later, 8, "easy", events=events),
         sojourn.simulate(jobs, nodes, "easy", price=0.2, carbon=300),
+        sojourn.simulate(jobs, 8, price="0.1, 8:0.2", carbon=300, defer="window:9h"),
     ]
     flat = {name: value for run in runs for name, value in flat_summary(run.summary).items()}
     named = {each.name for each in CATALOGUE}

@@ -162,6 +162,8 @@ def examples() -> list[Any]:
         ClusterReport("c.csv", "CSV", 1, 1, 1, (Remark("repaired", "a", (1,)),)),
         *(sojourn.parse_tariff("0.1"), sojourn.parse_carbon("300"), Clock()),
         *(sojourn.Cap((2e3, 1e3), (0, 60)), beside_cap([0, 1], [5, 0], [0], [9])),
+        *(sojourn.Prices(np.zeros(1), np.ones(1)), policy.Deferral("window", 60.0)),
+        sojourn.simulate(jobs(), 16, price="0.1, 8:0.2", defer="pieces:9h"),
         sojourn.simulate(jobs(), 16, "easy"),
         sojourn.simulate(jobs(), cluster(), "sjf+easy", placement="lowest-energy"),
         sojourn.simulate(jobs(), 16, widest_first, rate=in_a_hurry),
@@ -185,7 +187,8 @@ def examples() -> list[Any]:
         *(theory.kaufman_roberts(3, [1, 0.5], [1, 2]), theory.response_time(0.3, [0.5, 0.5])),
         theory.sleeping_servers(0.5, setup=10.0),
         *(theory.saturated_system([0.5, 0.5]), theory.small_system(0.3, [0.5, 0.5])),
-        theory.sleeping_servers(0.3, setup=1.0),
+        *(theory.sleeping_servers(0.3, setup=1.0), theory.sleeping_server(0.3, setup=1.0)),
+        theory.sleeping_two_server(0.3, 0.5, setup=1.0),
         *(
             capacity.stability(jobs(), 16, replications=2, batch=50),
             capacity.parse_target("p95=1h"),

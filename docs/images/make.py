@@ -39,6 +39,7 @@ def main() -> None:
     draw_by_command(limited, "limits", "--target=0.95")
     draw_by_command(limited, "fit")
     draw_streams()
+    draw_clean_hours()
 
 
 def draw_cap(jobs: sojourn.Jobs) -> None:
@@ -116,6 +117,22 @@ def draw_streams() -> None:
         command(["adequacy", "sacct.txt", "replay/jobs.csv", *seconds, "--out=verdict"])
         for name in ("streams.png", "differences.png"):
             shutil.copy(Path("verdict") / name, HERE)
+
+
+def draw_clean_hours() -> None:
+    """Draw jobs that are held for clean hours, by the commands and snippets of their guide."""
+    guide = (HERE.parent / "guides" / "clean-hours.md").read_text(encoding="utf-8")
+    make_grid, _, make_log = re.findall(r"^```python\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)[
+        :3
+    ]
+    run = re.search(r"^\$ sojourn (simulate (?:.*\\\n)*.*)$", guide, re.MULTILINE)
+    assert run is not None
+    names: dict[str, object] = {}
+    with TemporaryDirectory() as folder, contextlib.chdir(folder):
+        exec(make_grid, names)
+        exec(make_log, names)
+        command(run[1].replace("\\\n", " ").split())
+        shutil.copy(Path("held") / "clean-hours.png", HERE)
 
 
 def cut_at_limits(jobs: sojourn.Jobs) -> sojourn.Jobs:

@@ -43,6 +43,7 @@ _NEEDS = {
     "events": "with external events",
     "price": "with a price",
     "carbon": "with a carbon intensity",
+    "defer": "where jobs are held",
 }
 
 

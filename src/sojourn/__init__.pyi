@@ -41,10 +41,13 @@ from .jobs.models import generate as generate
 from .jobs.models.lublin import lublin as lublin
 from .jobs.recorded import waits as waits
 from .measures.cost import Carbon as Carbon
+from .measures.cost import Prices as Prices
 from .measures.cost import Tariff as Tariff
 from .measures.cost import parse_carbon as parse_carbon
+from .measures.cost import parse_price as parse_price
 from .measures.cost import parse_tariff as parse_tariff
 from .measures.cost import read_carbon as read_carbon
+from .measures.cost import read_prices as read_prices
 from .measures.cost import shift_emissions as shift_emissions
 from .measures.registry import measure as measure
 from .policy import PLACEMENTS as PLACEMENTS

@@ -132,9 +132,9 @@ def test_comparisons_are_kept_whole_or_not_at_all(
         kept.update(stage(result, *arguments, **options))
         return kept
 
-    from sojourn.run.folder import stage_run as stage
+    from sojourn.run.folder import write_run as stage
 
-    monkeypatch.setattr("sojourn.run.folder.stage_run", interrupt)
+    monkeypatch.setattr("sojourn.run.folder.write_run", interrupt)
     told = run(*options, "sjf,easy")
     assert (told.code, told.err) == (
         130,

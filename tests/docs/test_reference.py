@@ -98,6 +98,10 @@ def test_keys_of_the_summary(result):
     keys = result.after_warmup(1).summary
     later = sojourn.Jobs({"submit": [0], "begin": [60], "runtime": [9], "procs": [1]})
     keys |= sojourn.simulate(later, result.cluster, "easy").summary
+    held = sojourn.simulate(later, 8, price="0.1, 8:0.2", carbon=300, defer="window:9h").summary
+    keys |= {name: held[name] for name in ("deferred", "others")}
+    for name in (*held["deferred"], *held["others"]):
+        assert f"`{name}`" in page("reference/summary.md"), name
     assert set(told) == {*keys, "caps", "provenance", *keys["energy"]}
     power = sojourn.ConstantPower(40, 10)
     capped = sojourn.simulate(later, sojourn.Cluster.homogeneous(8, power=power), cap="1kW")

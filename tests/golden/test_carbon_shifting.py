@@ -26,8 +26,7 @@ def table(data_dir, length, slack):
     return np.array([[float(row[name]) for name in names] for row in rows])
 
 
-@pytest.fixture(scope="module")
-def series(data_dir):
+def whole_year(data_dir):
     """The hours from the table of one-hour jobs; the last one from that of 24 hours.
 
     There the best of the last starts is the one without a row: it has that hour.
@@ -35,6 +34,11 @@ def series(data_dir):
     hours = table(data_dir, 1, 24)[:, 0]
     at_once, best, _ = table(data_dir, 24, 168)[-1]
     return np.append(hours, best - at_once + hours[-24])
+
+
+@pytest.fixture(scope="module")
+def series(data_dir):
+    return whole_year(data_dir)
 
 
 @pytest.mark.parametrize(("length", "slack"), TABLES)

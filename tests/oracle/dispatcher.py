@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .disciplines import _end_if_started, _sorted
-from .model import Instant, Job, State
+from .model import Exact, Instant, Job, State
 from .nodes import Allocation, Request, Vector
 from .orders import Score, fcfs
 from .placements import Asked
@@ -306,7 +306,7 @@ class Dispatcher:
                 continue
             asked = self._asked(j)
             rooms = self._rooms_now(j)
-            pools = machine.place(asked, rooms)
+            pools = machine.place(asked, rooms, start=self.now)
             if pools is None:
                 continue
             if self._end(j, self.now, pools) > shadow:
@@ -314,21 +314,28 @@ class Dispatcher:
                     extra -= asked.job.procs
                     spare = tuple(a - b for a, b in zip(spare, watts(j), strict=True))
                 else:
-                    pools = self._fast_enough(asked, rooms, shadow)
+                    boot = machine.boot(pools, self.now)
+                    pools = self._fast_enough(asked, rooms, shadow, boot)
+                    if pools is not None and self._end(j, self.now, pools) > shadow:
+                        pools = None
             if pools is not None:
                 self._begin(j, pools)
+        self._reserve(shadow, extra)
+
+    def _reserve(self, shadow: Instant, extra: int) -> None:
+        """The head has a reservation, beside which so many processors are left."""
 
     def _fast_enough(
-        self, asked: Asked, rooms: Sequence[Vector], until: Instant
+        self, asked: Asked, rooms: Sequence[Vector], until: Instant, boot: Exact
     ) -> Allocation | None:
         """The placement's choice of the processors on which the job would end in time."""
         machine = self.machine
         slowness = [
             node.slowness
             for node in machine.nodes
-            if later(self.now, machine.expected(asked.job.plan, node.slowness)) <= until
+            if later(self.now, boot + machine.expected(asked.job.plan, node.slowness)) <= until
         ]
-        return machine.place(asked, rooms, max(slowness)) if slowness else None
+        return machine.place(asked, rooms, max(slowness), self.now) if slowness else None
 
     def _easy(self, order: list[int], second: list[int], most: float) -> None:
         reserved = 0

@@ -277,7 +277,9 @@ def _on_nodes(
     outcome = run_on_nodes(
         Preemptive(machine, scheduling, _sizes(asked))
         if preemptive
-        else dispatcher_of(machine, scheduling, _queues(case, asked), case.sleep),
+        else dispatcher_of(
+            machine, scheduling, _queues(case, asked), case.sleep, bool(case.reservations)
+        ),
         case.control,
         case.coins,
         Outside(happenings, case.reservations, case.requeue),

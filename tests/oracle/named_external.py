@@ -236,6 +236,7 @@ def dispatcher_of(
     scheduling: Scheduling,
     queues: Queues | None = None,
     sleep: Sleep | None = None,
+    reserved: bool = False,
 ) -> Dispatcher:
     """The passes of a discipline that does not stop jobs."""
     if (scheduling.blind or sleep is not None) and scheduling.backfill == "conservative":
@@ -244,7 +245,7 @@ def dispatcher_of(
         return Dispatcher(machine, scheduling, queues)
     order = visits(machine.nodes, machine.placement)
     first = exact(min(job.submit for job in machine.jobs))
-    return SleepyDispatcher(machine, scheduling, queues, sleep, order, first)
+    return SleepyDispatcher(machine, scheduling, queues, sleep, order, first, reserved)
 
 
 def run_on_nodes(

@@ -93,6 +93,8 @@ class Machine:
             for job in jobs
         )
         self.draws = draws
+        # Where nodes sleep choices are of nodes, but any will do all the same.
+        self.counts_sleepers = self.counts
         self.counts = self.counts and not pinned and not (draws and draws.varied)
         self.pools = _pools(nodes, placement) if self.counts else None
         self.pinned = self.pools is None

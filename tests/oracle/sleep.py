@@ -56,8 +56,10 @@ class SleepyDispatcher(Dispatcher):
         sleep: Sleep,
         order: Sequence[int],
         first: Exact,
+        reserved: bool,
     ) -> None:
         super().__init__(machine, scheduling, queues)
+        self.counts = self.is_counted(machine, scheduling) and not reserved
         number = len(machine.nodes)
         self.sleep = sleep
         self.order = order  # in which the placement visits nodes, if it has one
@@ -72,6 +74,12 @@ class SleepyDispatcher(Dispatcher):
         self.changes: list[Change] = []
         self.running: list[int] = []
         machine.up = self._up
+
+    @staticmethod
+    def is_counted(machine: Machine, scheduling: Scheduling) -> bool:
+        """Whether any processors will do, and at most one reservation is made of them."""
+        several = scheduling.backfill == "easy" and scheduling.reservations > 1
+        return machine.counts_sleepers and not several
 
     # What planning knows
 
@@ -111,6 +119,23 @@ class SleepyDispatcher(Dispatcher):
         for k, _ in self.nodes[j]:
             self.idle.pop(k, None)
             self._wake(k)
+
+    def _easy_by_count(self, order: list[int], second: list[int]) -> None:
+        self.reserved: tuple[Instant, int] | None = None
+        super()._easy_by_count(order, second)
+        if self.reserved is None:
+            return
+        shadow, extra = self.reserved
+        free = {k: self._free_on(k, self.now) for k in range(len(self.machine.nodes))}
+        left = sum(free.values()) - extra
+        by_then = [k for k in self.order if self._up(k) <= shadow]
+        for k in [*by_then, *(k for k in self.order if k not in by_then)]:
+            if left > 0 and free[k] > 0:
+                self._count_on(shadow, ((k, 1),))
+                left -= free[k]
+
+    def _reserve(self, shadow: Instant, extra: int) -> None:
+        self.reserved = shadow, extra
 
     # Changes
 

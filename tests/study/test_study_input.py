@@ -14,8 +14,7 @@ from studies import small_scenario
 from sojourn import lublin, parse_cluster, simulate, write_swf
 from sojourn.cli import main
 from sojourn.errors import InputError, OptionError
-from sojourn.measures.registry import all_measures
-from sojourn.run.summaries import flat_summary
+from sojourn.measures.registry import all_measures, flat_summary
 from sojourn.study import Grid, Range, optimise, sweep
 from sojourn.study import execute as execution
 from sojourn.study.plan import plan_runs

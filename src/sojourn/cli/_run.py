@@ -70,16 +70,16 @@ def cleaned_log(scenario: Scenario) -> tuple[Jobs, int]:
     return scenario.cleaned(jobs, size), size
 
 
-def show(summary: dict[str, Any], out: Path | None, *, json: bool) -> None:
-    """Print a run: as JSON alone, or as a summary."""
+def show(summary: dict[str, Any], out: Path | None, *, json: bool, peas: bool = False) -> None:
+    """Print a run: as JSON alone, or as a summary; `peas`: with the measures of that verb."""
     if json:
         from ..run.folder import as_json
 
         print(as_json(summary))
         return
-    from ..report.text.summary import show_summary
+    from ..report.text.summary import show_peas, show_summary
 
-    show_summary(summary, out)
+    (show_peas if peas else show_summary)(summary, out)
 
 
 def overview_of(result: Result) -> dict[str, Callable[[Path], object]]:
@@ -89,6 +89,8 @@ def overview_of(result: Result) -> dict[str, Callable[[Path], object]]:
     pictures: dict[str, Callable[[Path], object]] = {
         "overview.png": lambda path: save(result.plot(), path)
     }
+    if result.options.defer is not None and result.summary["makespan"] > 0:
+        pictures["clean-hours.png"] = lambda path: save(result.plot.clean_hours(), path)
     if result.cluster.is_named and result.summary["makespan"] > 0:
         pictures["fragmentation.png"] = lambda path: save(result.plot.fragmentation(), path)
     return pictures

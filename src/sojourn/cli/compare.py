@@ -281,14 +281,14 @@ def _keeping(
     if out is None:
         yield lambda result, row: None
         return
-    from ..run.folder import as_json, put_rows, stage_run, staged
+    from ..run.folder import as_json, put_rows, staged, write_run
 
     folders: list[str] = []
     with staged(out) as stage:
 
         def keep(result: Result, row: dict[str, Any]) -> None:
             folders.append(_folder(row, folders))
-            stage_run(result, stage, folders[-1], by=list(compared.classes), origin=origin)
+            write_run(result, stage, folders[-1], by=list(compared.classes), origin=origin)
 
         yield keep
         if compared.classes:

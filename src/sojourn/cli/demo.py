@@ -26,7 +26,7 @@ def demo(
     from ..report.text import show_comparison
     from ..run.compare import measures_of, outcomes_of
     from ..run.compare import report as write_page
-    from ..run.folder import check_folder, provenance, stage_run, staged
+    from ..run.folder import check_folder, provenance, staged, write_run
 
     check_folder(out)
     log = f"{out}/log.swf.gz"
@@ -39,7 +39,7 @@ def demo(
             for run in outcomes_of(jobs, _PROCS, POLICIES, progress=report, record=True):
                 origin = provenance("demo", {"policy": run.policy, "log": log}, _SEED)
                 extras = overview_of(run.result)
-                stage_run(run.result, place, run.policy, extras=extras, origin=origin)
+                write_run(run.result, place, run.policy, extras=extras, origin=origin)
                 rows.append(run.row())
                 runs[run.policy] = run.result.jobs
         save(draw(runs), place("comparison.png"))

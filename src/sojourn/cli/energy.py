@@ -33,7 +33,10 @@ def energy(
     ] = None,
     price: Annotated[
         str | None,
-        typer.Option(metavar="TARIFF", help="Price of a kWh, such as '0.15, 8:0.30, 20:0.15 EUR'."),
+        typer.Option(
+            metavar="TARIFF|FILE",
+            help="Price of a kWh: '0.15, 8:0.30, 20:0.15 EUR', or CSV of time,price_per_kwh.",
+        ),
     ] = None,
     carbon: Annotated[
         str | None,
@@ -53,11 +56,11 @@ def energy(
     Example: sojourn energy out --cluster platform.xml --price 0.25 --carbon 300
     """
     from ..adequacy import read_batsim_energy
-    from ..measures.cost import Clock, parse_carbon, parse_tariff
+    from ..measures.cost import Clock, parse_carbon, parse_price
     from ..measures.energy import KINDS
 
     clock = Clock.of(start=starts)
-    tariff = None if price is None else parse_tariff(price)
+    tariff = None if price is None else parse_price(price, clock)
     intensity = None if carbon is None else parse_carbon(carbon, clock)
     replayed = read_batsim_energy(run, cluster, load=load)
     ledger = replayed.ledger

@@ -31,7 +31,7 @@ PictureFolder = Annotated[Path | None, option("DIR", "Write the picture there.")
 
 def fitted_jobs(scenario: Scenario, procs: int | None, out: Path | None) -> Jobs:
     """Return the jobs of a log after the cleaning that a fit allows; see that results can go."""
-    from ..jobs.log import cleaned
+    from ..jobs.clean import cleaned
     from ..run.folder import check_folder
     from ..theory.fit import FITTED
 

@@ -46,8 +46,8 @@ def inspect(
     from ..errors import OptionError
     from ..jobs import STANDARD
     from ..jobs.classes import check_known, listed_classes
+    from ..jobs.clean import cleaned
     from ..jobs.facts import facts, facts_by
-    from ..jobs.log import cleaned
     from ..run.classes import class_rows
     from ..run.outcome.recorded_nodes import has_recorded_use, recorded_excess
 

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ._options import AsJson, Chosen, RunFolder, option, takes
-from ._results import print_json
-from ._run import run_chosen
+from ._run import run_chosen, show
 
 
 @takes(
@@ -49,9 +48,4 @@ def peas(
         json=json,
         more_files={} if config is None else {"config": str(config)},
     )
-    if json:
-        print_json(summary)
-        return
-    from ..report.text import show_peas
-
-    show_peas(summary, out)
+    show(summary, out, json=json, peas=True)

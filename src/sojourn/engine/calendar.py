@@ -140,7 +140,7 @@ def due_time(s, calendar, rounded):
 
     A moment before, the reservation would still be in its way.
     """
-    for i in range(calendar.reservation.shape[0]):
+    for i in range(s.over, calendar.reservation.shape[0]):
         _, end = stretch_of(s, calendar, i)
         if end == s.due_work:
             return calendar.reservation[i].ends
@@ -153,13 +153,15 @@ def due_time(s, calendar, rounded):
 
 @called
 def look_ahead(s, calendar):
-    """Whether a reservation is known; whether it spoils promises.
+    """Whether a reservation is known; whether it spoils promises; which ones are over.
 
     It does when it becomes known, and whenever the rate changes: it is in seconds, promises are in
     work.
     """
     s.reserving = 0
-    for i in range(calendar.reservation.shape[0]):
+    while s.over < calendar.reservation.shape[0] and calendar.reservation[s.over].ends <= s.now:
+        s.over += 1
+    for i in range(s.over, calendar.reservation.shape[0]):
         it = calendar.reservation[i]
         if it.announced <= s.now < it.ends:
             s.reserving = 1
@@ -179,7 +181,7 @@ def look_ahead(s, calendar):
 def reserved_now(s, calendar):
     """Processors that are kept for a reservation at this moment."""
     kept = np.int64(0)
-    for i in range(calendar.reservation.shape[0]):
+    for i in range(s.over, calendar.reservation.shape[0]):
         if calendar.reservation[i].begins <= s.now < calendar.reservation[i].ends:
             kept += calendar.reservation[i].what
     return kept

@@ -8,7 +8,7 @@ from ..jit import called
 from .calendar import fall_of, stretch_of
 from .caps import may_draw
 from .choosing import choose, picked_slowness
-from .nodes import BY_NODE, FREE, KEY, PER_JOB, PICK, PICK_TASKS, SPEED, expected, takes
+from .nodes import BY_NODE, FREE, KEPT, PER_JOB, PICK, PICK_TASKS, SPEED, expected, takes
 from .plans import (
     note_hold,
     plan_append,
@@ -60,16 +60,20 @@ def plan_running(s, run, nodes):
 
 
 @called
-def keep_reserved(s, nodes, calendar):
-    """Take the reserved nodes out of what is free ahead, each once at a time.
+def keep_reserved(s, nodes, calendar, reach, least):
+    """Take the nodes reserved up to `reach` (work) out of what is free ahead, each once at a time.
 
-    Of a node that is down nothing is free that could be taken.
+    Of a node that is down nothing is free that could be taken. The plan may be asked for more
+    later: reservations that it has already are not looked at again, and so it has as many as
+    `least` then.
     """
-    until = nodes.real[KEY]
-    until[: s.nodes] = -np.inf
-    for i in range(calendar.reservation.shape[0]):
-        node = calendar.reservation[i].what
-        begins, ends = stretch_of(s, calendar, i)
+    until = nodes.real[KEPT]
+    while s.kept < calendar.reservation.shape[0]:
+        node = calendar.reservation[s.kept].what
+        begins, ends = stretch_of(s, calendar, s.kept)
+        if s.kept >= least and reach < begins < np.inf:
+            break
+        s.kept += 1
         if nodes.node[node].there == 1 and until[node] < ends < np.inf:
             # They come by their beginnings: what was kept of the node ends in between.
             plan_block(s, nodes, node, max(begins, until[node]), ends)

@@ -20,7 +20,7 @@ from .happenings import change_states, happen
 from .nodes import open_nodes
 from .passes import DECIDE, EASY, schedule
 from .service import finish, first_end, present, shift_boots
-from .sleeping import first_rest, is_anybody_due, put_to_sleep
+from .sleeping import count_on_free, first_rest, is_anybody_due, put_to_sleep
 from .types import FINISH, SWITCH, UNSEEN, Laws, Parts, RateLaw, SystemView
 from .verbs import time_of
 
@@ -282,11 +282,16 @@ def _count_on_nodes(s, jobs, run, nodes, find_shadow, score, theta):
         return
     if s.not_up == 0 and not is_anybody_due(s, nodes):
         return
-    if s.counted == 0 or s.reserved_for != s.blocked:
-        s.counted = 0
-        s.reserved_for = -1
-        if find_shadow is not None:
-            find_shadow(s, run, nodes, jobs, s.blocked, score, theta)
+    if find_shadow is not None:
+        if s.pinned == 1:
+            if s.counted == 0 or s.reserved_for != s.blocked:
+                s.counted = 0
+                s.reserved_for = -1
+                find_shadow(s, run, nodes, jobs, s.blocked, score, theta)
+        elif s.shadow_known == 1 or find_shadow(s, run, nodes, jobs, s.blocked, score, theta):
+            count_on_free(s, nodes)
+        else:
+            s.counted = 0
 
 
 def loop(

@@ -53,10 +53,10 @@ SIZE, FREE, AHEAD, THERE = range(4)
 PER_TASK, PER_NODE, PER_JOB = range(3)
 # Rows of Nodes.list: usable tasks by pool, a list, an allocation under consideration (pools or
 # nodes, and tasks); what a score of the user's sees of the nodes. Rows of Nodes.real likewise;
-# slownesses, the largest first; keys to sort by.
+# slownesses, the largest first; keys to sort by; until when a node is kept by the plan, as work.
 USABLE, LISTED, PICK, PICK_TASKS = range(4)
 VIEW_PROCS, VIEW_FREE, VIEW_MEMORY, VIEW_FREE_MEMORY = range(4, 8)
-OPS, SLOWNESS, WATTS, IDLE_WATTS, SPEED, KEY = range(6)
+OPS, SLOWNESS, WATTS, IDLE_WATTS, SPEED, KEY, KEPT = range(7)
 
 NODE = np.dtype(
     [(name, "f8") for name in ("ops", "slowness", "watts", "idle_watts", "ranked")]
@@ -199,9 +199,9 @@ class Nodes(NamedTuple):
     by resource and job. `given` holds the nodes of each job that has started. `bits` holds the
     nodes with a free processor: by place in the order in one row, or by node in one row for each
     number of free processors (its last row tells which of those have any, `bucket` how many);
-    `stretch` sums them for contiguous choice. `plan_*` and `cell` belong to `plans`, the next four
-    to `sleeping`: of nodes, all changes so far, and a heap of the changes under way (end, node).
-    `caps` are None where there are none.
+    `stretch` sums them for contiguous choice. `plan_*` and `cell` belong to `plans`, the next five
+    to `sleeping`: of nodes, all changes so far, a heap of the changes under way (end, node), and
+    the nodes that reservations count on. `caps` are None where there are none.
     """
 
     node: np.ndarray
@@ -224,6 +224,7 @@ class Nodes(NamedTuple):
     change: np.ndarray
     arrival: np.ndarray
     arriving: np.ndarray
+    relied: np.ndarray
     caps: Caps | None
 
 
@@ -287,7 +288,7 @@ def make_nodes(
     lists = np.zeros((8, n + 2), dtype=np.int64)
     lists[VIEW_PROCS, :n] = lists[VIEW_FREE, :n] = procs
     lists[VIEW_MEMORY, :n] = lists[VIEW_FREE_MEMORY, :n] = facts.capacity[1]
-    real = np.zeros((6, n + 1))
+    real = np.zeros((7, n + 1))
     real[OPS, :n], real[SLOWNESS, :n] = facts.ops, facts.slowness
     real[WATTS, :n], real[IDLE_WATTS, :n] = facts.watts, facts.idle_watts
     real[SPEED, : len(slow)] = slow
@@ -332,6 +333,7 @@ def _sleepers(nodes: int, sleep: SleepFacts | None) -> dict[str, NDArray[Any]]:
         "change": table(16 * n, CHANGE),
         "arrival": np.zeros(n),
         "arriving": np.zeros(n, dtype=np.int64),
+        "relied": np.zeros(n, dtype=np.int64),
     }
 
 

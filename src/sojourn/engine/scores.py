@@ -1,12 +1,16 @@
-"""The scores that an engine needs where a policy has none."""
+"""Scores as kernels take them: of a whole queue, from that of one job; and where there is none."""
 
 from __future__ import annotations
 
-from ..jit import compiled
+from collections.abc import Callable
+from typing import Any
+
+from ..jit import compiled, inlined
 from .nodes import NODE_SCORE
 from .sleeping import KEEP
+from .types import SCORES
 
-__all__ = ["keep_some", "no_node_score"]
+__all__ = ["compile_formula", "keep_some", "no_node_score", "scores_by"]
 
 
 @compiled(NODE_SCORE, pointer=True)
@@ -19,3 +23,20 @@ def no_node_score(nodes, n, jobs, j, now, theta):
 def keep_some(view, now, theta):
     """As many idle nodes as the first parameter says stay on."""
     return theta[0]
+
+
+def scores_by(score: Any) -> Callable[..., None]:
+    """Return the function of `SCORES` that evaluates a compiled score for one job after another."""
+
+    def scores(jobs, which, first, last, now, theta, values):
+        for i in range(first, last):
+            values[i] = score(jobs, which[i], now, theta)
+
+    return scores
+
+
+def compile_formula(formula: Callable[..., float]) -> Any:
+    """Compile one of our formulas, as `SCORES`, for good: it is kept by its name."""
+    scores = scores_by(inlined(formula))
+    scores.__qualname__ = f"scores_by_{formula.__name__}"
+    return compiled(SCORES, pointer=True)(scores)

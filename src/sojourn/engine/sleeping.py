@@ -30,6 +30,7 @@ __all__ = [
     "boot_of_nodes",
     "boot_of_pools",
     "count_on",
+    "count_on_free",
     "first_rest",
     "go",
     "is_anybody_due",
@@ -358,15 +359,50 @@ def use_nodes(s, nodes, j):
     nodes.job[j].boot = (up - s.now) * s.rate
 
 
+@inlined
+def _rely_on(s, nodes, node, begin):
+    """A reservation at the work `begin` counts on a node."""
+    it = nodes.sleeper[node]
+    if it.counted != s.passes:
+        it.counted = s.passes
+        it.wanted = begin
+        nodes.relied[s.relied] = node
+        s.relied += 1
+    it.wanted = min(it.wanted, begin)
+
+
+@inlined
+def _begin_counting(s):
+    if s.counted != s.passes:
+        s.counted = s.passes
+        s.relied = 0
+
+
 @called
 def count_on(s, nodes, begin):
     """A reservation at the work `begin` counts on the nodes of the picked pools."""
+    _begin_counting(s)
     for i in range(s.picked):
-        it = nodes.sleeper[nodes.node[nodes.list[PICK, i]].order]
-        if it.counted != s.passes or begin < it.wanted:
-            it.wanted = begin
-        it.counted = s.passes
-    s.counted = s.passes
+        _rely_on(s, nodes, nodes.node[nodes.list[PICK, i]].order, begin)
+
+
+@called
+def count_on_free(s, nodes):
+    """The head's reservation counts on as many of the free processors as it needs of them.
+
+    Nodes that are up by then come first, as the placement visits them.
+    """
+    _begin_counting(s)
+    s.awake_by = s.shadow
+    left = s.free - s.extra
+    for turn in range(2):
+        place = 0
+        while left > 0 and place < s.nodes:
+            node = nodes.node[place].order
+            if nodes.node[node].free > 0 and is_up_by(s, nodes, place) == (turn == 0):
+                _rely_on(s, nodes, node, s.shadow)
+                left -= nodes.node[node].free
+            place += 1
 
 
 @inlined
@@ -393,26 +429,32 @@ def _view(s, nodes):
 
 
 @called
-def _wake_in_time(s, nodes, wanted_awake):
-    """Wake sleepers: in time for the reservations that count on them, and so that enough are on."""
+def _wake_in_time(s, nodes):
+    """Wake sleepers in time for the reservations that count on them; when the next one is due."""
     at_next = np.inf
-    view = _view(s, nodes)
-    awake = view.idle + view.coming
-    for place in range(s.nodes):
-        node = nodes.node[place].order
-        if nodes.sleeper[node].state != ASLEEP:
-            continue
-        wanted = _wanted(s, nodes, node)
-        if wanted < np.inf:
-            at = wanted - nodes.sleeper[node].leave
+    for i in range(s.relied):
+        node = nodes.relied[i]
+        if nodes.sleeper[node].state == ASLEEP:
+            at = _wanted(s, nodes, node) - nodes.sleeper[node].leave
             if at - s.now <= _ROUNDING * abs(s.now):
                 wake(s, nodes, node)
             else:
                 at_next = min(at_next, at)
-        elif awake < wanted_awake:
+    return at_next
+
+
+@called
+def _wake_some(s, nodes, wanted_awake):
+    """Wake sleepers that no reservation counts on, so that enough nodes are on."""
+    view = _view(s, nodes)
+    awake = view.idle + view.coming
+    place = 0
+    while awake < wanted_awake and place < s.nodes:
+        node = nodes.node[place].order
+        if nodes.sleeper[node].state == ASLEEP and _wanted(s, nodes, node) == np.inf:
             wake(s, nodes, node)
             awake += 1
-    return at_next
+        place += 1
 
 
 @called
@@ -433,8 +475,10 @@ def put_to_sleep(s, nodes, keep, theta):
         if s.idlers > wanted_awake and back <= _wanted(s, nodes, node):
             _fall_asleep(s, nodes, node)
         node = after
-    if s.not_up > 0:
-        s.stir = _wake_in_time(s, nodes, wanted_awake)
+    if s.not_up > 0 and s.counted > 0:
+        s.stir = _wake_in_time(s, nodes)
+    if s.not_up > 0 and wanted_awake > 0.0:
+        _wake_some(s, nodes, wanted_awake)
     # Who is due and has not gone is asked again after the next pass.
     if node == s.nodes:
         node = nodes.sleeper[s.nodes].after

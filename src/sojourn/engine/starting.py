@@ -71,7 +71,7 @@ def note_reserved(s, nodes, calendar):
     """Note on each node when, as work, the next known reservation of it begins."""
     for node in range(s.nodes):
         nodes.node[node].reserved = np.inf
-    for i in range(calendar.reservation.shape[0]):
+    for i in range(s.over, calendar.reservation.shape[0]):
         begins, _ = stretch_of(s, calendar, i)
         if begins < np.inf and calendar.reservation[i].begins < s.now:
             # It has begun: not even a job of no length finds the node.
@@ -88,6 +88,16 @@ def shut_reserved(s, nodes, until):
         if nodes.node[node].reserved < until and nodes.node[node].free > 0:
             nodes.node[node].shut = nodes.node[node].free
             move(s, nodes, node, -nodes.node[node].free)
+
+
+@inlined
+def _free_before(s, nodes, until):
+    """Processors that are free on nodes whose reservation does not begin before `until`."""
+    free = np.int64(0)
+    for node in range(s.nodes):
+        if nodes.node[node].reserved >= until:
+            free += nodes.node[node].free
+    return free
 
 
 @called
@@ -307,7 +317,11 @@ def try_to_start(s, nodes, jobs, j, reserved, score, theta):
             refuse(s, nodes, j, plan)
             return False
     if s.reserving == 1:
-        shut_reserved(s, nodes, s.work + expected(s, plan, nodes.real[SPEED, 0]))
+        until = s.work + expected(s, plan, nodes.real[SPEED, 0])
+        if _free_before(s, nodes, until) < width:
+            refuse(s, nodes, j, plan)
+            return False
+        shut_reserved(s, nodes, until)
     started = _try_around(s, nodes, jobs, j, reserved, score, theta)
     if s.reserving == 1:
         open_again(s, nodes)
@@ -514,11 +528,14 @@ def _set_shadow(s, nodes, shadow):
 
 
 @called
-def _free_beside(s, nodes, calendar, at, length):
-    """Processors free at a time on nodes that no known reservation in [at, at + length) wants."""
+def _free_beside(s, nodes, calendar, first, at, length):
+    """Processors free at a time on nodes that no known reservation in [at, at + length) wants.
+
+    Of reservations those from `first` on count.
+    """
     for node in range(s.nodes):
         nodes.node[node].shut = 0
-    for i in range(calendar.reservation.shape[0]):
+    for i in range(first, calendar.reservation.shape[0]):
         begins, ends = stretch_of(s, calendar, i)
         if at + length <= begins < np.inf:
             break
@@ -542,12 +559,18 @@ def find_shadow_around(s, run, nodes, calendar, jobs, head):
     look_at_room(nodes.caps, AHEAD, FREE)
     i = s.running - 1
     at = s.work
+    over = s.over
     while True:
+        while over < calendar.reservation.shape[0]:
+            begins, ends = stretch_of(s, calendar, over)
+            if at < ends < np.inf:
+                break
+            over += 1
         # The next planned end, or the next end of a reservation.
         after = np.inf
         if i >= 0:
             after = max(run.planned[run.plan[i]], soonest)
-        for k in range(calendar.reservation.shape[0]):
+        for k in range(over, calendar.reservation.shape[0]):
             begins, ends = stretch_of(s, calendar, k)
             if after <= begins < np.inf:
                 break
@@ -562,7 +585,7 @@ def find_shadow_around(s, run, nodes, calendar, jobs, head):
                 nodes.list[USABLE, nodes.given[0, row]] += nodes.given[1, row]
             shift_draw(nodes.caps, AHEAD, run.plan[i], 1)
             i -= 1
-        have = _free_beside(s, nodes, calendar, at, length)
+        have = _free_beside(s, nodes, calendar, over, at, length)
         if have >= jobs.procs[head] and may_draw(nodes.caps, AHEAD, head):
             _set_shadow(s, nodes, at)
             shift_draw(nodes.caps, AHEAD, head, -1)

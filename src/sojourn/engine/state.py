@@ -44,8 +44,9 @@ dues chosen pending refused"""
 # Of several queues: how they take turns, who had the last one, and whether some have limits.
 _TURNS = "between turn limited"
 # Of external events: the next, and whether it has begun; whether the manager stands still, and
-# whether the plan is spoilt.
-_OUTSIDE = "next midway stopped stale looked returned reserving falling"
+# whether the plan is spoilt. Of reservations by their beginnings: how many at first are over, and
+# how many the plan of named nodes has.
+_OUTSIDE = "next midway stopped stale looked returned reserving falling over kept"
 # Of named nodes.
 _NODES = """rule pooling seed most classes
 nodes resources pools groups speeds pinned blind opened given
@@ -54,7 +55,7 @@ picked steps free_rows free_cells needed vectors reserved_for passes varied even
 # whether a choice is made from those that are up alone; the job that blocks others, and the pass in
 # which reservations last counted on nodes.
 _SLEEP = """sleeps keeps boots_vary seed_of_boots not_up idlers transits changes stirred
-only_up blocked counted"""
+only_up blocked counted relied"""
 
 SCALARS = np.dtype(
     [(name, "f8") for name in f"{_CLOCKS} {_INTEGRALS}".split()]

@@ -13,6 +13,7 @@ from ..jit import called, inlined
 from .calendar import fall_of, stretch_of
 from .choosing import picked_slowness
 from .foresight import hold_picks, keep_falls, keep_reserved, plan_running
+from .nodes import KEPT, SPEED, expected
 from .profile import (
     hold_end,
     profile_add,
@@ -139,7 +140,7 @@ def plan_profile(s, run, profile):
 def plan_under_caps(s, run, profile, calendar):
     """As `plan_profile`, of what is reserved as well, and of no more than caps let be busy."""
     profile_reset(profile, s.work, s.servers - s.gone)
-    for i in range(calendar.reservation.shape[0]):
+    for i in range(s.over, calendar.reservation.shape[0]):
         begins, ends = stretch_of(s, calendar, i)
         profile_add(profile, begins, ends, -calendar.reservation[i].what)
     for i in range(calendar.fall.shape[0]):
@@ -153,13 +154,15 @@ def plan_under_caps(s, run, profile, calendar):
 
 
 @called
-def plan_ahead(s, run, profile, nodes, calendar):
-    """Plan with the running jobs and what is reserved."""
+def plan_ahead(s, run, profile, nodes, calendar, reach):
+    """Plan with the running jobs and what is reserved, on nodes up to `reach` (work)."""
     if nodes is not None:
         plan_running(s, run, nodes)
+        s.kept = s.over
         if s.reserving == 1:
             note_reserved(s, nodes, calendar)
-            keep_reserved(s, nodes, calendar)
+            nodes.real[KEPT, : s.nodes] = -np.inf
+            keep_reserved(s, nodes, calendar, reach, 0)
         if s.falling == 1:
             keep_falls(s, nodes, calendar)
     elif s.falling == 1:
@@ -167,16 +170,18 @@ def plan_ahead(s, run, profile, nodes, calendar):
     else:
         plan_profile(s, run, profile)
         if s.reserving == 1:
-            for i in range(calendar.reservation.shape[0]):
+            for i in range(s.over, calendar.reservation.shape[0]):
                 begins, ends = stretch_of(s, calendar, i)
                 profile_add(profile, begins, ends, -calendar.reservation[i].what)
 
 
 @inlined
-def earliest(s, jobs, profile, nodes, j, at_once, laws):
+def earliest(s, jobs, profile, nodes, calendar, j, at_once, laws):
     """The earliest start of `j` by the plan, for all of its own, and its end; on nodes, where.
 
-    Infinite if `at_once` is asked and it is not, or if what is there is never enough.
+    Infinite if `at_once` is asked and it is not, or if what is there is never enough. Reservations
+    of nodes are put into the plan as far as it is looked at: those that begin after the job would
+    have ended, on the slowest nodes, cannot move it.
     """
     procs, plan = jobs.procs[j], jobs.plan[j]
     if procs > s.servers - s.gone or (at_once and procs > s.free):
@@ -184,7 +189,20 @@ def earliest(s, jobs, profile, nodes, j, at_once, laws):
     if nodes is not None:
         if at_once and is_refused(s, nodes, jobs, j, True):
             return np.inf, np.inf
-        return laws.parts.earliest(s, nodes, jobs, j, at_once, laws.score, laws.score_theta)
+        # Where nodes sleep, how long they boot is part of it: all that is reserved is looked at.
+        length = np.inf if s.sleeps == 1 else expected(s, plan, nodes.real[SPEED, 0])
+        if s.reserving == 1:
+            keep_reserved(s, nodes, calendar, hold_end(s.work, s.work, length), 0)
+        at, ends = laws.parts.earliest(s, nodes, jobs, j, at_once, laws.score, laws.score_theta)
+        while s.reserving == 1 and not at_once:
+            reach, known = hold_end(s.work, at, length), s.kept
+            keep_reserved(s, nodes, calendar, reach, 0)
+            if s.kept == known:
+                break
+            # Many more each time, for one that finds no gap between many.
+            keep_reserved(s, nodes, calendar, reach, s.over + 8 * (s.kept - s.over))
+            at, ends = laws.parts.earliest(s, nodes, jobs, j, at_once, laws.score, laws.score_theta)
+        return at, ends
     if procs <= s.free and profile_fits(profile, s.work, procs, plan):
         return s.work, hold_end(s.work, s.work, plan)
     if at_once:
@@ -239,8 +257,8 @@ def may_start(s, jobs, run, profile, nodes, calendar, j, laws):
     planned = planned or s.falling == 1
     if not planned:
         return fits(s, jobs, nodes, j, False, laws)
-    plan_ahead(s, run, profile, nodes, calendar)
-    begins, ends = earliest(s, jobs, profile, nodes, j, True, laws)
+    plan_ahead(s, run, profile, nodes, calendar, s.work)
+    begins, ends = earliest(s, jobs, profile, nodes, calendar, j, True, laws)
     if begins > s.work:
         return False
     take(s, jobs, profile, nodes, j, ends, laws)

@@ -7,13 +7,13 @@ To add a rule, write one decorated function at its place in the order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import JobError, OptionError, did_you_mean
+from ..errors import JobError, LogError, OptionError, did_you_mean
 from .report import Finding, noted
 from .table import Jobs, check_jobs
 
@@ -258,3 +258,18 @@ def clean(
         findings += noted(rule.name, rule.action, rule.what, cleaned.job[rows])
         cleaned = after
     return cleaned.replace(report=jobs.report.extended(findings, len(cleaned)))
+
+
+def chosen_rules(rules: Iterable[str] | None, *, keep_zero: bool) -> tuple[str, ...]:
+    """Return the cleaning rules that were requested; None: the standard ones."""
+    chosen = STANDARD if rules is None else rules
+    return tuple(name for name in chosen if not (keep_zero and name == "zero-runtime"))
+
+
+def cleaned(jobs: Jobs, procs: int | None, rules: Sequence[str], *, strict: bool = False) -> Jobs:
+    """Return the jobs after `clean`; an error if none is left."""
+    left = clean(jobs, procs=procs, rules=rules, strict=strict)
+    if not len(left):
+        why = f" ({left.report.findings[0]})" if left.report.findings else ""
+        raise LogError(jobs.source, f"no job is left after cleaning{why}; check the log")
+    return left

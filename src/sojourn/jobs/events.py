@@ -8,24 +8,24 @@ model is.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError, did_you_mean
-from .formats.accounting import Accounting
-from .formats.jobcomp import jobcomp_accounting
-from .formats.pbs import PbsRecord, pbs_accounting, pbs_records
-from .formats.sacct import sacct_accounting
 from .log import ACCOUNTING, format_of, read_log
 from .schema import MISSING
 from .table import Jobs
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from .formats.accounting import Accounting
+    from .formats.pbs import PbsRecord
 
 
 EXTERNAL = ("SUBMIT", "CANCEL", "KILL", "EARLY", "DOWN", "UP", "STOP", "RESUME", "RESERVE")
@@ -240,6 +240,8 @@ def read_events(
     log = read_accounting(path, name, **options)
     parts = _of_accounting(log)
     if name == "pbs":
+        from .formats.pbs import pbs_records
+
         lines = {name: options[name] for name in ("strict", "timezone") if name in options}
         parts.append(_reservations(pbs_records(path, **lines)[0]))
     return _stream(parts, log["run"], log.source, log.lacks)
@@ -247,11 +249,8 @@ def read_events(
 
 def read_accounting(path: str | os.PathLike[str], format: str, **options: Any) -> Accounting:
     """Read the accounting of a manager: ``sacct``, ``jobcomp`` or ``pbs``."""
-    readers: dict[str, Callable[..., Accounting]] = {
-        "sacct": sacct_accounting,
-        "jobcomp": jobcomp_accounting,
-        "pbs": pbs_accounting,
-    }
-    if format in readers:
-        return readers[format](path, **options)
-    raise OptionError(f"format '{format}' is no accounting; use sacct, jobcomp or pbs")
+    if format not in ACCOUNTING:
+        raise OptionError(f"format '{format}' is no accounting; use sacct, jobcomp or pbs")
+    module = import_module(f".formats.{format}", __package__)
+    accounting: Accounting = getattr(module, f"{format}_accounting")(path, **options)
+    return accounting

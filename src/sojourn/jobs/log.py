@@ -6,20 +6,12 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import LogError, OptionError, did_you_mean
 from ..files.access import read_bytes
-from .clean import STANDARD, clean
-from .formats.csv import read_csv, write_csv
-from .formats.frames import read_parquet, write_parquet
-from .formats.hpcwld import read_hpcwld
-from .formats.jobcomp import read_jobcomp
-from .formats.pbs import read_pbs
-from .formats.sacct import read_sacct
-from .formats.submits import SUBMIT_COMMAND, read_submit_commands
-from .formats.swf import read_swf, write_swf
 from .header import known_names, without_keys
 from .table import Jobs
 
@@ -31,35 +23,38 @@ class Format(NamedTuple):
 
     Parameters
     ----------
-    read, write : its reader, whose options are those of the format, and its writer if it has one.
+    read, write : its reader, whose options are those of the format, and its writer if it has one:
+        functions, or where in `formats` they stand, so that no other format need be loaded.
     suffix : that its files have.
-    begins : what the first line with something in it is like, where that shows the format.
+    begins : pattern of the first line with something in it, where that shows the format.
     accounting : whether it is that of a manager.
     """
 
-    read: Callable[..., Jobs]
-    write: Callable[..., None] | None = None
+    read: Callable[..., Jobs] | str
+    write: Callable[..., None] | str | None = None
     suffix: str | None = None
-    begins: re.Pattern[str] | None = None
+    begins: str | None = None
     accounting: bool = False
 
 
 FORMATS: dict[str, Format] = {
-    "swf": Format(read_swf, write_swf, ".swf"),
-    "csv": Format(read_csv, write_csv, ".csv"),
-    "parquet": Format(read_parquet, write_parquet, ".parquet", re.compile("PAR1")),
-    "hpcwld": Format(read_hpcwld),
-    "jobcomp": Format(read_jobcomp, begins=re.compile(r"JobId=\d"), accounting=True),
-    "slurm-events": Format(read_submit_commands, begins=SUBMIT_COMMAND),
+    "swf": Format("swf.read_swf", "swf.write_swf", ".swf"),
+    "csv": Format("csv.read_csv", "csv.write_csv", ".csv"),
+    "parquet": Format("frames.read_parquet", "frames.write_parquet", ".parquet", "PAR1"),
+    "hpcwld": Format("hpcwld.read_hpcwld"),
+    "jobcomp": Format("jobcomp.read_jobcomp", begins=r"JobId=\d", accounting=True),
+    "slurm-events": Format(
+        "submits.read_submit_commands", begins=r"-dt\s+\d+(\.\d*)?\s+-e\s+\S+\s*\|"
+    ),
     "pbs": Format(
-        read_pbs,
-        begins=re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(\.\d+)?;[A-Za-z];"),
+        "pbs.read_pbs",
+        begins=r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(\.\d+)?;[A-Za-z];",
         accounting=True,
     ),
     # Names of columns, or many fields between bars.
     "sacct": Format(
-        read_sacct,
-        begins=re.compile(r"(?i)(?!;)(.*\|.*\|.*\||(.*[^a-z0-9])?jobid(raw)?([^a-z0-9=]|$))"),
+        "sacct.read_sacct",
+        begins=r"(?i)(?!;)(.*\|.*\|.*\||(.*[^a-z0-9])?jobid(raw)?([^a-z0-9=]|$))",
         accounting=True,
     ),
 }
@@ -96,8 +91,8 @@ def format_of(path: PathName) -> str:
 def _by_content(path: PathName) -> str | None:
     text = read_bytes(path)[:_HEAD].decode("latin-1").lstrip("ï»¿")
     first = next(filter(None, map(str.strip, text.splitlines())), "")
-    fits = (name for name, entry in FORMATS.items() if entry.begins and entry.begins.match(first))
-    return next(fits, None)
+    known = ((name, entry.begins) for name, entry in FORMATS.items() if entry.begins)
+    return next((name for name, begins in known if re.match(begins, first)), None)
 
 
 def _suffix(path: PathName) -> str:
@@ -127,9 +122,20 @@ def _chosen(path: PathName, name: str | None) -> Format:
     return FORMATS[name]
 
 
+def _function(where: Callable[..., Any] | str) -> Callable[..., Any]:
+    """Return a reader or writer of the table of formats."""
+    if not isinstance(where, str):
+        return where
+    module, _, name = where.partition(".")
+    function: Callable[..., Any] = getattr(import_module(f".formats.{module}", __package__), name)
+    return function
+
+
 def options_of(format: str) -> list[str]:
     """Return the options that the reader of a format takes."""
-    return list(inspect.signature(FORMATS[format].read).parameters)[1:] if format in FORMATS else []
+    if format not in FORMATS:
+        return []
+    return list(inspect.signature(_function(FORMATS[format].read)).parameters)[1:]
 
 
 def _check_options(function: Callable[..., Any], first: int, given: Iterable[str]) -> None:
@@ -153,16 +159,18 @@ def read_log(path: PathName, *, format: str | None = None, **options: Any) -> Jo
     """
     if format is None and os.path.isfile(path):
         format = _by_suffix(path) or _by_content(path)
-    reader = _chosen(path, format).read
+    reader = _function(_chosen(path, format).read)
     _check_options(reader, 1, options)
-    return reader(path, **options)
+    jobs: Jobs = reader(path, **options)
+    return jobs
 
 
 def write_log(jobs: Jobs, path: PathName, *, format: str | None = None, **options: Any) -> None:
     """Write jobs to a file of any known format that can be written; options as in `read_log`."""
-    writer = _chosen(path, format).write
-    if writer is None:
+    chosen = _chosen(path, format)
+    if chosen.write is None:
         raise OptionError(f"the format '{format}' can be read but not written; use another")
+    writer = _function(chosen.write)
     _check_options(writer, 2, options)
     writer(jobs, path, **options)
 
@@ -272,21 +280,6 @@ def simulated(jobs: Jobs, *, copy: bool = True) -> Jobs:
     The rest of the log may then be freed; `copy` as in `Jobs.only`.
     """
     return jobs.only((*SIMULATED, *jobs.further), copy=copy)
-
-
-def chosen_rules(rules: Iterable[str] | None, *, keep_zero: bool) -> tuple[str, ...]:
-    """Return the cleaning rules that were requested; None: the standard ones."""
-    chosen = STANDARD if rules is None else rules
-    return tuple(name for name in chosen if not (keep_zero and name == "zero-runtime"))
-
-
-def cleaned(jobs: Jobs, procs: int | None, rules: Sequence[str], *, strict: bool = False) -> Jobs:
-    """Return the jobs after cleaning; an error if none is left."""
-    left = clean(jobs, procs=procs, rules=rules, strict=strict)
-    if not len(left):
-        why = f" ({left.report.findings[0]})" if left.report.findings else ""
-        raise LogError(jobs.source, f"no job is left after cleaning{why}; check the log")
-    return left
 
 
 def machine_size(jobs: Jobs, procs: int | None, option: str) -> int:

@@ -217,12 +217,13 @@ class Jobs:
         ([1, 0, -1], ['anna', '7'])
         """
         check_names([column], [*NAMED, *self.further])
-        if column not in self._columns:
-            return np.full(len(self), MISSING, np.int32), []
-        if self._columns[column].dtype.kind == "f":
+        values = self._columns.get(column)
+        if values is not None and values.dtype.kind == "f":
             raise OptionError(f"column '{column}' holds fractions, no names; leave it out")
+        if values is None or (values == MISSING).all():
+            return np.full(len(self), MISSING, np.int32), []
         known = known_names(self.header, column)
-        numbers, inverse = distinct(self._columns[column])
+        numbers, inverse = distinct(values)
         places: dict[str, int] = {}
         codes = [
             MISSING if n == MISSING else places.setdefault(known.get(n, str(n)), len(places))
@@ -361,8 +362,12 @@ class Jobs:
         return twin
 
     def moved(self, submit: ArrayLike) -> Jobs:
-        """Return jobs with other submit times; each waits for its ``begin`` as long as before."""
+        """Return jobs with other submit times; ``begin`` and ``deadline`` move along."""
         later = self.replace(submit=submit)
+        if "deadline" in self._columns:
+            known = self._columns["deadline"] >= 0
+            moved = self._columns["deadline"] + (later["submit"] - self._columns["submit"])
+            later = later.replace(deadline=np.where(known, np.maximum(moved, 0.0), MISSING))
         if "begin" not in self._columns:
             return later
         begin = self._columns["begin"] + (later["submit"] - self._columns["submit"])

@@ -75,6 +75,53 @@ def _of_jobs() -> Iterator[Measure]:
             )
 
 
+def _of_held() -> Iterator[Measure]:
+    """Measures of jobs that may be held for cheap or clean electricity, and of all others."""
+    for stem, who, short in (
+        ("deferred", "jobs that may be held", "held"),
+        ("others", "all other jobs", "others"),
+    ):
+
+        def of(
+            name: str,
+            label: str,
+            unit: str = "",
+            better: str = "lower",
+            *,
+            kind: str = "job",
+            low: float = 0.0,
+            heading: str = "",
+            meaning: str = "",
+            stem: str = stem,
+        ) -> Measure:
+            tables = ("compare", "sweep") if name == "wait_mean" else ()
+            return Measure(
+                f"{stem}_{name}", label, unit, better, (stem, name), low, kind=kind, needs="defer",
+                tables=("compare",) if name == "late" else tables, heading=heading,
+                meaning=meaning,
+            )  # fmt: skip
+
+        yield of("jobs", who, better="", kind="count", meaning="for cheap or clean electricity")
+        if stem == "deferred":
+            yield of("held", "jobs held", better="", kind="count", meaning="for any time")
+            yield of(
+                "late", "held jobs that are late", kind="count", heading="held,\nlate",
+                meaning="start after the latest start that they allow; in pieces, end after their "
+                "deadline",
+            )  # fmt: skip
+            what = "from when they come to when they are let into the queue"
+            yield of("hold_mean", "mean time held", "s", "", meaning=f"of {who}: {what}")
+            yield of("hold_max", "longest time held", "s", "", meaning=what)
+        yield of(
+            "wait_mean", f"mean wait of {who}", "s", heading=f"{short}: mean\nwait {{unit}}",
+            meaning="start less submit, the time held with it",
+        )  # fmt: skip
+        yield of("wait_p95", f"95th percentile of the wait of {who}", "s")
+        yield of("joules", f"energy of {who}", "J", kind="energy", meaning="of their processors")
+        yield of("cost", f"cost of the energy of {who}", kind="cost", low=-math.inf)
+        yield of("carbon_kg", f"carbon dioxide of {who}", "kg", kind="cost")
+
+
 CATALOGUE = (
     *_of_jobs(),
     Measure(
@@ -199,6 +246,7 @@ CATALOGUE = (
         needs="carbon", tables=("simulate", "compare", "sweep", "report"), heading="CO2\n{unit}",
         meaning="emissions of the energy",
     ),
+    *_of_held(),
     Measure("procs", "processors", kind="count", meaning="size of the machine", source="c"),
     Measure("nodes", "nodes", kind="count", needs="nodes", meaning="of the machine"),
     Measure("jobs", "jobs", kind="count", meaning="left by cleaning"),

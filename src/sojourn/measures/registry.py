@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
@@ -23,6 +23,7 @@ __all__ = [
     "also_known",
     "described_own",
     "find",
+    "flat_summary",
     "get",
     "headline",
     "in_table",
@@ -51,6 +52,7 @@ _TAKEN = frozenset(
         *(each.path[0] for each in CATALOGUE),
     }
 )
+_NO_MEASURES = ("seed", "warmup", "recorded", "cleaning", "unaccepted_reasons", "rate_shares")
 _own: dict[str, Measure] = {}
 _from_files: ContextVar[Mapping[str, Measure]] = ContextVar(
     "measures that files describe", default=MappingProxyType({})
@@ -249,3 +251,28 @@ def _digest_of(function: Callable[..., Any]) -> str:
         code = getattr(function, "__code__", None)
         text = repr(None if code is None else (code.co_code, code.co_names, code.co_varnames))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def flat_summary(summary: Mapping[str, Any], rates: Sequence[float] = ()) -> dict[str, float]:
+    """Return every number of a summary under the name of its measure, such as ``wait_mean``.
+
+    Parameters
+    ----------
+    summary : of a run.
+    rates : of the control: each has its share of the time, be it 0.
+    """
+    flat = {name: float(value) for name, value in _numbers(summary)}
+    shares = summary.get("rate_shares", {})
+    known = dict.fromkeys([*(f"{rate:g}" for rate in rates), *shares]) if shares else {}
+    return flat | {f"rate_share_{rate}": float(shares.get(rate, 0.0)) for rate in known}
+
+
+def _numbers(summary: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """The numbers of a summary by the names of their measures."""
+    for name, value in summary.items():
+        if name in _NO_MEASURES:
+            continue
+        inner = value.items() if isinstance(value, Mapping) else [("", value)]
+        for part, number in inner:
+            if not isinstance(number, bool) and isinstance(number, int | float):
+                yield name_of((name, part) if part else (name,)), number

@@ -16,6 +16,8 @@ from .control import randomized as randomized
 from .control import threshold as threshold
 from .control import under_cap as under_cap
 from .control import workload_hysteresis as workload_hysteresis
+from .deferral import DEFERRALS as DEFERRALS
+from .deferral import Deferral as Deferral
 from .files import load_node_score as load_node_score
 from .files import load_score as load_score
 from .orders import ORDERS as ORDERS

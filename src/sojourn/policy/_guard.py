@@ -20,8 +20,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ..engine.nodes import NODE_SCORE
+from ..engine.scores import scores_by
 from ..engine.types import CONTROL, SCORES, SWITCH
-from ._scores import scores_by
 from .columns import ClairvoyantColumns, JobColumns, job_columns, read_only
 from .record import BAD_VALUE, BAD_WAKE, BEGUN, FINE, LENGTH, MOST_WAKES, RESTLESS
 

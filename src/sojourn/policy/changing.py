@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.scores import compile_formula
 from ..jit import inlined
-from ._scores import compile_formula
 from .orders import ORDERS
 from .score import Score
 

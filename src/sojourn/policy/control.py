@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError, PolicyError
 from ._naming import portable, restored
-from ._numbers import numbers
-from .record import with_record
+from .record import numbers, with_record
 
 __all__ = [
     "CONTROLS",

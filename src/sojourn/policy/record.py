@@ -1,4 +1,4 @@
-"""What went wrong in a user's function, kept behind its parameters while a kernel runs.
+"""The parameters of a user's function, and behind them what went wrong while a kernel ran.
 
 ``theta[-4:]`` is the state of the record, and the job, the instant and the node of the evaluation
 that it is about.
@@ -6,11 +6,13 @@ that it is about.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..errors import PolicyError
 
 __all__ = [
     "BAD_VALUE",
@@ -22,6 +24,7 @@ __all__ = [
     "RESTLESS",
     "Mistake",
     "mistake_in",
+    "numbers",
     "with_record",
 ]
 
@@ -60,3 +63,19 @@ def mistake_in(theta: NDArray[np.float64]) -> Mistake | None:
     """Return the first mistake of a run, from the parameters that it was given."""
     kind, subject, now, node = theta[-LENGTH:].tolist()
     return None if kind == FINE else Mistake(kind, subject, now, int(node))
+
+
+def numbers(values: Iterable[Any], what: str) -> tuple[float, ...]:
+    """Return a sequence of numbers as floats; PolicyError if it is none.
+
+    Parameters
+    ----------
+    values : the sequence.
+    what : it is, for the message.
+    """
+    try:
+        if not isinstance(values, str):
+            return tuple(float(value) for value in values)
+    except (TypeError, ValueError):
+        pass
+    raise PolicyError(f"{what} {values!r}: give a list of numbers, such as [1.0, 2.5]")

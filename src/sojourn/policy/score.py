@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from ..errors import PolicyError
 from ._naming import portable, restored
-from ._numbers import numbers
 from ._reading import reading_of
-from .record import with_record
+from .record import numbers, with_record
 
 __all__ = ["NodeScore", "Score", "score"]
 
@@ -167,7 +166,7 @@ def _bounds(
 
 @cache
 def _compile_ours(formula: Formula) -> Any:
-    from ._scores import compile_formula
+    from ..engine.scores import compile_formula
 
     return compile_formula(formula)
 

@@ -10,6 +10,7 @@ from .figures.curves import compare as compare
 from .figures.curves import distributions as distributions
 from .figures.curves import trade_off as trade_off
 from .figures.fitting import fitted as fitted
+from .figures.hours import clean_hours as clean_hours
 from .figures.machine import cluster as cluster
 from .figures.nodes import node_gantt as node_gantt
 from .figures.page import overview as overview

@@ -31,6 +31,7 @@ from ..policy import (
     parse_policy,
 )
 from ..policy.slurm import SlurmPolicy, policy_from_slurm
+from .build.deferring import series_name
 from .inputs import Stamp, machine_files, module_files, stamp_of
 from .keys import (
     OF_LOGS,
@@ -44,6 +45,7 @@ from .keys import (
     ScenarioKeys,
     SlurmKeys,
 )
+from .keys.defer import read_deferral
 from .keys.describing import is_score_file
 from .keys.policy import SLURM
 from .toml import Path
@@ -194,6 +196,7 @@ def problems_together(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tup
     yield from _policy(keys)
     yield from _control(keys, given)
     yield from _power(keys)
+    yield from _defer(keys)
 
 
 def _is_given(table: Keys, name: str) -> bool:
@@ -333,6 +336,28 @@ def _power(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
         make_power(keys.power)
     except InputError as error:
         yield _blamed(error, "power", *(name for name, _ in given[:1])), str(error)
+
+
+def _defer(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
+    defer, power = keys.defer, keys.power
+    if defer.kind == "none":
+        for name in type(defer).model_fields:
+            if _is_given(defer, name):
+                yield ("defer", name), "no job is held; give {defer.kind}"
+        return
+    try:
+        read_deferral(defer)
+    except InputError as error:
+        yield _blamed(error, "defer"), str(error)
+        return
+    by = series_name(defer.by, power.carbon, power.price)
+    given = getattr(power, by)
+    if given is None:
+        either = f"{{power.{by}}}" if defer.by else "{power.carbon} or {power.price}"
+        yield ("defer", "kind"), f"jobs are held for what? give {either}, a series"
+    elif isinstance(given, float | int):
+        words = f"{{power.{by}}} is {given:g} at all times, and nothing is gained by waiting"
+        yield ("defer", "kind"), f"{words}; give a series"
 
 
 def _blamed(error: InputError, *otherwise: str) -> Path:

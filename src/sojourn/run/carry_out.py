@@ -77,6 +77,7 @@ def carry_out(
     files = scenario.files | dict(more_files or {})
     digests = digests_ahead(files)
     engine = Ahead(lambda: scenario.preload(decisions=wanted.decisions), _reader_is_loaded)
+    others = Ahead(meanwhile or (lambda: None), lambda: engine.is_over)
     clock = [time.perf_counter()]
     jobs = scenario.read_jobs(say)
     if folder is not None:
@@ -89,7 +90,6 @@ def carry_out(
         )
     clock.append(time.perf_counter())
     engine.wait()
-    others = Ahead(meanwhile or (lambda: None))
     with scenario.locating():
         result = scenario.run(
             jobs,
@@ -99,7 +99,11 @@ def carry_out(
         )
         clock.append(time.perf_counter())
         others.wait()
-        summary = result.summary  # Energy and its cost are reckoned now.
+
+    def measure() -> Mapping[str, Any]:
+        with scenario.locating():
+            return result.summary  # Energy and its cost are reckoned now.
+
     given = scenario.as_mapping() if options is None else options
     shas = digests.wait()
     origin = origin_of(scenario, jobs, files, shas, command, given)
@@ -114,7 +118,7 @@ def carry_out(
     by = wanted.by or ()
     if folder is None:
         classes = {"classes": class_tables(result, by)} if by else {}
-        return {**summary, **classes, "provenance": origin}
+        return {**measure(), **classes, "provenance": origin}
     return write_run(
         result,
         folder,
@@ -123,6 +127,7 @@ def carry_out(
         by=by,
         extras=pictures(result) if wanted.plots and pictures is not None else {},
         origin=origin,
+        measure=measure,
     )
 
 
@@ -191,6 +196,11 @@ class Ahead:
                 return
         with contextlib.suppress(BaseException):
             self._made = self._load()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has come to its end."""
+        return not self._thread.is_alive()
 
     def wait(self) -> Any:
         """Return what it has made, None where that failed; what has not begun is left."""

@@ -61,8 +61,9 @@ def measure_groups(
         "p95_wait": most[known],
         "mean_bounded_slowdown": grouped["bounded_slowdown"].mean(),
     }
-    if "energy" in table:
-        measured["energy"] = grouped["energy"].sum()
+    for spent in ("energy", "cost", "carbon"):
+        if spent in table:
+            measured[spent] = grouped[spent].sum()
     frame = pd.DataFrame(measured).rename_axis(what)
     return frame.set_axis(pd.Index(frame.index.astype(object), name=what))
 

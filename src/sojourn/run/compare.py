@@ -64,7 +64,8 @@ def measures_of(cluster: Cluster | int, options: Mapping[str, Any]) -> tuple[Mea
 
 def _known_measures(cluster: Cluster, options: Mapping[str, Any]) -> list[Measure]:
     """Columns that runs on a cluster have, be they stated or not."""
-    given = {name for name in ("events", "price", "carbon") if options.get(name) is not None}
+    known = ("events", "price", "carbon", "defer")
+    given = {name for name in known if options.get(name) is not None}
     given |= {"", "nodes"} if cluster.is_named else {""}
     return [measure for measure in in_table("compare") if measure.needs in given]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files.access import note_input
+from ..measures.cost import is_price_file
 from ..policy import is_cap_file
 from .keys import ScenarioKeys
 from .keys.describing import is_score_file
@@ -44,6 +45,7 @@ _PLACES = {
     ("slurm", "conf"): "slurm",
     ("power", "carbon"): "carbon",
     ("power", "cap"): "cap",
+    ("power", "price"): "price",
 }
 _KEYS = {name: key for key, name in _PLACES.items()}
 _SCORES = ("order", "backfill_order", "placement")
@@ -62,6 +64,8 @@ def _split(key: str, value: Any, folder: Path) -> tuple[str, str] | None:
     if key == "carbon" and isinstance(number_or_text(value), float):
         return None
     if key == "cap" and not is_cap_file(value):
+        return None
+    if key == "price" and not is_price_file(value):
         return None
     return value, ""
 

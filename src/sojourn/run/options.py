@@ -18,6 +18,7 @@ from ..errors import OptionError
 from ..jobs import Jobs
 from ..policy import Control, Policy
 from .build.caps import CapPlan
+from .build.deferring import Deferred
 from .build.events import External
 from .build.machine import NamedMachine
 from .keys import SAME, Described, adapter, described_by_keyword, with_names
@@ -145,6 +146,13 @@ class Prepared:
     remarks: tuple[str, ...] = ()
     """What a policy does not model or had to assume, in words."""
     caps: CapPlan | None = None
+    deferred: Deferred | None = None
+    """Which jobs may be held for cheap or clean electricity."""
+
+    @property
+    def suspends(self) -> bool:
+        """Whether jobs run in pieces, with pauses in between."""
+        return self.deferred is not None and self.deferred.until is not None
 
     @cached_property
     def accepted(self) -> NDArray[np.bool_]:

@@ -16,6 +16,7 @@ from ..engine.drive import Run
 from ..errors import OptionError
 from ..jobs.arrivals import arrivals_of, start_later
 from ..measures import formulas, registry
+from .build.deferring import series_name
 from .build.machine import REASONS
 from .decisions import Decisions
 from .options import Prepared
@@ -144,7 +145,7 @@ class Result:
     @property
     def end(self) -> Floats:
         """End of each accepted job, in the order in which they came (s); nan if it never ran."""
-        return self._run.end
+        return self._schedule.end
 
     @property
     def promises(self) -> Floats:
@@ -174,6 +175,32 @@ class Result:
         """
         caps = self._schedule.caps
         return {} if caps is None else caps.steps_by_name()
+
+    @property
+    def held_for(self) -> str:
+        """What jobs are held for, or would be: ``carbon`` or ``price``."""
+        options = self.options
+        return series_name(options.defer_by, options.carbon, options.price)
+
+    def series_steps(self, what: str = "carbon") -> tuple[Floats, Floats]:
+        """Instants (s) and what a kWh emits (g of CO2) or costs from each on, over the run.
+
+        Parameters
+        ----------
+        what : ``carbon`` or ``price``, which must have been given.
+        """
+        energy = self._schedule.energy
+        if what not in ("carbon", "price"):
+            raise OptionError(f"series '{what}': choose carbon or price")
+        given = energy.carbon if what == "carbon" else energy.price
+        if given is None:
+            raise OptionError(f"the run has no {what}; simulate with {what}=")
+        return energy.series_steps(given)
+
+    @property
+    def in_pieces(self) -> bool:
+        """Whether jobs may have been stopped by the policy, or by plan, and gone on later."""
+        return self.policy.preemptive or self._prepared.suspends
 
     @property
     def slowness(self) -> Floats:
@@ -279,7 +306,7 @@ class Result:
             column[mine] = codes
             return column
 
-        submit, start, end = schedule.submit[at], self.start[at], self.end[at]
+        submit, start, end = schedule.submit[at], schedule.start[at], schedule.end[at]
         service, sojourn = schedule.service[at], end - submit
         status = np.full(len(mine), STATUS.index(UNACCEPTED), dtype=np.int8)
         status[mine] = schedule.status[at]
@@ -296,6 +323,7 @@ class Result:
             "procs": log.procs[first:last],
             "estimate": log.estimate[first:last],
             **({"energy": spread(schedule.energy.jobs[at])} if self.states_energy else {}),
+            **{name: spread(column[at]) for name, column in schedule.energy.job_costs.items()},
             "status": status,
             "reason": self._prepared.reason[first:last],
             **{name: spread_codes(codes[at]) for name, (codes, _) in self._run.remarks.items()},
@@ -305,6 +333,8 @@ class Result:
             columns["label"] = log.label[first:last]
         if schedule.after is not None and self._prepared.external is not None:
             columns["restarts"] = spread(schedule.after.restarts[at].astype(np.float64))
+        if self._prepared.deferred is not None:
+            columns["deferred"] = self._prepared.deferred.held[first:last]
         if self._begin is not None:
             columns["begin"] = self._begin[first:last]
         for name, known in self._requested.items():
@@ -386,7 +416,7 @@ class Result:
         if self.states_energy:
             time, rate, busy = (columns[name] for name in ("time", "rate", "busy"))
             columns["power"] = self._schedule.power(time, rate, busy)
-        if self.cluster.is_named and len(self._run.end):
+        if self.cluster.is_named and len(self.end):
             columns |= self._schedule.resources.columns_at(columns["time"])
         return columns
 
@@ -455,7 +485,8 @@ class Result:
         """Measures per class of jobs.
 
         One row per class, by its name: jobs, share of the processor time, mean, median and p95
-        wait (s), mean bounded slowdown, energy (J).
+        wait (s), mean bounded slowdown, energy (J), and where these are given its cost and its
+        carbon dioxide (g).
 
         Parameters
         ----------

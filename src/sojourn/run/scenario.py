@@ -16,7 +16,9 @@ from pydantic import ValidationError
 from ..cluster import Cluster
 from ..jobs import Jobs
 from ..jobs.classes import check_known
-from ..jobs.log import chosen_rules, machine_size, size_in_words
+from ..jobs.clean import chosen_rules
+from ..jobs.deferrable import is_drawn
+from ..jobs.log import machine_size, size_in_words
 from ..policy import Control, Placement, Policy
 from ..policy.slurm import SlurmPolicy, policy_from_slurm
 from . import building, inputs, workloads
@@ -281,6 +283,7 @@ class Scenario:
     def is_random(self) -> bool:
         """Whether another seed gives another run."""
         drawn = self.control.draws or self.placement.rule == "random"
+        drawn = drawn or is_drawn(self.keys.defer.jobs)
         return drawn or workloads.is_random(self.keys.workload)
 
     def log(self) -> Jobs | None:
@@ -363,11 +366,13 @@ class Scenario:
         power = self.keys.power
         if power.price is None and power.carbon is None and power.starts is None:
             return
-        from ..measures.cost import Clock, parse_carbon
+        from ..measures.cost import Clock, parse_carbon, parse_price
 
         clock = Clock.of(jobs.header, power.starts)
         if power.carbon is not None:
             parse_carbon(self.files.get("carbon", power.carbon), clock)
+        if power.price is not None:
+            parse_price(self.files.get("price", power.price), clock)
 
     def preload(self, *, decisions: bool = False) -> None:
         """Load the compiled code that a run needs, or compile it.
@@ -376,6 +381,7 @@ class Scenario:
         ----------
         decisions : whether every decision will be kept.
         """
+        from . import simulate  # noqa: F401  (what comes before and after the engine)
         from .build.engine import preload
 
         nodes = self.nodes
@@ -444,7 +450,7 @@ class Scenario:
 
         Names are those of a comparison where it has them; what a run does not have is left out.
         """
-        from .summaries import flat_summary
+        from ..measures.registry import flat_summary
 
         return flat_summary(result.summary, self.control.rates)
 

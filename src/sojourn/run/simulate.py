@@ -22,6 +22,7 @@ from ..policy import Control, Policy, Score, parse_control, parse_policy
 from ..policy.control import with_power
 from ..policy.slurm.policy import SlurmPolicy
 from .build.caps import plan_caps, rate_watts
+from .build.deferring import defer
 from .build.engine import finish, make_run
 from .build.events import before_cleaning, load_events, take_events
 from .build.machine import REASONS, NamedMachine, build_machine
@@ -32,7 +33,7 @@ from .build.queues import (
 from .options import Options, Prepared, with_keywords
 from .result import Result
 
-__all__ = ["Options", "machine_of", "prepare", "simulate"]
+__all__ = ["Options", "machine_of", "prepare", "simulate", "validated"]
 
 Floats = NDArray[np.float64]
 
@@ -71,6 +72,12 @@ def simulate(
     >>> len(result.jobs)
     100
     """
+    held = options.get("defer")
+    deferral = None if held is None else Options(**options).defer
+    if deferral is not None and deferral.kind == "pieces":
+        from .pieces import simulate_in_pieces
+
+        return simulate_in_pieces(jobs, cluster, policy, rate, progress, options)
     run, prepared = prepare(jobs, cluster, policy, rate=rate, **options)
     finish(run, prepared, progress)
     return Result(prepared, run)
@@ -114,8 +121,13 @@ def prepare(
     given = jobs
     if chosen.clean:
         jobs = clean_jobs(jobs, procs=machine.procs, rules=chosen.clean)
-    jobs = _validated(jobs)
+    jobs = validated(jobs)
+    deferred = None
+    if chosen.defer is not None:
+        jobs, deferred = defer(jobs, chosen)
     order = order_of_arrival(jobs)
+    if deferred is not None and order is not None:
+        deferred = deferred.at(order)
     if chosen.constraints.are_by_job:
         if not np.array_equal(jobs.job, given.job):
             raise OptionError(
@@ -175,6 +187,7 @@ def prepare(
         named,
         external,
         caps=caps,
+        deferred=deferred,
     )
     return make_run(prepared, taken, view, stop_at_decisions=stop_at_decisions), prepared
 
@@ -225,8 +238,8 @@ def machine_of(cluster: Cluster | int | None, policies: Sequence[Policy]) -> Clu
     return own
 
 
-def _validated(jobs: Jobs) -> Jobs:
-    """Jobs that can be run, in submission order; else an error that names the first bad one."""
+def validated(jobs: Jobs) -> Jobs:
+    """Return jobs that can be run, by submit; else an error names the first bad one."""
     too_long = f"more than {_LONGEST:g} s, beyond which seconds are not told apart"
     for field_name, bad, problem in (
         ("procs", jobs.procs < 1, "at least 1 processor is needed"),

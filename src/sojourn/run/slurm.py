@@ -11,6 +11,7 @@ from ..cluster import Cluster
 from ..errors import JobError, OptionError
 from ..jobs import Jobs
 from ..jobs import clean as clean_jobs
+from ..jobs.arrivals import arrivals_of, order_of_arrival
 from ..policy import Control, Placement, parse_placement
 from ..policy.slurm.controller import Controller
 from ..policy.slurm.model import make_run
@@ -19,6 +20,7 @@ from ..policy.slurm.objections import kind_of_objection
 from ..policy.slurm.policy import SlurmPolicy
 from ..policy.slurm.requests import Requests, requests_of
 from ..policy.slurm.site_cluster import conf_on
+from .build.deferring import defer
 from .build.machine import REASONS, NamedMachine
 from .build.requests import NodeRequests
 from .options import Options, Prepared
@@ -65,8 +67,16 @@ def prepare_slurm(
     if options.clean:
         jobs = clean_jobs(jobs, procs=machine.procs, rules=options.clean)
     jobs = _in_order(_with_estimates(jobs, options))
+    deferred, known = None, jobs
+    if options.defer is not None:
+        jobs, deferred = defer(jobs, options)
+        order = order_of_arrival(jobs)
+        if order is not None:
+            jobs, deferred = jobs[order], deferred.at(order)
+        # A job that is held is submitted to Slurm when it is let go.
+        known = jobs.replace(submit=arrivals_of(jobs))
     table = node_table(conf)
-    asked = requests_of(jobs, conf, table)
+    asked = requests_of(known, conf, table)
     run = make_run(
         conf,
         table,
@@ -99,6 +109,7 @@ def prepare_slurm(
         options.changed(placement=TIGHTEST),
         named,
         remarks=tuple(remarks),
+        deferred=deferred,
     )
 
 

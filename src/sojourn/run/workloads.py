@@ -11,16 +11,9 @@ import numpy as np
 
 from ..errors import LogError, OptionError
 from ..jobs import EventStream, ExternalEvents, Jobs, clean
+from ..jobs.clean import chosen_rules, cleaned
 from ..jobs.estimates import apply_estimates
-from ..jobs.log import (
-    CLEANED,
-    chosen_rules,
-    cleaned,
-    format_of,
-    machine_size,
-    read_jobs,
-    simulated,
-)
+from ..jobs.log import CLEANED, format_of, machine_size, read_jobs, simulated
 from .build.events import before_cleaning, load_events
 from .inputs import Stamp, stamp_of
 from .keys import OF_LOGS, WorkloadKeys

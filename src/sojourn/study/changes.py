@@ -27,6 +27,8 @@ _COMPARED = (
     *("wait_mean", "wait_median", "wait_p95", "bounded_slowdown_mean"),
     *("utilisation", "energy_kwh"),
 )
+_WHERE_GIVEN = ("cost", "carbon_kg", "deferred_wait_mean", "others_wait_mean")
+"""Compared where both sides have it."""
 _SAME = 1.0  # s: accounting of managers knows whole seconds
 _FAR = 9.0
 
@@ -161,15 +163,33 @@ def measure_sides(jobs: Jobs, runs: Sequence[Result], by: Sequence[str]) -> Both
         {**run.summary, **{name: describe(columns[name][side]) for name in _JOBS}}
         for side, run in enumerate(runs)
     ]
+    held = _may_be_held(jobs, runs)
+    if held is not None:
+        for summary, waits in zip(summaries, columns["wait"], strict=True):
+            for who, mine in (("deferred", held[common]), ("others", ~held[common])):
+                summary[who] = {"wait_mean": float(waits[mine].mean()) if mine.any() else np.nan}
     states_energy = all(run.states_energy for run in runs)
     measures = {
         name: (get(name).of(summaries[0]), get(name).of(summaries[1]))
         for name in _COMPARED
         if states_energy or not rests_on_watts(name)
     }
+    for name in _WHERE_GIVEN:
+        pair = get(name).of(summaries[0]), get(name).of(summaries[1])
+        if np.isfinite(pair).all():
+            measures[name] = pair
     classes = {name: _class_means(*classed(jobs, name), common, columns) for name in by}
     only = int(np.count_nonzero(ran[0] & ~common)), int(np.count_nonzero(ran[1] & ~common))
     return BothSides(int(np.count_nonzero(common)), only, measures, classes)
+
+
+def _may_be_held(jobs: Jobs, runs: Sequence[Result]) -> NDArray[np.bool_] | None:
+    """Which jobs may be held for cheap or clean electricity on the last side that holds any."""
+    for run in reversed(runs):
+        table = run.job_columns()
+        if "deferred" in table:
+            return np.isin(jobs.job, table["job"][table["deferred"]])
+    return None
 
 
 def columns_of(jobs: Jobs, run: Result) -> Mapping[str, NDArray[Any]]:
@@ -208,7 +228,10 @@ def _class_means(
 def overall_changes(real: BothSides, drawn: Sequence[BothSides], level: float) -> Iterator[Change]:
     """Yield the changes of all measures: values of the log itself, intervals from drawn logs."""
     for name, values in real.measures.items():
-        yield _change(name, values, [pair.measures[name] for pair in drawn], level)
+        # In small draws nobody may be held.
+        others = [pair.measures[name] for pair in drawn if name in pair.measures]
+        if len(others) >= min(FEWEST, len(drawn)):
+            yield _change(name, values, others, level)
 
 
 def class_changes(

@@ -20,7 +20,8 @@ from ..cluster import Power
 from ..errors import OptionError
 from ..jobs import STANDARD, Jobs
 from ..jobs.classes import check_known, known_classes
-from ..jobs.log import cleaned, read_jobs
+from ..jobs.clean import cleaned
+from ..jobs.log import read_jobs
 from ..jobs.models.resample import fitting_block, resample_blocks
 from ..policy import Policy
 from ..run.result import Result

@@ -30,8 +30,12 @@ from .response import response_time as response_time
 from .saturated import Saturated as Saturated
 from .saturated import max_throughput as max_throughput
 from .saturated import saturated_system as saturated_system
+from .setup import SleepingServer as SleepingServer
+from .setup import sleeping_server as sleeping_server
 from .sleep import SleepingServers as SleepingServers
 from .sleep import sleeping_servers as sleeping_servers
+from .sleep_two import SleepingTwoServer as SleepingTwoServer
+from .sleep_two import sleeping_two_server as sleeping_two_server
 from .stability import Bounds as Bounds
 from .stability import estimate_stability_constant as estimate_stability_constant
 from .stability import max_arrival_rate as max_arrival_rate

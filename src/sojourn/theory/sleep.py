@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ..checks import non_negative, positive, servers, stable
 from ..errors import OptionError
 from ._qbd import Levels, solve
+from ._sleeping import SleepingSystem
 
 __all__ = ["SleepingServers", "sleeping_servers"]
 
@@ -69,7 +70,7 @@ def sleeping_servers(
 
 
 @dataclass(frozen=True)
-class SleepingServers:
+class SleepingServers(SleepingSystem):
     """The stationary distribution of M/M/c with setup and delayed off, and what follows from it.
 
     Parameters
@@ -126,15 +127,15 @@ class SleepingServers:
         """Mean number of jobs in the system."""
         return self._levels.mean
 
-    @cached_property
-    def mean_response(self) -> float:
-        """Mean time from arrival to departure (s), by Little's law."""
-        return self.mean_number / self.arrival_rate
+    @property
+    def servers(self) -> int:
+        """How many servers there are."""
+        return self.count
 
-    @cached_property
-    def mean_wait(self) -> float:
-        """Mean time from arrival to start (s)."""
-        return self.mean_response - 1 / self.service_rate
+    @property
+    def mean_service(self) -> float:
+        """Mean time in service (s)."""
+        return 1 / self.service_rate
 
     @property
     def mean_busy(self) -> float:
@@ -150,18 +151,3 @@ class SleepingServers:
     def mean_waking(self) -> float:
         """Mean number of servers in setup."""
         return self._mean(self._waking)
-
-    @property
-    def mean_off(self) -> float:
-        """Mean number of servers that are off."""
-        rest = self.count - self.mean_busy - self.mean_idle - self.mean_waking
-        return max(rest, 0.0)
-
-    def mean_power(self, busy: float, idle: float, waking: float, off: float) -> float:
-        """Mean power of all servers (W), from the watts of one server in each state."""
-        return (
-            busy * self.mean_busy
-            + idle * self.mean_idle
-            + waking * self.mean_waking
-            + off * self.mean_off
-        )

@@ -133,7 +133,7 @@ def _renew(d, s, run, nodes, calendar, rebuild):
             d.promise[w.sorted[i]] = np.inf
             if nodes is not None:
                 recall_hold(s, nodes, w.sorted[i])
-        plan_ahead(s, run, d.profile, nodes, calendar)
+        plan_ahead(s, run, d.profile, nodes, calendar, np.inf)
     elif nodes is None:
         profile_advance(d.profile, s.work)
     else:

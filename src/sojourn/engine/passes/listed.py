@@ -65,11 +65,11 @@ def _make(given: Setting) -> Listed:
 
 
 @inlined
-def _turn(d, s, jobs, recording, nodes, j, planned, beside, head, laws):
+def _turn(d, s, jobs, recording, nodes, calendar, j, planned, beside, head, laws):
     """Whether `j` may start now, in the plan or beside the head; a line of the log says why."""
     free, extra = s.free, s.extra
     if planned:
-        begins, ends = earliest(s, jobs, d.profile, nodes, j, True, laws)
+        begins, ends = earliest(s, jobs, d.profile, nodes, calendar, j, True, laws)
         may_start = begins <= s.work
         if may_start:
             take(s, jobs, d.profile, nodes, j, ends, laws)
@@ -104,9 +104,9 @@ def _explain(s, jobs, recording, j, starts, planned, beside, head, free, extra):
 
 
 @inlined
-def _start_or_reserve(d, s, jobs, recording, nodes, j, head, laws):
+def _start_or_reserve(d, s, jobs, recording, nodes, calendar, j, head, laws):
     """A job's turn in the plan: it starts, or is given a place, or finds none."""
-    begins, ends = earliest(s, jobs, d.profile, nodes, j, False, laws)
+    begins, ends = earliest(s, jobs, d.profile, nodes, calendar, j, False, laws)
     if begins <= s.work:
         note(s, recording, j, STARTED, head, s.free)
         take(s, jobs, d.profile, nodes, j, ends, laws)
@@ -130,8 +130,8 @@ def _first_turn(
 ):
     """A job's turn, in order: it starts, or is given a reservation, or waits."""
     if planned and reserves:
-        return _start_or_reserve(d, s, jobs, recording, nodes, j, head, laws)
-    if _turn(d, s, jobs, recording, nodes, j, planned, False, head, laws):
+        return _start_or_reserve(d, s, jobs, recording, nodes, calendar, j, head, laws)
+    if _turn(d, s, jobs, recording, nodes, calendar, j, planned, False, head, laws):
         return _STARTS
     # Without others to be held back there is nothing to reserve for.
     if reserves and others and find_shadow(s, jobs, run, nodes, calendar, j, laws):
@@ -267,7 +267,7 @@ def _backfill(d, s, jobs, run, recording, nodes, calendar, left, planned, beside
             continue
         if _is_over(d, s, jobs, recording, j):
             continue
-        if _turn(d, s, jobs, recording, nodes, j, planned, beside, head, laws):
+        if _turn(d, s, jobs, recording, nodes, calendar, j, planned, beside, head, laws):
             _start(d, s, jobs, run, nodes, calendar, j)
         elif nodes is None:
             if s.logs == 0:
@@ -307,7 +307,7 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     if s.falling == 1:
         planned = True
     if planned:
-        plan_ahead(s, run, d.profile, nodes, calendar)
+        plan_ahead(s, run, d.profile, nodes, calendar, s.work)
     reservations = s.reservations
     if s.backfill == NONE or s.backfill == FIRST_FIT:
         reservations = 0

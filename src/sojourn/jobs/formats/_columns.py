@@ -225,25 +225,17 @@ def choose(
     valid = [*_CHOSEN, *(name for name in SCHEMA if name not in _CHOSEN), LABEL]
     if not isinstance(mapping, Mapping | None):
         raise OptionError("columns: give a mapping of our names to those of the table")
+    given = mapping or {}
+    is_complete = _lacking(given) is None
     # Columns of frames may be called by numbers.
-    chosen = {ours: str(theirs) for ours, theirs in (mapping or {}).items()}
+    chosen = {ours: str(theirs) for ours, theirs in given.items()}
     check_columns(ours for ours in chosen if ours not in valid)
     for ours, theirs in chosen.items():
         if theirs not in available:
             near = did_you_mean(theirs, available) or f"; it has: {listed(available)}"
             raise error(f"{table} has no column '{theirs}' (for '{ours}'){near}")
-    for ours in valid:
-        if _lacking(mapping or {}) is None:
-            break
-        left = [name for name in available if name not in chosen.values()]
-        if ours == "queue" and "partition" in (mapping or {}):
-            # Where queues are said to be the partitions, they are queues all the same.
-            left.append(chosen["partition"])
-        # Processors that somebody mapped may be nodes: others are then counted in another unit.
-        if ours in NEEDED["procs"] and "procs" in (mapping or {}) and ours not in left:
-            continue
-        if ours not in chosen and (like := synonym_of(ours, left)) is not None:
-            chosen[ours] = like
+    if not is_complete:
+        _add_synonyms(chosen, given, valid, available)
     for theirs in chosen.values():
         if list(available).count(theirs) > 1:
             raise error(f"{table} has several columns called '{theirs}'; keep one of them")
@@ -254,10 +246,26 @@ def choose(
         raise error(f"{table} has no column '{lacking}'; map one to it{near}")
     further = {ours: theirs for ours, theirs in chosen.items() if ours not in valid}
     ordered = {ours: chosen[ours] for ours in valid if ours in chosen} | further
-    if _lacking(mapping or {}) is not None:
+    if not is_complete:
         ordered |= {name: name for name in _kept(available, ordered)}
     unused = tuple(name for name in dict.fromkeys(available) if name not in ordered.values())
-    return Choice(ordered, frozenset(mapping or ()), unused)
+    return Choice(ordered, frozenset(given), unused)
+
+
+def _add_synonyms(
+    chosen: dict[str, str], given: Mapping[str, str], valid: Sequence[str], available: Sequence[str]
+) -> None:
+    """Choose columns that are called as ours, or as others call them, for what is not given."""
+    for ours in valid:
+        left = [name for name in available if name not in chosen.values()]
+        if ours == "queue" and "partition" in given:
+            # Where queues are said to be the partitions, they are queues all the same.
+            left.append(chosen["partition"])
+        # Processors that somebody mapped may be nodes: others are then counted in another unit.
+        if ours in NEEDED["procs"] and "procs" in given and ours not in left:
+            continue
+        if ours not in chosen and (like := synonym_of(ours, left)) is not None:
+            chosen[ours] = like
 
 
 def _kept(available: Sequence[str], taken: Mapping[str, str]) -> list[str]:

@@ -17,11 +17,9 @@ from ..submission import Submission, jobs_of
 from ..table import Jobs
 from .slurm_fields import gpus_in, kilobytes, limit
 
-__all__ = ["SUBMIT_COMMAND", "read_stream", "read_submit_commands", "read_submits"]
+__all__ = ["read_stream", "read_submit_commands", "read_submits"]
 
-SUBMIT_COMMAND = re.compile(r"-dt\s+(\d+(?:\.\d*)?)\s+-e\s+(\S+)\s*\|(.*)")
-
-SUBMIT_COMMAND = re.compile(r"-dt\s+(\d+(?:\.\d*)?)\s+-e\s+(\S+)\s*\|(.*)")
+_COMMAND = re.compile(r"-dt\s+(\d+(?:\.\d*)?)\s+-e\s+(\S+)\s*\|(.*)")
 _MOST = 1e9
 _WHOLE = ("id", "nodes", "cpus", "gpus")
 _STREAM = ("id", "submit", "nodes", "run", "limit_min")
@@ -110,7 +108,7 @@ def read_submits(path: str | os.PathLike[str]) -> tuple[list[Submission], list[i
     others: list[int] = []
 
     def parse(text: str, line: int) -> Submission | None:
-        match = SUBMIT_COMMAND.match(text.strip())
+        match = _COMMAND.match(text.strip())
         if match is None:
             raise LogError(path, "is no '-dt T -e EVENT | OPTIONS'; correct it", line=line)
         if match[2] != _SUBMIT:

@@ -4,6 +4,7 @@ Power, price and carbon intensity are constant between their changes, so both ar
 of power steps (`billing`).
 
 - `tariff`: prices over the week; `carbon`: the intensity of the electricity
+- `price`: prices of a market over time, or of a tariff; `series`: values over time, from files
 - `shifting`: what a job alone would save by waiting for clean electricity
 - `clock`: which moment second 0 of the log is
 """

@@ -1,8 +1,15 @@
+from ._values import number as number
 from .carbon import Carbon as Carbon
 from .carbon import emissions as emissions
 from .carbon import parse_carbon as parse_carbon
 from .carbon import read_carbon as read_carbon
 from .clock import Clock as Clock
+from .price import Prices as Prices
+from .price import is_price_file as is_price_file
+from .price import known_span as known_span
+from .price import parse_price as parse_price
+from .price import read_prices as read_prices
+from .price import steps_over as steps_over
 from .shifting import ShiftedEmissions as ShiftedEmissions
 from .shifting import shift_emissions as shift_emissions
 from .shifting import shifted_by_hour as shifted_by_hour

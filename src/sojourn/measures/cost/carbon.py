@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import LogError, OptionError
-from ...files.access import read_text
+from ...errors import OptionError
 from ..formulas import clock_at, product_sum, step_integral
 from ._values import JOULES_PER_KWH, number, pieces
-from .clock import START_HINT, Clock, timestamp
+from .clock import Clock
+from .series import ValueColumn, Wanted, covering, read_series, span_of
 
 __all__ = ["Carbon", "emissions", "parse_carbon", "read_carbon"]
 
@@ -26,7 +27,7 @@ class Carbon:
     """Carbon intensity of the electricity, in grams of CO2 per kWh.
 
     Nothing is known before the first value nor after the last one, which lasts as long as the one
-    before it: to ask for it is an error. One value alone holds at all times.
+    before it: to ask for it is an error, unless it repeats. One value alone holds at all times.
 
     Parameters
     ----------
@@ -34,12 +35,15 @@ class Carbon:
     grams : per kWh, from each on.
     source : the file, for messages.
     is_dated : whether the file has timestamps.
+    repeats : whether it begins again where it ends, and before it begins: it is then known at all
+        times.
     """
 
     time: Floats
     grams: Floats
     source: str = "carbon"
     is_dated: bool = False
+    repeats: bool = False
 
     def __post_init__(self) -> None:
         time, grams = pieces(self.source, self.time, self.grams)
@@ -58,59 +62,52 @@ class Carbon:
     @property
     def span(self) -> tuple[float, float]:
         """From when to when it is known, in seconds of the log."""
-        if len(self.time) == 1:
-            return -math.inf, math.inf
-        return float(self.time[0]), float(2 * self.time[-1] - self.time[-2])
+        return (-math.inf, math.inf) if self.repeats else span_of(self.time)
+
+    def over(self, first: float, last: float) -> tuple[Floats, Floats]:
+        """Return times (s) and the g per kWh from each on, over a stretch of the log."""
+        return covering(self.source, self.time, self.grams, self.repeats, first, last)
 
 
-def parse_carbon(carbon: str | float, clock: Clock | None = None) -> Carbon:
+def parse_carbon(
+    carbon: str | float, clock: Clock | None = None, *, repeats: bool = False
+) -> Carbon:
     """Return a carbon intensity from a number (g per kWh), or from a file; see `read_carbon`."""
     grams = number(carbon)
-    return read_carbon(str(carbon), clock) if grams is None else Carbon.constant(grams)
+    if grams is None:
+        return read_carbon(str(carbon), clock, repeats=repeats)
+    return Carbon.constant(grams)
 
 
-def read_carbon(path: str | os.PathLike[str], clock: Clock | None = None) -> Carbon:
+def read_carbon(
+    path: str | os.PathLike[str], clock: Clock | None = None, *, repeats: bool = False
+) -> Carbon:
     """Read a series of carbon intensities: CSV, with the header ``time,g_per_kwh``.
+
+    Files of Electricity Maps are read as they are: of several intensities that of the whole life
+    cycle is taken. So is a table of shifted jobs of one hour, whose ``slack_0`` is hourly from
+    second 0 on.
 
     Parameters
     ----------
     path : the file, packed by gzip or xz if it likes. Times are seconds of the log, or ISO 8601
         timestamps (UTC where they have no offset), one kind throughout, increasing.
     clock : which moment second 0 of the log is; needed for timestamps.
+    repeats : whether the series begins again where it ends.
     """
-    rows = csv.reader(read_text(path).splitlines())
+    read = read_series(path, clock, _Grams("time,g_per_kwh", 0.0))
+    return Carbon(read.time, read.value, os.fspath(path), read.is_dated, repeats)
 
-    def wrong(problem: object, field: str | None = None) -> OptionError:
-        told = LogError(path, str(problem), line=rows.line_num or 1, field=field)
-        return OptionError(str(told), path=path)
 
-    series: list[tuple[float, float]] = []
-    dated = False
-    try:
-        if [name.strip().lower() for name in next(rows, [])] != ["time", "g_per_kwh"]:
-            raise wrong("the header must be time,g_per_kwh")
-        for row in filter(None, rows):
-            if len(row) != 2:
-                raise wrong(f"{len(row)} fields; give time,g_per_kwh")
-            second, moment, grams = number(row[0]), timestamp(row[0]), number(row[1])
-            if not series:
-                dated = second is None and moment is not None
-                if dated and (clock is None or not clock.known):
-                    raise wrong(f"the log does not say when it begins; {START_HINT}", "time")
-            if dated and clock is not None:
-                second = None if moment is None else (moment - clock.start).total_seconds()
-            if second is None or not math.isfinite(second):
-                kind = "an ISO 8601 timestamp" if dated else "a number of seconds"
-                raise wrong(f"'{row[0][:40]}' is not {kind}", "time")
-            if series and second <= series[-1][0]:
-                raise wrong(f"'{row[0][:40]}' is not after the row above", "time")
-            if grams is None or not 0 <= grams < math.inf:
-                raise wrong(f"'{row[1][:40]}' is not a number of at least 0", "g_per_kwh")
-            series.append((second, grams))
-    except csv.Error as error:
-        raise wrong(error) from None
-    time, values = np.array(series).reshape(-1, 2).T
-    return Carbon(time, values, os.fspath(path), dated)
+class _Grams(Wanted):
+    """Grams of CO2 per kWh."""
+
+    def column(self, names: Sequence[str]) -> ValueColumn | None:
+        """Return the column of intensities: our own, else any of that name, direct ones last."""
+        known = [name for name in names if name in ("g_per_kwh", "slack_0")]
+        others = [name for name in names if re.match(r"carbon[ _]intensity", name)]
+        others.sort(key=lambda name: "direct" in name)
+        return next((ValueColumn(names.index(name)) for name in (*known, *others)), None)
 
 
 def emissions(time: Floats, watts: Floats, carbon: Carbon) -> float:
@@ -128,12 +125,6 @@ def emissions(time: Floats, watts: Floats, carbon: Carbon) -> float:
     """
     if len(carbon.grams) == 1:
         return step_integral(time, watts) * float(carbon.grams[0]) / JOULES_PER_KWH
-    first, last = carbon.span
-    if not first <= time[0] <= time[-1] <= last:
-        raise OptionError(
-            f"{carbon.source}: known from {first:.15g} s to {last:.15g} s of the log, but the run "
-            f"lasts from {time[0]:.15g} s to {time[-1]:.15g} s; give a series that covers it",
-            path=carbon.source,
-        )
-    emitted = np.diff(clock_at(np.asarray(time), carbon.time, carbon.grams))
+    steps = carbon.over(float(time[0]), float(time[-1]))
+    emitted = np.diff(clock_at(np.asarray(time), *steps))
     return product_sum(emitted, watts[:-1]) / JOULES_PER_KWH

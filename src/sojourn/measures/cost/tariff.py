@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,11 +14,15 @@ from ..formulas import clock_at, product_sum, step_integral
 from ._values import DAY, JOULES_PER_KWH, pieces
 from .clock import Clock
 
+if TYPE_CHECKING:
+    from .price import Prices
+
 __all__ = ["Tariff", "electricity_cost", "parse_tariff"]
 
 Floats = NDArray[np.float64]
 
 _WEEK = 7 * DAY
+_MOST_STEPS = 20_000_000
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -47,6 +52,30 @@ class Tariff:
         weeks, rest = np.divmod(np.asarray(second, dtype=np.float64), _WEEK)
         whole = clock_at(np.array([_WEEK], dtype=float), begins, prices)[0]
         return np.asarray(weeks * whole + clock_at(rest, begins, prices))
+
+    def over(self, clock: Clock, first: float, last: float) -> tuple[Floats, Floats]:
+        """Return times (s) and the price of a kWh from each on, over a stretch of the log.
+
+        Parameters
+        ----------
+        clock : which moment second 0 of the log is, and how clocks change.
+        first, last : of the stretch (s).
+        """
+        begins, prices = np.array(self.begins), np.array(self.prices)
+        if len(prices) == 1:
+            return np.array([first]), prices
+        times: list[Floats] = []
+        values: list[Floats] = []
+        for begin, end, shift in clock.pieces(first, max(last, first + 1.0)):
+            weeks = np.arange((begin + shift) // _WEEK, (end + shift) // _WEEK + 1)
+            if len(weeks) * len(begins) > _MOST_STEPS:
+                raise OptionError(f"tariff: {len(weeks):,} weeks are too many; give one price")
+            time = (weeks[:, None] * _WEEK + begins[None, :]).reshape(-1) - shift
+            price = np.tile(prices, len(weeks))
+            kept = np.append(time[1:] > begin, True) & (time < end)
+            times.append(np.maximum(time[kept], begin))
+            values.append(price[kept])
+        return np.concatenate(times), np.concatenate(values)
 
 
 # Days, the second of the day from which on, price.
@@ -129,7 +158,7 @@ def _owner(painted: list[_Entry], second: int) -> int:
 
 
 def electricity_cost(
-    time: Floats, watts: Floats, tariff: Tariff, clock: Clock | None = None
+    time: Floats, watts: Floats, tariff: Tariff | Prices, clock: Clock | None = None
 ) -> float:
     """Cost of the energy under power steps, in the currency of the tariff.
 
@@ -137,9 +166,12 @@ def electricity_cost(
     ----------
     time, watts : power steps: instants (s), and the W from each to the next; the bill ends at the
         last instant.
-    tariff : price per kWh.
+    tariff : price per kWh, over the week or of a series.
     clock : which moment second 0 is, and how clocks change; default: midnight, Monday, UTC.
     """
+    if not isinstance(tariff, Tariff):
+        steps = tariff.over(float(time[0]), float(time[-1]))
+        return product_sum(np.diff(clock_at(np.asarray(time), *steps)), watts[:-1]) / JOULES_PER_KWH
     if len(tariff.prices) == 1:
         return step_integral(time, watts) * tariff.prices[0] / JOULES_PER_KWH
     time, total = np.asarray(time), 0.0

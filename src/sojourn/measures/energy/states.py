@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
-from ..cost import Carbon, Clock, Tariff, electricity_cost, emissions
+from ..cost import Carbon, Clock, Prices, Tariff, electricity_cost, emissions
 from ._checks import check, is_known
 
 __all__ = ["KINDS", "NodeState", "Occupation", "StateLedger", "state_ledger"]
@@ -147,7 +147,7 @@ class StateLedger:
         change = _sums(places, signed, (len(KINDS), width))
         return np.cumsum(change, axis=1)[:, :-1]
 
-    def cost(self, tariff: Tariff, clock: Clock | None = None) -> Floats:
+    def cost(self, tariff: Tariff | Prices, clock: Clock | None = None) -> Floats:
         """Return the cost of the energy of each state, in the currency of the tariff.
 
         Parameters

@@ -29,8 +29,9 @@ class RunPlots:
     >>> result = sojourn.simulate(sojourn.lublin(50, 16, load=0.7, seed=1), 16)
     >>> result.plot.gantt(color="width").savefig("gantt.png")  # doctest: +SKIP
     >>> result.plot
-    <pictures of a run: plot(), plot.distributions(), plot.fragmentation(), plot.gantt(),
-    plot.occupation(), plot.power(), plot.queue(), plot.utilisation(), plot.workload()>
+    <pictures of a run: plot(), plot.clean_hours(), plot.distributions(), plot.fragmentation(),
+    plot.gantt(), plot.occupation(), plot.power(), plot.queue(), plot.utilisation(),
+    plot.workload()>
     """
 
     def __init__(self, result: Result) -> None:
@@ -39,7 +40,7 @@ class RunPlots:
     def _over_time(self) -> pd.DataFrame:
         """The trajectory, or the jobs of a run that was not recorded: they say as much."""
         result = self._result
-        if result.options.record or result.policy.preemptive:
+        if result.options.record or result.in_pieces:
             return result.trajectory
         return result.jobs
 
@@ -70,7 +71,7 @@ class RunPlots:
             trajectory,
             result.cluster.procs,
             heading,
-            segments=result.segments if result.policy.preemptive else None,
+            segments=result.segments if result.in_pieces else None,
             on_nodes=(result.allocations, result.nodes) if result.cluster.is_named else None,
             unix_start=unix_start,
         )
@@ -98,7 +99,7 @@ class RunPlots:
         options: dict[str, Any] = {"color": color, "ax": ax, "unix_start": unix_start}
         if result.cluster.is_named:
             return node_gantt(result.jobs, result.allocations, result.nodes, **options)
-        segments = result.segments if result.policy.preemptive else None
+        segments = result.segments if result.in_pieces else None
         return gantt(result.jobs, result.cluster.procs, segments=segments, **options)
 
     @styled
@@ -153,6 +154,40 @@ class RunPlots:
             words = "watts of the jobs"
         axes.set_title(words, loc="right", color=MUTED)
         return figure
+
+    def clean_hours(
+        self,
+        what: str | None = None,
+        *,
+        span: tuple[float, float] | None = None,
+        fig: Figure | SubFigure | None = None,
+        unix_start: float | None = None,
+    ) -> Figure:
+        """Draw the power above the carbon intensity or the price, and what was held back for it.
+
+        Parameters
+        ----------
+        what : ``carbon`` or ``price``; default: what jobs were held for, else which is given.
+        span : first and last instant (s) to be drawn; default: the whole run.
+        fig : to draw in; a new figure when None.
+        unix_start : Unix time (s) of second 0; given, the time axis shows dates.
+        """
+        from .hours import clean_hours
+
+        result = self._result
+        by = what or result.held_for
+        label = "carbon intensity: g of CO2 per kWh"
+        if by == "price":
+            label = f"price: {result.summary['energy'].get('currency') or '1'} per kWh"
+        return clean_hours(
+            result.power_steps,
+            result.series_steps(by),
+            label,
+            result.jobs,
+            span=span,
+            fig=fig,
+            unix_start=unix_start,
+        )
 
     def fragmentation(
         self, *, fig: Figure | SubFigure | None = None, unix_start: float | None = None

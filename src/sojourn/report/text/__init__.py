@@ -2,7 +2,7 @@
 
 - `layout`: how tables and numbers look
 - `facts`: what a log holds, and what became of it
-- `summary`: a run; `comparison`: several; `recorded`: what the log knows beside them
+- `summary`: a run; `comparison`: several
 - `classes`: jobs by user, partition and so on
 """
 

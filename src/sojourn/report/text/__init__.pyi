@@ -7,7 +7,7 @@ from .layout import Terminal as Terminal
 from .layout import as_number as as_number
 from .layout import as_seconds as as_seconds
 from .layout import new_table as new_table
-from .recorded import show_not_acted_on as show_not_acted_on
-from .recorded import show_recorded as show_recorded
+from .summary import show_not_acted_on as show_not_acted_on
 from .summary import show_peas as show_peas
+from .summary import show_recorded as show_recorded
 from .summary import show_summary as show_summary

@@ -14,6 +14,8 @@ from .layout import HOUR, Terminal, as_number, new_table
 
 _PRINTED = 20
 _MEASURES = ("wait_mean", "wait_median", "wait_p95", "bounded_slowdown_mean")
+_SPENT = {"cost": "\ncost", "carbon": "CO2\nkg"}
+"""Columns of what the energy of a class costs, where that is known."""
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
@@ -28,6 +30,7 @@ def show_classes(console: Terminal, tables: Mapping[str, Rows]) -> None:
         heads = [measure(name).column("h") for name in _MEASURES]
         if any("energy" in row for row in rows):
             heads.append(measure("energy_kwh").column("kWh"))
+        heads += [head for name, head in _SPENT.items() if any(name in row for row in rows)]
         _show(console, by, rows, ["processor\ntime", *heads], _of_run)
 
 
@@ -37,6 +40,10 @@ def _of_run(row: Row) -> Iterator[str]:
     yield as_number(row["mean_bounded_slowdown"])
     if "energy" in row:
         yield as_number(row["energy"] / 3.6e6)
+    if "cost" in row:
+        yield as_number(row["cost"])
+    if "carbon" in row:
+        yield as_number(row["carbon"] / 1000)
 
 
 def show_compared_classes(console: Terminal, tables: Mapping[str, Rows]) -> None:

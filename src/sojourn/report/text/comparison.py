@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ...measures.entry import Measure
 from .layout import Terminal, as_number, new_table
-from .recorded import show_recorded
+from .summary import show_recorded
 
 _CHANGES = ("wait_mean", "bounded_slowdown_mean")
 _ASIDE = ("wait_median", "killed")  # left out where there are more columns than these

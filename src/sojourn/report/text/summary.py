@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,11 @@ from ...cluster.power import assumed_watts, states_energy
 from ...measures.catalogue import DISTRIBUTIONS, STATISTICS
 from ...measures.entry import Measure
 from ...measures.fragmentation import STATES
-from ...measures.registry import in_table
+from ...measures.recorded import gap_in_words
+from ...measures.registry import get, in_table
 from .classes import show_classes
 from .facts import show_report
 from .layout import HOUR, Terminal, as_number, as_seconds, new_table
-from .recorded import show_not_acted_on, show_recorded
 
 _SPEED = ("utilisation", "makespan", "mean_slowness")
 _NOTES = {
@@ -27,6 +27,7 @@ _NOTES = {
 }
 """What stands after a number."""
 _SECONDS = (("s", 1.0), ("h", HOUR))
+_LONGEST_LINE = 240
 
 
 def show_summary(summary: dict[str, Any], out: Path | None) -> None:
@@ -171,7 +172,7 @@ def _jobs(summary: dict[str, Any]) -> list[tuple[str, str]]:
             reasons = summary["unaccepted_reasons"].items()
             why = "never fit, for want of: " + ", ".join(f"{word} {n:,}" for word, n in reasons)
         rows.append(("unaccepted", f"{summary['unaccepted']:,} {why} (job {listed}{more})"))
-    return rows + _begin(summary) + _event_rows(summary)
+    return rows + _begin(summary) + _deferred(summary) + _event_rows(summary)
 
 
 def _event_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
@@ -216,6 +217,27 @@ def _begin(summary: dict[str, Any]) -> list[tuple[str, str]]:
             f"{as_seconds(since['mean'])}",
         )
     ]
+
+
+def _deferred(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """What jobs that may be held for cheap or clean electricity had of it, and all others."""
+    if "deferred" not in summary:
+        return []
+    mine, others = summary["deferred"], summary["others"]
+    if not mine["jobs"]:
+        return [("held", f"no job may be held ({mine['how']})")]
+    late = f"; {mine['late']:,} later than they allow" if mine["late"] else ""
+    rows = [
+        (
+            "held",
+            f"{mine['held']:,} of {mine['jobs']:,} jobs that may be ({mine['how']}), "
+            f"{as_seconds(mine['hold_mean'])} on average; they would wait "
+            f"{as_seconds(mine['wait_mean'])}{late}",
+        )
+    ]
+    if others["jobs"]:
+        rows.append(("", f"{others['jobs']:,} others would wait {as_seconds(others['wait_mean'])}"))
+    return rows
 
 
 def _measured(
@@ -270,3 +292,49 @@ def _energy(summary: dict[str, Any], measure: Measure, value: float) -> Iterator
         text = f"{text} {energy['currency']}".rstrip()
     assumed = assumed_watts(summary)
     yield label, f"{text}; {assumed}" if assumed else text
+
+
+def show_recorded(console: Terminal, sections: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print recorded beside simulated waits of the same jobs, and what a large gap means.
+
+    `sections` has the section ``recorded`` of each run by its name; none: nothing is printed.
+    """
+    if not sections:
+        return
+    first = next(iter(sections.values()))
+    hours = any(
+        part["wait"]["mean"] > HOUR
+        for section in sections.values()
+        for part in (section, section["simulated"])
+    )
+    unit, scale = ("h", HOUR) if hours else ("s", 1.0)
+    names = ("wait_mean", "wait_median", "wait_p95", "bounded_slowdown_mean")
+    table = new_table("", *(get(name).column(unit) for name in names))
+
+    def add(label: str, part: Mapping[str, Any]) -> None:
+        waits = (as_number(part["wait"][key] / scale) for key in ("mean", "median", "p95"))
+        table.add_row(label, *waits, as_number(part["bounded_slowdown"]["mean"]))
+
+    add("recorded: they waited", first)
+    for name, section in sections.items():
+        add(f"{name or 'simulated'}: they would wait", section["simulated"])
+    console.print(f"\nthe {first['jobs']:,} jobs whose wait the log records")
+    console.print(table)
+    # Of several runs the one that comes nearest says what all of them lack.
+    gaps = {
+        name: log["wait"]["mean"] - log["simulated"]["wait"]["mean"]
+        for name, log in sections.items()
+    }
+    nearest = min(gaps, key=lambda name: abs(gaps[name]))
+    words = gap_in_words(sections[nearest], nearest)
+    if words:
+        console.warn(words)
+
+
+def show_not_acted_on(console: Terminal, ignored: Sequence[str]) -> None:
+    """Print what a run takes no notice of: in a line, or where that is long in one for each."""
+    words = f"not acted on: {', '.join(ignored)}"
+    if len(words) > _LONGEST_LINE:
+        words = "\n- ".join(["not acted on:", *ignored])
+    if ignored:
+        console.warn(words)

@@ -59,10 +59,12 @@ def make_run(
     waits = None if caps is None or caps.by_rate else caps
     if named is not None:
         limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
-        blind = options.foresight == "log"
-        # A reservation counts on nodes that will be up, or that draw so much: it must name them.
-        names = sleep is not None or (waits is not None and waits.varied)
-        facts = named.facts(accepted, options.seed, blind, names_nodes=names)
+        blind, sleeps = options.foresight == "log", sleep is not None
+        several = policy.rule.plans_ahead or policy.reservations > 1
+        plans = several or (calendar is not None and len(calendar.reservation) > 0)
+        # Under a cap that it matters to where a job runs, reservations name their nodes.
+        bound = waits is not None and waits.varied
+        facts = named.facts(accepted, options.seed, blind, sleeps=sleeps, plans=plans, bound=bound)
         watts = None if waits is None else waits.of_task[accepted]
         nodes = facts, named.needs(accepted, limit, watts)
         nodes = nodes if sleep is None else (*nodes, sleep)

@@ -82,17 +82,26 @@ class NamedMachine:
     requests: NodeRequests
 
     def facts(
-        self, accepted: NDArray[np.bool_], seed: int, blind: bool, *, names_nodes: bool = False
+        self,
+        accepted: NDArray[np.bool_],
+        seed: int,
+        blind: bool,
+        *,
+        sleeps: bool = False,
+        plans: bool = False,
+        bound: bool = False,
     ) -> Facts:
         """What never changes during a run of the accepted jobs.
 
-        `names_nodes`: a reservation must name its nodes, whatever jobs ask for.
+        `sleeps`: whether nodes may; `plans`: whether more than one start is planned ahead;
+        `bound`: whether caps make it matter which nodes jobs have.
         """
         columns, placement = self.cluster.columns, self.placement
         order = _order(self.cluster, placement)
         pinned = not bool(self.requests.plain[accepted].all()) or placement.rule == "contiguous"
-        pinned = pinned or names_nodes
-        pool_first, pooling = _pools(columns.slowness[order], placement, pinned)
+        # Who plans several starts must know how long the nodes of each take to be up.
+        pinned = pinned or (sleeps and plans) or bound
+        pool_first, pooling = _pools(columns.slowness[order], placement, pinned or sleeps)
         return Facts(
             rule=_RULES[placement.rule],
             pooling=pooling,

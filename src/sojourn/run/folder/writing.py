@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,13 +15,12 @@ from ...errors import OptionError
 from ...files.access import check_outputs
 from ...files.staging import Stage
 from ..classes import class_rows
-from .files import as_json, check_folder, provenance, put_rows, staged
-from .tables import as_cell, write_table
+from .files import as_cell, as_json, provenance, put_rows, staged, write_table
 
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["FORMATS", "Write", "check_run", "class_tables", "stage_run", "write_run"]
+__all__ = ["FORMATS", "Write", "check_run", "class_tables", "write_run"]
 
 FORMATS = ("parquet", "csv", "swf")
 """What the job table can be written as."""
@@ -43,13 +43,15 @@ Write = Callable[[Path], object]
 
 def write_run(
     result: Result,
-    folder: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | Stage,
+    name: str = "",
     *,
     format: str = "parquet",
     trajectory: bool = True,
     by: Sequence[str] = (),
     extras: Mapping[str, Write] | None = None,
     origin: Mapping[str, Any] | None = None,
+    measure: Callable[[], Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Write a run to a folder, all of it or nothing.
 
@@ -59,7 +61,9 @@ def write_run(
     Parameters
     ----------
     result : the run.
-    folder : made if it is not there. A run that is there is replaced.
+    folder : made if it is not there. A run that is there is replaced. Or a stage, as of `staged`,
+        for a run that gets its place together with other files.
+    name : of the run's folder within that one; empty: that folder itself.
     format : of the job table; with ``swf`` it is the log with the simulated waits in it.
     trajectory : write the trajectory too (like the schedule as CSV beside a job table in CSV, else
         as Parquet).
@@ -67,69 +71,44 @@ def write_run(
         the summary.
     extras : further files by name, such as ``overview.png``, and what writes each to a path.
     origin : provenance to put into the summary, as from `provenance`.
+    measure : returns the summary of the run, while its tables are written; default: as it is.
 
     Returns
     -------
     dict
         What was written as ``summary.json``.
     """
-    with staged(folder) as stage:
-        return stage_run(
-            result,
-            stage,
-            format=format,
-            trajectory=trajectory,
-            by=by,
-            extras=extras,
-            origin=origin,
-        )
-
-
-def stage_run(
-    result: Result,
-    stage: Stage,
-    name: str = "",
-    *,
-    format: str = "parquet",
-    trajectory: bool = True,
-    by: Sequence[str] = (),
-    extras: Mapping[str, Write] | None = None,
-    origin: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Write a run as `write_run` does, to get its place together with other files.
-
-    Parameters
-    ----------
-    stage : of `staged`.
-    name : of the run's folder within that of the stage; empty: that folder itself.
-    """
     if format not in FORMATS:
         raise OptionError(f"format '{format}' is unknown; choose {', '.join(FORMATS)}")
     within = f"{name}/" if name else ""
-    tables = _tables(result, format, trajectory)
-    classes = class_tables(result, by)
-    later = {**_texts(result, classes), **(extras or {})}
-    files = [*tables, *later, _SUMMARY]
-    if result.cluster.is_named:
-        # All of them need the energy bill, and some what was held: made once, before they go
-        # different ways.
-        result.power_steps  # noqa: B018
-        if trajectory:
-            result.fragmentation  # noqa: B018
-    # Compression lets go of the interpreter lock: two tables and the summary at a time.
-    with ThreadPoolExecutor(2) as pool:
-        tasks = [pool.submit(write, stage(within + file)) for file, write in tables.items()]
-        summary = {**result.summary, **({"classes": classes} if classes else {})}
-        summary["provenance"] = {**(origin or provenance("", {})), "files": files}
-        for task in tasks:
-            task.result()
-    for file, write in later.items():
-        write(stage(within + file))
-    for file in _files_of_former_run(stage.folder / name) - set(files):
-        stage.remove(within + file)
-    # Last: it gets its place when all that it speaks of is there.
-    stage(within + _SUMMARY).write_text(as_json(summary) + "\n", encoding="utf-8")
-    return summary
+    with contextlib.nullcontext(folder) if isinstance(folder, Stage) else staged(folder) as stage:
+        tables = _tables(result, format, trajectory)
+        classes = class_tables(result, by)
+        later = {**_texts(result, classes), **(extras or {})}
+        files = [*tables, *later, _SUMMARY]
+        if result.cluster.is_named:
+            # All of them need the energy bill, and some what was held: made once, before they go
+            # different ways.
+            result.power_steps  # noqa: B018
+            if trajectory:
+                result.fragmentation  # noqa: B018
+        # Compression lets go of the interpreter lock: two tables and the summary at a time.
+        with ThreadPoolExecutor(2) as pool:
+            tasks = [pool.submit(write, stage(within + file)) for file, write in tables.items()]
+            summary = {
+                **(measure() if measure else result.summary),
+                **({"classes": classes} if classes else {}),
+            }
+            summary["provenance"] = {**(origin or provenance("", {})), "files": files}
+            for task in tasks:
+                task.result()
+        for file, write in later.items():
+            write(stage(within + file))
+        for file in _files_of_former_run(stage.folder / name) - set(files):
+            stage.remove(within + file)
+        # Last: it gets its place when all that it speaks of is there.
+        stage(within + _SUMMARY).write_text(as_json(summary) + "\n", encoding="utf-8")
+        return summary
 
 
 def class_tables(result: Result, by: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
@@ -156,7 +135,6 @@ def check_run(
     files = {_SUMMARY, *_table_names(format, trajectory, named)}
     files |= {_NODES} if named else set()
     files |= {_CLASSES} if classes else set()
-    check_folder(folder)
     check_outputs(Path(folder) / file for file in files | _files_of_former_run(Path(folder)))
 
 

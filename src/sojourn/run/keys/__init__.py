@@ -19,6 +19,7 @@ from ...policy import examples_of_controls
 from . import typed
 from .cluster import ClusterKeys
 from .control import ControlKeys
+from .defer import EXAMPLES, DeferKeys, read_deferral, typed_deferral
 from .describing import SAME, Key, Keys, Keyword, Option, with_names
 from .policy import ConstraintKeys, PolicyKeys
 from .power import LevelKeys, PowerKeys
@@ -35,6 +36,7 @@ __all__ = [
     "ClusterKeys",
     "ConstraintKeys",
     "ControlKeys",
+    "DeferKeys",
     "Described",
     "Key",
     "Keys",
@@ -87,6 +89,28 @@ class ScenarioKeys(Keys):
         ),
     ] = ControlKeys()
     power: Annotated[PowerKeys, Key("Watts, and what a kWh costs.", "a table")] = PowerKeys()
+    defer: Annotated[
+        DeferKeys,
+        Key(
+            "Which jobs are held for cheap or clean electricity, and how.",
+            "a table",
+            Option(
+                "Cost",
+                "KIND:SLACK",
+                "--defer",
+                str,
+                typed_deferral,
+                None,
+                help=f"Hold jobs for cheap or clean electricity: {EXAMPLES}. Default: none.",
+            ),
+            Keyword(
+                default=None,
+                what=f"How jobs are held for cheap or clean electricity: {EXAMPLES}; see the table "
+                "defer of a scenario.",
+                read=read_deferral,
+            ),
+        ),
+    ] = DeferKeys()
     run: Annotated[RunKeys, Key("Chance, and what is written.", "a table")] = RunKeys()
 
 

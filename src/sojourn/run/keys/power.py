@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from ...measures.cost import Clock, parse_tariff
+from ...measures.cost import Clock, is_price_file, parse_tariff
 from ...policy import parse_caps
 from . import typed
 from .describing import (
@@ -36,6 +36,12 @@ def _moment(value: Any) -> Any:
 def _as_given(value: Any) -> Any:
     """What is read only where the bill is made up."""
     return value
+
+
+def _price(value: Any) -> None:
+    """Refuse what is no tariff; a file is read when it is needed."""
+    if not is_price_file(value):
+        parse_tariff(value)
 
 
 class LevelKeys(Keys):
@@ -97,11 +103,13 @@ class PowerKeys(Keys):
         ),
     ] = None
     price: Annotated[
-        Annotated[str | Number, reads(parse_tariff)] | None,
+        Annotated[str | Number, reads(_price)] | None,
         Key(
-            "Price of a kWh: 0.25, or over the day as in '0.15, 8:0.30, 20:0.15 EUR'.",
-            "a number, or a tariff such as '0.15, 8:0.30, 20:0.15 EUR'",
-            Option(_COST, "PRICE|TARIFF", read=typed.number_or_text),
+            "Price of a kWh: 0.25, over the day as in '0.15, 8:0.30, 20:0.15 EUR', or a CSV file "
+            "with columns time,price_per_kwh.",
+            "a number, a tariff such as '0.15, 8:0.30, 20:0.15 EUR', or a CSV file "
+            "time,price_per_kwh",
+            Option(_COST, "PRICE|TARIFF|FILE", read=typed.number_or_text),
             Keyword(read=_as_given),
         ),
     ] = None
@@ -114,6 +122,15 @@ class PowerKeys(Keys):
             Keyword(read=_as_given),
         ),
     ] = None
+    series: Annotated[
+        Literal["end", "repeat"],
+        Key(
+            "Whether series of carbon and prices end, so that no run may last longer, or repeat.",
+            "end or repeat",
+            Option(_COST, "end|repeat"),
+            Keyword(),
+        ),
+    ] = "end"
     starts: Annotated[
         Annotated[str, BeforeValidator(_moment), reads(lambda moment: Clock.of(None, moment))]
         | None,

@@ -2,6 +2,6 @@
 
 - `schedule`: who was served when, and the measures of that; `energy`, `resources`
 - `aftermath`: what events did to jobs
-- `invariants`: what must hold of every run; `unmodelled`: what it does not act on
+- `unmodelled`: what it does not act on
 - `recorded_nodes`: the nodes that a log records, checked
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +14,17 @@ from ...engine.drive import Run
 from ...engine.nodes import GIVEN_NODE, GIVEN_TASKS, PER_TASK
 from ...measures import energy as billing
 from ...measures import formulas
-from ...measures.cost import Clock, electricity_cost, emissions, parse_carbon, parse_tariff
+from ...measures.cost import (
+    Carbon,
+    Clock,
+    Prices,
+    Tariff,
+    electricity_cost,
+    emissions,
+    parse_carbon,
+    parse_price,
+    steps_over,
+)
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -321,14 +333,73 @@ class Energy:
             # Of nodes without watts those of idle are assumed as well.
             servers = (node.server for node in self._cluster.nodes)
             bill["idle_known"] = all(s.idle_known or not s.has_watts for s in servers)
-        options, header = self._options, self._header
-        if options.price is not None or options.carbon is not None:
-            clock = Clock.of(header, options.starts)
-            if options.price is not None:
-                tariff = parse_tariff(options.price)
-                bill["cost"] = electricity_cost(*self.steps, tariff, clock)
-                bill["currency"] = tariff.currency
-            if options.carbon is not None:
-                carbon = parse_carbon(options.carbon, clock)
-                bill["carbon_kg"] = emissions(*self.steps, carbon) / 1000
+        if self.price is not None:
+            bill["cost"] = electricity_cost(*self.steps, self.price, self._clock)
+            bill["currency"] = self.price.currency
+        if self.carbon is not None:
+            bill["carbon_kg"] = emissions(*self.steps, self.carbon) / 1000
         return bill
+
+    @cached_property
+    def _clock(self) -> Clock:
+        return Clock.of(self._header, self._options.starts)
+
+    @cached_property
+    def price(self) -> Tariff | Prices | None:
+        """The price of a kWh, where one is given."""
+        given, repeats = self._options.price, self._options.series == "repeat"
+        return None if given is None else parse_price(given, self._clock, repeats=repeats)
+
+    @cached_property
+    def carbon(self) -> Carbon | None:
+        """The intensity of the electricity (g per kWh), where one is given."""
+        given, repeats = self._options.carbon, self._options.series == "repeat"
+        return None if given is None else parse_carbon(given, self._clock, repeats=repeats)
+
+    @cached_property
+    def job_costs(self) -> dict[str, Floats]:
+        """Of each accepted job its ``cost`` and its ``carbon`` (g), where these are given."""
+        given = {"cost": self.price, "carbon": self.carbon}
+        return {name: self._of_jobs(what) for name, what in given.items() if what is not None}
+
+    def series_steps(self, what: Carbon | Tariff | Prices) -> tuple[Floats, Floats]:
+        """Times (s) and what a kWh costs or emits from each on, as long as the run lasts."""
+        first = float(self._epochs[0])
+        return steps_over(what, self._clock, first, max(first, self._last))
+
+    def _of_jobs(self, what: Carbon | Tariff | Prices) -> Floats:
+        """What the energy of each accepted job costs or emits, exactly.
+
+        Power and value are both constant between their changes. On a clock that runs as fast as
+        the value is high, the bill of the energy is that of the cost. It must run forwards: for
+        this all values are raised, and what that adds is taken off again.
+        """
+        time, value = self.series_steps(what)
+        if len(value) == 1:
+            return self.jobs * (float(value[0]) / _JOULES_PER_KWH)
+        raised = float(np.abs(value).mean() or 1.0) - min(float(value.min()), 0.0)
+        other = self._on_clock(lambda at: formulas.clock_at(at, time, value + raised))
+        return (other.jobs - raised * self.jobs) / _JOULES_PER_KWH
+
+    def _on_clock(self, clock: Callable[[Floats], Floats]) -> Energy:
+        """The same bill with all instants on another clock, which runs forwards."""
+        job, start, stop = self._stretches
+        first, last = float(self._epochs[0]), max(self._last, float(self._epochs[0]))
+        other = copy.copy(self)
+        for name in ("_bill", "other_states", "nodes", "jobs", "idle", "peas", "steps", "peak"):
+            other.__dict__.pop(name, None)
+        if self._states is not None:
+            other._states = copy.copy(self._states)
+            other._states.begin, other._states.end = (
+                clock(np.clip(x, first, last)) for x in (self._states.begin, self._states.end)
+            )
+        if self._cluster.is_named:
+            other.__dict__["given"] = self.given
+        if self._absence is not None:
+            # What never returns is off to the end.
+            begin, end = (clock(np.clip(x, first, last)) for x in self._absence[:2])
+            other._absence = self._absence._replace(begin=begin, end=end)
+        other._stretches = Stretches(job, clock(start), clock(stop))
+        other._epochs = clock(self._epochs)
+        other._last = float(clock(np.array([self._last]))[0])
+        return other

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from ...__about__ import __version__
 from ...engine.drive import Run
-from ...errors import OptionError
+from ...errors import OptionError, RunError
 from ...measures import formulas
 from ...measures.recorded import recorded_beside
+from ..build.deferring import Deferred
 from ..build.machine import REASONS
 from ..options import Prepared
 from .aftermath import KILLED, STATUS, Aftermath, aftermath
 from .caps import CapAccount
 from .energy import Allocation, Energy, Stretches, allocation, stretches_held, stretches_in_pieces
-from .invariants import check_areas, check_bill
 from .resources import Resources
 from .states import NodeStates
 from .unmodelled import not_acted_on
@@ -27,6 +27,9 @@ __all__ = ["Schedule", "summarise"]
 
 Floats = NDArray[np.float64]
 Chosen = slice | NDArray[np.bool_]
+
+_TOLERANCE = 1e-9
+_ROWS = 1 << 15
 
 
 class Schedule:
@@ -96,7 +99,7 @@ class Schedule:
     @cached_property
     def service(self) -> Floats:
         """Time in service of each accepted job (s)."""
-        if not self.prepared.policy.preemptive:
+        if not (self.prepared.policy.preemptive or self.prepared.suspends):
             return self.end - self.start
         job, start, stop = self.stretches
         return formulas.sum_by_job(job, stop - start, len(self.end))
@@ -170,9 +173,10 @@ class Schedule:
         return formulas.energy_rate(busy, busy_watts, idle_watts, there)
 
     def check(self) -> None:
-        """Raise RunError unless it has what every run must have."""
+        """Raise RunError unless areas, loads and the energy bill are right, to 1e-9."""
         run = self.run
-        if not len(self.end):
+        if not len(self.end) or self.prepared.suspends:
+            # A run of pieces has been checked as such.
             return
         slowness = self.slowness if self.prepared.cluster.is_named else 1.0
         held: NDArray[Any] = self.held
@@ -185,14 +189,49 @@ class Schedule:
         left = self.end
         if self.after is not None:
             left = np.where(self.after.waiting, run.s.now, self.after.left)
-        check_areas(run, float(self.epochs[1].max()), held, work, left)
+        total, grain = run.s, self._grain
+        coarse = grain * float(self.epochs[1].max()) * float(held.sum())
+        done = formulas.product_sum(held, work)
+        _must_equal("work done and the sum of job areas", total.effective, done, coarse)
+        lapse = float(np.sum(left - run.entered))
+        present = total.queue_time + total.service_time
+        _must_equal("Little's law", present, lapse, grain * len(left))
+        wasted = total.potential - total.effective
+        slack = coarse + _TOLERANCE * total.potential
+        _must_equal("potential less effective load", wasted, total.waste, slack)
         if self.caps is not None:
             self.caps.check()
         if self.prepared.options.record:
-            columns = [run.rows(name) for name in ("time", "rate", "busy")]
-            bill = float(self.energy.jobs.sum()) + self.energy.idle
-            bill += float(self.energy.other_states.sum()) if self.states is not None else 0.0
-            check_bill(run, bill, lambda rows: self.power(*(c[rows] for c in columns)))
+            self._check_bill()
+
+    @property
+    def _grain(self) -> float:
+        """Times are only as fine as their floats; a log of tiny jobs far from zero is coarse."""
+        submit = self.run.jobs.submit
+        largest = max(abs(self.run.s.now), abs(submit.min()), abs(submit.max()))
+        return 8 * float(np.spacing(largest))
+
+    def _check_bill(self) -> None:
+        """Check the energy bill (J) against the integral of the power at each recorded instant."""
+        time, rate, busy = (self.run.rows(name) for name in ("time", "rate", "busy"))
+        integral = watts = 0.0
+        # In pieces that stay in the cache.
+        for first in range(0, len(time), _ROWS):
+            rows = slice(first, first + _ROWS)
+            piece = self.power(time[rows], rate[rows], busy[rows])
+            lapse = np.diff(time[first : first + _ROWS + 1])
+            integral += formulas.product_sum(lapse, piece[: len(lapse)])
+            watts += float(np.abs(piece).sum())
+        bill = float(self.energy.jobs.sum()) + self.energy.idle
+        bill += float(self.energy.other_states.sum()) if self.states is not None else 0.0
+        _must_equal("the energy bill", bill, integral, self._grain * watts)
+
+
+def _must_equal(what: str, left: float, right: float, slack: float) -> None:
+    if not abs(left - right) <= _TOLERANCE * max(abs(left), abs(right)) + slack:
+        raise RunError(
+            f"{what}: {float(left)!r} is not {float(right)!r}; please report this as a bug"
+        )
 
 
 def summarise(schedule: Schedule) -> dict[str, Any]:
@@ -226,6 +265,8 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
     begun = _begin(schedule, ran)
     if begun is not None:
         summary["begin"] = begun
+    if prepared.deferred is not None:
+        summary |= _deferred(schedule, prepared.deferred, ran)
     recorded = _recorded(prepared, ran, wait, service)
     if recorded is not None:
         summary["recorded"] = recorded
@@ -311,6 +352,10 @@ def _partitions(schedule: Schedule, ran: Chosen) -> dict[str, dict[str, Any]]:
 def _begin(schedule: Schedule, ran: Chosen) -> dict[str, Any] | None:
     """What jobs that asked for a later begin waited for it; None where nobody did."""
     arrival, submit = schedule.run.jobs.submit[ran], schedule.submit[ran]
+    deferred = schedule.prepared.deferred
+    if deferred is not None:
+        # Whoever is held did not ask for it.
+        arrival = deferred.came[schedule.prepared.accepted][ran]
     later = arrival > submit
     if not later.any():
         return None
@@ -318,6 +363,40 @@ def _begin(schedule: Schedule, ran: Chosen) -> dict[str, Any] | None:
         "jobs": int(np.count_nonzero(later)),
         "before": formulas.describe((arrival - submit)[later]),
         "wait_since": formulas.describe(schedule.start[ran] - arrival),
+    }
+
+
+def _deferred(schedule: Schedule, deferred: Deferred, ran: Chosen) -> dict[str, dict[str, Any]]:
+    """What jobs that may be held for cheap or clean electricity had of it, and all others."""
+    prepared, energy = schedule.prepared, schedule.energy
+    mine = prepared.accepted
+    held = deferred.held[mine][ran]
+    came, latest = (column[mine][ran] for column in (deferred.came, deferred.latest))
+    start, submit = schedule.start[ran], schedule.submit[ran]
+    hold = schedule.run.jobs.submit[ran] - came
+    late = int(np.count_nonzero(start[held] > latest[held]))
+    if deferred.until is not None:
+        late = int(np.count_nonzero(schedule.end[ran][held] > deferred.until[mine][ran][held]))
+    costs = {"joules": energy.jobs, **energy.job_costs}
+
+    def of(which: NDArray[np.bool_]) -> dict[str, Any]:
+        waits = formulas.describe((start - submit)[which])
+        spent = {name: float(values[ran][which].sum()) for name, values in costs.items()}
+        if "carbon" in spent:
+            spent["carbon_kg"] = spent.pop("carbon") / 1000
+        words = {f"wait_{name}": waits.get(name, np.nan) for name in ("mean", "p95")}
+        return {"jobs": int(np.count_nonzero(which)), **words, **spent}
+
+    times = formulas.describe(hold[held])
+    return {
+        "deferred": {
+            "how": str(prepared.options.defer),
+            "held": int(np.count_nonzero(hold[held] > 0)),
+            "late": late,
+            **{f"hold_{name}": times.get(name, np.nan) for name in ("mean", "max")},
+            **of(held),
+        },
+        "others": of(~held),
     }
 
 

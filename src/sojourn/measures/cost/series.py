@@ -1,0 +1,199 @@
+"""Series of values over time, constant between their changes: read from a file, ended or repeated.
+
+A series is known from its first value to the end of its last, which lasts as long as the one before
+it. One value alone holds at all times.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import LogError, OptionError
+from ...files.access import read_text
+from ._values import number
+from .clock import START_HINT, Clock, timestamp
+
+__all__ = ["SeriesFile", "ValueColumn", "Wanted", "covering", "read_series", "span_of"]
+
+Floats = NDArray[np.float64]
+
+_HOUR = 3600.0
+_TIMES = ("time", "datetime", "datetime (utc)", "timestamp")
+_MOST = 20_000_000
+"""Values beyond which a series that repeats is too short for a run."""
+_REGULAR, _ENOUGH = 0.9, 8
+"""Share of equal steps from which on a longer one is a gap, and the least number of steps."""
+_SUMS = re.compile(r"job_(\d+)")
+
+
+class ValueColumn(NamedTuple):
+    """A column of values in a file: its place, the currency it names, and what one of it is."""
+
+    place: int
+    currency: str = ""
+    unit: float = 1.0
+
+
+class SeriesFile(NamedTuple):
+    """What a file of a series holds: s of the log, values, the currency, whether it is dated."""
+
+    time: Floats
+    value: Floats
+    currency: str
+    is_dated: bool
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is looked for in a file.
+
+    Parameters
+    ----------
+    header : how a file should begin, for messages.
+    least : the least value that makes sense.
+    """
+
+    header: str
+    least: float = -math.inf
+
+    def column(self, names: Sequence[str]) -> ValueColumn | None:
+        """Return the column of the values, from the names in a header in lower case."""
+        raise NotImplementedError
+
+
+def span_of(time: Floats) -> tuple[float, float]:
+    """Return from when to when a series with values from these times on is known (s)."""
+    if len(time) == 1:
+        return -math.inf, math.inf
+    return float(time[0]), float(2 * time[-1] - time[-2])
+
+
+def covering(
+    source: str, time: Floats, value: Floats, repeats: bool, first: float, last: float
+) -> tuple[Floats, Floats]:
+    """Return the steps of a series that cover a stretch of the log.
+
+    Parameters
+    ----------
+    source : of the series, for messages.
+    time, value : from each on (s).
+    repeats : whether it begins again where it ends, and before it begins; else it is an error to
+        ask beyond.
+    first, last : of the stretch (s).
+    """
+    if len(time) == 1:
+        return np.array([first]), value
+    begin, end = span_of(time)
+    if not repeats:
+        if not begin <= first <= last <= end:
+            raise OptionError(
+                f"{source}: known from {begin:.15g} s to {end:.15g} s of the log, but the run "
+                f"lasts from {first:.15g} s to {last:.15g} s; give a series that covers it, or let "
+                "it repeat",
+                path=source,
+            )
+        return time, value
+    period = end - begin
+    early, late = (math.floor((at - begin) / period) for at in (first, last))
+    if (late - early + 1) * len(time) > _MOST:
+        raise OptionError(
+            f"{source}: would repeat {late - early + 1:,} times from {first:.15g} s to "
+            f"{last:.15g} s; give a longer series",
+            path=source,
+        )
+    turns = np.arange(early, late + 1)
+    times = (turns[:, None] * period + time[None, :]).reshape(-1)
+    return times, np.tile(value, len(turns))
+
+
+def read_series(path: str | os.PathLike[str], clock: Clock | None, wanted: Wanted) -> SeriesFile:
+    """Read a series of values: CSV with a header, a column of times and one of values.
+
+    Parameters
+    ----------
+    path : the file, packed by gzip or xz if it likes. Times are seconds of the log, or ISO 8601
+        timestamps (UTC where they have no offset), one kind throughout, increasing. Without a
+        column of times, values are hourly from second 0 on.
+    clock : which moment second 0 of the log is; needed for timestamps.
+    wanted : which values.
+    """
+    rows = csv.reader(read_text(path).splitlines())
+
+    def wrong(problem: object, field: str | None = None, line: int = 0) -> OptionError:
+        text = LogError(path, str(problem), line=line or rows.line_num or 1, field=field)
+        return OptionError(str(text), path=path)
+
+    times: list[float] = []
+    values: list[float] = []
+    lines: list[int] = []
+    dated = False
+    try:
+        names = [name.strip().lower() for name in next(rows, [])]
+        column = wanted.column(names)
+        at = next((names.index(name) for name in _TIMES if name in names), -1)
+        if column is None or (at < 0 and names[column.place] != "slack_0"):
+            raise wrong(f"the header must be {wanted.header}")
+        name = names[column.place]
+        if name == "slack_0":
+            _check_single_hours(path, wrong)
+        for row in filter(None, rows):
+            if len(row) != len(names):
+                raise wrong(f"{len(row)} fields; give {','.join(names)}")
+            text = row[at] if at >= 0 else f"{_HOUR * len(times)}"
+            second, moment, value = number(text), timestamp(text), number(row[column.place])
+            if not times:
+                dated = second is None and moment is not None
+                if dated and (clock is None or not clock.known):
+                    raise wrong(f"the log does not say when it begins; {START_HINT}", names[at])
+            if dated and clock is not None:
+                second = None if moment is None else (moment - clock.start).total_seconds()
+            if second is None or not math.isfinite(second):
+                kind = "an ISO 8601 timestamp" if dated else "a number of seconds"
+                raise wrong(f"'{text[:40]}' is not {kind}", names[at])
+            if times and second <= times[-1]:
+                raise wrong(f"'{text[:40]}' is not after the row above", names[at])
+            if value is None or not wanted.least <= value < math.inf or value == -math.inf:
+                least = f" of at least {wanted.least:g}" if wanted.least > -math.inf else ""
+                raise wrong(f"'{row[column.place][:40]}' is not a number{least}", name)
+            times.append(second)
+            values.append(value * column.unit)
+            lines.append(rows.line_num)
+    except csv.Error as error:
+        raise wrong(error) from None
+    time = np.array(times)
+    gap = _gap_in(time)
+    if gap is not None:
+        usual, there = gap[1], time[gap[0] + 1] - time[gap[0]]
+        problem = f"a gap: {there:g} s after the row above, where steps take {usual:g} s; fill it"
+        raise wrong(problem, names[at], line=lines[gap[0] + 1])
+    return SeriesFile(time, np.array(values), column.currency, dated)
+
+
+def _check_single_hours(path: str | os.PathLike[str], wrong: type | object) -> None:
+    """Raise for a table of shifted jobs of several hours: its values are sums."""
+    hours = _SUMS.search(os.path.basename(os.fspath(path)))
+    if hours is not None and int(hours[1]) != 1:
+        problem = f"slack_0 has sums over {hours[1]} hours; give the table of jobs of 1 hour"
+        raise wrong(problem, "slack_0")  # type: ignore[operator]
+
+
+def _gap_in(time: Floats) -> tuple[int, float] | None:
+    """Return after which value a regular series has a gap, and its usual step (s)."""
+    steps = np.diff(time)
+    if len(steps) < _ENOUGH:
+        return None
+    usual, count = Counter(np.round(steps, 6).tolist()).most_common(1)[0]
+    longer = np.flatnonzero(steps > 1.5 * usual)
+    if count < _REGULAR * len(steps) or not len(longer):
+        return None
+    return int(longer[0]), float(usual)
