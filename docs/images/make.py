@@ -12,7 +12,7 @@ import numpy as np
 
 import sojourn
 from sojourn.cli import main as command
-from sojourn.report import cluster, compare, node_gantt, save, workload
+from sojourn.report import cluster, compare, failure_costs, node_gantt, save, workload
 
 HERE = Path(__file__).parent
 DOTS_PER_INCH = 100
@@ -40,6 +40,7 @@ def main() -> None:
     draw_by_command(limited, "fit")
     draw_streams()
     draw_clean_hours()
+    draw_failures(jobs)
 
 
 def draw_cap(jobs: sojourn.Jobs) -> None:
@@ -57,6 +58,23 @@ def draw_cap(jobs: sojourn.Jobs) -> None:
 @sojourn.score
 def narrow_to_eco(nodes, n, jobs, j, now, theta):
     return nodes.watts[n] if jobs.procs[j] <= 8 else nodes.slowness[n]
+
+
+def draw_failures(jobs: sojourn.Jobs) -> None:
+    """Draw what the guide "Failures and maintenance" prints."""
+    rows = {}
+    for every in ("none", "5 min", "20 min", "1 h", "5 h", "daly"):
+        rule = {} if every == "none" else {"checkpoint": {"every": every, "dump": 30}}
+        costs = [
+            sojourn.simulate(
+                jobs, 128, "easy", failures="mtbf=5d,repair=4h,procs=8", node_failure="requeue",
+                seed=seed, **rule,
+            ).summary["failures"]
+            for seed in range(10)
+        ]  # fmt: skip
+        numbers = [key for key, value in costs[0].items() if not isinstance(value, str)]
+        rows[every] = {key: float(np.mean([cost[key] for cost in costs])) for key in numbers}
+    save(failure_costs(rows), HERE / "failures.png", dpi=DOTS_PER_INCH)
 
 
 def draw_cluster(jobs: sojourn.Jobs) -> None:

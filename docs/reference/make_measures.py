@@ -41,6 +41,7 @@ _NEEDS = {
     "": "",
     "nodes": "on named nodes",
     "events": "with external events",
+    "failures": "with failures or checkpoints",
     "price": "with a price",
     "carbon": "with a carbon intensity",
     "defer": "where jobs are held",

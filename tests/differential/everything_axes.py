@@ -62,6 +62,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "queues": ("none", "priority", "round-robin", "weights"),
     "stepping": ("no", "yes"),
     "sleep": ("never", "idle", "keep"),
+    "checkpoints": ("no", "yes"),
     "cap": ("none", "constant", "steps", "sets"),
 }
 BY_HAND = ("none", "first-fit")

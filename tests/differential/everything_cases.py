@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from oracle import controls
 from oracle.caps import Cap, added, power
+from oracle.checkpoints import Checkpoint
 from oracle.dispatcher import Scheduling
 from oracle.everything import Case
 from oracle.everything_strategies import Axes, case_of
@@ -63,6 +64,8 @@ def draw(row: Row, rng: random.Random) -> Drawn:
         passes=row["passes"],
         blind=row["machine"] != "counted" and row["foresight"] == "log",
     )
+    if row.get("checkpoints") == "yes":
+        case = with_checkpoints(case, rng)
     if row["control"] != "switching":
         rate = float(row["control"])
         speed = Speed(row["control"], sojourn.constant(rate), controls.constant(rate))
@@ -115,6 +118,14 @@ def _cap(case: Case, nodes: frozenset[int] | None, changes: bool, rng: random.Ra
     return Cap(
         tuple((time, math.ceil(idle) + int(full * rng.uniform(0.2, 1.1))) for time in times), nodes
     )
+
+
+def with_checkpoints(case: Case, rng: random.Random) -> Case:
+    """The case with jobs that dump every few seconds, and come back after a failure."""
+    rule = Checkpoint(
+        rng.choice((1, 2, 3, 5)), rng.randint(0, 2), rng.randint(0, 3), rng.random() < 0.3
+    )
+    return case._replace(requeue=True, checkpoints=(rule,) * len(case.jobs))
 
 
 def as_given(case: Case, rng: random.Random, *, min_plan: int) -> Case:
@@ -182,13 +193,21 @@ def apart(case: Case, rng: random.Random) -> Case:
         part._replace(max_time=None if part.max_time is None else part.max_time * TICKS)
         for part in case.partitions
     )
+    rules = {rule: _later(rule, rng) for rule in set(case.checkpoints)}
     return case._replace(
         jobs=tuple(jobs),
         partitions=tuple(partitions),
         queues=slower(case.queues, TICKS),
         happenings=happenings,
         reservations=late.reservations,
+        checkpoints=tuple(rules[rule] for rule in case.checkpoints),
     )
+
+
+def _later(rule: Checkpoint, rng: random.Random) -> Checkpoint:
+    """A checkpoint in ticks, with dumps that end beside other events."""
+    every = int(rule.every * TICKS) + rng.randrange(1, 64)
+    return rule._replace(every=every, dump=rule.dump * TICKS, restore=rule.restore * TICKS)
 
 
 def smaller(drawn: Drawn, fails: Callable[[Drawn], bool]) -> Drawn:
@@ -216,10 +235,11 @@ def without(drawn: Drawn, field: str, i: int) -> Drawn | None:
         if not case.jobs:
             return None
         case = case._replace(
+            checkpoints=case.checkpoints[: len(case.jobs)],
             happenings=tuple(
                 h._replace(about=h.about - (h.about > i)) if h.kind in ABOUT_JOBS else h
                 for h in case.happenings
                 if not (h.kind in ABOUT_JOBS and h.about == i)
-            )
+            ),
         )
     return drawn._replace(case=case)

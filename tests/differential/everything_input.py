@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from oracle.everything import Case
+from oracle.external import in_full
 from oracle.model import Job
 from oracle.nodes import Request
 from oracle.queues import Queues
@@ -22,6 +23,7 @@ from sojourn.cluster import Partition as NamedPartition
 from sojourn.engine.drive import Run
 from sojourn.errors import OptionError
 from sojourn.jobs import Jobs
+from sojourn.policy import Checkpoint
 from sojourn.run.build.engine import finish
 from sojourn.run.options import Prepared
 from sojourn.run.simulate import prepare
@@ -202,6 +204,9 @@ def set_up(row: Row, drawn: Drawn) -> Prepare:
         "cap": caps_of(case, row["cap"]) or None,
         **options_of(case, row["sleep"]),
     }
+    if case.checkpoints:
+        every, dump, restore, at_end = case.checkpoints[0]
+        options["checkpoint"] = Checkpoint(float(every), float(dump), float(restore), at_end)
     if row["stepping"] == "no":
         run, prepared = prepare(jobs, cluster, policy, **options)
         return Prepare(run, prepared, partial(finish, run, prepared))
@@ -220,10 +225,11 @@ class Rule:
     """
 
     def __init__(self, case: Case, accepted: list[int]) -> None:
-        self.jobs = [
+        asked = [
             Job(job.submit, job.work, job.procs, job.plan)
             for job in (case.jobs[i] for i in accepted)
         ]
+        self.jobs = in_full(asked, case.checkpoints[: len(asked)])
         self.score, self.goes_on = case.discipline.score, case.discipline.backfill == "first-fit"
         members = [case.jobs[i].queue for i in accepted]
         self.queues = Queues(case.queues, members, self.jobs, case.between) if case.queues else None
@@ -251,6 +257,6 @@ class Rule:
     def _order(self, decision: Any) -> list[int]:
         waiting, now = decision.waiting.tolist(), Fraction(decision.now)
         if self.queues:
-            state = SimpleNamespace(waiting=waiting, now=now, jobs=self.jobs)
+            state = SimpleNamespace(waiting=waiting, now=now, rated=self.jobs.__getitem__)
             return self.queues.order(state)  # type: ignore[arg-type]
         return sorted(waiting, key=lambda j: (self.score(self.jobs[j], j, now), j))

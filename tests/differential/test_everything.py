@@ -140,14 +140,16 @@ def test_pools_whose_nodes_are_reserved_do_not_give_way_to_faster_ones():
     """By number there is room in the pools that the placement chooses; the job waits for it."""
     text = "lowest-power, easy:inf, lcfs, plain nodes, all, switching, instant, nodes, not kept, "
     text += "round-robin, no"
-    row = dict(zip(AXES, text.split(", "), strict=False)) | {"sleep": "never", "cap": "none"}
+    rest = {"sleep": "never", "checkpoints": "no", "cap": "none"}
+    row = dict(zip(AXES, text.split(", "), strict=False)) | rest
     for seed in (129, 213):
         compare(row, draw(row, random.Random(f"{text} {seed} ")))
 
 
 def test_a_feature_that_all_nodes_have_pins_nobody():
     text = "spread, easy, wfp3, resources, reserve, 2, event, nodes, not kept, priority, no"
-    row = dict(zip(AXES, text.split(", "), strict=False)) | {"sleep": "never", "cap": "none"}
+    rest = {"sleep": "never", "checkpoints": "no", "cap": "none"}
+    row = dict(zip(AXES, text.split(", "), strict=False)) | rest
     compare(row, draw(row, random.Random(f"{text} 325 2026-11-18")))
 
 
@@ -183,6 +185,7 @@ def test_long_queues_of_few_requests(backfill, order):
             "queues": "none",
             "stepping": "no",
             "sleep": "never",
+            "checkpoints": "no",
             "cap": rng.choice(("none", "none", "constant", "sets")),
         }
         drawn = crowded(row, rng)

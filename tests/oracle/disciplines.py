@@ -59,7 +59,7 @@ def shortest_remaining() -> Discipline:
 
 
 def _sorted(state: State, labels: list[int], score: Score) -> list[int]:
-    return sorted(labels, key=lambda j: (score(state.jobs[j], j, state.now), j))
+    return sorted(labels, key=lambda j: (score(state.rated(j), j, state.now), j))
 
 
 def _prefix(state: State, order: list[int]) -> list[int]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from . import controls, placements
 from .caps import Cap, Draws, Fall, draws_of, limits_of
+from .checkpoints import Checkpoint, Lives, with_dumps
 from .disciplines import longest_remaining, preempt, shortest_remaining
 from .dispatcher import Scheduling
 from .external import ExternalOutcome, Fate, Happening, simulate_around
@@ -58,6 +59,7 @@ class Case(NamedTuple):
     passes: str = "instant"
     blind: bool = False
     sleep: Sleep | None = None
+    checkpoints: tuple[Checkpoint, ...] = ()
     caps: tuple[Cap, ...] = ()
     watts: tuple[Exact, Exact] = (0, 0)
     fastest: Exact = 1
@@ -103,7 +105,10 @@ def simulate(case: Case) -> Everything:
         if reason is not None:
             reasons[i] = REASONS.get(reason, reason)
     accepted = [i for i in range(len(bounded)) if i not in reasons]
-    asked = [bounded[i] for i in accepted]
+    plain = [bounded[i] for i in accepted]
+    marks = [case.checkpoints[i] for i in accepted] if case.checkpoints else []
+    asked = _in_full(plain, marks)
+    lives = Lives(_sizes(plain), marks)
     happenings = _about(case.happenings, accepted)
     stretches: list[Stretch]
     if not asked:
@@ -111,18 +116,34 @@ def simulate(case: Case) -> Everything:
     if case.nodes is None:
         limits = _limits(case)
         edges = _edges(case, limits, asked[0].submit)
-        run = _counted(case, asked, edges + happenings, limits)
+        run = _counted(case, asked, edges + happenings, lives, limits)
         stretches = [Stretch(*segment, ()) for segment in run.run.segments]
         return _by_place(case, accepted, reasons, run, stretches)
     edges = _edges(case, draws.falls if draws else (), asked[0].submit)
-    run, stretches, outcome = _on_nodes(case, asked, edges + happenings, draws)
+    run, stretches, outcome = _on_nodes(case, asked, edges + happenings, lives, draws)
     everything = _by_place(case, accepted, reasons, run, stretches)
     everything.changes = outcome.changes
     everything.boots = [outcome.boots.get(label, 0) for label in range(len(accepted))]
     return everything
 
 
+def _in_full(plain: Sequence[Request], marks: Sequence[Checkpoint]) -> list[Request]:
+    """Jobs with their dumps; a limit has room for those that it asks for."""
+    if not marks:
+        return list(plain)
+    return [
+        job._replace(
+            work=with_dumps(job.work, it),
+            plan=with_dumps(job.plan, it),
+            limit=None if job.limit is None else with_dumps(job.limit, it),
+        )
+        for job, it in zip(plain, marks, strict=True)
+    ]
+
+
 def _check(case: Case) -> None:
+    if case.checkpoints and not case.requeue:
+        raise ValueError("jobs with checkpoints come back")
     if case.passes not in ("instant", "event"):
         raise ValueError(f"unknown passes {case.passes!r}")
     if case.discipline.backfill in DISCIPLINES and case.queues:
@@ -228,7 +249,11 @@ def _queues(case: Case, asked: Sequence[Request]) -> Queues | None:
 
 
 def _counted(
-    case: Case, asked: Sequence[Request], happenings: Sequence[Happening], limits: Sequence[Fall]
+    case: Case,
+    asked: Sequence[Request],
+    happenings: Sequence[Happening],
+    lives: Lives,
+    limits: Sequence[Fall],
 ) -> ExternalOutcome:
     score, backfill, reservations, backfill_score, _ = case.discipline
     discipline: Discipline
@@ -242,7 +267,7 @@ def _counted(
         queues = _queues(case, asked)
         discipline = around(score, backfill, reservations, backfill_score, queues=queues)
     return simulate_around(
-        _sizes(asked),
+        lives.asked,
         case.servers,
         discipline,
         case.control,
@@ -251,6 +276,7 @@ def _counted(
         case.coins,
         requeue=case.requeue,
         passes=case.passes,
+        checkpoints=lives.checkpoints,
         limits=limits,
     )
 
@@ -259,6 +285,7 @@ def _on_nodes(
     case: Case,
     asked: Sequence[Request],
     happenings: Sequence[Happening],
+    lives: Lives,
     draws: Draws | None,
 ) -> tuple[ExternalOutcome, list[Stretch], NamedExternalOutcome]:
     assert case.nodes is not None
@@ -282,7 +309,7 @@ def _on_nodes(
         ),
         case.control,
         case.coins,
-        Outside(happenings, case.reservations, case.requeue),
+        Outside(happenings, case.reservations, case.requeue, lives),
         case.passes,
     )
     in_use = [

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from .caps import Fall
+from .checkpoints import Checkpoint, Lives, with_dumps
 from .model import Control, Discipline, Exact, Job, Outcome, Segment, exact
 from .recursion import _Run
 from .surroundings import Around, Reservation, around
@@ -25,6 +26,7 @@ __all__ = [
     "Happening",
     "Reservation",
     "around",
+    "in_full",
     "last_started",
     "simulate_around",
 ]
@@ -98,8 +100,10 @@ class ExternalRun(_Run):
         requeue: bool,
         victims: Victims = last_started,
         width: Callable[[int], int] = lambda about: about,
+        lives: Lives | None = None,
     ) -> None:
         super().__init__(jobs, servers, discipline, control, coins)
+        self.lives = lives or Lives(jobs, ())
         state = self.state
         self.state = Around(
             jobs, servers, state.rate, state.now, state.clock, reservations=reservations
@@ -154,6 +158,18 @@ class ExternalRun(_Run):
     def latest_first(self, jobs: Sequence[int]) -> list[int]:
         """By label and start of their present service, the latest first."""
         return sorted(jobs, key=lambda j: (self.resumed[j], j), reverse=True)
+
+    def advance(self) -> bool:
+        state = self.state
+        before, rate = state.now, state.rate
+        left = {j: state.remaining[j] for j in state.running}
+        switch_due = super().advance()
+        self.lives.note(state, before, left, rate, self.boots())
+        return switch_due
+
+    def boots(self) -> dict[int, Exact]:
+        """What is before the work of jobs while their nodes boot: none do here."""
+        return {}
 
     def _other_epochs(self) -> list[Exact]:
         return [self.happenings[0].time] if self.happenings else []
@@ -253,8 +269,13 @@ class ExternalRun(_Run):
             return
         self.lost.append((j, self.start.pop(j), state.now))
         self._stop(j)
-        self.lost_service += self.attempts.pop(j)
-        state.jobs[j] = self.original[j]
+        stretches = self.attempts.pop(j)
+        state.jobs[j] = state.scored[j] = self.original[j]
+        if j in self.lives.of:
+            stretches = self.lives.again(j, stretches, state.now)
+            work, plan = self.lives.size(j)
+            state.jobs[j] = self.original[j]._replace(work=work, plan=plan)
+        self.lost_service += stretches
         state.remaining[j] = state.jobs[j].work
         self.fates[j].restarts += 1
         state.spoilt = state.changed = True
@@ -275,6 +296,16 @@ class ExternalRun(_Run):
         super()._arrive()
 
 
+def in_full(jobs: Sequence[Job], checkpoints: Sequence[Checkpoint]) -> list[Job]:
+    """Jobs with their dumps."""
+    if not checkpoints:
+        return list(jobs)
+    return [
+        job._replace(work=with_dumps(job.work, it), plan=with_dumps(job.plan, it))
+        for job, it in zip(jobs, checkpoints, strict=True)
+    ]
+
+
 def simulate_around(
     jobs: Sequence[Job],
     servers: int,
@@ -286,6 +317,7 @@ def simulate_around(
     *,
     requeue: bool = False,
     passes: str = "instant",
+    checkpoints: Sequence[Checkpoint] = (),
     limits: Sequence[Fall] = (),
 ) -> ExternalOutcome:
     """Run all jobs with external events; the other parameters as of `recursion.simulate`.
@@ -294,7 +326,15 @@ def simulate_around(
     """
     exact_jobs = [Job(exact(j.submit), exact(j.work), j.procs, exact(j.plan)) for j in jobs]
     run = ExternalRun(
-        exact_jobs, servers, discipline, control, coins, happenings, reservations, requeue
+        in_full(exact_jobs, checkpoints),
+        servers,
+        discipline,
+        control,
+        coins,
+        happenings,
+        reservations,
+        requeue,
+        lives=Lives(exact_jobs, checkpoints),
     )
     run.state.limits = limits
     return run.to_the_end(passes)

@@ -57,6 +57,11 @@ class State:
     first_promises: dict[int, Instant] = field(default_factory=dict)
     was_overdue: bool = False  # at the beginning of the previous pass
     moved: list[int] = field(default_factory=list)  # in this pass, to other nodes
+    scored: dict[int, Job] = field(default_factory=dict)  # who came back smaller: as it was
+
+    def rated(self, j: int) -> Job:
+        """A job as scores see it, which do not know how much of it is done."""
+        return self.scored.get(j, self.jobs[j])
 
     @property
     def waiting(self) -> list[int]:

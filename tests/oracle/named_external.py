@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from .checkpoints import Lives
 from .disciplines import _next_promise, _sorted
 from .dispatcher import Dispatcher, Scheduling
 from .external import ExternalOutcome, ExternalRun, Happening
@@ -154,6 +155,10 @@ class _NamedRun(ExternalRun):
             times += self.dispatcher.next_times()
         return times
 
+    def boots(self) -> dict[int, Exact]:
+        dispatcher = self.dispatcher
+        return dispatcher.boot if isinstance(dispatcher, SleepyDispatcher) else {}
+
     def is_on_the_way(self) -> bool:
         """Whether a node is on its way to be up."""
         return isinstance(self.dispatcher, SleepyDispatcher) and bool(self.dispatcher.arrives)
@@ -169,6 +174,11 @@ class _NamedRun(ExternalRun):
         super()._fail(j)
         if self.requeue:
             del self.dispatcher.nodes[j]
+            job = self.state.jobs[j]
+            asked = self.dispatcher.machine.jobs
+            asked[j] = asked[j]._replace(work=job.work, plan=job.plan)
+            if isinstance(self.dispatcher, Preemptive):
+                self.dispatcher.asked[j] = job
 
     def _serve(self, j: int) -> None:
         dispatcher, state = self.dispatcher, self.state
@@ -229,6 +239,7 @@ class Outside(NamedTuple):
     happenings: Sequence[Happening] = ()
     reservations: Sequence[Reservation] = ()
     requeue: bool = False
+    lives: Lives | None = None
 
 
 def dispatcher_of(
@@ -277,9 +288,10 @@ def run_on_nodes(
         Discipline(dispatcher.select, next_promise, isinstance(dispatcher, Preemptive)),
         control,
         coins,
-        *outside,
+        *outside[:3],
         on_node,
         lambda node: nodes[node].procs,
+        outside.lives,
     )
     run.state.counted = False
     run.dispatcher, run.lost_allocations, run.stretches = dispatcher, [], []

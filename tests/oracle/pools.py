@@ -84,7 +84,7 @@ class Machine:
         everywhere = frozenset(range(len(nodes)))
         self.blind = blind
         self.placement = placement
-        self.jobs = jobs
+        self.jobs = list(jobs)
         # Whether any free processor will do, however fast.
         self.counts = placement.name != contiguous.name and all(
             job.is_plain
@@ -93,9 +93,10 @@ class Machine:
             for job in jobs
         )
         self.draws = draws
+        self.counts = self.counts and not (draws and draws.varied)
         # Where nodes sleep choices are of nodes, but any will do all the same.
         self.counts_sleepers = self.counts
-        self.counts = self.counts and not pinned and not (draws and draws.varied)
+        self.counts = self.counts and not pinned
         self.pools = _pools(nodes, placement) if self.counts else None
         self.pinned = self.pools is None
         self._place: Place = placement.place

@@ -22,6 +22,7 @@ class Preemptive:
         self.machine = machine
         self.scheduling = scheduling
         self.asked = list(asked)  # on the reference processor
+        self.scored = list(asked)  # as they came
         self.down: set[int] = set()
         self.nodes: dict[int, Allocation] = {}
         self.begun: dict[int, Allocation] = {}
@@ -33,7 +34,7 @@ class Preemptive:
         self.begun = {}
         if self.scheduling.backfill == "preempt":
             score = self.scheduling.score
-            selected = self._prefix(state, lambda j: score(self.asked[j], j, state.now))
+            selected = self._prefix(state, lambda j: score(self.scored[j], j, state.now))
         elif state.selects:
             sign = -1 if self.scheduling.backfill == "longest-remaining" else 1
             selected = self._prefix(state, lambda j: sign * self._remaining_plan(state, j))

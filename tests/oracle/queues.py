@@ -81,7 +81,7 @@ class Queues:
     def _line(self, q: int, state: State) -> list[int]:
         score = self.queues[q].score
         mine = [j for j in state.waiting if self.members[j] == q]
-        return sorted(mine, key=lambda j: (score(state.jobs[j], j, state.now), j))
+        return sorted(mine, key=lambda j: (score(state.rated(j), j, state.now), j))
 
     def _area(self, j: int) -> Exact:
         return self.asked[j].procs * self.asked[j].plan

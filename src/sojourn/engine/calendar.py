@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import called, inlined
+from .checkpoints import CHECKPOINT
 from .state import table
 from .types import ARRIVE, CANCELLED, NEW, UNSEEN
 
@@ -48,6 +49,7 @@ class Calendar(NamedTuple):
     """Events in their order, reservations by their beginnings, and what becomes of the jobs.
 
     `returned` are jobs that wait again, `withdrawn` such as wait no longer, since the last pass.
+    `checkpoint` is empty where jobs have none.
     """
 
     event: np.ndarray
@@ -55,11 +57,15 @@ class Calendar(NamedTuple):
     job: np.ndarray
     returned: np.ndarray
     withdrawn: np.ndarray
+    checkpoint: np.ndarray
     fall: np.ndarray
 
 
 def make_calendar(
-    events: np.ndarray | None, reservations: np.ndarray | None, jobs: int
+    events: np.ndarray | None,
+    reservations: np.ndarray | None,
+    jobs: int,
+    checkpoints: np.ndarray | None = None,
 ) -> Calendar:
     """Return a calendar before the run; without events it only keeps account of the jobs."""
     outcome = table(jobs, OUTCOME)
@@ -74,6 +80,7 @@ def make_calendar(
         outcome,
         np.empty(count, dtype=np.int64),
         np.empty(count, dtype=np.int64),
+        table(0, CHECKPOINT) if checkpoints is None else checkpoints.view(np.recarray),
         table(0, FALL),
     )
 

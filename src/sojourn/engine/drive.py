@@ -168,6 +168,11 @@ class Run:
         self._ticks = ticks_in(jobs, calendar) if self._is_plain(rate, machine) else 1
         self._seen = jobs if self._ticks == 1 else in_ticks(jobs, calendar, self._ticks)
         self.initial_rate = rate
+        self.events = calendar
+        if calendar is not None and len(calendar.checkpoint):
+            # What is before a job changes when it goes back to a checkpoint.
+            work, plan = self._seen.work.copy(), self._seen.plan.copy()
+            self._seen = self._seen._replace(work=work, plan=plan)
         # Jobs whose nodes fail to boot wait again.
         fails = sleep is not None and sleep.boot_failure > 0
         indexed = _is_indexed(rules, calendar, queues) and not fails

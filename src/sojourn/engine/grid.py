@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .calendar import Calendar
+from .checkpoints import COSTS
 from .types import JobView
 
 __all__ = ["in_seconds", "in_ticks", "ticks_in"]
@@ -35,6 +36,7 @@ def ticks_in(jobs: JobView, calendar: Calendar | None) -> int:
     times = [jobs.submit, jobs.work, jobs.plan]
     if calendar is not None:
         times += [calendar.event["time"], *(calendar.reservation[name] for name in _RESERVED)]
+        times += [calendar.checkpoint[name] for name in COSTS]
         times += [calendar.fall[name] for name in _FALLS]
     return next((ticks for ticks in _TICKS if _are_whole(times, ticks)), 1)
 
@@ -56,6 +58,8 @@ def in_ticks(jobs: JobView, calendar: Calendar | None, ticks: int) -> JobView:
         calendar.event["time"] = _count(calendar.event["time"], ticks)
         for name in _RESERVED:
             calendar.reservation[name] = _count(calendar.reservation[name], ticks)
+        for name in COSTS:
+            calendar.checkpoint[name] = _count(calendar.checkpoint[name], ticks)
         for name in _FALLS:
             calendar.fall[name] = _count(calendar.fall[name], ticks)
     return jobs._replace(submit=submit, work=work, plan=plan, estimate=plan)
@@ -74,13 +78,14 @@ def in_seconds(run: Any, ticks: int) -> None:
     tables = [
         (recording.row, ("time", "workload")),
         (recording.epoch, ("time",)),
-        (recording.segment, ("start", "stop", "work")),
+        (recording.segment, ("start", "stop", "work", "kept")),
         (recording.line, ("time",)),
     ]
     if calendar is not None:
         tables += [
             (calendar.event, ("time",)),
             (calendar.reservation, _RESERVED),
+            (calendar.checkpoint, (*COSTS, "restored")),
             (calendar.fall, _FALLS),
             (calendar.job, ("left", "worked", "since", "began", "amount")),
         ]

@@ -14,6 +14,7 @@ from numba.extending import overload
 
 from ..jit import called, inlined
 from .calendar import LOOK, STEERS
+from .checkpoints import go_back
 from .nodes import shift_node
 from .service import depart, leave, present
 from .sleeping import FAILED, go, stir
@@ -130,7 +131,9 @@ def _withdraw(s, calendar, j):
 
 @called
 def _stop(s, jobs, run, recording, nodes, calendar, j, returns):
-    """The running job `j` is stopped: it waits again, from the beginning, or is killed.
+    """The running job `j` is stopped: it waits again, or is killed.
+
+    It begins anew, or where jobs have checkpoints, at the last of them.
 
     What the control sees of it: a departure, or that the workload has grown.
     """
@@ -146,6 +149,14 @@ def _stop(s, jobs, run, recording, nodes, calendar, j, returns):
         job.worked = worked
         depart(s, run, j)
         return FINISH
+    if calendar.checkpoint.shape[0] > 0:
+        # On slow nodes all takes longer.
+        slowness = 1.0
+        if nodes is not None:
+            slowness = nodes.job[j].slowness
+        # While its nodes boot, more is before it than its work.
+        done = max(jobs.work[j] - still / slowness, 0.0)
+        recording.segment[s.segments - 1].kept = go_back(jobs, calendar.checkpoint[j], j, done)
     if nodes is not None:
         nodes.job[j].rows = 0
         nodes.job[j].slowness = 0.0

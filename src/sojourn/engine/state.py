@@ -46,7 +46,7 @@ _TURNS = "between turn limited"
 # Of external events: the next, and whether it has begun; whether the manager stands still, and
 # whether the plan is spoilt. Of reservations by their beginnings: how many at first are over, and
 # how many the plan of named nodes has.
-_OUTSIDE = "next midway stopped stale looked returned reserving falling over kept"
+_OUTSIDE = "next midway stopped stale looked returned reserving over kept falling"
 # Of named nodes.
 _NODES = """rule pooling seed most classes
 nodes resources pools groups speeds pinned blind opened given
@@ -78,12 +78,13 @@ EPOCH = np.dtype([("time", "f8"), ("rate", "f8")], align=True)
 """The service rate from a time on."""
 
 SEGMENT = np.dtype(
-    [(name, "f8") for name in ("start", "stop", "work", "slowness", "up", "boot")]
+    [(name, "f8") for name in ("start", "stop", "work", "slowness", "up", "boot", "kept")]
     + [(name, "i8") for name in ("job", "held", "row", "rows", "lost")],
     align=True,
 )
-"""An uninterrupted stretch of service; `lost` if its work must be done again. Its nodes were `up`
-from a time on (s); `boot` is its work until then."""
+"""An uninterrupted stretch of service; `lost` if its work must be done again, but for what is
+`kept` of the work of the reference node since the job came into the queue. Its nodes were `up` from
+a time on (s); `boot` is its work until then."""
 
 LINE = np.dtype(
     [("time", "f8"), ("value", "f8")] + [(name, "i8") for name in ("job", "code", "about")],

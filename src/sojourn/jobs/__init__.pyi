@@ -23,6 +23,8 @@ from .log import read_log as read_log
 from .log import write_log as write_log
 from .models import generate as generate
 from .models import lublin as lublin
+from .models.failures import Failures as Failures
+from .models.failures import read_failures as read_failures
 from .report import CleaningReport as CleaningReport
 from .schema import SCHEMA as SCHEMA
 from .table import Jobs as Jobs

@@ -232,6 +232,10 @@ CATALOGUE = (
         kind="energy", meaning="of servers that are not busy", source="[rumyantsev2018, eq. 11]",
     ),
     Measure(
+        "failed_joules", "energy of failed nodes", "J", "lower", ("energy", "failed_joules"),
+        kind="energy", needs="failures", meaning="that draw power while they are down",
+    ),
+    Measure(
         "energy_delay", "energy-delay product", "J s", "lower", ("energy", "energy_delay"),
         kind="energy", meaning="energy × makespan", source="[gomez2012, sec. 5]",
     ),
@@ -291,6 +295,55 @@ CATALOGUE = (
         "events_down_processor_seconds", "processor time down", "processor s", "",
         ("events", "down_processor_seconds"), kind="events", needs="events",
         meaning="until the last job has left",
+    ),
+    Measure(
+        "failures_met", "failures", "", "", ("failures", "failures"), kind="events",
+        needs="failures", tables=("simulate", "compare", "report"), heading="fail-\nures",
+        meaning="of nodes, or of counted processors, from the first submit to the last end",
+    ),
+    Measure(
+        "struck", "jobs stopped by failures", "", "", ("failures", "struck"), kind="events",
+        needs="failures", tables=("simulate",), meaning="how often one was, killed or not",
+    ),
+    Measure(
+        "availability", "availability", "share", "higher", ("failures", "availability"), high=1.0,
+        kind="events", needs="failures", tables=("simulate", "report"),
+        meaning="processor time that is not down over processors × makespan",
+    ),
+    Measure(
+        "goodput", "goodput", "share", "higher", ("failures", "goodput"), high=1.0, kind="events",
+        needs="failures", tables=("simulate", "compare", "sweep", "report"),
+        heading="good-\nput {unit}",
+        meaning="useful processor time over all that jobs held: without what is lost, dumped and "
+        "restored",
+    ),
+    Measure(
+        "lost_core_hours", "lost work", "core h", "lower", ("failures", "lost_core_hours"),
+        kind="events", needs="failures", tables=("simulate", "compare", "sweep", "report"),
+        heading="lost\n{unit}",
+        meaning="processor time that has to be spent again, or came to nothing",
+    ),
+    Measure(
+        "dump_core_hours", "dumps", "core h", "lower", ("failures", "dump_core_hours"),
+        kind="events", needs="failures", tables=("simulate", "report"),
+        meaning="processor time of checkpoints that were finished and not lost",
+    ),
+    Measure(
+        "restore_core_hours", "restores", "core h", "lower", ("failures", "restore_core_hours"),
+        kind="events", needs="failures", meaning="processor time of coming back from checkpoints",
+    ),
+    Measure(
+        "useful_core_hours", "useful work", "core h", "", ("failures", "useful_core_hours"),
+        kind="events", needs="failures", meaning="processor time that counts in the end",
+    ),
+    Measure(
+        "done_core_hours", "work done", "core h", "", ("failures", "done_core_hours"),
+        kind="events", needs="failures", meaning="processor time of all jobs, in all attempts",
+    ),
+    Measure(
+        "lost_kwh", "energy of lost work", "kWh", "lower", ("failures", "lost_kwh"),
+        kind="energy", needs="failures", tables=("simulate", "report"),
+        meaning="a part of the energy of busy processors",
     ),
 )  # fmt: skip
 """Every number of a summary that is a measure."""

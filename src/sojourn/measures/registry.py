@@ -45,7 +45,15 @@ _NAMES = {"_".join(each.path): each.name for each in CATALOGUE}
 _TAKEN = frozenset(
     {
         *("version", "policy", "rate", "estimates", "over_limit", "passes", "seed", "warmup"),
-        *("unaccepted_jobs", "unaccepted_reasons", "rate_shares", "energy", "recorded", "events"),
+        *(
+            "unaccepted_jobs",
+            "unaccepted_reasons",
+            "rate_shares",
+            "energy",
+            "recorded",
+            "events",
+            "failures",
+        ),
         *("processor", "placement", "constraints", "foresight", "resources", "partitions"),
         *("not_modelled", "cleaning", "classes", "provenance", "measures"),
         *("run_id", "replication", "status", "error", "power_model", "seconds"),

@@ -5,8 +5,8 @@
   see; `checking`: their mistakes
 - `policy`: `Policy`, an order with a backfilling rule, and how it is written as text
 - `control`: service-rate controls
-- `cap`: how many watts may be drawn
 - `deferral`: until when jobs are held for cheap or clean electricity
+- `cap`: how many watts may be drawn
 - `placement`: which nodes a job gets; `constraints`: what jobs ask of them
 """
 

@@ -2,6 +2,7 @@ from .cap import Cap as Cap
 from .cap import is_cap_file as is_cap_file
 from .cap import parse_caps as parse_caps
 from .cap import read_caps as read_caps
+from .checkpoints import Checkpoint as Checkpoint
 from .constraints import Asked as Asked
 from .constraints import Constraints as Constraints
 from .control import CONTROLS as CONTROLS

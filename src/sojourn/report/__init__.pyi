@@ -9,6 +9,7 @@ from .figures.curves import class_waits as class_waits
 from .figures.curves import compare as compare
 from .figures.curves import distributions as distributions
 from .figures.curves import trade_off as trade_off
+from .figures.failing import failure_costs as failure_costs
 from .figures.fitting import fitted as fitted
 from .figures.hours import clean_hours as clean_hours
 from .figures.machine import cluster as cluster

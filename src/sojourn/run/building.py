@@ -47,6 +47,7 @@ from .keys import (
 )
 from .keys.defer import read_deferral
 from .keys.describing import is_score_file
+from .keys.failures import make_checkpoint, make_failures, make_maintenance
 from .keys.policy import SLURM
 from .toml import Path
 
@@ -197,6 +198,7 @@ def problems_together(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tup
     yield from _control(keys, given)
     yield from _power(keys)
     yield from _defer(keys)
+    yield from _failures(keys, given)
 
 
 def _is_given(table: Keys, name: str) -> bool:
@@ -358,6 +360,29 @@ def _defer(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
     elif isinstance(given, float | int):
         words = f"{{power.{by}}} is {given:g} at all times, and nothing is gained by waiting"
         yield ("defer", "kind"), f"{words}; give a series"
+
+
+def _failures(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    makers: dict[str, Callable[[Any], object]] = {
+        "failures": make_failures,
+        "checkpoint": make_checkpoint,
+        "maintenance": make_maintenance,
+    }
+    first = {"failures": "mtbf", "checkpoint": "every", "maintenance": "length"}
+    for name, make in makers.items():
+        table = getattr(keys, name)
+        try:
+            made = make(table)
+        except InputError as error:
+            yield _blamed(error, name), str(error).removeprefix(f"{name}: ")
+            return
+        said = list(given.get(name) or ())
+        if made is None and said:
+            yield (name, said[0]), f"{said[0]} alone says nothing; give {first[name]}"
+            return
+    if isinstance(keys.checkpoint.every, str) and make_failures(keys.failures) is None:
+        problem = f"'{keys.checkpoint.every}' follows from failures; give {{failures}}, or a time"
+        yield ("checkpoint", "every"), problem
 
 
 def _blamed(error: InputError, *otherwise: str) -> Path:

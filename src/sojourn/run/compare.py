@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from ..__about__ import __version__
 from .._html import html_table
 from ..cluster import Cluster
+from ..engine.drive import Run
 from ..errors import OptionError
 from ..jobs import STANDARD, Jobs
 from ..jobs import clean as clean_jobs
@@ -27,9 +29,9 @@ from ..policy import (
 )
 from .build.engine import finish
 from .build.events import before_cleaning, load_events
-from .options import with_keywords
+from .options import Prepared, with_keywords
 from .result import Result
-from .simulate import machine_of, prepare
+from .simulate import machine_of, outlasting, prepare
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +68,10 @@ def _known_measures(cluster: Cluster, options: Mapping[str, Any]) -> list[Measur
     """Columns that runs on a cluster have, be they stated or not."""
     known = ("events", "price", "carbon", "defer")
     given = {name for name in known if options.get(name) is not None}
+    if any(options.get(name) is not None for name in ("failures", "maintenance")):
+        given.add("events")
+    if any(options.get(name) is not None for name in ("failures", "checkpoint")):
+        given.add("failures")
     given |= {"", "nodes"} if cluster.is_named else {""}
     return [measure for measure in in_table("compare") if measure.needs in given]
 
@@ -252,11 +258,22 @@ def outcomes_of(
         given = {**options, "placement": place, "rate": rate, "clean": ()}
         for policy in chosen:
             # Whatever has to be loaded or compiled is, before the clock starts.
-            run, prepared = prepare(jobs, machine, policy, **given)
-            begun = time.perf_counter()
-            finish(run, prepared, progress)
-            seconds = time.perf_counter() - begun
-            yield Outcome(str(policy), Result(prepared, run), seconds)
+            seconds: list[float] = []
+
+            def timed(run: Run, prepared: Prepared, times: list[float] = seconds) -> None:
+                begun = time.perf_counter()
+                finish(run, prepared, progress)
+                times.append(time.perf_counter() - begun)
+
+            make = partial(_prepared, jobs, machine, policy, given)
+            run, prepared = outlasting(make, timed)
+            yield Outcome(str(policy), Result(prepared, run), seconds[-1])
+
+
+def _prepared(
+    jobs: Jobs, cluster: Cluster, policy: Policy, given: dict[str, Any], horizon: float | None
+) -> tuple[Run, Prepared]:
+    return prepare(jobs, cluster, policy, horizon=horizon, **given)
 
 
 def best(rows: Sequence[dict[str, Any]], measure: Measure) -> set[int]:

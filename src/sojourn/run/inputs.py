@@ -44,8 +44,9 @@ _PLACES = {
     ("policy", "placement"): "placement",
     ("slurm", "conf"): "slurm",
     ("power", "carbon"): "carbon",
-    ("power", "cap"): "cap",
     ("power", "price"): "price",
+    ("failures", "log"): "failures",
+    ("power", "cap"): "cap",
 }
 _KEYS = {name: key for key, name in _PLACES.items()}
 _SCORES = ("order", "backfill_order", "placement")
@@ -63,9 +64,9 @@ def _split(key: str, value: Any, folder: Path) -> tuple[str, str] | None:
         return None
     if key == "carbon" and isinstance(number_or_text(value), float):
         return None
-    if key == "cap" and not is_cap_file(value):
-        return None
     if key == "price" and not is_price_file(value):
+        return None
+    if key == "cap" and not is_cap_file(value):
         return None
     return value, ""
 

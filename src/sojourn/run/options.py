@@ -143,9 +143,10 @@ class Prepared:
     options: Options
     machine: NamedMachine | None = None
     external: External | None = None
+    every: NDArray[np.float64] | None = None
+    """Work between dumps of each accepted job (s at rate 1), where they have checkpoints."""
     remarks: tuple[str, ...] = ()
     """What a policy does not model or had to assume, in words."""
-    caps: CapPlan | None = None
     deferred: Deferred | None = None
     """Which jobs may be held for cheap or clean electricity."""
 
@@ -153,6 +154,13 @@ class Prepared:
     def suspends(self) -> bool:
         """Whether jobs run in pieces, with pauses in between."""
         return self.deferred is not None and self.deferred.until is not None
+
+    def is_outlived(self, now: float) -> bool:
+        """Whether a run that ends then (s) is longer than its failures go."""
+        beside = None if self.external is None else self.external.beside
+        return beside is not None and now > beside.horizon
+
+    caps: CapPlan | None = None
 
     @cached_property
     def accepted(self) -> NDArray[np.bool_]:

@@ -78,6 +78,12 @@ class Result:
         self.control = prepared.control
         self.options = prepared.options
         self.cleaning = prepared.jobs.report
+        if prepared.is_outlived(float(run.s.now)):
+            raise OptionError(
+                f"failures: the run goes on to {run.s.now:g} s, but its failures end before; give "
+                "a larger mtbf, or checkpoint",
+                key="failures.mtbf",
+            )
         self._schedule = Schedule(prepared, run)
         self._schedule.check()
 
@@ -168,15 +174,6 @@ class Result:
         return self._schedule.energy.steps
 
     @property
-    def caps(self) -> dict[str, tuple[tuple[Floats, Floats], tuple[Floats, Floats]]]:
-        """Of each cap: instants (s) and the watts of its nodes from each on; the same of the cap.
-
-        The cap of the whole cluster is called ``cluster``.
-        """
-        caps = self._schedule.caps
-        return {} if caps is None else caps.steps_by_name()
-
-    @property
     def held_for(self) -> str:
         """What jobs are held for, or would be: ``carbon`` or ``price``."""
         options = self.options
@@ -201,6 +198,15 @@ class Result:
     def in_pieces(self) -> bool:
         """Whether jobs may have been stopped by the policy, or by plan, and gone on later."""
         return self.policy.preemptive or self._prepared.suspends
+
+    @property
+    def caps(self) -> dict[str, tuple[tuple[Floats, Floats], tuple[Floats, Floats]]]:
+        """Of each cap: instants (s) and the watts of its nodes from each on; the same of the cap.
+
+        The cap of the whole cluster is called ``cluster``.
+        """
+        caps = self._schedule.caps
+        return {} if caps is None else caps.steps_by_name()
 
     @property
     def slowness(self) -> Floats:

@@ -24,6 +24,7 @@ from ..policy.slurm import SlurmPolicy, policy_from_slurm
 from . import building, inputs, workloads
 from .build.queues import take_turns
 from .keys import ASIDE, ScenarioKeys, described_by_keyword
+from .keys.failures import make_checkpoint, make_failures, make_maintenance
 from .problems import Source, problem_of, read_toml
 from .setting import with_setting
 from .toml import as_toml
@@ -280,10 +281,19 @@ class Scenario:
         return Cluster.homogeneous(procs, power=building.make_power(self._resolved.power))
 
     @property
+    def _has_events(self) -> bool:
+        """Whether anything happens from outside."""
+        keys = self.keys
+        made = make_failures(keys.failures), make_maintenance(keys.maintenance)
+        return keys.workload.events is not None or any(part is not None for part in made)
+
+    @property
     def is_random(self) -> bool:
         """Whether another seed gives another run."""
         drawn = self.control.draws or self.placement.rule == "random"
         drawn = drawn or is_drawn(self.keys.defer.jobs)
+        failures = self.keys.failures
+        drawn = drawn or (failures.mtbf is not None and failures.seed is None)
         return drawn or workloads.is_random(self.keys.workload)
 
     def log(self) -> Jobs | None:
@@ -391,7 +401,7 @@ class Scenario:
             named=nodes is not None and nodes.is_named,
             queues=nodes is not None and take_turns(nodes, self.policy),
             decisions=decisions,
-            events=self.keys.workload.events is not None,
+            events=self._has_events,
         )
 
     def run(
@@ -443,6 +453,9 @@ class Scenario:
             "warmup": 0 if warmup == "mser" else warmup,
             "placement": self.placement,
             "constraints": building.make_constraints(keys.policy.constraints),
+            "failures": make_failures(keys.failures),
+            "checkpoint": make_checkpoint(keys.checkpoint),
+            "maintenance": make_maintenance(keys.maintenance),
         }
 
     def summary(self, result: Result) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..cluster import Cluster
 from ..engine.drive import Run
 from ..engine.types import JobView
 from ..errors import JobError, OptionError
-from ..jobs import Jobs
+from ..jobs import ExternalEvents, Jobs
 from ..jobs import clean as clean_jobs
 from ..jobs.arrivals import arrivals_of, order_of_arrival
 from ..jobs.schema import MISSING
@@ -25,6 +26,7 @@ from .build.caps import plan_caps, rate_watts
 from .build.deferring import defer
 from .build.engine import finish, make_run
 from .build.events import before_cleaning, load_events, take_events
+from .build.failing import Beside, horizon_of, nodes_of, outages_of
 from .build.machine import REASONS, NamedMachine, build_machine
 from .build.queues import (
     check_queues,
@@ -33,11 +35,15 @@ from .build.queues import (
 from .options import Options, Prepared, with_keywords
 from .result import Result
 
-__all__ = ["Options", "machine_of", "prepare", "simulate", "validated"]
+__all__ = ["Options", "machine_of", "outlasting", "prepare", "simulate", "validated"]
 
 Floats = NDArray[np.float64]
 
 _LONGEST = 1e15
+_TIMES, _LONGER = 8, 16
+"""How often a run may be done again because it is longer than its failures go, and how much further
+they go where it cannot be."""
+
 _ASKED = ("account", "qos", "nodes", "gpus")
 """Columns that scores see besides those of the Standard Workload Format."""
 
@@ -78,9 +84,38 @@ def simulate(
         from .pieces import simulate_in_pieces
 
         return simulate_in_pieces(jobs, cluster, policy, rate, progress, options)
-    run, prepared = prepare(jobs, cluster, policy, rate=rate, **options)
-    finish(run, prepared, progress)
+    run, prepared = outlasting(
+        lambda horizon: prepare(jobs, cluster, policy, rate=rate, horizon=horizon, **options),
+        lambda run, prepared: finish(run, prepared, progress),
+    )
     return Result(prepared, run)
+
+
+def outlasting(
+    make: Callable[[float | None], tuple[Run, Prepared]], finish: Callable[[Run, Prepared], None]
+) -> tuple[Run, Prepared]:
+    """Run to the end, again with failures to twice the horizon while the run is longer than that.
+
+    Parameters
+    ----------
+    make : returns a run at time zero with failures to a horizon (s); None: the usual one.
+    finish : takes a run to its end.
+    """
+    horizon: float | None = None
+    for _ in range(_TIMES):
+        run, prepared = make(horizon)
+        finish(run, prepared)
+        if not prepared.is_outlived(float(run.s.now)):
+            return run, prepared
+        assert prepared.external is not None
+        assert prepared.external.beside is not None
+        begin = float(run.jobs.submit[0])
+        horizon = begin + 2 * (prepared.external.beside.horizon - begin)
+    raise OptionError(
+        f"failures: at {run.s.now:g} s jobs still fail and begin again, or wait for nodes that are "
+        "never all up; give checkpoint, a larger mtbf or a shorter repair",
+        key="failures.mtbf",
+    )
 
 
 @with_keywords
@@ -91,6 +126,7 @@ def prepare(
     *,
     rate: Control | float | str | None = None,
     stop_at_decisions: bool = False,
+    horizon: float | None = None,
     **options: Any,
 ) -> tuple[Run, Prepared]:
     """Validate everything and set up a run at time zero.
@@ -99,6 +135,7 @@ def prepare(
     ----------
     jobs, cluster, policy, rate : as for `simulate`.
     stop_at_decisions : hand every decision to the caller.
+    horizon : to which failures are drawn (s); default: twice what the jobs should need.
     **options : the keywords of `Options`.
     """
     check_jobs(jobs)
@@ -140,8 +177,9 @@ def prepare(
                 "were submitted after them; sort the jobs by submit or begin, whichever is later"
             )
     external = None
-    if events is not None:
-        external = take_events(events, jobs, machine)
+    beside = _beside(jobs, machine, chosen, horizon, stop_at_decisions)
+    if events is not None or beside is not None:
+        external = take_events(events or ExternalEvents(()), jobs, machine, beside)
         if order is not None:
             external = external.reordered(order)
         jobs = external.jobs
@@ -175,21 +213,35 @@ def prepare(
             "give less",
             key="workload.warmup",
         )
-    view, killed = _view(taken, chosen)
+    every = None
+    if chosen.checkpoint is not None:
+        units = 1 if chosen.failures is None else chosen.failures.procs
+        mtbf = None if beside is None else beside.mtbf
+        every = chosen.checkpoint.intervals(nodes_of(taken, machine, units), mtbf)
+        every = every * chosen.reference_rate
+    view, killed = _view(taken, chosen, every)
     prepared = Prepared(
-        jobs,
-        reason,
-        killed,
-        machine,
-        scheduling,
-        control,
-        chosen,
-        named,
-        external,
+        *(jobs, reason, killed, machine, scheduling, control, chosen, named, external, every),
         caps=caps,
         deferred=deferred,
     )
     return make_run(prepared, taken, view, stop_at_decisions=stop_at_decisions), prepared
+
+
+def _beside(
+    jobs: Jobs, cluster: Cluster, options: Options, horizon: float | None, stepped: bool
+) -> Beside | None:
+    """Failures and maintenance of a run; None where there are none."""
+    windows = options.maintenance
+    if options.failures is None:
+        return None if windows is None else Beside(maintenance=windows)
+    if horizon is None:
+        horizon = horizon_of(jobs, cluster)
+        if stepped:
+            # What was decided cannot be decided again.
+            horizon *= _LONGER
+    beside = outages_of(options.failures, jobs, cluster, options.seed, horizon)
+    return replace(beside, maintenance=windows)
 
 
 def _reasons(
@@ -258,8 +310,11 @@ def validated(jobs: Jobs) -> Jobs:
     return jobs
 
 
-def _view(jobs: Jobs, options: Options) -> tuple[JobView, NDArray[np.bool_]]:
-    """The columns the kernels see, and which jobs are killed at their limit."""
+def _view(jobs: Jobs, options: Options, every: Floats | None) -> tuple[JobView, NDArray[np.bool_]]:
+    """The columns the kernels see, and which jobs are killed at their limit.
+
+    With work between dumps of each job, work and plan have their dumps in them.
+    """
     f = partial(np.require, requirements=["C", "W"])  # What the kernels' signatures ask for.
     work = jobs.work * options.reference_rate
     limit = np.where(jobs.estimate > 0, jobs.estimate, np.inf) * options.reference_rate
@@ -271,6 +326,9 @@ def _view(jobs: Jobs, options: Options) -> tuple[JobView, NDArray[np.bool_]]:
         plan = work
     else:
         plan = work * options.factor
+    if every is not None:
+        at_rate = replace(options.checkpoint, dump=options.checkpoint.dump * options.reference_rate)
+        work, plan = (at_rate.with_dumps(amount, every) for amount in (work, plan))
     plan = f(plan)
     nothing = np.full(len(jobs), MISSING, dtype=np.int64)
     view = JobView(

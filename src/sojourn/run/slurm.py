@@ -124,6 +124,9 @@ def _check_options(control: Control, options: Options) -> None:
         ("constraints", not options.constraints.are_none, "jobs ask for what their table says"),
         ("foresight", options.foresight != "nodes", "it plans by limits"),
         ("events", options.events is not None, "its nodes are always up"),
+        ("failures", options.failures is not None, "its nodes are always up"),
+        ("maintenance", options.maintenance is not None, "its nodes are always up"),
+        ("checkpoint", options.checkpoint is not None, "its nodes are always up"),
         (
             "decisions",
             options.decisions,

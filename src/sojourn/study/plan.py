@@ -232,7 +232,7 @@ def replicable(scenario: Scenario, grid: Grid, replications: int) -> Scenario:
 
 def _may_settle_chance(key: str) -> bool:
     """Whether another value of a key may leave nothing random in a scenario."""
-    return key.startswith(("workload", "control", "policy.placement"))
+    return key.startswith(("workload", "control", "policy.placement", "failures"))
 
 
 def draws_log(scenario: Scenario, keys: Sequence[str]) -> bool:

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from ..run.scenario import Scenario
 
 _ADDED = ("resample", "warmup")
-_MAY_ADD_MEASURES = ("power", "cluster", "workload.events", "policy.constraints")
+_MAY_ADD_MEASURES = (
+    "power",
+    "cluster",
+    "workload.events",
+    "policy.constraints",
+    "failures",
+    "checkpoint",
+    "maintenance",
+)
 """What is varied where runs have measures that the first one may not have."""
 
 

@@ -22,7 +22,18 @@ from ..run.result import Result
 from ..run.scenario import Scenario, read_scenario
 from ..run.simulate import simulate
 
-_SCENARIO = ("workload", "cluster", "policy", "slurm", "control", "power", "run")
+_SCENARIO = (
+    "workload",
+    "cluster",
+    "policy",
+    "slurm",
+    "control",
+    "power",
+    "run",
+    "failures",
+    "checkpoint",
+    "maintenance",
+)
 """Tables of which a scenario has at least one; a description of nodes has none but ``cluster``."""
 
 _OF_NODES = {

@@ -2,6 +2,7 @@ from . import fit as fit
 from .batch import batch_completion_probability as batch_completion_probability
 from .batch import batch_infinite_servers as batch_infinite_servers
 from .checkpoint import checkpoint_interval as checkpoint_interval
+from .checkpoint import expected_completion as expected_completion
 from .checkpoint import expected_runtime as expected_runtime
 from .correlation import distributional_correlation as distributional_correlation
 from .estimate import Estimate as Estimate

@@ -64,3 +64,46 @@ def expected_runtime(
             f"interval: {tau:g} s between checkpoints is so long beside failures every {m:g} s "
             "that the job never ends; give less"
         ) from None
+
+
+def expected_completion(
+    work: float,
+    interval: float,
+    dump: float,
+    mtbf: float,
+    restore: float = 0.0,
+    *,
+    at_end: bool = False,
+) -> float:
+    """Return the mean time to the end of a job with checkpoints, exactly (s).
+
+    As `expected_runtime`, but the job ends with work, not with a dump, unless ``at_end``; the last
+    stretch may be shorter; and who has no checkpoint yet restores nothing. A stretch of c seconds
+    takes M e^(R/M) (e^(c/M) - 1), the first one M (e^(c/M) - 1).
+
+    Parameters
+    ----------
+    work, interval, dump, mtbf, restore : as of `expected_runtime`.
+    at_end : whether there is a dump at the very end, where the work is a multiple of the interval.
+
+    Examples
+    --------
+    >>> from sojourn.theory import expected_completion
+    >>> round(expected_completion(600, 60, 1, 1e12))
+    609
+    """
+    t, tau, m = positive(work, "work"), positive(interval, "interval"), positive(mtbf, "mtbf")
+    delta, r = non_negative(dump, "dump"), non_negative(restore, "restore")
+    whole = math.floor(t / tau)
+    rest = t - whole * tau
+    if rest <= 0 and not at_end:
+        whole, rest = whole - 1, tau
+    first, last = (tau + delta, rest) if whole else (rest, 0.0)
+    try:
+        later = (whole - 1) * math.expm1((tau + delta) / m) if whole else 0.0
+        return m * (math.expm1(first / m) + math.exp(r / m) * (later + math.expm1(last / m)))
+    except OverflowError:
+        raise OptionError(
+            f"interval: {tau:g} s between checkpoints is so long beside failures every {m:g} s "
+            "that the job never ends; give less"
+        ) from None

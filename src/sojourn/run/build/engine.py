@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cluster import Cluster
+from ...engine.checkpoints import CHECKPOINT
 from ...engine.drive import Orders, PolicyFunctions, Rules, Run, load_kernel
 from ...engine.queues import CHANGING, QueueRules
 from ...engine.types import JobView
@@ -52,19 +53,26 @@ def make_run(
             scene.try_placement(named.placement.score)
     calendar = None
     if prepared.external is not None:
-        calendar = prepared.external.calendar(accepted, preemptive=policy.preemptive)
+        calendar = prepared.external.calendar(
+            accepted, preemptive=policy.preemptive, checkpoints=_checkpoints(prepared)
+        )
     nodes: Any = None
     sleep, caps = sleep_facts(cluster, policy, options), prepared.caps
     # Where the rate keeps them, nobody waits for watts.
     waits = None if caps is None or caps.by_rate else caps
     if named is not None:
         limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
+        if prepared.every is not None:
+            # It has room for the dumps.
+            limit = options.checkpoint.with_dumps(limit, prepared.every / options.reference_rate)
         blind, sleeps = options.foresight == "log", sleep is not None
         several = policy.rule.plans_ahead or policy.reservations > 1
         plans = several or (calendar is not None and len(calendar.reservation) > 0)
-        # Under a cap that it matters to where a job runs, reservations name their nodes.
-        bound = waits is not None and waits.varied
-        facts = named.facts(accepted, options.seed, blind, sleeps=sleeps, plans=plans, bound=bound)
+        # A reservation must name nodes that draw so much, too.
+        names = (sleeps and plans) or (waits is not None and waits.varied)
+        facts = named.facts(
+            accepted, options.seed, blind, names_nodes=names, by_node=sleeps or names
+        )
         watts = None if waits is None else waits.of_task[accepted]
         nodes = facts, named.needs(accepted, limit, watts)
         nodes = nodes if sleep is None else (*nodes, sleep)
@@ -96,6 +104,17 @@ def make_run(
             looks=policy.preemptive,
         ),
     )
+
+
+def _checkpoints(prepared: Prepared) -> NDArray[np.void] | None:
+    """What checkpoints cost each accepted job, as work; None where there are none."""
+    if prepared.every is None:
+        return None
+    rule, rate = prepared.options.checkpoint, prepared.options.reference_rate
+    costs = np.zeros(len(prepared.every), CHECKPOINT)
+    costs["every"] = prepared.every
+    costs["dump_time"], costs["restore_time"] = rule.dump * rate, rule.restore * rate
+    return costs
 
 
 def _scene(view: JobView, numbers: NDArray[np.int64], cluster: Cluster) -> Scene:
@@ -204,7 +223,7 @@ def rules_of(
         record=bool(options.record),
         stop_at_decisions=stop_at_decisions,
         log=options.decisions,
-        requeue=options.node_failure == "requeue",
+        requeue=options.node_failure == "requeue" or options.checkpoint is not None,
     )
 
 

@@ -19,6 +19,7 @@ from ...jobs import EventStream, ExternalEvent, ExternalEvents, Jobs, read_event
 from ...jobs.arrivals import arrivals_of
 from ...jobs.external import is_external
 from ...jobs.log import ACCOUNTING, format_of
+from .failing import Beside
 from .gathering import BEGINS, ENDS, Gathered, gather_rows, gather_stream, run_on
 
 __all__ = ["Absence", "External", "before_cleaning", "load_events", "take_events"]
@@ -44,11 +45,12 @@ class Absence(NamedTuple):
 
     def steps(self) -> tuple[Floats, Integers]:
         """Instants (s), and how many processors are not there from each on."""
-        time = np.unique(np.concatenate([self.begin, self.end[np.isfinite(self.end)]]))
-        gone = np.zeros(len(time), dtype=np.int64)
-        for begin, end, procs in zip(self.begin, self.end, self.procs, strict=True):
-            gone[(time >= begin) & (time < end)] += procs
-        return time, gone
+        back = np.isfinite(self.end)
+        time = np.unique(np.concatenate([self.begin, self.end[back]]))
+        change = np.zeros(len(time), dtype=np.int64)
+        np.add.at(change, np.searchsorted(time, self.begin), self.procs)
+        np.subtract.at(change, np.searchsorted(time, self.end[back]), self.procs[back])
+        return time, np.cumsum(change)
 
     def area(self, begin: float, end: float) -> float:
         """Processor-seconds that were missing between two instants (s)."""
@@ -70,6 +72,7 @@ class External:
     absence : of processors.
     given : how many events there were.
     unused : how many of them have no meaning in this run, by reason.
+    beside : failures and maintenance, which are among them.
     """
 
     jobs: Jobs
@@ -82,8 +85,15 @@ class External:
     absence: Absence
     given: int
     unused: dict[str, int]
+    beside: Beside | None = None
 
-    def calendar(self, accepted: NDArray[np.bool_], *, preemptive: bool) -> Calendar:
+    def calendar(
+        self,
+        accepted: NDArray[np.bool_],
+        *,
+        preemptive: bool,
+        checkpoints: NDArray[np.void] | None = None,
+    ) -> Calendar:
         """Return the events as the engine sees them, about the accepted jobs.
 
         A discipline that may stop jobs looks up when a reservation begins.
@@ -105,7 +115,13 @@ class External:
         for row, name in enumerate(("announced", "begins", "ends")):
             reserved[name] = self.reserved[row]
         reserved["what"] = self.what
-        return make_calendar(events, reserved, int(np.count_nonzero(accepted)))
+        return make_calendar(events, reserved, int(np.count_nonzero(accepted)), checkpoints)
+
+    def given_by(self, last: float) -> int:
+        """How many events there were; of failures that are drawn, those until the last end (s)."""
+        outages = None if self.beside is None else self.beside.outages
+        late = 0 if outages is None else int(np.count_nonzero(outages.down > last))
+        return self.given - late
 
     def reordered(self, order: Integers) -> External:
         """Return the same events of jobs in another order; `order` has their rows."""
@@ -129,7 +145,12 @@ class External:
         return {**self.unused, _NOT_ACCEPTED: idle} if idle else dict(self.unused)
 
 
-def take_events(given: ExternalEvents | EventStream, jobs: Jobs, cluster: Cluster) -> External:
+def take_events(
+    given: ExternalEvents | EventStream,
+    jobs: Jobs,
+    cluster: Cluster,
+    beside: Beside | None = None,
+) -> External:
     """Return external events as a run needs them.
 
     Parameters
@@ -137,6 +158,7 @@ def take_events(given: ExternalEvents | EventStream, jobs: Jobs, cluster: Cluste
     given : events; an `EventStream` is of a log of these jobs.
     jobs : in the order of submission.
     cluster : on which they run.
+    beside : failures and maintenance.
     """
     gathered = Gathered()
     unused: Counter[str] = Counter()
@@ -147,6 +169,8 @@ def take_events(given: ExternalEvents | EventStream, jobs: Jobs, cluster: Cluste
     else:
         events, number = given, len(given)
         gather_rows(gathered, events, jobs, work, cluster, unused)
+    if beside is not None:
+        number += beside.gather(gathered, jobs, cluster, unused)
     if not np.array_equal(work, jobs.work):
         jobs = jobs.replace(work=work)
     for _, begin, end, _, event in gathered.reserved:
@@ -169,6 +193,7 @@ def take_events(given: ExternalEvents | EventStream, jobs: Jobs, cluster: Cluste
         _absence_of(time[order], kind, about, place, events, cluster),
         number,
         dict(unused),
+        beside,
     )
 
 

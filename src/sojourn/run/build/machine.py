@@ -87,21 +87,19 @@ class NamedMachine:
         seed: int,
         blind: bool,
         *,
-        sleeps: bool = False,
-        plans: bool = False,
-        bound: bool = False,
+        names_nodes: bool = False,
+        by_node: bool = False,
     ) -> Facts:
         """What never changes during a run of the accepted jobs.
 
-        `sleeps`: whether nodes may; `plans`: whether more than one start is planned ahead;
-        `bound`: whether caps make it matter which nodes jobs have.
+        `names_nodes`: a reservation must name its nodes, whatever jobs ask for; `by_node`: each
+        node is looked at for itself.
         """
         columns, placement = self.cluster.columns, self.placement
         order = _order(self.cluster, placement)
         pinned = not bool(self.requests.plain[accepted].all()) or placement.rule == "contiguous"
-        # Who plans several starts must know how long the nodes of each take to be up.
-        pinned = pinned or (sleeps and plans) or bound
-        pool_first, pooling = _pools(columns.slowness[order], placement, pinned or sleeps)
+        pinned = pinned or names_nodes
+        pool_first, pooling = _pools(columns.slowness[order], placement, pinned or by_node)
         return Facts(
             rule=_RULES[placement.rule],
             pooling=pooling,

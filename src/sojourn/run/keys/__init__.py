@@ -21,6 +21,17 @@ from .cluster import ClusterKeys
 from .control import ControlKeys
 from .defer import EXAMPLES, DeferKeys, read_deferral, typed_deferral
 from .describing import SAME, Key, Keys, Keyword, Option, with_names
+from .failures import (
+    CheckpointKeys,
+    FailureKeys,
+    MaintenanceKeys,
+    given_checkpoint,
+    given_failures,
+    given_maintenance,
+    typed_checkpoint,
+    typed_failures,
+    typed_maintenance,
+)
 from .policy import ConstraintKeys, PolicyKeys
 from .power import LevelKeys, PowerKeys
 from .results import RunKeys
@@ -33,15 +44,18 @@ __all__ = [
     "OF_LOGS",
     "OF_MODELS",
     "SAME",
+    "CheckpointKeys",
     "ClusterKeys",
     "ConstraintKeys",
     "ControlKeys",
     "DeferKeys",
     "Described",
+    "FailureKeys",
     "Key",
     "Keys",
     "Keyword",
     "LevelKeys",
+    "MaintenanceKeys",
     "Option",
     "PolicyKeys",
     "PowerKeys",
@@ -56,6 +70,8 @@ __all__ = [
     "model_in",
     "with_names",
 ]
+
+_FAILURES = "Failures"
 
 ASIDE = ("title", "question", "run")
 """Keys on which no measure depends; the seed comes with each run."""
@@ -111,6 +127,76 @@ class ScenarioKeys(Keys):
             ),
         ),
     ] = DeferKeys()
+    failures: Annotated[
+        FailureKeys,
+        Key(
+            "How nodes fail.",
+            "a table",
+            Option(
+                _FAILURES,
+                "SPEC|FILE",
+                "--failures",
+                str,
+                typed_failures,
+                None,
+                help="Failures of nodes: mtbf=5y,repair=1d[,shape=0.7][,rack=0.1,per_rack=16]"
+                "[,procs=16][,seed=1], or a table with the columns node, down, up.",
+            ),
+            Keyword(
+                default=None,
+                what="How nodes fail: a text such as ``mtbf=5y,repair=1d``, the table of a "
+                "scenario, the file of a log of failures, or `sojourn.jobs.Failures`.",
+                read=given_failures,
+            ),
+        ),
+    ] = FailureKeys()
+    checkpoint: Annotated[
+        CheckpointKeys,
+        Key(
+            "What jobs save, to go on from there after a failure.",
+            "a table",
+            Option(
+                _FAILURES,
+                "SPEC",
+                "--checkpoint",
+                str,
+                typed_checkpoint,
+                None,
+                help="Checkpoints, from which jobs go on after a failure: daly, 3600, or "
+                "every=1h,dump=60,restore=120; a dump and a restore take 60 s if nothing is said.",
+            ),
+            Keyword(
+                default=None,
+                what="Checkpoints, from which jobs go on after a failure: ``daly``, seconds of "
+                "work between dumps, a text such as ``every=1h,dump=60,restore=120``, the table of "
+                "a scenario, or `sojourn.policy.Checkpoint`.",
+                read=given_checkpoint,
+            ),
+        ),
+    ] = CheckpointKeys()
+    maintenance: Annotated[
+        MaintenanceKeys,
+        Key(
+            "Windows of maintenance.",
+            "a table",
+            Option(
+                _FAILURES,
+                "SPEC",
+                "--maintenance",
+                str,
+                typed_maintenance,
+                None,
+                help="Windows in which the machine is kept free: "
+                "every=4w,first=2d,length=8h[,announced=1w][,count=3][,nodes=r1-*].",
+            ),
+            Keyword(
+                default=None,
+                what="Windows of maintenance: a text such as ``every=4w,first=2d,length=8h``, or "
+                "the table of a scenario.",
+                read=given_maintenance,
+            ),
+        ),
+    ] = MaintenanceKeys()
     run: Annotated[RunKeys, Key("Chance, and what is written.", "a table")] = RunKeys()
 
 

@@ -78,9 +78,9 @@ class Quantity:
 
 TIME = Quantity(
     "a length of time",
-    {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0},
+    {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0, "y": 31536000.0},
     "30 min",
-    {"sec": "s", "second": "s", "minute": "min", "hour": "h", "day": "d", "week": "w"},
+    {"sec": "s", "second": "s", "minute": "min", "hour": "h", "day": "d", "week": "w", "year": "y"},
 )
 POWER = Quantity(
     "a power",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...engine import types as t
 from ...engine.drive import Run
 from ...engine.state import SEGMENT
+from .lost import cut_at_checkpoints, rate_epochs
 
 __all__ = [
     "CANCELLED",
@@ -39,7 +40,8 @@ class Aftermath(NamedTuple):
     killed, cancelled, waiting : who was stopped, withdrawn before it ran, or waits for ever.
     restarts : how often each began anew.
     left : when each left the system (s); nan for who is still there.
-    lost : stretches of service in attempts that came to nothing, as `SEGMENT` has them.
+    lost : stretches of service in attempts that came to nothing, as `SEGMENT` has them; with
+        checkpoints, since the last one.
     """
 
     killed: NDArray[np.bool_]
@@ -91,13 +93,16 @@ def aftermath(run: Run) -> Aftermath:
     came_to_nothing = pieces["lost"] == 1
     if run.rules.backfill.preempts:
         came_to_nothing = _lost_with_all_before(pieces["job"], came_to_nothing)
+    lost = pieces[came_to_nothing]
+    if len(run.calendar.checkpoint):
+        lost = cut_at_checkpoints(pieces, *rate_epochs(run))
     return Aftermath(
         killed=jobs["fate"] == t.KILLED,
         cancelled=jobs["fate"] == t.CANCELLED,
         waiting=jobs["fate"] == t.UNDECIDED,
         restarts=jobs["restarts"].copy(),
         left=jobs["left"].copy(),
-        lost=pieces[came_to_nothing],
+        lost=lost,
     )
 
 

@@ -197,17 +197,42 @@ class Energy:
             return billing.in_other_states(bill, *where, curves[:, 0])
         if self._absence is not None and len(self._absence.node):
             begin, end, node, _ = self._absence
-            bill = billing.switched_off(bill, node, begin, end, curves[:, 0])
+            watts = self._failed_watts[node]
+            return billing.in_other_states(bill, node, begin, end, watts, curves[:, 0])
         return bill, np.empty(0)
+
+    @property
+    def _failed_watts(self) -> Floats:
+        """W of each node while it is down."""
+        return np.array([node.server.states.failed_watts for node in self._cluster.nodes])
+
+    @cached_property
+    def elsewhere(self) -> dict[str, float]:
+        """Joules of nodes that were not on, by state; empty where they drew nothing."""
+        if self._states is not None:
+            return self._states.sums(self.other_states)
+        if not self._cluster.is_named or not self._failed_watts.any() or self._absence is None:
+            return {}
+        return {"failed_joules": float(self.other_states.sum()) if len(self._run.end) else 0.0}
+
+    @property
+    def worked(self) -> Stretches:
+        """Stretches of service from when the nodes of each were up."""
+        return self._stretches
 
     @cached_property
     def jobs(self) -> Floats:
         """Joules of each accepted job."""
+        return self._by_job(self.spent)
+
+    @cached_property
+    def spent(self) -> Floats:
+        """Joules of each stretch of service."""
         if self._cluster.is_named:
-            return self._by_job(self.nodes.job_joules)
+            return self.nodes.job_joules
         job, start, stop = self._stretches
         procs, watts = self._run.jobs.procs[job], self._watts[0]
-        return self._by_job(formulas.busy_energy(start, stop, procs, self._epochs, watts))
+        return formulas.busy_energy(start, stop, procs, self._epochs, watts)
 
     @cached_property
     def _watts(self) -> tuple[Floats, Floats]:
@@ -313,9 +338,7 @@ class Energy:
     def bill(self, span: float) -> dict[str, Any]:
         """The bill of a run of `span` seconds; its price and its carbon, where these are given."""
         busy, idle = float(self.jobs.sum()), self.idle
-        others: dict[str, float] = {}
-        if self._states is not None:
-            others = self._states.sums(self.other_states)
+        others = self.elsewhere
         total = busy + idle + sum(others.values())
         bill: dict[str, Any] = {
             "busy_joules": busy,

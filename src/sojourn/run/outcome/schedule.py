@@ -19,6 +19,7 @@ from ..options import Prepared
 from .aftermath import KILLED, STATUS, Aftermath, aftermath
 from .caps import CapAccount
 from .energy import Allocation, Energy, Stretches, allocation, stretches_held, stretches_in_pieces
+from .lost import costs_of_failures, rate_epochs
 from .resources import Resources
 from .states import NodeStates
 from .unmodelled import not_acted_on
@@ -107,13 +108,7 @@ class Schedule:
     @cached_property
     def epochs(self) -> tuple[Floats, Floats]:
         """Epochs (s) and rates, the first at the first submit."""
-        submit = self.run.jobs.submit
-        first = submit[0] if len(submit) else 0.0
-        time = np.concatenate([[first], self.run.rows("epoch_time")])
-        rate = np.concatenate([[self.run.initial_rate], self.run.rows("epoch_rate")])
-        # Several changes at one instant: only the last one lasts.
-        lasting = np.append(time[1:] > time[:-1], True)
-        return time[lasting], rate[lasting]
+        return rate_epochs(self.run)
 
     @cached_property
     def _rates_used(self) -> Floats:
@@ -223,7 +218,7 @@ class Schedule:
             integral += formulas.product_sum(lapse, piece[: len(lapse)])
             watts += float(np.abs(piece).sum())
         bill = float(self.energy.jobs.sum()) + self.energy.idle
-        bill += float(self.energy.other_states.sum()) if self.states is not None else 0.0
+        bill += sum(self.energy.elsewhere.values())
         _must_equal("the energy bill", bill, integral, self._grain * watts)
 
 
@@ -289,6 +284,9 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
             summary["mean_slowness"] = float(np.mean(slowness)) if len(submit) else np.nan
     if schedule.after is not None and prepared.external is not None:
         summary["events"] = _events(schedule, schedule.after)
+    costs = costs_of_failures(schedule)
+    if costs is not None:
+        summary["failures"] = costs
     if schedule.caps is not None:
         summary["caps"] = schedule.caps.as_dict()
     summary |= _parts(schedule, ran)
@@ -428,9 +426,9 @@ def _events(schedule: Schedule, after: Aftermath) -> dict[str, Any]:
     assert external is not None
     first = float(submit[0]) if len(submit) else 0.0
     return {
-        "given": external.given,
+        "given": external.given_by(schedule.last),
         "unused": external.left_out(prepared.accepted),
-        "node_failure": prepared.options.node_failure,
+        "node_failure": "resume" if prepared.every is not None else prepared.options.node_failure,
         **after.counts(),
         "down_processor_seconds": external.absence.area(first, max(schedule.last, first)),
     }
