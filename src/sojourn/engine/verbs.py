@@ -140,7 +140,7 @@ def plan_profile(s, run, profile):
 def plan_under_caps(s, run, profile, calendar):
     """As `plan_profile`, of what is reserved as well, and of no more than caps let be busy."""
     profile_reset(profile, s.work, s.servers - s.gone)
-    for i in range(calendar.reservation.shape[0]):
+    for i in range(s.over, calendar.reservation.shape[0]):
         begins, ends = stretch_of(s, calendar, i)
         profile_add(profile, begins, ends, -calendar.reservation[i].what)
     for i in range(calendar.fall.shape[0]):
