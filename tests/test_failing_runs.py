@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sojourn
+from sojourn.cluster import PowerStates, SleepState
 from sojourn.errors import OptionError
 from sojourn.policy import Checkpoint
 from sojourn.run.simulate import prepare
@@ -233,3 +234,30 @@ def test_measures_are_only_there_where_failures_are(jobs):
     compared = sojourn.compare(jobs, 64, ["fcfs", "easy"], failures=SPEC, checkpoint="daly")
     assert {"goodput", "lost_core_hours", "failures_met"} <= set(compared.table.columns)
     assert "goodput" not in sojourn.compare(jobs, 64, ["easy"]).table.columns
+
+
+def test_nodes_that_sleep_and_fail_pay_for_all_states():
+    """The bill of busy, idle, sleeping, booting and failed nodes is the integral of the power."""
+    states = PowerStates(
+        sleep=(SleepState("off", 5.0, 10.0, 60.0, 120.0, 90.0),), failed_watts=20.0
+    )
+    server = sojourn.Server("made", cores=4, ops=1e5, watts=(40, 128), states=states)
+    cluster = sojourn.Cluster.of([sojourn.Node(f"n{i}", server) for i in range(8)])
+    jobs = sojourn.lublin(300, cluster.procs, load=0.4, seed=1)
+    result = sojourn.simulate(
+        jobs, cluster, "easy", failures="mtbf=4d,repair=3h", checkpoint="daly", sleep="idle:600",
+        record=True,
+    )  # fmt: skip
+    energy = result.summary["energy"]
+    parts = ("busy", "idle", "sleep", "entering", "leaving", "failed")
+    assert all(energy[f"{part}_joules"] > 0 for part in parts)
+    total = sum(energy[f"{part}_joules"] for part in parts)
+    assert total == pytest.approx(energy["total_joules"], rel=1e-12)
+    costs = costs_of(result)
+    assert costs["struck"] > 0
+    kept = ("useful", "lost", "dump", "restore")
+    assert sum(costs[f"{part}_core_hours"] for part in kept) == pytest.approx(
+        costs["done_core_hours"]
+    )
+    work = float(np.dot(jobs.procs, jobs.runtime)) / HOUR
+    assert costs["useful_core_hours"] == pytest.approx(work, rel=1e-9)
