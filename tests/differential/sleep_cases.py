@@ -14,8 +14,10 @@ from sojourn.cluster.states import PowerStates, SleepState
 
 from .harness import TICKS
 
+FAILURE, BOOTS, ALL = 0.25, 400, 2**64 - 1
 
-def sleepy(case: Case, kind: str, rng: random.Random, *, apart: bool) -> Case:
+
+def sleepy(case: Case, kind: str, rng: random.Random, seed: int, *, apart: bool) -> Case:
     """The case with nodes that sleep after an idle time; `kind` is "idle" or "keep".
 
     With `apart` times are in ticks, and no two changes meet.
@@ -34,7 +36,33 @@ def sleepy(case: Case, kind: str, rng: random.Random, *, apart: bool) -> Case:
     if not any(depths):
         depths = (Depth(seconds(1), seconds(5)), *depths[1:])
     keep = rng.randint(1, 2) if kind == "keep" else 0
-    return case._replace(sleep=Sleep(depths, seconds(0, 1, 4, 10), keep))
+    sleep = Sleep(depths, seconds(0, 1, 4, 10), keep)
+    away = any(happening.kind in ("down", "up") for happening in case.happenings)
+    if rng.random() < 0.3 and not away:
+        sleep = failing(sleep, seed, seconds(0, 2, 8))
+    return case._replace(sleep=sleep)
+
+
+def failing(sleep: Sleep, seed: int, repair: int) -> Sleep:
+    """The same with boots that fail as the seed says."""
+    depths = tuple(
+        None
+        if depth is None
+        else depth._replace(
+            fails=tuple(uniform(seed, k, 2 * boot) < FAILURE for boot in range(1, BOOTS))
+        )
+        for k, depth in enumerate(sleep.depths)
+    )
+    return sleep._replace(depths=depths, repair=repair, may_fail=True)
+
+
+def uniform(seed: int, node: int, boot: int) -> float:
+    """A number in [0, 1) by SplitMix64, as the page of power states says."""
+    z = seed * 0x9E3779B97F4A7C15 + node * 0xBF58476D1CE4E5B9 + boot * 0x94D049BB133111EB
+    z = (z + 0xD1B54A32D192ED03) & ALL
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & ALL
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & ALL
+    return ((z ^ (z >> 31)) >> 11) / 2**53
 
 
 def with_states(cluster: Cluster, case: Case) -> Cluster:
@@ -56,4 +84,5 @@ def options_of(case: Case, kind: str) -> dict[str, Any]:
         return {} if kind == "never" else {"sleep": "idle:10"}
     idle = float(case.sleep.idle)
     text = f"keep:{case.sleep.keep}:{idle!r}" if case.sleep.keep else f"idle:{idle!r}"
-    return {"sleep": text}
+    fails = {"boot_failure": FAILURE, "boot_repair": float(case.sleep.repair)}
+    return {"sleep": text, **(fails if case.sleep.may_fail else {})}

@@ -133,7 +133,7 @@ class _NamedRun(ExternalRun):
         dispatcher, state = self.dispatcher, self.state
         if not isinstance(dispatcher, SleepyDispatcher):
             return
-        for k in dispatcher.arrive(state):
+        while (k := dispatcher.arrive(state)) is not None:
             procs = dispatcher.machine.nodes[k].procs
             state.spoilt = state.changed = True
             state.servers += procs if k not in dispatcher.down else -procs

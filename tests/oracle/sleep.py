@@ -28,13 +28,14 @@ class Depth(NamedTuple):
 class Sleep(NamedTuple):
     """By node its depth, None if it never sleeps; the idle time, and how many idle nodes stay on.
 
-    A node whose boot has failed is back after `repair`.
+    If boots may fail, a node whose boot has failed is back after `repair`.
     """
 
     depths: tuple[Depth | None, ...]
     idle: Exact
     keep: int = 0
     repair: Exact = 0
+    may_fail: bool = False
 
 
 class Change(NamedTuple):
@@ -59,7 +60,7 @@ class SleepyDispatcher(Dispatcher):
         reserved: bool,
     ) -> None:
         super().__init__(machine, scheduling, queues)
-        self.counts = self.is_counted(machine, scheduling) and not reserved
+        self.by_count = self.counts = self.is_counted(machine, scheduling) and not reserved
         number = len(machine.nodes)
         self.sleep = sleep
         self.order = order  # in which the placement visits nodes, if it has one
@@ -156,7 +157,7 @@ class SleepyDispatcher(Dispatcher):
         self.boots[k] += 1
         self._change(k, LEAVING, now)
         self.arrives[k] = now + depth.leave
-        if depth.leave == 0 and not any(d.fails for d in self.sleep.depths if d is not None):
+        if depth.leave == 0 and not self.sleep.may_fail:
             self._come_up(k, now)
 
     def _come_up(self, k: int, now: Exact) -> None:
@@ -168,10 +169,9 @@ class SleepyDispatcher(Dispatcher):
     def _is_empty(self, k: int) -> bool:
         return all(k not in dict(self.nodes[j]) for j in self.running)
 
-    def arrive(self, state: State) -> list[int]:
-        """Changes that are due end; the nodes whose boots have failed."""
+    def arrive(self, state: State) -> int | None:
+        """Changes that are due end, up to the next node whose boot has failed, or is repaired."""
         self.state, self.running = state, list(state.running)
-        failed = []
         while due := sorted((t, k) for k, t in self.arrives.items() if t <= state.now):
             now, k = due[0]
             depth = self.sleep.depths[k]
@@ -183,15 +183,15 @@ class SleepyDispatcher(Dispatcher):
             elif self.of[k] == FAILED:
                 self.down ^= {k}
                 self._come_up(k, now)
-                failed.append(k)
-            elif depth is not None and (*depth.fails, *[False] * 99)[self.boots[k] - 1]:
+                return k
+            elif depth is not None and depth.fails and depth.fails[self.boots[k] - 1]:
                 self._change(k, FAILED, now)
                 self.down ^= {k}
                 self.arrives[k] = now + self.sleep.repair
-                failed.append(k)
+                return k
             else:
                 self._come_up(k, now)
-        return failed
+        return None
 
     def release(self, state: State, j: int) -> None:
         """A job has left its nodes."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import RunError
 from .backfills import BACKFILLS, Backfill, load_backfill
-from .calendar import Calendar, make_calendar, with_falls
+from .calendar import EVENT, Calendar, make_calendar, with_falls
 from .caps import CapFacts
 from .grid import in_seconds, in_ticks, ticks_in
 from .kernels import kernel_for, parts_for
@@ -21,7 +21,7 @@ from .passes import DISCIPLINES, Setting
 from .queues import BETWEEN, QueueRules, Queues, make_queues, no_queues
 from .scores import keep_some, no_node_score
 from .sleeping import set_up_sleep
-from .state import SCALARS, Recording, make_recording, make_running, make_scalars
+from .state import SCALARS, Recording, make_recording, make_running, make_scalars, table
 from .types import CANCELLED, UNDECIDED, JobView, empty_jobs
 
 __all__ = ["CapRules", "Orders", "PolicyFunctions", "Rules", "Run", "all_kernels", "load_kernel"]
@@ -177,7 +177,7 @@ class Run:
         fails = sleep is not None and sleep.boot_failure > 0
         indexed = _is_indexed(rules, calendar, queues) and not fails
         if not indexed and calendar is None:
-            calendar = make_calendar(None, None, n)
+            calendar = make_calendar(table(0, EVENT) if fails else None, None, n)
         self.calendar = calendar
         s = self.s = make_scalars(rules.servers, rate)
         s.backfill, s.reservations = rules.backfill.code, rules.reservations

@@ -8,6 +8,8 @@ import numpy as np
 
 from ...cluster import Cluster
 from ...cluster.states import SleepState
+from ...engine.calendar import Calendar
+from ...engine.happenings import DOWN, UP
 from ...engine.nodes import SleepFacts
 from ...errors import OptionError, PolicyError, nearest
 from ...policy import Policy
@@ -15,7 +17,7 @@ from ...policy import Policy
 if TYPE_CHECKING:
     from ..options import Options
 
-__all__ = ["depths_of", "sleep_facts"]
+__all__ = ["depths_of", "refuse_two_failures", "sleep_facts"]
 
 _KEY = "policy.sleep"
 
@@ -64,3 +66,15 @@ def sleep_facts(cluster: Cluster, policy: Policy, options: Options) -> SleepFact
         repair=options.boot_repair,
         seed=options.seed,
     )
+
+
+def refuse_two_failures(sleep: SleepFacts | None, calendar: Calendar) -> None:
+    """Refuse boots that fail where nodes go down from outside as well."""
+    if sleep is None or sleep.boot_failure == 0:
+        return
+    if np.isin(calendar.event["kind"], (DOWN, UP)).any():
+        raise OptionError(
+            "boot_failure: nodes also go down by events or failures, which is not defined together "
+            "with boots that fail; leave one of them out",
+            key="policy.boot_failure",
+        )
