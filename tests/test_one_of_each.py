@@ -111,6 +111,13 @@ def _answers(folder: Path, files: list[str], questions: str, *, own_kernels: boo
 # Of the policy and the log: the engine, and its compiled code, stay what they are.
 WITHOUT_ENGINE = """\
 same = ["--set", "policy.passes=instant"]
+
+def sleepy():
+    node = "[[node]]\\ncount = 16\\ncores = 1\\nops = 1\\nidle_watts = 90\\nwatts = 190\\n"
+    rest = 'name = "off"\\nwatts = 10\\nleave = 60\\nleave_watts = 100\\n'
+    Path("sleepy.toml").write_text(f"{node}[[node.sleep]]\\n{rest}")
+    return "sleepy.toml"
+
 nodes = ["--cluster", "1 x X5670, 1 x L5420"]
 on_nodes = '[cluster]\\nnodes = "1 x X5670, 1 x L5420"\\n[policy]\\nplacement = '
 control = '[control]\\nkind = "queue"\\nrates = [1.0, 2.0]\\ncrowd = 3'
@@ -139,6 +146,11 @@ print(json.dumps({
     ),
     "completed placement": _completion.placements("emp"),
     "wrong placement": ask("simulate", "log.swf", *nodes, "--placement", "emptyest")[2],
+    "sleep": [
+        measured("simulate", "log.swf", "--cluster", sleepy(), "--sleep", policy)["sleep"]["boots"]
+        for policy in ("idle:60", "share:0.0:60", "share:9:60")
+    ],
+    "wrong sleep": ask("simulate", "log.swf", "--cluster", sleepy(), "--sleep", "shore:1")[2],
     "format": [
         wait(measured("simulate", "log.tsv", "--procs", 16)),
         wait(measured("simulate", "log.swf", "--procs", 16)),
@@ -157,8 +169,9 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def added(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the package says with one more order, control, placement and format."""
+    """What the package says with one more order, control, placement, sleep policy and format."""
     files = ["policy/orders.py", "policy/control.py", "policy/placement.py", "jobs/log.py"]
+    files += ["policy/sleep.py"]
     folder = tmp_path_factory.mktemp("each")
     answers: dict[str, Any] = _answers(folder, files, WITHOUT_ENGINE, own_kernels=False)
     return answers
@@ -195,7 +208,7 @@ def test_a_control(added: dict[str, Any]) -> None:
     keys = added["schema"]["ControlKeys"]["properties"]
     assert "queue" in keys["kind"]["enum"]
     assert keys["crowd"]["description"].startswith("Faster while more jobs wait than this.")
-    assert "threshold:2.0,2.66:1e5 or queue:2.0,2.66:5" in added["commands"]
+    assert " or queue:2.0,2.66:5" in added["commands"]
     assert "| `crowd` | Faster while more jobs wait than this." in added["scenarios"]
 
 
@@ -209,6 +222,14 @@ def test_a_placement(added: dict[str, Any]) -> None:
     assert placements[-1] == "emptiest"
     assert "random or emptiest;" in added["commands"]
     assert "random or emptiest;" in added["scenarios"]
+
+
+def test_a_sleep_policy(added: dict[str, Any]) -> None:
+    idle, none, many = added["sleep"]
+    assert idle == none > many
+    assert "did you mean 'share'" in added["wrong sleep"]
+    assert "share:0.1:600" in added["commands"]
+    assert "share:0.1:600" in added["scenarios"]
 
 
 def test_a_format(added: dict[str, Any]) -> None:
@@ -322,6 +343,7 @@ def test_each_is_one_edit_of_one_file() -> None:
     files = [
         *("policy/orders.py", "engine/backfills/widest.py", "policy/control.py"),
         *("policy/placement.py", "jobs/log.py", "engine/happenings.py", "run/keys/policy.py"),
+        "policy/sleep.py",
     ]
     assert set(files) <= set(_recipes())
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -245,7 +245,7 @@ def test_a_run_that_fails_leaves_what_was_there(replay, folder, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sojourn.cli.adequacy.draw_streams", fail)
+    monkeypatch.setattr("sojourn.report.save", fail)
     code, _, said = replay("sacct.txt", "--slurm-conf", "slurm.conf", "--out", "DIR")
     assert code == 1
     assert "No space left" in said[0]

@@ -127,6 +127,7 @@ def _check_options(control: Control, options: Options) -> None:
         ("failures", options.failures is not None, "its nodes are always up"),
         ("maintenance", options.maintenance is not None, "its nodes are always up"),
         ("checkpoint", options.checkpoint is not None, "its nodes are always up"),
+        ("sleep", not options.sleep.is_never, "its nodes are always up"),
         (
             "decisions",
             options.decisions,
