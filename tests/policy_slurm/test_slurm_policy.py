@@ -186,7 +186,7 @@ def test_what_is_refused_is_said_in_a_line(site, jobs):
     policy = sojourn.slurm(site / "slurm.conf")
     for option, value in (
         ("rate", 2.0), ("passes", "event"), ("placement", "best-fit"), ("decisions", True),
-        ("events", [{"time": 5, "event": "down", "procs": 1}]),
+        ("events", [{"time": 5, "event": "down", "procs": 1}]), ("sleep", "idle:60"),
     ):  # fmt: skip
         with pytest.raises(OptionError, match=f"{option}: has no meaning with policy slurm"):
             sojourn.simulate(jobs, None, policy, **{option: value})
