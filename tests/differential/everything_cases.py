@@ -69,15 +69,13 @@ def draw(row: Row, rng: random.Random) -> Drawn:
     if row["control"] != "switching":
         rate = float(row["control"])
         speed = Speed(row["control"], sojourn.constant(rate), controls.constant(rate))
-        case = sleepy(
-            case._replace(control=speed.exact), row["sleep"], rng, choice.seed, apart=False
-        )
+        case = sleepy(case._replace(control=speed.exact), row, rng, choice.seed, apart=False)
         case = joined(case._replace(fastest=rate), rng)
         return Drawn(capped(case, row["cap"], rng), speed, choice.seed, True)
     speed = rng.choice(switching(rng))
     coins = np.random.default_rng(choice.seed).random(2 * len(case.jobs)).tolist()
     case = apart(case, rng)._replace(control=speed.exact, coins=tuple(coins))
-    case = sleepy(case, row["sleep"], rng, choice.seed, apart=True)
+    case = sleepy(case, row, rng, choice.seed, apart=True)
     case = joined(case._replace(fastest=max(speed.control.rates)), rng)
     return Drawn(capped(case, row["cap"], rng), speed, choice.seed, False)
 

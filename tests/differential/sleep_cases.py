@@ -13,15 +13,17 @@ from sojourn.cluster import Cluster
 from sojourn.cluster.states import PowerStates, SleepState
 
 from .harness import TICKS
+from .pairwise import Row
 
 FAILURE, BOOTS, ALL = 0.25, 400, 2**64 - 1
 
 
-def sleepy(case: Case, kind: str, rng: random.Random, seed: int, *, apart: bool) -> Case:
-    """The case with nodes that sleep after an idle time; `kind` is "idle" or "keep".
+def sleepy(case: Case, row: Row, rng: random.Random, seed: int, *, apart: bool) -> Case:
+    """The case of a row with nodes that sleep after an idle time, where it has some.
 
     With `apart` times are in ticks, and no two changes meet.
     """
+    kind = row["sleep"]
     if kind == "never" or case.nodes is None:
         return case
 
@@ -37,8 +39,8 @@ def sleepy(case: Case, kind: str, rng: random.Random, seed: int, *, apart: bool)
         depths = (Depth(seconds(1), seconds(5)), *depths[1:])
     keep = rng.randint(1, 2) if kind == "keep" else 0
     sleep = Sleep(depths, seconds(0, 1, 4, 10), keep)
-    away = any(happening.kind in ("down", "up") for happening in case.happenings)
-    if rng.random() < 0.3 and not away:
+    may_fail = (row["events"], row["checkpoints"], row["passes"]) == ("none", "no", "instant")
+    if may_fail and rng.random() < 0.5:
         sleep = failing(sleep, seed, seconds(0, 2, 8))
     return case._replace(sleep=sleep)
 

@@ -42,7 +42,9 @@ def draw(
         "foresight": rng.choice(("nodes", "nodes", "log")) if named else "nodes",
         "log": rng.choice(("kept", "not kept")),
         "stepping": "no",
-        **{"sleep": "never", "checkpoints": "no", "cap": "none"},
+        "sleep": "never",
+        "checkpoints": "no",
+        "cap": "none",
     }
     if backfill.startswith("easy") and rng.random() < 0.3:
         row["backfill order"] = rng.choice(list(SECOND))

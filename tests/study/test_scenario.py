@@ -155,7 +155,8 @@ def test_a_mapping_is_not_shared():
         ),
         (
             '[workload]\nlog = "x.swf"\nseed = 3\n',
-            "s.toml, line 3, key 'workload.seed': is not known; did you mean 'run.seed'?",
+            "s.toml, line 3, key 'workload.seed': is not known; did you mean 'failures.seed' or "
+            "'run.seed'?",
         ),
         (
             '[workload]\nlog = "x.swf"\nqwertz = 3\n[run]\nqwertz = 1\n',
@@ -477,14 +478,15 @@ def test_schema_lists_every_key_with_its_meaning():
     assert schema["$schema"].startswith("https://json-schema.org/")
     assert list(schema["properties"]) == list(ScenarioKeys.model_fields)
     tables = schema["$defs"]
-    assert len(tables) == 9
+    assert len(tables) == 13
     for table in tables.values():
         assert table["additionalProperties"] is False
         for name, key in table["properties"].items():
             assert key["description"].endswith("."), name
     assert '"null"' not in json.dumps(schema)
     control = tables["ControlKeys"]["properties"]
-    assert control["kind"]["enum"] == ["constant", "random", "count", "workload", "threshold"]
+    kinds = ["constant", "random", "count", "workload", "threshold", "cap"]
+    assert control["kind"]["enum"] == kinds
     assert "sjf" in tables["PolicyKeys"]["properties"]["order"]["anyOf"][0]["enum"]
     assert tables["ClusterKeys"]["properties"]["procs"]["minimum"] == 1
 
@@ -560,7 +562,7 @@ def test_whatever_is_set_is_a_scenario_or_one_line(tmp_path):
     keys, made, told = _all_keys(), 0, []
     bases = [{"workload": {"log": "x.swf"}}, THRESHOLD]
     starts = [Scenario.from_mapping(told, tmp_path) for told in bases]
-    for _ in range(1500):
+    for _ in range(2500):
         start = rng.choice(starts)
         values = {rng.choice(keys): rng.choice(VALUES) for _ in range(rng.choice([1, 1, 2]))}
         try:

@@ -39,12 +39,13 @@ def refusal(text: str) -> str:
     [
         (
             f"{LOG}[policy]\nprocs = 4\n",
-            "s.toml, line 4, key 'policy.procs': is not known; did you mean 'cluster.procs'?",
+            "s.toml, line 4, key 'policy.procs': is not known; did you mean 'cluster.procs' or "
+            "'failures.procs' or 'maintenance.procs'?",
         ),
         (
             f"{POISSON}[policy]\nprocs = 4\n",
             "s.toml, line 5, key 'policy.procs': is not known; did you mean 'cluster.procs' or "
-            "'workload.procs'?",
+            "'workload.procs' or 'failures.procs' or 'maintenance.procs'?",
         ),
         (
             f"{LOG}[cluster]\nestimates = 2\n",

@@ -21,7 +21,7 @@ from ...policy.orders import ORDERS
 from ...policy.slurm.policy import SlurmPolicy
 from .machine import empty_nodes
 from .queues import queue_rules, queue_scores, queues_of, ranks_of, take_turns
-from .sleep import refuse_two_failures, sleep_facts
+from .sleep import refuse_failing_boots, sleep_facts
 
 if TYPE_CHECKING:
     from ..options import Options, Prepared
@@ -58,8 +58,7 @@ def make_run(
         )
     nodes: Any = None
     sleep, caps = sleep_facts(cluster, policy, options), prepared.caps
-    if calendar is not None:
-        refuse_two_failures(sleep, calendar)
+    refuse_failing_boots(sleep, options, events=calendar is not None)
     # Where the rate keeps them, nobody waits for watts.
     waits = None if caps is None or caps.by_rate else caps
     if named is not None:

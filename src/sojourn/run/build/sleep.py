@@ -8,8 +8,6 @@ import numpy as np
 
 from ...cluster import Cluster
 from ...cluster.states import SleepState
-from ...engine.calendar import Calendar
-from ...engine.happenings import DOWN, UP
 from ...engine.nodes import SleepFacts
 from ...errors import OptionError, PolicyError, nearest
 from ...policy import Policy
@@ -17,7 +15,7 @@ from ...policy import Policy
 if TYPE_CHECKING:
     from ..options import Options
 
-__all__ = ["depths_of", "refuse_two_failures", "sleep_facts"]
+__all__ = ["depths_of", "refuse_failing_boots", "sleep_facts"]
 
 _KEY = "policy.sleep"
 
@@ -68,13 +66,18 @@ def sleep_facts(cluster: Cluster, policy: Policy, options: Options) -> SleepFact
     )
 
 
-def refuse_two_failures(sleep: SleepFacts | None, calendar: Calendar) -> None:
-    """Refuse boots that fail where nodes go down from outside as well."""
+def refuse_failing_boots(sleep: SleepFacts | None, options: Options, *, events: bool) -> None:
+    """Refuse boots that fail where what becomes of their jobs is not defined."""
     if sleep is None or sleep.boot_failure == 0:
         return
-    if np.isin(calendar.event["kind"], (DOWN, UP)).any():
-        raise OptionError(
-            "boot_failure: nodes also go down by events or failures, which is not defined together "
-            "with boots that fail; leave one of them out",
-            key="policy.boot_failure",
-        )
+    for given, what in (
+        (events, "external events, failures and maintenance"),
+        (options.checkpoint is not None, "checkpoints"),
+        (options.passes == "event", "a scheduling pass after each event"),
+    ):
+        if given:
+            raise OptionError(
+                f"boot_failure: boots that fail are not defined together with {what}; leave one of "
+                "them out",
+                key="policy.boot_failure",
+            )

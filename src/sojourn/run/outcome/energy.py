@@ -44,6 +44,12 @@ Integers = NDArray[np.int64]
 
 _JOULES_PER_KWH = 3.6e6
 
+_CACHED = (
+    *("_bill", "other_states", "elsewhere", "nodes", "spent", "jobs"),
+    *("idle", "peas", "steps", "peak", "job_costs"),
+)
+"""What is computed once and follows from the times of a bill."""
+
 
 class Stretches(NamedTuple):
     """Uninterrupted stretches of service: of which job, from when to when (s)."""
@@ -409,7 +415,7 @@ class Energy:
         job, start, stop = self._stretches
         first, last = float(self._epochs[0]), max(self._last, float(self._epochs[0]))
         other = copy.copy(self)
-        for name in ("_bill", "other_states", "nodes", "jobs", "idle", "peas", "steps", "peak"):
+        for name in _CACHED:
             other.__dict__.pop(name, None)
         if self._states is not None:
             other._states = copy.copy(self._states)

@@ -1,0 +1,58 @@
+"""`--sleep` and its companions: what they refuse, in one line, and what they say."""
+
+from __future__ import annotations
+
+import pytest
+
+NODE = "[[node]]\ncount = 4\ncores = 1\nops = 1\nidle_watts = 90\nwatts = 190\n"
+SLEEP = '[[node.sleep]]\nname = "off"\nwatts = 10\nleave = 60\nleave_watts = 100\n'
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sleepy.toml").write_text(NODE + SLEEP)
+    (tmp_path / "awake.toml").write_text(NODE)
+    lines = ["job,submit,runtime,procs", *(f"{j},{500 * j},100,2" for j in range(1, 9))]
+    (tmp_path / "log.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--sleep", "idle:-5"), "is no time; give seconds"),
+        (("--sleep", "idle"), "write such as idle:600"),
+        (("--sleep", "idel:600"), "did you mean 'idle'?"),
+        (("--sleep", "idle:600:deep"), "no node has a sleep state 'deep'"),
+        (("--sleep", "idle:10 years"), "is no time"),
+        (("--sleep", "keep:some"), "is no number of nodes"),
+        (("--sleep", "keep:1.5"), "give a whole number"),
+        (("--sleep", "hours:1,2,3"), "for each of 24 hours"),
+        (("--sleep", "idle:60", "--policy", "lcfs-pr"), "stops jobs"),
+        (("--sleep", "idle:60", "--boot-failure", "2"), "boot-failure"),
+        (("--sleep", "idle:60", "--boot-failure", "0.1", "--passes", "event"), "pass after each"),
+        (("--sleep", "idle:60", "--boot-failure", "0.1", "--checkpoint", "60"), "checkpoints"),
+    ],
+)
+def test_bad_values(folder, run, options, words):
+    code, out, err = run("simulate", "log.csv", "--cluster", "sleepy.toml", *options)
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert words in err
+
+
+def test_nodes_that_cannot_sleep(folder, run):
+    code, _, err = run("simulate", "log.csv", "--cluster", "awake.toml", "--sleep", "idle:60")
+    assert code == 2
+    assert "give it one with [[node.sleep]]" in err
+    code, _, err = run("simulate", "log.csv", "--procs", "4", "--sleep", "idle:60")
+    assert code == 2
+    assert "processors are only counted" in err
+
+
+def test_the_bill_has_all_states(folder, run):
+    code, out, _ = run("simulate", "log.csv", "--cluster", "sleepy.toml", "--sleep", "idle:60")
+    assert code == 0
+    (bill,) = [line for line in out.splitlines() if line.startswith("full bill")]
+    assert "sleep" in bill
+    assert "leaving" in bill
