@@ -1,0 +1,157 @@
+"""Nodes that sleep: how many are in which state over time, and where the energy went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from numpy.typing import ArrayLike
+
+from ...arrays import Floats
+from ...errors import OptionError
+from . import style
+from .binning import Path, bin_path
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["energy_by_cause", "node_states"]
+
+_EXACT = 2000
+"""Instants up to which every one of them is drawn."""
+
+_BINS = 360
+# Work is dark and what is wasted bright; a node that sleeps is nearly not there.
+_LOOK = {
+    "busy": ("busy", style.PALETTE[0]),
+    "idle": ("idle", style.PALETTE[5]),
+    "leaving": ("booting", style.PALETTE[1]),
+    "entering": ("going to sleep", style.PALETTE[3]),
+    "sleep": ("asleep", "#DCE6EC"),
+    "failed": ("failed", style.INK),
+}
+_NAMED = 0.045
+"""Share of the longest bar from which on a part has its number written on it."""
+
+
+@style.styled
+def node_states(
+    table: pd.DataFrame | Mapping[str, ArrayLike],
+    *,
+    ax: Axes | None = None,
+    unix_start: float | None = None,
+) -> Figure:
+    """Draw how many nodes are busy, idle, booting, going to sleep, asleep and failed over time.
+
+    Tables of more than 2,000 instants are drawn as exact time averages over bins.
+
+    Parameters
+    ----------
+    table : columns time (s), busy, idle, entering, sleep, leaving and failed, such as
+        `Result.nodes_by_state`.
+    ax : axes to draw in; a new figure when None.
+    unix_start : Unix time (s) of second 0; given, the time axis shows dates.
+    """
+    time = style.column(table, "time")
+    if time.size == 0:
+        raise OptionError("the table has no rows; there is nothing to draw")
+    counts = {state: style.column(table, state) for state in _LOOK}
+    nodes = sum(float(count[0]) for count in counts.values())
+    axes = style.new_axes(ax, 10.0, 3.6)
+    clock = style.TimeAxis.spanning(time[0], time[-1], unix_start)
+    shares = _shares(time, counts)
+    edges, caption = time, ""
+    if time.size > _EXACT:
+        edges = np.linspace(time[0], time[-1], _BINS + 1)
+        caption = f"means over {style.duration(edges[1] - edges[0])}"
+        for state, count in counts.items():
+            mean = bin_path(Path.of(time, count), edges).mean
+            counts[state] = np.append(mean, mean[-1])
+    below = np.zeros(len(edges))
+    for state, (_, color) in _LOOK.items():
+        above = below + counts[state]
+        axes.fill_between(clock(edges), below, above, step="post", color=color, linewidth=0)
+        below = above
+    axes.set_ylim(0, max(nodes, 1.0))
+    axes.set_ylabel(f"of {nodes:,.0f} nodes")
+    axes.yaxis.set_major_formatter(style.number_tick)
+    clock.mark(axes, time[0], time[-1])
+    style.title(axes, "States of the nodes", caption)
+    handles = [
+        Patch(facecolor=color, label=f"{name} {100 * shares[state]:.1f} %")
+        for state, (name, color) in _LOOK.items()
+        if shares[state] > 0
+    ]
+    axes.legend(
+        handles=handles, loc="upper left", bbox_to_anchor=(0.0, -0.2), ncols=max(len(handles), 1)
+    )
+    return style.root(axes)
+
+
+def _shares(time: Floats, counts: Mapping[str, Floats]) -> dict[str, float]:
+    """Shares of all node time, by state."""
+    lapse = np.diff(time)
+    areas = {state: float(np.sum(lapse * count[:-1])) for state, count in counts.items()}
+    whole = sum(areas.values())
+    return {state: area / whole if whole > 0 else 0.0 for state, area in areas.items()}
+
+
+@style.styled
+def energy_by_cause(runs: Mapping[str, Mapping[str, Any]], *, ax: Axes | None = None) -> Figure:
+    """Draw where the energy of several runs went, one stacked bar for each.
+
+    The share behind a bar is how much less, or more, it is than the first.
+
+    Parameters
+    ----------
+    runs : by name, the summary of a run, or its ``summary["energy"]``.
+    ax : axes to draw in; a new figure when None.
+    """
+    if not runs:
+        raise OptionError("no runs are given; there is nothing to draw")
+    bills = {name: run.get("energy", run) for name, run in runs.items()}
+    without = next((name for name, bill in bills.items() if "busy_joules" not in bill), None)
+    if without is not None:
+        raise OptionError(f"'{without}' has no 'busy_joules'; give the summary of a run")
+    joules = {
+        state: np.array([float(bill.get(f"{state}_joules", 0.0)) for bill in bills.values()])
+        for state in _LOOK
+    }
+    total = np.sum(list(joules.values()), axis=0)
+    longest = float(total.max())
+    size, unit = next(
+        (size, unit)
+        for size, unit in ((3.6e12, "GWh"), (3.6e9, "MWh"), (3.6e6, "kWh"), (1.0, "J"))
+        if longest >= 10 * size or size == 1.0
+    )
+    axes = style.new_axes(ax, 9.0, 1.4 + 0.45 * len(bills))
+    place, left = np.arange(len(bills)), np.zeros(len(bills))
+    for state, (name, color) in _LOOK.items():
+        if not joules[state].any():
+            continue
+        axes.barh(place, joules[state] / size, left=left / size, color=color, label=name)
+        for y, (begin, part) in enumerate(zip(left, joules[state], strict=True)):
+            if part >= _NAMED * longest:
+                ink = style.INK if state in ("sleep", "idle") else "white"
+                middle = (begin + part / 2) / size
+                number = style.number(part / size)
+                style.note(axes, number, (middle, y), (0, 0), color=ink, ha="center", va="center")
+        left = left + joules[state]
+    for y, whole in enumerate(total):
+        words = f"{style.number(whole / size)} {unit}"
+        if y and total[0] > 0:
+            words += f"  {100 * (whole / total[0] - 1):+.1f} %"
+        style.note(axes, words, (whole / size, y), (5, 0), color=style.INK, va="center")
+    axes.set_yticks(place, list(bills))
+    axes.invert_yaxis()
+    axes.yaxis.grid(False)
+    axes.xaxis.set_major_formatter(style.number_tick)
+    # Room for what stands behind the longest bar.
+    axes.set_xlim(0, 1.22 * longest / size if longest > 0 else 1.0)
+    axes.set_xlabel(f"energy ({unit})")
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(_LOOK))
+    return style.root(axes)
