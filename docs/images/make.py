@@ -173,6 +173,8 @@ def draw_sleep() -> None:
         machine = sojourn.read_cluster("sleepy.toml")
         sojourn.write_swf(jobs, "log.swf.gz")
         log = sojourn.read_swf("log.swf.gz")
+        command(["energy", "log.swf.gz", "--cluster=sleepy.toml", "--out=energy"])
+        shutil.copy(Path("energy") / "energy.png", HERE / "sleep-savings.png")
     runs = {
         rule: sojourn.simulate(log, machine, "easy", sleep=rule)
         for rule in ("never", "idle:60", "idle:600", "keep:8:600")

@@ -96,6 +96,23 @@ def test_bars_are_stacked_and_compared_with_the_first():
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["busy", "idle", "asleep"]
 
 
+def test_savings_against_waits_with_the_knee_marked():
+    saved = [(0.3, 0.2, 0.4), (0.25, 0.2, 0.3), (0.1, 0.05, 0.15)]
+    waits = [(120, 100, 140), (60, 50, 70), (30, 20, 40)]
+    (ax,) = report.sleep_curve([60, 600, 7200], saved, waits, knee=1).axes
+    curve, never, knee = ax.lines[2:]
+    assert curve.get_xydata().tolist() == [[120, 30], [60, 25], [30, 10]]
+    assert never.get_xydata().tolist() == [[0, 0]]
+    assert knee.get_xydata().tolist() == [[60, 25]]
+    assert {text.get_text() for text in ax.texts} == {"never", "1 min", "10 min (knee)", "2 h"}
+    assert ax.get_title(loc="right") == "95 % intervals"
+    wide = [(120, -900, 1140), *waits[1:]]
+    (ax,) = report.sleep_curve([60, 600, 7200], saved, wide).axes
+    assert ax.get_title(loc="right") == "95 % intervals, cut where they are wide"
+    with pytest.raises(OptionError, match="differ in number"):
+        report.sleep_curve([60, 600], saved, waits)
+
+
 def test_nothing_to_draw_is_an_error(run):
     with pytest.raises(OptionError, match="no runs are given"):
         report.energy_by_cause({})

@@ -104,8 +104,9 @@ class Progress:
     Runs call it even where nothing is shown: between two calls an interrupt can be heard.
     """
 
-    def __init__(self, title: str, shown: bool) -> None:
+    def __init__(self, title: str, shown: bool, counted: str = "jobs") -> None:
         self.title = title
+        self._counted = counted
         self._shown = shown
         self._begun = time.monotonic()
         self._bar: Any = None
@@ -131,7 +132,7 @@ class Progress:
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("jobs"),
+            TextColumn(self._counted),
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
@@ -146,9 +147,9 @@ class Progress:
 
 
 @contextmanager
-def progress(title: str) -> Iterator[Progress]:
-    """Yield something to report progress to."""
-    shown = Progress(title, sys.stderr.isatty())
+def progress(title: str, counted: str = "jobs") -> Iterator[Progress]:
+    """Yield something to report progress to; `counted` is what its numbers are of."""
+    shown = Progress(title, sys.stderr.isatty(), counted)
     try:
         yield shown
     finally:

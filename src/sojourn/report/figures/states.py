@@ -155,3 +155,96 @@ def energy_by_cause(runs: Mapping[str, Mapping[str, Any]], *, ax: Axes | None = 
     axes.set_xlabel(f"energy ({unit})")
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(_LOOK))
     return style.root(axes)
+
+
+@style.styled
+def sleep_curve(
+    idle_times: ArrayLike,
+    saved: ArrayLike,
+    waits: ArrayLike,
+    *,
+    knee: int | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw what sleeping saves against what it adds to the mean wait, with intervals.
+
+    Parameters
+    ----------
+    idle_times : s for which nodes are idle before they go to sleep.
+    saved : of each, the share of the energy that is saved, and the ends of its interval.
+    waits : of each, what is added to the mean wait (s), and the ends of its interval.
+    knee : place of the idle time that is marked.
+    ax : axes to draw in; a new figure when None.
+    """
+    times = np.asarray(idle_times, dtype=np.float64)
+    gain, cost = (np.asarray(x, dtype=np.float64).reshape(-1, 3) for x in (saved, waits))
+    if not len(times) == len(gain) == len(cost) or not len(times):
+        raise OptionError("idle times, savings and waits differ in number or are none; give each")
+    axes = style.new_axes(ax, 8.0, 4.4)
+    size, unit = (60.0, "min") if np.abs(cost[:, 0]).max() >= 300 else (1.0, "s")
+    x, y = cost / size, 100 * gain
+    axes.axhline(0, color=style.FAINT, linewidth=0.8)
+    axes.axvline(0, color=style.FAINT, linewidth=0.8)
+    axes.errorbar(
+        *(x[:, 0], y[:, 0]),
+        xerr=_ends(x),
+        yerr=_ends(y),
+        fmt="none",
+        ecolor=style.PALETTE[4],
+        elinewidth=1.0,
+        alpha=0.5,
+        zorder=1,
+    )
+    order = np.argsort(times)
+    line, dots = x[order, 0], y[order, 0]
+    axes.plot(line, dots, color=style.PALETTE[0], linewidth=1.2, marker="o", markersize=4, zorder=2)
+    axes.plot([0], [0], color=style.INK, marker="o", markersize=4, zorder=2)
+    style.note(axes, "never", (0, 0), (7, -11), color=style.INK)
+    if knee is not None:
+        axes.plot(
+            *(x[knee, :1], y[knee, :1]),
+            marker="o",
+            markersize=11,
+            markerfacecolor="none",
+            markeredgecolor=style.PALETTE[1],
+            markeredgewidth=1.6,
+            zorder=3,
+        )
+    # Limits are those of the estimates with some room: intervals of small logs are wide.
+    cut = _frame(axes, x, y)
+    free: list[tuple[float, float]] = []
+    for k in sorted(range(len(times)), key=lambda k: (k != knee, times[k])):
+        place = axes.transData.transform((x[k, 0], y[k, 0])) / axes.figure.dpi
+        near = any(abs(place[0] - a) < 0.55 and abs(place[1] - b) < 0.16 for a, b in free)
+        if not near:
+            free.append((float(place[0]), float(place[1])))
+            words = f"{style.duration(times[k])}{' (knee)' if k == knee else ''}"
+            color = style.PALETTE[1] if k == knee else style.INK
+            style.note(axes, words, (x[k, 0], y[k, 0]), (7, -11), color=color)
+    axes.set_xlabel(f"added to the mean wait ({unit})")
+    axes.set_ylabel("energy saved (%)")
+    axes.xaxis.set_major_formatter(style.number_tick)
+    axes.yaxis.set_major_formatter(style.number_tick)
+    style.title(axes, "What sleeping saves and costs, by idle time", f"95 % intervals{cut}")
+    return style.root(axes)
+
+
+def _ends(values: Floats) -> Floats:
+    """How far an interval reaches below and above its estimate, as Matplotlib takes it."""
+    reach = np.abs(values[:, 1:] - values[:, :1]).T
+    return np.where(np.isfinite(reach), reach, 0.0)
+
+
+def _frame(axes: Axes, x: Floats, y: Floats) -> str:
+    """Show all estimates, and of their intervals what leaves the curve readable; say if cut."""
+    cut = ""
+    for values, limits in ((x, axes.set_xlim), (y, axes.set_ylim)):
+        low, high = min(0.0, values[:, 0].min()), max(0.0, values[:, 0].max())
+        room = (high - low) or 1.0
+        ends = float(np.nanmin(values[:, 1])), float(np.nanmax(values[:, 2]))
+        low, high = max(ends[0], low - 0.75 * room), min(ends[1], high + 0.75 * room)
+        left, right = min(low, 0.0) - 0.12 * room, max(high, 0.0) + 0.12 * room
+        if ends[0] < left or ends[1] > right:
+            cut = ", cut where they are wide"
+        limits(left, right)
+    return cut
