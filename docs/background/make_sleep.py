@@ -72,12 +72,7 @@ def main() -> None:
     for name in sys.argv[1:] or STUDIES:
         found = study(name)
         print(f"\n{name}: {found.jobs:,} jobs, draws by {found.block}", *lines(found), sep="\n")
-        picture = sleep_curve(
-            [point.idle_time for point in found.points],
-            [(point.saved.estimate, point.saved.low, point.saved.high) for point in found.points],
-            [(point.added.estimate, point.added.low, point.added.high) for point in found.points],
-            knee=found.knee,
-        )
+        picture = sleep_curve(**found.curve())
         save(picture, HERE.parent / "images" / f"sleep-{name}.png", dpi=100)
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import sojourn
 from sojourn import report
+from sojourn.cli import main
 from sojourn.cluster import Cluster, Node, Server
 from sojourn.cluster.states import PowerStates, SleepState
 from sojourn.errors import OptionError
@@ -111,6 +112,20 @@ def test_savings_against_waits_with_the_knee_marked():
     assert ax.get_title(loc="right") == "95 % intervals, cut where they are wide"
     with pytest.raises(OptionError, match="differ in number"):
         report.sleep_curve([60, 600], saved, waits)
+
+
+def test_simulate_draws_the_states_where_nodes_slept(tmp_path):
+    sojourn.write_swf(sojourn.lublin(50, 8, load=0.5, seed=1), tmp_path / "log.swf")
+    (tmp_path / "nodes.toml").write_text(
+        "[[node]]\ncount = 8\ncores = 1\nops = 1e9\nidle_watts = 90\nwatts = 190\n"
+        '[[node.sleep]]\nname = "off"\nwatts = 10\n'
+    )
+    for rule, drawn in (("idle:60", True), ("never", False)):
+        options = [f"--cluster={tmp_path / 'nodes.toml'}", f"--sleep={rule}", "--plots"]
+        # The same folder: a picture of an earlier run is taken away.
+        command = ["simulate", str(tmp_path / "log.swf"), *options, f"--out={tmp_path / 'run'}"]
+        assert main(command) == 0
+        assert (tmp_path / "run" / "node-states.png").exists() is drawn
 
 
 def test_nothing_to_draw_is_an_error(run):

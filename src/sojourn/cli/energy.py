@@ -157,12 +157,7 @@ def _times(text: str) -> list[float]:
 def _drawn(found: SleepSavings) -> Figure:
     from ..report import sleep_curve
 
-    return sleep_curve(
-        [point.idle_time for point in found.points],
-        [(point.saved.estimate, point.saved.low, point.saved.high) for point in found.points],
-        [(point.added.estimate, point.added.low, point.added.high) for point in found.points],
-        knee=found.knee,
-    )
+    return sleep_curve(**found.curve())
 
 
 def _show_savings(found: SleepSavings, log: str) -> None:

@@ -137,6 +137,16 @@ class SleepSavings:
             "knee": None if self.knee is None else self.points[self.knee].idle_time,
         }
 
+    def curve(self) -> dict[str, Any]:
+        """Return what `sojourn.report.sleep_curve` draws."""
+        points = self.points
+        return {
+            "idle_times": [point.idle_time for point in points],
+            "saved": [(p.saved.estimate, p.saved.low, p.saved.high) for p in points],
+            "waits": [(p.added.estimate, p.added.low, p.added.high) for p in points],
+            "knee": self.knee,
+        }
+
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per idle time, for a table."""
         rows = []

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ...arrays import Floats
 from ...errors import OptionError
 from . import style
-from .binning import Path, bin_path
+from .stacking import shares, stack
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,6 @@ __all__ = ["energy_by_cause", "node_states"]
 _EXACT = 2000
 """Instants up to which every one of them is drawn."""
 
-_BINS = 360
 # Work is dark and what is wasted bright; a node that sleeps is nearly not there.
 _LOOK = {
     "busy": ("busy", style.PALETTE[0]),
@@ -63,41 +62,23 @@ def node_states(
     nodes = sum(float(count[0]) for count in counts.values())
     axes = style.new_axes(ax, 10.0, 3.6)
     clock = style.TimeAxis.spanning(time[0], time[-1], unix_start)
-    shares = _shares(time, counts)
-    edges, caption = time, ""
-    if time.size > _EXACT:
-        edges = np.linspace(time[0], time[-1], _BINS + 1)
-        caption = f"means over {style.duration(edges[1] - edges[0])}"
-        for state, count in counts.items():
-            mean = bin_path(Path.of(time, count), edges).mean
-            counts[state] = np.append(mean, mean[-1])
-    below = np.zeros(len(edges))
-    for state, (_, color) in _LOOK.items():
-        above = below + counts[state]
-        axes.fill_between(clock(edges), below, above, step="post", color=color, linewidth=0)
-        below = above
+    share = shares(time, counts)
+    colors = {state: color for state, (_, color) in _LOOK.items()}
+    caption = stack(axes, time, counts, colors, clock, exact=_EXACT)
     axes.set_ylim(0, max(nodes, 1.0))
     axes.set_ylabel(f"of {nodes:,.0f} nodes")
     axes.yaxis.set_major_formatter(style.number_tick)
     clock.mark(axes, time[0], time[-1])
     style.title(axes, "States of the nodes", caption)
     handles = [
-        Patch(facecolor=color, label=f"{name} {100 * shares[state]:.1f} %")
+        Patch(facecolor=color, label=f"{name} {100 * share[state]:.1f} %")
         for state, (name, color) in _LOOK.items()
-        if shares[state] > 0
+        if share[state] > 0
     ]
     axes.legend(
         handles=handles, loc="upper left", bbox_to_anchor=(0.0, -0.2), ncols=max(len(handles), 1)
     )
     return style.root(axes)
-
-
-def _shares(time: Floats, counts: Mapping[str, Floats]) -> dict[str, float]:
-    """Shares of all node time, by state."""
-    lapse = np.diff(time)
-    areas = {state: float(np.sum(lapse * count[:-1])) for state, count in counts.items()}
-    whole = sum(areas.values())
-    return {state: area / whole if whole > 0 else 0.0 for state, area in areas.items()}
 
 
 @style.styled
