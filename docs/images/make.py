@@ -12,7 +12,15 @@ import numpy as np
 
 import sojourn
 from sojourn.cli import main as command
-from sojourn.report import cluster, compare, failure_costs, node_gantt, save, workload
+from sojourn.report import (
+    cluster,
+    compare,
+    energy_by_cause,
+    failure_costs,
+    node_gantt,
+    save,
+    workload,
+)
 
 HERE = Path(__file__).parent
 DOTS_PER_INCH = 100
@@ -41,6 +49,7 @@ def main() -> None:
     draw_streams()
     draw_clean_hours()
     draw_failures(jobs)
+    draw_sleep()
 
 
 def draw_cap(jobs: sojourn.Jobs) -> None:
@@ -151,6 +160,30 @@ def draw_clean_hours() -> None:
         exec(make_log, names)
         command(run[1].replace("\\\n", " ").split())
         shutil.copy(Path("held") / "clean-hours.png", HERE)
+
+
+def draw_sleep() -> None:
+    """Draw what the guide "Let idle nodes sleep" shows, on its own cluster and log."""
+    guide = (HERE.parent / "guides" / "sleep.md").read_text(encoding="utf-8")
+    make_cluster = re.findall(r"^```python\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)[0]
+    jobs = sojourn.lublin(2000, 128, load=0.5, seed=1, estimates="tsafrir")
+    names: dict[str, object] = {}
+    with TemporaryDirectory() as folder, contextlib.chdir(folder):
+        exec(make_cluster, names)
+        machine = sojourn.read_cluster("sleepy.toml")
+        sojourn.write_swf(jobs, "log.swf.gz")
+        log = sojourn.read_swf("log.swf.gz")
+        command(["energy", "log.swf.gz", "--cluster=sleepy.toml", "--out=energy"])
+        shutil.copy(Path("energy") / "energy.png", HERE / "sleep-savings.png")
+    runs = {
+        rule: sojourn.simulate(log, machine, "easy", sleep=rule)
+        for rule in ("never", "idle:60", "idle:600", "keep:8:600")
+    }
+    picture = energy_by_cause({name: run.summary for name, run in runs.items()})
+    save(picture, HERE / "energy-by-cause.png", dpi=DOTS_PER_INCH)
+    day = log[(log.submit > 30 * 3600) & (log.submit < 46 * 3600)]
+    few = sojourn.simulate(day, machine, "easy", sleep="idle:600")
+    save(few.plot.node_states(), HERE / "node-states.png", dpi=DOTS_PER_INCH)
 
 
 def cut_at_limits(jobs: sojourn.Jobs) -> sojourn.Jobs:

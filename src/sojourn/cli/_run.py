@@ -91,6 +91,8 @@ def overview_of(result: Result) -> dict[str, Callable[[Path], object]]:
     }
     if result.options.defer is not None and result.summary["makespan"] > 0:
         pictures["clean-hours.png"] = lambda path: save(result.plot.clean_hours(), path)
+    if "sleep" in result.summary and result.summary["makespan"] > 0:
+        pictures["node-states.png"] = lambda path: save(result.plot.node_states(), path)
     if result.cluster.is_named and result.summary["makespan"] > 0:
         pictures["fragmentation.png"] = lambda path: save(result.plot.fragmentation(), path)
     return pictures
@@ -102,8 +104,9 @@ class Progress:
     Runs call it even where nothing is shown: between two calls an interrupt can be heard.
     """
 
-    def __init__(self, title: str, shown: bool) -> None:
+    def __init__(self, title: str, shown: bool, counted: str = "jobs") -> None:
         self.title = title
+        self._counted = counted
         self._shown = shown
         self._begun = time.monotonic()
         self._bar: Any = None
@@ -129,7 +132,7 @@ class Progress:
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("jobs"),
+            TextColumn(self._counted),
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
@@ -144,9 +147,9 @@ class Progress:
 
 
 @contextmanager
-def progress(title: str) -> Iterator[Progress]:
-    """Yield something to report progress to."""
-    shown = Progress(title, sys.stderr.isatty())
+def progress(title: str, counted: str = "jobs") -> Iterator[Progress]:
+    """Yield something to report progress to; `counted` is what its numbers are of."""
+    shown = Progress(title, sys.stderr.isatty(), counted)
     try:
         yield shown
     finally:

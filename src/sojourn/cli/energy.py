@@ -1,65 +1,253 @@
-"""``sojourn energy``: where the energy of a recorded run went."""
+"""``sojourn energy``: where the energy of a recorded run, or of a log, goes."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._options import AsJson
-from ._results import print_json
+from ..errors import OptionError
+from ._options import CLEANING, READING, AsJson, Chosen, option, takes
+from ._results import as_file, hand_over, picture, print_json
+from ._run import progress, say
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..study.sleeping import SleepSavings
+
+_DRAWS = 10
+_SLEEP = "What sleeping saves"
 
 
+@takes(
+    *("log", "cluster", "policy", "policy_file", "placement", "estimates", "over_limit"),
+    *("boot_failure", "boot_repair", "price", "carbon", "starts", READING, CLEANING),
+    log=typer.Argument(
+        metavar="LOG|FOLDER",
+        help="A log; or the folder of a recorded run, with Batsim's out_jobs.csv, "
+        "out_pstate_changes.csv, out_schedule.csv.",
+    ),
+    cluster=option(
+        "FILE", "The nodes, with their watts and sleep states; of a recorded run its platform.xml."
+    ),
+)
 def energy(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FOLDER",
-            help="Recorded run: Batsim's out_jobs.csv, out_pstate_changes.csv, out_schedule.csv.",
-        ),
-    ],
-    cluster: Annotated[
-        Path, typer.Option(metavar="FILE.xml", help="Platform with the watts of its hosts.")
-    ],
+    chosen: Chosen,
+    *,
     load: Annotated[
         float | None,
         typer.Option(
             metavar="SHARE",
             min=0,
             max=1,
-            help="Load of every job on its nodes; default: what the recorded energy of each says.",
+            help="Of a recorded run: load of every job on its nodes; default: what the recorded "
+            "energy of each says.",
         ),
     ] = None,
-    price: Annotated[
+    idle_times: Annotated[
         str | None,
-        typer.Option(
-            metavar="TARIFF|FILE",
-            help="Price of a kWh: '0.15, 8:0.30, 20:0.15 EUR', or CSV of time,price_per_kwh.",
+        option(
+            "TIME,...",
+            "Idle times after which nodes go to sleep, such as 60,10m,2h. Default: ten, from 0 to "
+            "4h.",
+            _SLEEP,
         ),
     ] = None,
-    carbon: Annotated[
+    depth: Annotated[
         str | None,
-        typer.Option(metavar="G|FILE", help="Grams of CO2 per kWh, or CSV of time,g_per_kwh."),
+        option("NAME", "Sleep state of the nodes; default: the first of each.", _SLEEP),
     ] = None,
-    starts: Annotated[
+    replications: Annotated[
+        int | None,
+        option(
+            "N",
+            f"Logs drawn from blocks of this one, for the intervals; 2 or more. Default: {_DRAWS}.",
+            _SLEEP,
+        ),
+    ] = None,
+    block: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Second 0 of the run, such as 2024-05-01T00:00+02:00."),
+        option(
+            "BLOCK",
+            "What is drawn: user, day, week or jobs. Default: what suits the log.",
+            _SLEEP,
+        ),
+    ] = None,
+    seed: Annotated[int | None, option("N", "Of the draws; default: 0.", _SLEEP)] = None,
+    out: Annotated[
+        Path | None, option("DIR", "Folder for energy.png, energy.json and energy.csv.", "Results")
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Show how much energy nodes used while busy, idle, asleep and switching, from a recorded run.
+    """Show where the energy goes, of a recorded run or of a log, and what sleeping would save.
 
-    Jobs and changes of states are replayed at the watts of the platform, and the sum is compared
-    with what the record says.
+    Of a log: busy and idle energy by kind of nodes, from which idle time on sleep pays, and what
+    it saves and costs in waits at ten idle times, with 95 % intervals. Of a recorded run: jobs and
+    changes of states are replayed at the watts of the platform, and compared with the record.
 
-    Example: sojourn energy out --cluster platform.xml --price 0.25 --carbon 300
+    Example: sojourn energy log.swf.gz --cluster nodes.toml --policy easy --out DIR
     """
+    options = chosen.options
+    if options.get("cluster") is None:
+        raise OptionError("--cluster: is missing; give the file of the nodes and their watts")
+    of_log = {
+        "--idle-times": idle_times,
+        "--depth": depth,
+        "--replications": replications,
+        "--block": block,
+        "--seed": seed,
+        "--out": out,
+    }
+    if Path(options["log"]).is_dir():
+        given = next((flag for flag, value in of_log.items() if value is not None), None)
+        if given is not None:
+            raise OptionError(f"{given}: {options['log']} is a recorded run; it is for logs")
+        _recorded(options, load, json)
+        return
+    if load is not None:
+        raise OptionError(f"--load: {options['log']} is a log; it is for recorded runs")
+    from ..run.folder import check_folder, write_rows
+    from ..study.sleeping import IDLE_TIMES, sleep_savings
+
+    times = IDLE_TIMES if idle_times is None else _times(idle_times)
+    if out is not None:
+        check_folder(out)
+    scenario = chosen.scenario
+    scenario.check_parts()
+    jobs = scenario.read_jobs(say)
+    run_options = scenario.options(jobs)
+    run_options.pop("sleep")
+    with progress("letting nodes sleep", "runs") as step:
+        found = sleep_savings(
+            jobs,
+            scenario.cluster_for(jobs),
+            scenario.policy,
+            idle_times=times,
+            depth=depth or "",
+            draws=_DRAWS if replications is None else replications,
+            block=block,
+            draw_seed=seed or 0,
+            progress=step,
+            **run_options,
+        )
+    numbers = {"log": str(options["log"]), **found.as_dict()}
+    files = {
+        "energy.png": picture(lambda: _drawn(found)),
+        "energy.json": as_file(numbers),
+        "energy.csv": lambda path: write_rows(path, found.rows()),
+    }
+    hand_over(numbers, lambda: _show_savings(found, numbers["log"]), files, json=json, out=out)
+
+
+def _times(text: str) -> list[float]:
+    """Idle times (s) of a text such as ``60,10m,2h``, without those that are named twice."""
+    from ..policy.sleep import after_idle
+
+    times = []
+    for part in text.split(","):
+        try:
+            times.append(after_idle(part.strip()).idle_time)
+        except OptionError as error:
+            raise OptionError(f"--idle-times: {str(error).removeprefix('sleep: ')}") from None
+    return sorted(set(times))
+
+
+def _drawn(found: SleepSavings) -> Figure:
+    from ..report import sleep_curve
+
+    return sleep_curve(**found.curve())
+
+
+def _show_savings(found: SleepSavings, log: str) -> None:
+    from ..report.text import Terminal, as_number, as_seconds, new_table
+
+    console = Terminal()
+    console.facts(
+        [
+            ("log", f"{log}: {found.jobs:,} jobs"),
+            ("machine", f"{found.nodes:,} nodes, {found.policy}"),
+            ("no sleep", f"{as_number(found.kwh)} kWh, mean wait {as_seconds(found.wait)}"),
+        ]
+    )
+    console.print("\nWhere the energy goes if no node sleeps, and from when on sleep pays")
+    depths = list(dict.fromkeys(name for kind in found.kinds for name in kind.break_even))
+    table = new_table(
+        *("kind", "nodes", "busy\nkWh", "idle\nkWh", "idle, of\nall energy", "idle\nW"),
+        *(f"{name}: pays\nfrom s on" for name in depths),
+    )
+    for kind in found.kinds:
+        table.add_row(
+            kind.model,
+            f"{kind.nodes:,}",
+            as_number(kind.busy_kwh),
+            as_number(kind.idle_kwh),
+            f"{100 * kind.idle_kwh / found.kwh:.1f} %" if found.kwh else "-",
+            as_number(kind.idle_watts),
+            *(_break_even(kind.break_even, name) for name in depths),
+        )
+    console.print(table)
+    console.print(
+        f"\nSleeping after an idle time; savings and longer waits are means over {found.draws} "
+        f"replications\n(logs drawn by {found.block}), with 95 % intervals of paired differences"
+    )
+    bills = [name for name in ("cost", "carbon") if getattr(found.points[0], name) is not None]
+    titles = {"cost": "cost\nsaved", "carbon": "CO2 kg\nsaved"}
+    table = new_table(
+        *("idle\ntime", "kWh", "mean\nwait s", "boots"),
+        *(titles[name] for name in bills),
+        *("energy\nsaved", "\ninterval", "longer\nwait s", "\ninterval", ""),
+    )
+    for place, point in enumerate(found.points):
+        saved, added = point.saved, point.added
+        table.add_row(
+            _length(point.idle_time),
+            as_number(point.energy.b),
+            as_number(point.wait.b),
+            f"{point.boots:,}",
+            *(as_number(-getattr(point, name).difference.estimate) for name in bills),
+            f"{100 * saved.estimate:.1f} %",
+            f"{100 * saved.low:.1f} to {100 * saved.high:.1f}",
+            f"{added.estimate:+,.1f}",
+            f"{added.low:+,.0f} to {added.high:+,.0f}",
+            "knee" if place == found.knee else "",
+        )
+    console.print(table)
+    console.note(
+        "kWh, mean wait and boots: on the log itself, whose waits depend on chance\n"
+        "knee: the idle time farthest above the line from never to the largest saving, both axes\n"
+        "scaled to 1; a shorter one saves more, but each kWh costs more waiting than before"
+    )
+
+
+def _break_even(known: dict[str, float], name: str) -> str:
+    from math import isfinite
+
+    from ..report.text import as_number
+
+    if name not in known:
+        return "-"
+    return as_number(known[name]) if isfinite(known[name]) else "never"
+
+
+def _length(seconds: float) -> str:
+    """An idle time as people type it: ``10m``, ``2h``."""
+    for size, unit in ((3600.0, "h"), (60.0, "m")):
+        if seconds >= size and seconds % size == 0:
+            return f"{seconds / size:g}{unit}"
+    return f"{seconds:g}s"
+
+
+def _recorded(options: Any, load: float | None, json: bool) -> None:
+    """Replay a recorded run of Batsim."""
     from ..adequacy import read_batsim_energy
     from ..measures.cost import Clock, parse_carbon, parse_price
     from ..measures.energy import KINDS
 
-    clock = Clock.of(start=starts)
+    run, cluster = Path(options["log"]), Path(options["cluster"])
+    price, carbon = options["price"], options["carbon"]
+    clock = Clock.of(start=options["starts"])
     tariff = None if price is None else parse_price(price, clock)
     intensity = None if carbon is None else parse_carbon(carbon, clock)
     replayed = read_batsim_energy(run, cluster, load=load)

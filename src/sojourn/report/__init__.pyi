@@ -18,6 +18,9 @@ from .figures.page import overview as overview
 from .figures.resources import fragmentation as fragmentation
 from .figures.schedule import gantt as gantt
 from .figures.schedule import occupation as occupation
+from .figures.states import energy_by_cause as energy_by_cause
+from .figures.states import node_states as node_states
+from .figures.states import sleep_curve as sleep_curve
 from .figures.style import save as save
 from .figures.timeline import power as power
 from .figures.timeline import utilisation as utilisation

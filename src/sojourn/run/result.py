@@ -253,6 +253,21 @@ class Result:
         return pd.DataFrame(states.columns())
 
     @cached_property
+    def nodes_by_state(self) -> pd.DataFrame:
+        """How many nodes are in which state over time, in a run whose nodes sleep.
+
+        Columns: ``time`` (s), and ``busy``, ``idle``, ``entering``, ``sleep``, ``leaving`` and
+        ``failed``, which hold from then on.
+        """
+        import pandas as pd
+
+        self.node_states  # noqa: B018  (raises where no node sleeps)
+        states, energy = self._schedule.states, self._schedule.energy
+        assert states is not None
+        first = float(self._schedule.epochs[0][0])
+        return pd.DataFrame(states.over_time(energy.worked, energy.given, first))
+
+    @cached_property
     def resources(self) -> pd.DataFrame:
         """One row per resource of the nodes: what was used, stranded, free and down.
 

@@ -8,6 +8,7 @@
 - `intervals`, `ratios`, `paired`: what replications show, and what a policy changes; `sequential`:
   how many are enough
 - `batches`, `ratios`: what one long run shows; `difference`, `sides`: two configurations on one log
+- `sleeping`: what sleeping saves, idle time by idle time
 
 What is run is a scenario, see `sojourn.run`; its names are here too.
 """

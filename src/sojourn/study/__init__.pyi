@@ -41,6 +41,9 @@ from .ratios import regenerative_interval as regenerative_interval
 from .sequential import is_precise as is_precise
 from .sequential import replicate as replicate
 from .sequential import replications_needed as replications_needed
+from .sleeping import SleepSavings as SleepSavings
+from .sleeping import knee_of as knee_of
+from .sleeping import sleep_savings as sleep_savings
 from .store import read_runs as read_runs
 from .sweeping import Precision as Precision
 from .sweeping import sweep as sweep

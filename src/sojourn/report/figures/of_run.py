@@ -30,8 +30,8 @@ class RunPlots:
     >>> result.plot.gantt(color="width").savefig("gantt.png")  # doctest: +SKIP
     >>> result.plot
     <pictures of a run: plot(), plot.clean_hours(), plot.distributions(), plot.fragmentation(),
-    plot.gantt(), plot.occupation(), plot.power(), plot.queue(), plot.utilisation(),
-    plot.workload()>
+    plot.gantt(), plot.node_states(), plot.occupation(), plot.power(), plot.queue(),
+    plot.utilisation(), plot.workload()>
     """
 
     def __init__(self, result: Result) -> None:
@@ -188,6 +188,12 @@ class RunPlots:
             fig=fig,
             unix_start=unix_start,
         )
+
+    def node_states(self, *, ax: Axes | None = None, unix_start: float | None = None) -> Figure:
+        """Draw how many nodes are busy, idle, asleep and on their way, where nodes sleep."""
+        from .states import node_states
+
+        return node_states(self._result.nodes_by_state, ax=ax, unix_start=unix_start)
 
     def fragmentation(
         self, *, fig: Figure | SubFigure | None = None, unix_start: float | None = None

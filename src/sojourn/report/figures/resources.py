@@ -16,7 +16,7 @@ from ...arrays import Floats
 from ...errors import OptionError
 from ...measures.fragmentation import STATES
 from . import style
-from .binning import Path, bin_path
+from .stacking import shares, stack
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _EXACT = 4000
 """Instants up to which every one of them is drawn."""
 
-_BINS = 360
 _COLORS = {
     "used": style.PALETTE[0],
     "stranded": style.PALETTE[1],
@@ -75,8 +74,8 @@ def fragmentation(
         levels = {state: style.column(table, f"{name}_{state}") for state in STATES}
         caption = _draw(ax, name, time, levels, clock)
         drawn |= {state: True for state, level in levels.items() if level.any()}
-        shares = _shares(time, levels)
-        words = f"{100 * shares['used']:.1f} % used, {100 * shares['stranded']:.1f} % stranded"
+        share = shares(time, levels)
+        words = f"{100 * share['used']:.1f} % used, {100 * share['stranded']:.1f} % stranded"
         style.title(ax, f"{name}: {words}", caption)
     for ax in axes:
         clock.mark(ax, time[0], time[-1], label=ax is axes[-1])
@@ -91,33 +90,15 @@ def fragmentation(
     return style.root(fig)
 
 
-def _shares(time: Floats, levels: dict[str, Floats]) -> dict[str, float]:
-    """Shares of the capacity over the whole time, by state."""
-    lapse = np.diff(time)
-    areas = {state: float(np.sum(lapse * level[:-1])) for state, level in levels.items()}
-    whole = sum(areas.values())
-    return {state: area / whole if whole > 0 else 0.0 for state, area in areas.items()}
-
-
 def _draw(
     ax: Axes, name: str, time: Floats, levels: dict[str, Floats], clock: style.TimeAxis
 ) -> str:
     """Stack the states; return how they were drawn when not exactly."""
     capacity = sum(float(level[0]) for level in levels.values())
     size = max(capacity, 1.0)
-    edges, caption = time, ""
     parts = {state: level / size for state, level in levels.items()}
-    if time.size > _EXACT:
-        edges = np.linspace(time[0], time[-1], _BINS + 1)
-        caption = f"means over {style.duration(edges[1] - edges[0])}"
-        for state, level in parts.items():
-            mean = bin_path(Path.of(time, level), edges).mean
-            parts[state] = np.append(mean, mean[-1])
-    below = np.zeros(len(edges))
-    for state in ("used", "stranded", "down", "free"):
-        above = below + parts[state]
-        ax.fill_between(clock(edges), below, above, step="post", color=_COLORS[state], linewidth=0)
-        below = above
+    order = {state: _COLORS[state] for state in ("used", "stranded", "down", "free")}
+    caption = stack(ax, time, parts, order, clock, exact=_EXACT)
     ax.set_ylim(0, 1)
     ax.yaxis.set_major_formatter(ticker.PercentFormatter(1.0))
     ax.set_ylabel(f"of {_amount(name, capacity)}")

@@ -34,6 +34,7 @@ _OURS = {
     _CLASSES,
     "overview.png",
     "fragmentation.png",
+    "node-states.png",
     *(f"{table}.{suffix}" for table in ("trajectory", "schedule") for suffix in ("parquet", "csv")),
     *(f"jobs.{suffix}" for suffix in FORMATS),
 }

@@ -66,8 +66,8 @@ class RunKeys(Keys):
     plots: Annotated[
         bool,
         Key(
-            "Draw overview.png too, with {cluster.nodes} fragmentation.png, and with {defer.kind} "
-            "clean-hours.png.",
+            "Draw overview.png too, with {cluster.nodes} fragmentation.png, with {policy.sleep} "
+            "node-states.png, and with {defer.kind} clean-hours.png.",
             TRUE,
             Option(_RESULTS),
         ),

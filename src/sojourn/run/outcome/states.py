@@ -12,6 +12,7 @@ from ...engine.sleeping import ASLEEP, ENTERING, FAILED, LEAVING, UP
 from ..build.sleep import depths_of
 
 if TYPE_CHECKING:
+    from .energy import Allocation, Stretches
     from .schedule import Schedule
 
 __all__ = ["NodeStates"]
@@ -86,3 +87,37 @@ class NodeStates:
             "end": self.end,
             "watts": self.watts,
         }
+
+    def over_time(self, worked: Stretches, given: Allocation, first: float) -> dict[str, Any]:
+        """Numbers of nodes in each state, from each instant on.
+
+        Parameters
+        ----------
+        worked, given : stretches of service from when their nodes were up, and these nodes.
+        first : the instant at which the run begins (s).
+        """
+        rows = np.diff(given.first)
+        busy = _merged(given.node, np.repeat(worked.start, rows), np.repeat(worked.stop, rows))
+        spans = {"busy": busy}
+        for code, name in _NAMES.items():
+            mine = self.state == code
+            spans[name] = self.begin[mine], self.end[mine]
+        edges = [edge for span in spans.values() for edge in span]
+        time = np.unique(np.concatenate([[first], *edges]))
+        counts = {
+            name: np.searchsorted(np.sort(begin), time, side="right")
+            - np.searchsorted(np.sort(end), time, side="right")
+            for name, (begin, end) in spans.items()
+        }
+        idle = len(self._cluster.nodes) - np.sum(list(counts.values()), axis=0)
+        return {"time": time, "busy": counts.pop("busy"), "idle": idle, **counts}
+
+
+def _merged(node: Integers, start: Floats, stop: Floats) -> tuple[Floats, Floats]:
+    """When nodes became busy, and when idle again: several jobs may share one."""
+    time, step = np.concatenate([start, stop]), np.repeat([1, -1], len(node))
+    # A job that follows another at once leaves its node no idle time.
+    order = np.lexsort((-step, time, np.concatenate([node, node])))
+    time, step = time[order], step[order]
+    level = np.cumsum(step)
+    return time[(level == 1) & (step == 1)], time[level == 0]

@@ -1,0 +1,142 @@
+"""Pictures of nodes that sleep: states over time, and energy by cause."""
+
+import numpy as np
+import pytest
+
+import sojourn
+from sojourn import report
+from sojourn.cli import main
+from sojourn.cluster import Cluster, Node, Server
+from sojourn.cluster.states import PowerStates, SleepState
+from sojourn.errors import OptionError
+
+STATES = ("busy", "idle", "entering", "sleep", "leaving", "failed")
+OFF = SleepState("off", 10, enter=5, enter_watts=100, leave=20, leave_watts=125)
+WATTS = {"busy": 190, "idle": 90, "entering": 100, "sleep": 10, "leaving": 125, "failed": 40}
+
+
+def machine(nodes, cores=1):
+    states = PowerStates((OFF,), failed_watts=40)
+    server = Server("node", cores=cores, ops=1e9, watts=(90, 190), states=states)
+    return Cluster.of(Node(f"n{k}", server) for k in range(nodes))
+
+
+@pytest.fixture(scope="module")
+def run():
+    """One node sleeps from 30 s on and boots for the second job; the other one sleeps to the end.
+
+    Node 0: busy to 20, idle to 30, entering to 35, asleep to 100, leaving to 120, busy to 150.
+    Node 1: idle to 10, entering to 15, asleep.
+    """
+    jobs = sojourn.Jobs({"submit": [0, 100], "runtime": [20, 30], "procs": [1, 1]})
+    return sojourn.simulate(jobs, machine(2), "fcfs", sleep="idle:10")
+
+
+def test_states_over_time_are_those_worked_out_by_hand(run):
+    table = run.nodes_by_state
+    assert table["time"].tolist() == [0, 10, 15, 20, 30, 35, 100, 120, 150]
+    assert table["busy"].tolist() == [1, 1, 1, 0, 0, 0, 0, 1, 0]
+    assert table["idle"].tolist()[:-1] == [1, 0, 0, 1, 0, 0, 0, 0]
+    assert table["entering"].tolist() == [0, 1, 0, 0, 1, 0, 0, 0, 0]
+    assert table["sleep"].tolist()[:-1] == [0, 0, 1, 1, 1, 2, 1, 1]
+    assert table["leaving"].tolist() == [0, 0, 0, 0, 0, 0, 1, 0, 0]
+
+
+def test_states_times_watts_are_the_bill():
+    """With boots that fail, and several jobs at once on a node."""
+    jobs = sojourn.lublin(300, 32, load=0.6, seed=3)
+    shared = sojourn.simulate(
+        jobs, machine(8, cores=4), "easy", sleep="idle:60", boot_failure=0.05, seed=2
+    )
+    table, bill = shared.nodes_by_state, shared.summary["energy"]
+    lapse = np.diff(table["time"])
+    area = {state: float(np.sum(lapse * table[state].to_numpy()[:-1])) for state in STATES}
+    assert (table[list(STATES)].to_numpy() >= 0).all()
+    assert (table[list(STATES)].sum(axis=1) == 8).all()
+    assert area["failed"] > 0
+    for state in STATES[2:]:
+        assert area[state] * WATTS[state] == pytest.approx(bill[f"{state}_joules"], rel=1e-9)
+    # Of a node that is busy in part the bill counts the other part as idle.
+    on = bill["busy_joules"] + bill["idle_joules"] - area["idle"] * 90
+    assert area["busy"] * 90 < on < area["busy"] * 190
+
+
+def test_areas_are_stacked_up_to_all_nodes(run):
+    (ax,) = run.plot.node_states().axes
+    assert ax.get_ylim() == (0, 2)
+    tops = [area.get_paths()[0].vertices[:, 1].max() for area in ax.collections]
+    assert tops[-1] == 2
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "busy 16.7 %",
+        "idle 6.7 %",
+        "booting 6.7 %",
+        "going to sleep 3.3 %",
+        "asleep 66.7 %",
+    ]
+
+
+def test_long_runs_are_drawn_as_means():
+    count = 5000
+    table = {state: np.zeros(count) for state in STATES}
+    table |= {"time": np.arange(count) * 60.0, "busy": np.arange(count) % 2}
+    table["idle"] = 1 - table["busy"]
+    (ax,) = report.node_states(table).axes
+    assert ax.get_title(loc="right") == "means over 13.9 min"
+    heights = ax.collections[0].get_paths()[0].vertices[:, 1]
+    assert 0.45 < np.median(heights[heights > 0]) < 0.55
+
+
+def test_bars_are_stacked_and_compared_with_the_first():
+    never = {"busy_joules": 72e6, "idle_joules": 36e6}
+    asleep = {"busy_joules": 72e6, "idle_joules": 3.6e6, "sleep_joules": 3.6e6}
+    (ax,) = report.energy_by_cause({"never": {"energy": never}, "idle:60": asleep}).axes
+    bars = [[(bar.get_x(), bar.get_width()) for bar in group] for group in ax.containers]
+    assert bars == [[(0, 20), (0, 20)], [(20, 10), (20, 1)], [(30, 0), (21, 1)]]
+    words = [text.get_text() for text in ax.texts]
+    assert words == ["20", "20", "10", "30 kWh", "22 kWh  -26.7 %"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["busy", "idle", "asleep"]
+
+
+def test_savings_against_waits_with_the_knee_marked():
+    saved = [(0.3, 0.2, 0.4), (0.25, 0.2, 0.3), (0.1, 0.05, 0.15)]
+    waits = [(120, 100, 140), (60, 50, 70), (30, 20, 40)]
+    (ax,) = report.sleep_curve([60, 600, 7200], saved, waits, knee=1).axes
+    curve, never, knee = ax.lines[2:]
+    assert curve.get_xydata().tolist() == [[120, 30], [60, 25], [30, 10]]
+    assert never.get_xydata().tolist() == [[0, 0]]
+    assert knee.get_xydata().tolist() == [[60, 25]]
+    assert {text.get_text() for text in ax.texts} == {"never", "1 min", "10 min (knee)", "2 h"}
+    assert ax.get_title(loc="right") == "95 % intervals"
+    wide = [(120, -900, 1140), *waits[1:]]
+    (ax,) = report.sleep_curve([60, 600, 7200], saved, wide).axes
+    assert ax.get_title(loc="right") == "95 % intervals, cut where they are wide"
+    with pytest.raises(OptionError, match="differ in number"):
+        report.sleep_curve([60, 600], saved, waits)
+
+
+def test_simulate_draws_the_states_where_nodes_slept(tmp_path):
+    sojourn.write_swf(sojourn.lublin(50, 8, load=0.5, seed=1), tmp_path / "log.swf")
+    (tmp_path / "nodes.toml").write_text(
+        "[[node]]\ncount = 8\ncores = 1\nops = 1e9\nidle_watts = 90\nwatts = 190\n"
+        '[[node.sleep]]\nname = "off"\nwatts = 10\n'
+    )
+    for rule, drawn in (("idle:60", True), ("never", False)):
+        options = [f"--cluster={tmp_path / 'nodes.toml'}", f"--sleep={rule}", "--plots"]
+        # The same folder: a picture of an earlier run is taken away.
+        command = ["simulate", str(tmp_path / "log.swf"), *options, f"--out={tmp_path / 'run'}"]
+        assert main(command) == 0
+        assert (tmp_path / "run" / "node-states.png").exists() is drawn
+
+
+def test_nothing_to_draw_is_an_error(run):
+    with pytest.raises(OptionError, match="no runs are given"):
+        report.energy_by_cause({})
+    with pytest.raises(OptionError, match="'x' has no 'busy_joules'"):
+        report.energy_by_cause({"x": {}})
+    with pytest.raises(OptionError, match="no column 'sleep'"):
+        report.node_states(
+            {name: [0.0] for name in ("time", "busy", "idle", "leaving", "entering")}
+        )
+    awake = sojourn.simulate(sojourn.lublin(10, 2, load=0.5, seed=1), machine(2))
+    with pytest.raises(OptionError, match="no node of this run sleeps"):
+        awake.plot.node_states()
