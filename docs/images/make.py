@@ -55,11 +55,13 @@ def main() -> None:
 def draw_cap(jobs: sojourn.Jobs) -> None:
     """Draw the evenings of the guide "Under a power cap", for a few days."""
     machine = sojourn.Cluster.homogeneous(128, power=sojourn.ConstantPower(40, 10))
-    hours = [
+    hours = [(0, 4.5e3)]
+    hours += [
         (24 * day + hour, watts) for day in range(30) for hour, watts in ((18, 3e3), (22, 4.5e3))
     ]
     cap = sojourn.Cap(tuple(w for _, w in hours), tuple(3600.0 * h for h, _ in hours))
-    some = jobs[(jobs.procs <= 64) & (jobs.submit < 5 * 86400)]
+    # Jobs that may take longer than from one evening to the next would wait for ever.
+    some = jobs[(jobs.procs <= 64) & (jobs.submit < 5 * 86400) & (jobs.estimate < 12 * 3600)]
     run = sojourn.simulate(some, machine, "easy", cap=cap)
     save(run.plot.power(), HERE / "cap.png", dpi=DOTS_PER_INCH)
 
