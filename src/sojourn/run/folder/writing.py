@@ -35,6 +35,7 @@ _OURS = {
     "overview.png",
     "fragmentation.png",
     "node-states.png",
+    "clean-hours.png",
     *(f"{table}.{suffix}" for table in ("trajectory", "schedule") for suffix in ("parquet", "csv")),
     *(f"jobs.{suffix}" for suffix in FORMATS),
 }
