@@ -90,6 +90,12 @@ def jobs() -> sojourn.Jobs:
 
 
 @cache
+def sleepy_cluster() -> sojourn.Cluster:
+    states = PowerStates((SleepState("off", 9.0, leave=60.0, leave_watts=99.0),))
+    server = sojourn.Server("made", 1, ops=1.0, watts=(90, 190), states=states)
+    return sojourn.Cluster.of([sojourn.Node(f"n{i}", server) for i in range(16)])
+
+
 def cluster() -> sojourn.Cluster:
     return sojourn.parse_cluster("3 x X5670, 2 x L5420")
 
@@ -171,6 +177,9 @@ def examples() -> list[Any]:
         sojourn.simulate(jobs(), 16, "easy", failures="mtbf=9d", checkpoint="daly"),
         sojourn.compare(jobs(), 16, ["fcfs", "easy"]),
         sojourn.diff(sojourn.Cluster.homogeneous(16), cluster(), jobs(), draws=2),
+        study.sleep_savings(jobs(), sleepy_cluster(), idle_times=(0.0, 60.0), draws=2),
+        *(sojourn.after_idle(60), sojourn.keep_awake(2, 60)),
+        sojourn.simulate(jobs(), sleepy_cluster(), "easy", sleep="idle:60"),
         *(scenario(), swept, *swept.points(), study.Precision("wait_mean", 0.1)),
         study.Grid.of({"control.k": "0:1:0.5"}),
         study.optimise(
