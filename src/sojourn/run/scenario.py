@@ -394,10 +394,14 @@ class Scenario:
         from . import simulate  # noqa: F401  (what comes before and after the engine)
         from .build.engine import preload
 
-        nodes = self.nodes
+        nodes, policy = self.nodes, self.keys.policy
+        if self.keys.power.cap is not None or (nodes is not None and nodes.caps):
+            # Caps have kernels of their own, which depend on the jobs as well.
+            return
         preload(
             self.policy,
             self.control,
+            anew=policy.sleep != "never" or policy.foresight == "log",
             named=nodes is not None and nodes.is_named,
             queues=nodes is not None and take_turns(nodes, self.policy),
             decisions=decisions,

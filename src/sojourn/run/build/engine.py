@@ -30,6 +30,9 @@ __all__ = ["finish", "laws_of", "make_run", "orders_of", "preload", "rules_of", 
 
 Floats = NDArray[np.float64]
 
+_ANEW = Policy(backfill="easy", reservations=np.inf)
+"""Every job has a reservation, made anew in each pass."""
+
 
 def make_run(
     prepared: Prepared, taken: Jobs, view: JobView, *, stop_at_decisions: bool = False
@@ -164,6 +167,7 @@ def preload(
     decisions: bool = False,
     events: bool = False,
     queues: bool = False,
+    anew: bool = False,
 ) -> None:
     """Load the compiled code of a policy and a control, so that a run with them starts at once.
 
@@ -172,16 +176,19 @@ def preload(
     policy, control : of the run.
     named, decisions, events, queues : whether the cluster will have named nodes, decisions will be
         kept, external events will happen, and queues will take turns.
+    anew : whether reservations on named nodes are made anew in each pass, see `rules_of`.
     """
     if isinstance(policy, SlurmPolicy):
         from ...policy.slurm.controller import load_kernel as load_controller
 
         return load_controller()
     laws_of(policy, control)
-    own = policy.backfill_score
+    own, rule = policy.backfill_score, policy.rule
+    if rule.keeps_promises and anew and named:
+        rule = _ANEW.rule
     rules = Rules(
         servers=1,
-        backfill=policy.rule,
+        backfill=rule,
         dynamic_order=policy.score.depends_on_time,
         dynamic_backfill=own is not None and own.depends_on_time,
         log=decisions,
@@ -206,7 +213,7 @@ def rules_of(
     if rule.keeps_promises and moves and cluster.is_named:
         # Jobs outlast such promises, and nodes that sleep are up sooner or later than was thought:
         # they are made anew in each pass.
-        rule, reservations = Policy(backfill="easy", reservations=np.inf).rule, np.inf
+        rule, reservations = _ANEW.rule, _ANEW.reservations
     exact = rule.plans and not rule.preempts and bool(np.array_equal(view.work, view.plan))
     return Rules(
         servers=int(cluster.procs),
