@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sojourn
+from sojourn.cli import main
 from sojourn.errors import OptionError, PolicyError
 from sojourn.policy import parse_policy
 from sojourn.policy.slurm import (
@@ -233,3 +234,10 @@ def test_limits_are_exact_or_run_over_where_asked_for(site, jobs):
     assert run.end - run.start == pytest.approx(ended.runtime)
     exact = sojourn.simulate(ended, None, policy, estimates="exact")
     assert exact.summary["killed"] == 0
+
+
+def test_a_file_in_the_name_is_refused_where_it_is_a_key(site, capsys):
+    assert main(["simulate", "log.swf", "--policy", f"slurm:{site / 'slurm.conf'}"]) == 2
+    assert "write slurm, and name the file with slurm.conf (--slurm-conf FILE)" in (
+        capsys.readouterr().err
+    )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, WithJsonSchema
 
+from ...errors import PolicyError
 from ...policy import (
     BACKFILLS,
     ORDERS,
@@ -13,6 +14,7 @@ from ...policy import (
     POLICIES,
     SLEEPS,
     Constraints,
+    Policy,
     parse_placement,
     parse_policy,
     parse_sleep,
@@ -49,8 +51,17 @@ SLURM = "slurm"
 """The policy that is read from a slurm.conf, which other keys name."""
 
 
+def _named_policy(text: str) -> Policy:
+    """Read a policy; the file of slurm is a key of its own, with lines that can be set."""
+    if text.strip().lower().startswith(f"{SLURM}:"):
+        raise PolicyError(
+            f"policy '{text}': write {SLURM}, and name the file with slurm.conf (--slurm-conf FILE)"
+        )
+    return parse_policy(text)
+
+
 _Policy = Annotated[
-    str, reads(parse_policy, but=SLURM), WithJsonSchema({"anyOf": [_NAMES, {"type": "string"}]})
+    str, reads(_named_policy, but=SLURM), WithJsonSchema({"anyOf": [_NAMES, {"type": "string"}]})
 ]
 _Column = Literal["user", "group", "queue", "partition"]
 _ByColumn = dict[_Column, dict[Annotated[str, Field(pattern=r"^-?\d{1,18}$")], str]]
