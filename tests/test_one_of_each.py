@@ -208,7 +208,7 @@ def test_a_control(added: dict[str, Any]) -> None:
     keys = added["schema"]["ControlKeys"]["properties"]
     assert "queue" in keys["kind"]["enum"]
     assert keys["crowd"]["description"].startswith("Faster while more jobs wait than this.")
-    assert " or queue:2.0,2.66:5" in added["commands"]
+    assert "cap:0.6,0.8,1 or queue:2.0,2.66:5" in added["commands"]
     assert "| `crowd` | Faster while more jobs wait than this." in added["scenarios"]
 
 

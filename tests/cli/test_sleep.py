@@ -33,6 +33,7 @@ def folder(tmp_path, monkeypatch):
         (("--sleep", "idle:60", "--boot-failure", "2"), "boot-failure"),
         (("--sleep", "idle:60", "--boot-failure", "0.1", "--passes", "event"), "pass after each"),
         (("--sleep", "idle:60", "--boot-failure", "0.1", "--checkpoint", "60"), "checkpoints"),
+        (("--sleep", "idle:60", "--boot-failure", "0.1", "--rate", "count:1,2:1:2"), "rate that"),
     ],
 )
 def test_bad_values(folder, run, options, words):

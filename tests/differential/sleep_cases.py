@@ -40,7 +40,7 @@ def sleepy(case: Case, row: Row, rng: random.Random, seed: int, *, apart: bool) 
     keep = rng.randint(1, 2) if kind == "keep" else 0
     sleep = Sleep(depths, seconds(0, 1, 4, 10), keep)
     may_fail = (row["events"], row["checkpoints"], row["passes"]) == ("none", "no", "instant")
-    if may_fail and rng.random() < 0.5:
+    if may_fail and row["control"] != "switching" and rng.random() < 0.5:
         sleep = failing(sleep, seed, seconds(0, 2, 8))
     return case._replace(sleep=sleep)
 

@@ -61,7 +61,9 @@ def make_run(
         )
     nodes: Any = None
     sleep, caps = sleep_facts(cluster, policy, options), prepared.caps
-    refuse_failing_boots(sleep, options, events=calendar is not None)
+    refuse_failing_boots(
+        sleep, options, events=calendar is not None, switches=not control.is_constant
+    )
     # Where the rate keeps them, nobody waits for watts.
     waits = None if caps is None or caps.by_rate else caps
     if named is not None:

@@ -66,7 +66,9 @@ def sleep_facts(cluster: Cluster, policy: Policy, options: Options) -> SleepFact
     )
 
 
-def refuse_failing_boots(sleep: SleepFacts | None, options: Options, *, events: bool) -> None:
+def refuse_failing_boots(
+    sleep: SleepFacts | None, options: Options, *, events: bool, switches: bool
+) -> None:
     """Refuse boots that fail where what becomes of their jobs is not defined."""
     if sleep is None or sleep.boot_failure == 0:
         return
@@ -74,6 +76,7 @@ def refuse_failing_boots(sleep: SleepFacts | None, options: Options, *, events: 
         (events, "external events, failures and maintenance"),
         (options.checkpoint is not None, "checkpoints"),
         (options.passes == "event", "a scheduling pass after each event"),
+        (switches, "a service rate that changes"),
     ):
         if given:
             raise OptionError(
