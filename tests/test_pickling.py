@@ -196,6 +196,7 @@ def examples() -> list[Any]:
         *(theory.infinite_servers(1, 1, 0.1, theory.geometric(0.5)), theory.Recursion(3)),
         *(theory.kaufman_roberts(3, [1, 0.5], [1, 2]), theory.response_time(0.3, [0.5, 0.5])),
         theory.sleeping_servers(0.5, setup=10.0),
+        theory.sleeping_nodes(0.5, setup=10.0),
         *(theory.saturated_system([0.5, 0.5]), theory.small_system(0.3, [0.5, 0.5])),
         *(theory.sleeping_servers(0.3, setup=1.0), theory.sleeping_server(0.3, setup=1.0)),
         theory.sleeping_two_server(0.3, 0.5, setup=1.0),

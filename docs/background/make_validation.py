@@ -1,4 +1,4 @@
-"""Run the cases of ``tests/theory`` and write ``theory-vs-simulation.md``, in about a minute.
+"""Run the cases of ``tests/theory`` and write ``theory-vs-simulation.md``, in a few minutes.
 
 Call it as ``python docs/background/make_validation.py``.
 """
@@ -66,6 +66,10 @@ _NOTES = {
     ),
     "infinite servers, any distribution": (
         "`batch_infinite_servers`: the same with other service times and limits."
+    ),
+    "nodes that sleep": (
+        '`sleeping_nodes` against nodes with `leave_varies = "exponential"` and '
+        "`--sleep idle:exp(T)`, of 200 W busy, 95 W idle, 125 W while they boot and 10 W off."
     ),
 }
 

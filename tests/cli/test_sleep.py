@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 NODE = "[[node]]\ncount = 4\ncores = 1\nops = 1\nidle_watts = 90\nwatts = 190\n"
@@ -26,6 +28,8 @@ def folder(tmp_path, monkeypatch):
         (("--sleep", "idel:600"), "did you mean 'idle'?"),
         (("--sleep", "idle:600:deep"), "no node has a sleep state 'deep'"),
         (("--sleep", "idle:10 years"), "is no time"),
+        (("--sleep", "idle:exp(60"), "is no time"),
+        (("--sleep", "idle:exp()"), "is no time"),
         (("--sleep", "keep:some"), "is no number of nodes"),
         (("--sleep", "keep:1.5"), "give a whole number"),
         (("--sleep", "hours:1,2,3"), "for each of 24 hours"),
@@ -40,6 +44,23 @@ def test_bad_values(folder, run, options, words):
     code, out, err = run("simulate", "log.csv", "--cluster", "sleepy.toml", *options)
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert words in err
+
+
+def test_boots_and_idle_times_are_drawn_by_the_seed(folder, run):
+    text = (NODE + SLEEP).replace("leave = 60", 'leave = 60\nleave_varies = "exponential"')
+    (folder / "drawn.toml").write_text(text)
+    told = set()
+    for cluster, sleep, seed in (
+        ("sleepy.toml", "idle:60", 1),
+        ("drawn.toml", "idle:60", 1),
+        ("drawn.toml", "idle:60", 2),
+        ("sleepy.toml", "idle:exp(300)", 1),
+    ):
+        options = ("--cluster", cluster, "--sleep", sleep, "--seed", str(seed), "--json")
+        waits = [json.loads(run("simulate", "log.csv", *options)[1])["wait"] for _ in range(2)]
+        assert waits[0] == waits[1]
+        told.add(waits[0]["mean"])
+    assert len(told) == 4
 
 
 def test_nodes_that_cannot_sleep(folder, run):

@@ -103,6 +103,11 @@ def test_a_server_of_the_library_can_sleep(tmp_path):
         ("watts = 20\n", "watts = -20\n", "node 1: sleep 1: watts': -20 W is below 0"),
         ("enter = 5\n", "enter = -5\n", "node 1: sleep 1: enter': '-5' is no time"),
         ("leave_watts = 120\n", "", "node 1: sleep 1: leave_watts': is missing, and it takes 30 s"),
+        (
+            'leave = "0:30"\n',
+            'leave = 30\nleave_varies = "exponentialy"\n',
+            "did you mean 'exponential'?",
+        ),
         ('leave = "0:30"\n', "", "leave_watts of a change that takes no time; give 'leave'"),
         ("enter = 5\n", "wake = 5\n", "sleep 1: wake': unknown key; "),
         ("off_watts = 5\n", "leave = 150\n", "unknown key 'leave'; it belongs in a [[node.sleep]]"),
@@ -179,9 +184,11 @@ def test_inspect_shows_states_and_break_even(file, capsys):
 
 
 def test_break_even_is_not_known_without_idle_watts(capsys, tmp_path):
-    sleeping = PowerStates(sleep=(SleepState("off", 4),))
+    drawn = SleepState("off", 4, leave=60, leave_watts=90, leave_varies="exponential")
+    sleeping = PowerStates(sleep=(drawn,))
     machine = Cluster.of([Server("thin", 4, states=sleeping)])
     write_cluster(machine, tmp_path / "machine.toml")
+    assert read_cluster(tmp_path / "machine.toml").nodes[0].server.states == sleeping
     assert main(["cluster", "inspect", str(tmp_path / "machine.toml")]) == 0
     assert "not known" in capsys.readouterr().out.splitlines()[-1]
 
@@ -266,6 +273,8 @@ def test_bad_power_saving_is_one_line(tmp_path, capsys, old, new, problem):
         (lambda: SleepState("", 1), "name is empty"),
         (lambda: SleepState("off", math.nan), "watts = nan"),
         (lambda: SleepState("off", 1, leave=-1), "leave = -1"),
+        (lambda: SleepState("off", 1, leave_varies="exponential"), "give 'leave' as well"),
+        (lambda: SleepState("off", 1, leave=1, leave_varies="exp"), "leave_varies = 'exp'"),
         (lambda: PowerLevel(0, 1), "speed = 0; give a number above 0"),
         (lambda: PowerLevel(1, 1, -1), "idle_watts = -1"),
         (lambda: PowerStates(failed_watts=math.inf), "failed_watts = inf"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from oracle.everything import Case
-from oracle.sleep import Depth, Sleep
+from oracle.sleep import Depth, Sleep, boot_fails, boot_time, idle_time
 
 from sojourn.cluster import Cluster
 from sojourn.cluster.states import PowerStates, SleepState
@@ -15,7 +15,7 @@ from sojourn.cluster.states import PowerStates, SleepState
 from .harness import TICKS
 from .pairwise import Row
 
-FAILURE, BOOTS, ALL = 0.25, 400, 2**64 - 1
+FAILURE, BOOTS = 0.25, 400
 
 
 def sleepy(case: Case, row: Row, rng: random.Random, seed: int, *, apart: bool) -> Case:
@@ -42,7 +42,31 @@ def sleepy(case: Case, row: Row, rng: random.Random, seed: int, *, apart: bool) 
     may_fail = (row["events"], row["checkpoints"], row["passes"]) == ("none", "no", "instant")
     if may_fail and row["control"] != "switching" and rng.random() < 0.5:
         sleep = failing(sleep, seed, seconds(0, 2, 8))
+    if rng.random() < 0.3:
+        sleep = varying(sleep, seed, rng)
     return case._replace(sleep=sleep)
+
+
+def varying(sleep: Sleep, seed: int, rng: random.Random) -> Sleep:
+    """The same with boots of some nodes whose times are drawn, or idle times, or both."""
+    what = rng.choice(("boots", "rests", "both"))
+    if what != "boots" and not sleep.keep and sleep.idle:
+        rests = tuple(
+            tuple(idle_time(seed, k, rest, sleep.idle) for rest in range(1, BOOTS))
+            for k in range(len(sleep.depths))
+        )
+        sleep = sleep._replace(rests=rests)
+    if what == "rests":
+        return sleep
+    depths = tuple(
+        depth._replace(
+            boots=tuple(boot_time(seed, k, boot, depth.leave) for boot in range(1, BOOTS))
+        )
+        if depth is not None and depth.leave and rng.random() < 0.7
+        else depth
+        for k, depth in enumerate(sleep.depths)
+    )
+    return sleep._replace(depths=depths)
 
 
 def failing(sleep: Sleep, seed: int, repair: int) -> Sleep:
@@ -51,20 +75,11 @@ def failing(sleep: Sleep, seed: int, repair: int) -> Sleep:
         None
         if depth is None
         else depth._replace(
-            fails=tuple(uniform(seed, k, 2 * boot) < FAILURE for boot in range(1, BOOTS))
+            fails=tuple(boot_fails(seed, k, boot, FAILURE) for boot in range(1, BOOTS))
         )
         for k, depth in enumerate(sleep.depths)
     )
     return sleep._replace(depths=depths, repair=repair, may_fail=True)
-
-
-def uniform(seed: int, node: int, boot: int) -> float:
-    """A number in [0, 1) by SplitMix64, as the page of power states says."""
-    z = seed * 0x9E3779B97F4A7C15 + node * 0xBF58476D1CE4E5B9 + boot * 0x94D049BB133111EB
-    z = (z + 0xD1B54A32D192ED03) & ALL
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & ALL
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & ALL
-    return ((z ^ (z >> 31)) >> 11) / 2**53
 
 
 def with_states(cluster: Cluster, case: Case) -> Cluster:
@@ -75,7 +90,8 @@ def with_states(cluster: Cluster, case: Case) -> Cluster:
     for node, depth in zip(cluster.nodes, case.sleep.depths, strict=True):
         states = ()
         if depth is not None:
-            states = (SleepState("off", 1.0, float(depth.enter), 0.0, float(depth.leave), 0.0),)
+            lapses = float(depth.enter), 0.0, float(depth.leave), 0.0
+            states = (SleepState("off", 1.0, *lapses, "exponential" if depth.boots else ""),)
         nodes.append(replace(node, server=replace(node.server, states=PowerStates(states))))
     return replace(cluster, nodes=tuple(nodes))
 
@@ -85,6 +101,7 @@ def options_of(case: Case, kind: str) -> dict[str, Any]:
     if case.sleep is None:
         return {} if kind == "never" else {"sleep": "idle:10"}
     idle = float(case.sleep.idle)
-    text = f"keep:{case.sleep.keep}:{idle!r}" if case.sleep.keep else f"idle:{idle!r}"
+    said = f"exp({idle!r})" if case.sleep.rests else repr(idle)
+    text = f"keep:{case.sleep.keep}:{said}" if case.sleep.keep else f"idle:{said}"
     fails = {"boot_failure": FAILURE, "boot_repair": float(case.sleep.repair)}
     return {"sleep": text, **(fails if case.sleep.may_fail else {})}

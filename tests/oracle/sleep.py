@@ -5,30 +5,72 @@ Sleepers are free; whoever gets one wakes it, and the boot is the first part of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from .dispatcher import Dispatcher, Scheduling
-from .model import Exact, Instant, Job, State, ratio
+from .model import Exact, Instant, Job, State, exact, ratio
 from .nodes import Allocation
 from .pools import Machine
 from .queues import Queues
 
 UP, ENTERING, ASLEEP, LEAVING, FAILED = range(5)
 
+BOOTS, RESTS = 0xD1B54A32D192ED03, 0x2545F4914F6CDD1D
+"""What is drawn: failures and times of boots, and idle times."""
+
+
+def uniform(seed: int, node: int, turn: int, salt: int) -> float:
+    """A number in [0, 1) by SplitMix64, in integers modulo 2**64."""
+    z = seed * 0x9E3779B97F4A7C15 + node * 0xBF58476D1CE4E5B9 + turn * 0x94D049BB133111EB
+    z = (z + salt) % 2**64
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+    return ((z ^ (z >> 31)) >> 11) / 2**53
+
+
+def boot_fails(seed: int, node: int, boot: int, share: float) -> bool:
+    """Whether a boot of a node fails, by its number from 1 on."""
+    return uniform(seed, node, 2 * boot, BOOTS) < share
+
+
+def boot_time(seed: int, node: int, boot: int, mean: Exact) -> Exact:
+    """How long it takes."""
+    return _exponential(mean, uniform(seed, node, 2 * boot + 1, BOOTS))
+
+
+def idle_time(seed: int, node: int, rest: int, mean: Exact) -> Exact:
+    """How long a node is idle before it sleeps, by the number of times that it was idle."""
+    return _exponential(mean, uniform(seed, node, rest, RESTS))
+
+
+def _exponential(mean: Exact, share: float) -> Exact:
+    """A time of this mean, to the nearest 1/1024."""
+    return exact(math.floor(-1024 * float(mean) * math.log1p(-share) + 0.5) / 1024)
+
 
 class Depth(NamedTuple):
-    """Seconds to enter and to leave; whether boots number 1, 2, ... of the node fail."""
+    """Seconds to enter and to leave; whether boots number 1, 2, ... of the node fail.
+
+    `boots` are their times where these are drawn; `leave` is the mean then, with which one plans.
+    """
 
     enter: Exact
     leave: Exact
     fails: tuple[bool, ...] = ()
+    boots: tuple[Exact, ...] = ()
+
+    def boot(self, number: int) -> Exact:
+        """How long a boot takes."""
+        return self.boots[number - 1] if self.boots else self.leave
 
 
 class Sleep(NamedTuple):
     """By node its depth, None if it never sleeps; the idle time, and how many idle nodes stay on.
 
-    If boots may fail, a node whose boot has failed is back after `repair`.
+    If boots may fail, a node whose boot has failed is back after `repair`. `rests` are idle times by
+    node and number where these are drawn.
     """
 
     depths: tuple[Depth | None, ...]
@@ -36,6 +78,7 @@ class Sleep(NamedTuple):
     keep: int = 0
     repair: Exact = 0
     may_fail: bool = False
+    rests: tuple[tuple[Exact, ...], ...] = ()
 
 
 class Change(NamedTuple):
@@ -66,15 +109,20 @@ class SleepyDispatcher(Dispatcher):
         self.order = order  # in which the placement visits nodes, if it has one
         self.of = [UP] * number
         self.arrives: dict[int, Exact] = {}
+        self.expected: dict[int, Exact] = {}  # when planning expects nodes that boot
         self.woken = [False] * number
         self.boots = [0] * number
-        self.idle = dict.fromkeys(range(number), first)  # since when, of those that are
+        self.rested = [0] * number
+        self.idle: dict[int, Exact] = {}  # until when they are idle before they sleep
         self.boot: dict[int, Exact] = {}  # of jobs, as work
         self.up_at: dict[int, Exact] = {}  # when their nodes are up
+        self.up_by_plan: dict[int, Exact] = {}  # and when they were planned to be
         self.wanted: dict[int, Exact] = {}  # work at which a reservation counts on a node
         self.changes: list[Change] = []
         self.running: list[int] = []
         machine.up = self._up
+        for k in range(number):
+            self._lie(k, first)
 
     @staticmethod
     def is_counted(machine: Machine, scheduling: Scheduling) -> bool:
@@ -91,12 +139,15 @@ class SleepyDispatcher(Dispatcher):
             return now
         if self.of[k] == ASLEEP:
             return now + depth.leave
-        return self.arrives[k] + (depth.leave if self.of[k] == ENTERING else 0)
+        if self.of[k] == ENTERING:
+            return self.arrives[k] + depth.leave
+        return max(self.expected[k], now)
 
     def _up(self, k: int) -> Instant:
-        """The same on the work clock."""
+        """The same on the work clock; a node that should be up is so right after now."""
         state = self.state
-        return state.clock + (self._up_time(k) - state.now) * state.rate, 0
+        late = self.of[k] == LEAVING and self.expected[k] <= state.now < self.arrives[k]
+        return state.clock + (self._up_time(k) - state.now) * state.rate, int(late)
 
     def _survey(self, state: State) -> None:
         self.wanted = {}
@@ -107,19 +158,20 @@ class SleepyDispatcher(Dispatcher):
             self.wanted[k] = min(self.wanted.get(k, begin[0]), begin[0])
 
     def _begin(self, j: int, pools: Allocation) -> None:
-        boot = self.machine.boot(pools, self.now)
+        planned = self.machine.boot(pools, self.now)
         super()._begin(j, pools)
         state = self.state
         job = state.jobs[j]
-        state.jobs[j] = Job(job.submit, job.work + boot, job.procs, job.plan + boot)
-        state.remaining[j] = job.work + boot
-        self._end_later(j)
-        self.boot[j] = boot
-        self.up_at[j] = max(map(self._up_time, dict(self.nodes[j])))
+        self.up_by_plan[j] = max(map(self._up_time, dict(self.nodes[j])))
         self.running = [*self.running, j]
         for k, _ in self.nodes[j]:
             self.idle.pop(k, None)
             self._wake(k)
+        self.up_at[j] = max(map(self._arrival, dict(self.nodes[j])))
+        self.boot[j] = boot = (self.up_at[j] - state.now) * state.rate
+        state.jobs[j] = Job(job.submit, job.work + boot, job.procs, job.plan + planned)
+        state.remaining[j] = job.work + boot
+        self._end_later(j)
 
     def _easy_by_count(self, order: list[int], second: list[int]) -> None:
         self.reserved: tuple[Instant, int] | None = None
@@ -140,6 +192,19 @@ class SleepyDispatcher(Dispatcher):
 
     # Changes
 
+    def _arrival(self, k: int) -> Exact:
+        """When a node that is wanted is up indeed."""
+        depth = self.sleep.depths[k]
+        if self.of[k] in (UP, FAILED) or depth is None:
+            return self.state.now
+        return self.arrives[k] + (depth.boot(self.boots[k] + 1) if self.of[k] == ENTERING else 0)
+
+    def _lie(self, k: int, now: Exact) -> None:
+        """A node is idle from now on."""
+        self.rested[k] += 1
+        rests = self.sleep.rests
+        self.idle[k] = now + (rests[k][self.rested[k] - 1] if rests else self.sleep.idle)
+
     def _change(self, k: int, state: int, now: Exact) -> None:
         self.of[k] = state
         self.changes.append(Change(now, k, state))
@@ -156,15 +221,16 @@ class SleepyDispatcher(Dispatcher):
         self.woken[k] = False
         self.boots[k] += 1
         self._change(k, LEAVING, now)
-        self.arrives[k] = now + depth.leave
-        if depth.leave == 0 and not self.sleep.may_fail:
+        self.expected[k] = now + depth.leave
+        self.arrives[k] = now + depth.boot(self.boots[k])
+        if self.arrives[k] == now and not self.sleep.may_fail:
             self._come_up(k, now)
 
     def _come_up(self, k: int, now: Exact) -> None:
         self.arrives.pop(k, None)
         self._change(k, UP, now)
         if self._is_empty(k):
-            self.idle[k] = now
+            self._lie(k, now)
 
     def _is_empty(self, k: int) -> bool:
         return all(k not in dict(self.nodes[j]) for j in self.running)
@@ -198,17 +264,17 @@ class SleepyDispatcher(Dispatcher):
         self.running = [i for i in state.running if i != j]
         for k, _ in self.nodes[j]:
             if self.of[k] == UP and self._is_empty(k):
-                self.idle[k] = state.now
+                self._lie(k, state.now)
 
     def speed_up(self, state: State, faster: Exact) -> None:
         """The rate has grown by so much: boots take as long as before, and so more work."""
-        for j in state.running:
-            if self.up_at[j] > state.now:
-                more = faster * (self.up_at[j] - state.now)
-                job = state.jobs[j]
-                state.jobs[j] = Job(job.submit, job.work + more, job.procs, job.plan + more)
-                state.remaining[j] += more
-                self.boot[j] += more
+        for j in [j for j in state.running if self.up_at[j] > state.now]:
+            more = faster * (self.up_at[j] - state.now)
+            later = faster * max(self.up_by_plan[j] - state.now, 0)
+            job = state.jobs[j]
+            state.jobs[j] = Job(job.submit, job.work + more, job.procs, job.plan + later)
+            state.remaining[j] += more
+            self.boot[j] += more
 
     def shift(self, k: int, now: Exact) -> None:
         """A node goes down or comes up by an event."""
@@ -227,9 +293,9 @@ class SleepyDispatcher(Dispatcher):
         now = state.now
         if state.stopped:
             self.wanted = {}
-        for k, since in sorted(self.idle.items(), key=lambda item: (item[1], item[0])):
+        for k, until in sorted(self.idle.items(), key=lambda item: (item[1], item[0])):
             depth = self.sleep.depths[k]
-            if depth is None or since + self.sleep.idle > now:
+            if depth is None or until > now:
                 continue
             back = now + depth.enter + depth.leave
             if self._able() > self.sleep.keep and (k not in self.wanted or back <= self._when(k)):
@@ -271,9 +337,9 @@ class SleepyDispatcher(Dispatcher):
         """When something is to be done."""
         now = self.state.now
         times = list(self.arrives.values())
-        for k, since in self.idle.items():
-            if self.sleep.depths[k] is not None and since + self.sleep.idle > now:
-                times.append(since + self.sleep.idle)
+        for k, until in self.idle.items():
+            if self.sleep.depths[k] is not None and until > now:
+                times.append(until)
         for k in self.wanted:
             depth = self.sleep.depths[k]
             if self.of[k] == ASLEEP and depth is not None and self._when(k) - depth.leave > now:

@@ -7,7 +7,7 @@ from scipy.stats import expon, gamma, lognorm, uniform
 
 from sojourn.theory import geometric
 
-from .models import many_servers, saturated, saturated_classes, scaled, small
+from .models import many_servers, saturated, saturated_classes, scaled, sleeping, small
 from .unlimited import general, infinite
 
 THREE = (0.5, 0.3, 0.2)
@@ -81,5 +81,10 @@ CASES = [
         gamma(3),
         FIVE,
         siblings="killed-together",
+    ),
+    *(
+        sleeping(servers, load, setup, delay)
+        for servers, load in ((2, 0.3), (2, 0.7), (3, 0.5), (5, 0.6), (10, 0.3), (10, 0.7))
+        for setup, delay in ((1.0, 0.0), (8.0, 0.0), (2.0, 1.0), (8.0, 4.0))
     ),
 ]

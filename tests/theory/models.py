@@ -11,6 +11,7 @@ from numpy.random import Generator
 
 import sojourn
 from sojourn import theory
+from sojourn.cluster import PowerStates, Server, SleepState
 
 from .replications import (
     JOBS,
@@ -33,6 +34,9 @@ NUMBER = "mean number present"
 TIME_PER_JOB = "saturated time per job (s)"
 BUSY_SATURATED = "busy servers, saturated"
 THROUGHPUT = "largest arrival rate (1/s)"
+
+BOOTED = "share of jobs that wake a node"
+STATE_WATTS = {"busy": 200.0, "idle": 95.0, "waking": 125.0, "off": 10.0}
 
 BACKLOG = 4_000
 """Jobs at time 0 where a queue must not run empty while others arrive as fast as they go."""
@@ -84,6 +88,48 @@ def many_servers(servers: int, load: float) -> Case:
 
     run = partial(open_run, arrival_rate=arrival_rate, p=[1.0], rates=[1.0], servers=servers)
     return Case("M/M/s", f"s = {servers}, λ = {arrival_rate:g}, μ = 1", solve, run)
+
+
+def sleeping(servers: int, load: float, setup: float, delay: float) -> Case:
+    """Nodes that sleep, each boot of which belongs to a job; boots and idle times are drawn."""
+    rate = load * servers
+    text = f"c = {servers}, λ = {rate:g}, μ = 1; boot {setup:g} s, off after {delay:g} s"
+
+    def solve() -> Measures:
+        system = theory.sleeping_nodes(rate, 1.0, servers, setup=setup, delay=delay)
+        return {
+            WAIT: system.mean_wait,
+            POWER: system.mean_power(**STATE_WATTS),
+            BOOTED: system.boot_share,
+        }
+
+    run = partial(asleep_run, arrival_rate=rate, servers=servers, setup=setup, delay=delay)
+    return Case("nodes that sleep", text, solve, run)
+
+
+def asleep_run(
+    rng: Generator, arrival_rate: float, servers: int, setup: float, delay: float
+) -> Measures:
+    """Poisson arrivals to nodes that are idle at first."""
+    submit, work, _ = stream(rng, arrival_rate, np.ones(1), np.ones(1), JOBS)
+    depth = SleepState("off", 10.0, leave=setup, leave_watts=125.0, leave_varies="exponential")
+    server = Server("one", 1, ops=1e9, watts=(95.0, 200.0), states=PowerStates((depth,)))
+    result = serve(
+        np.array([submit, work, np.ones(JOBS)]),
+        sojourn.Cluster.of([server] * servers, reference_ops=1e9),
+        sleep=f"idle:exp({delay})" if delay else "idle:0",
+        seed=int(rng.integers(2**62)),
+    )
+    first, last = window(submit)
+    mine = (submit >= first) & (submit < last)
+    table = result.nodes_by_state
+    names = {"busy": "busy", "idle": "idle", "waking": "leaving", "off": "sleep"}
+    drawn = sum(STATE_WATTS[of] * table[name].to_numpy() for of, name in names.items())
+    return {
+        WAIT: float((result.start - submit)[mine].mean()),
+        POWER: time_average(table["time"].to_numpy(), drawn, first, last),
+        BOOTED: result.summary["sleep"]["boots"] / JOBS,
+    }
 
 
 def small(

@@ -32,7 +32,9 @@ def test_there_are_enough_cases_of_every_model():
         "saturated",
         "random speed scaling",
         "infinite servers",
+        "nodes that sleep",
     }
+    assert sum(case.model == "nodes that sleep" for case in CASES) == 24
 
 
 def test_intervals_of_the_engine_cover_the_theory():

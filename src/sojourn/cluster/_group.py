@@ -32,6 +32,7 @@ SLEEP_KEYS: Mapping[str, str] = {
     "enter_watts": "W meanwhile; needed if it takes time",
     "leave": "how long it takes to wake: seconds, or 2:30; default 0",
     "leave_watts": "W meanwhile; needed if it takes time",
+    "leave_varies": "exponential: each boot's time is drawn, with the mean leave; default: it is not",
 }
 """Keys of a ``[[node.sleep]]`` in TOML."""
 
@@ -308,8 +309,12 @@ class GroupReader:
             if taken[name] > 0 and watts not in self.group.said:
                 raise self.error(watts, f"is missing, and it takes {taken[name]:g} s; give it")
             taken[watts] = self._watts(watts, self.group.said.get(watts, 0.0))
+        varies = self.label("leave_varies") if "leave_varies" in self.group.said else ""
         return SleepState(
-            self.label("name"), self._watts("watts", self.group.said["watts"]), **taken
+            self.label("name"),
+            self._watts("watts", self.group.said["watts"]),
+            **taken,
+            leave_varies=varies,
         )
 
     def _level(self) -> PowerLevel:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..errors import OptionError
+from ..errors import OptionError, nearest
 
-__all__ = ["PowerLevel", "PowerSaving", "PowerStates", "SleepState", "break_even"]
+__all__ = ["BOOT_LAWS", "PowerLevel", "PowerSaving", "PowerStates", "SleepState", "break_even"]
+
+BOOT_LAWS = ("exponential",)
+"""Laws by which the times of boots may vary."""
 
 _MOST = 1e12
 
@@ -28,6 +31,8 @@ class SleepState:
     watts : W of a node that is asleep.
     enter, enter_watts : how long it takes to go to sleep (s), and W meanwhile.
     leave, leave_watts : how long it takes to wake (s), and W meanwhile.
+    leave_varies : "exponential" if the time of each boot is drawn, with the mean `leave`; "": it is
+        the same for all.
 
     Examples
     --------
@@ -41,6 +46,7 @@ class SleepState:
     enter_watts: float = 0.0
     leave: float = 0.0
     leave_watts: float = 0.0
+    leave_varies: str = ""
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -53,6 +59,16 @@ class SleepState:
                     f"sleep state '{self.name}': {name}_watts of a change that takes no time; give "
                     f"'{name}' as well"
                 )
+        if self.leave_varies not in ("", *BOOT_LAWS):
+            raise OptionError(
+                f"sleep state '{self.name}': leave_varies = '{self.leave_varies}'; "
+                f"{nearest(self.leave_varies, BOOT_LAWS)}"
+            )
+        if self.leave_varies and not self.leave:
+            raise OptionError(
+                f"sleep state '{self.name}': leave_varies of a change that takes no time; give "
+                "'leave' as well, its mean"
+            )
 
 
 @dataclass(frozen=True)

@@ -172,6 +172,7 @@ def _timed(sleep: SleepState) -> dict[str, Any]:
     keys = ["name", "watts"]
     for name in ("enter", "leave"):
         keys += [name, f"{name}_watts"] if getattr(sleep, name) else []
+    keys += ["leave_varies"] if sleep.leave_varies else []
     return {key: getattr(sleep, key) for key in keys}
 
 

@@ -191,7 +191,9 @@ class Run:
         s.controlled, s.timed = rules.controlled, rules.timed_control
         s.records, s.logs, s.requeue = rules.record, rules.log, rules.requeue
         s.exact = rules.exact and self.events is None and not fails
-        s.exact = s.exact and (sleep is None or not sleep.boots_vary)
+        if sleep is not None and sleep.varies.any():
+            # Boots take longer or shorter than is planned.
+            s.exact, s.may_overrun = False, True
         s.plans = rules.backfill.plans or not indexed
         s.lists, s.in_pieces = not indexed, calendar is not None
         s.planning = rules.backfill.plans_ahead or self._reserves

@@ -72,14 +72,16 @@ when the next known reservation begins, as work; `shut` what nobody may find for
 the row of the index that it stands in, where nodes are visited in an order."""
 
 SLEEPER = np.dtype(
-    [(name, "f8") for name in ("enter", "leave", "arrives", "since", "wanted")]
-    + [(name, "i8") for name in ("state", "able", "woken", "boots", "before", "after", "counted")],
+    [(name, "f8") for name in ("enter", "leave", "arrives", "expected", "since", "wanted")]
+    + [(name, "i8") for name in ("state", "able", "varies", "woken", "boots", "rests")]
+    + [(name, "i8") for name in ("before", "after", "counted")],
     align=True,
 )
-"""Of a node that may sleep: seconds to enter and to leave; when the change under way ends, since
-when it has been idle, and when, as work, a reservation of the pass `counted` counts on it. Whether
-it is `able` to sleep, is `woken` on its way there, how often it has booted; and its neighbours
-among the idle ones, by the time since when: -1 if it is not one of them."""
+"""Of a node that may sleep: seconds to enter and to leave; when the change under way ends, and for a
+boot when planning expects that; since when its idle time counts, and when, as work, a reservation
+of the pass `counted` counts on it. Whether it is `able` to sleep, its boots `vary`, it is `woken` on
+its way to sleep, how often it has booted and come to be idle; and its neighbours among the idle
+ones, by the time since when: -1 if it is not one of them."""
 
 CHANGE = np.dtype([("time", "f8"), ("node", "i8"), ("state", "i8")], align=True)
 """A node is in a state from a time (s) on."""
@@ -95,13 +97,13 @@ pool."""
 
 NEED = np.dtype(
     [(name, "f8") for name in ("budget", "limit", "slowness", "until", "too_long")]
-    + [("up", "f8"), ("boot", "f8")]
+    + [("up", "f8"), ("up_by_plan", "f8"), ("boot", "f8")]
     + [(name, "i8") for name in ("tasks", "row", "rows", "cell", "alike", "refused")]
     + [("choice", "i4"), ("choices", "i4"), ("plain", "i1"), ("whole", "i1"), ("distinct", "i1")],
     align=True,
 )
 """What a job asks of nodes, and what it has: the slowness and the rows of its allocation, when its
-nodes were `up` (s) and the work until then; the end and the first cell of what it is promised. Its
+nodes were `up` (s), when they were planned to be, and the work until then; the end and the first cell of what it is promised. Its
 sets of eligible nodes are `choices` many, from `choice` on. `alike` is the first job with the same
 request, in whose row stands in which pass one of them was last `refused`, and from which plan on
 they all were `too_long`; -1 if none is kept."""
@@ -150,22 +152,24 @@ class Facts(NamedTuple):
 class SleepFacts(NamedTuple):
     """When idle nodes sleep.
 
-    By node: whether it is `able` to, and seconds to enter and to leave. An idle node goes to sleep
-    after `idle_time` (s). If the policy `keeps` some on it says how many, after each pass and each
-    `ask_every` seconds (0: not besides). A boot fails with the probability `boot_failure`, and the
-    node is back `repair` s later; with `boots_vary` its time is drawn, exponential with the mean
-    that planning knows of, by `seed`.
+    By node: whether it is `able` to, seconds to enter and to leave, and whether each boot's time
+    `varies`: drawn by `seed`, exponential with the mean that planning knows of. An idle node goes to
+    sleep after `idle_time` (s), or with `idle_varies` after an exponential time of this mean. If the
+    policy `keeps` some on it says how many, after each pass and each `ask_every` seconds (0: not
+    besides). A boot fails with the probability `boot_failure`, and the node is back `repair` s
+    later.
     """
 
     able: NDArray[np.bool_]
     enter: NDArray[np.float64]
     leave: NDArray[np.float64]
+    varies: NDArray[np.bool_]
     idle_time: float
+    idle_varies: bool = False
     keeps: bool = False
     ask_every: float = 0.0
     boot_failure: float = 0.0
     repair: float = 0.0
-    boots_vary: bool = False
     seed: int = 0
 
 
@@ -326,7 +330,7 @@ def _sleepers(nodes: int, sleep: SleepFacts | None) -> dict[str, NDArray[Any]]:
     sleeper["after"] = -1
     sleeper["before"][n] = sleeper["after"][n] = n
     if sleep is not None:
-        for name in ("able", "enter", "leave"):
+        for name in ("able", "enter", "leave", "varies"):
             sleeper[name][:n] = getattr(sleep, name)
     return {
         "sleeper": sleeper,

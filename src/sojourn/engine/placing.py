@@ -11,6 +11,7 @@ import numpy as np
 from ..jit import called, inlined
 from .bits import bit_last, bit_next
 from .caps import may_draw, shift_draw
+from .draws import mixed
 from .nodes import (
     BEST,
     CONTIGUOUS,
@@ -54,15 +55,7 @@ __all__ = [
 @inlined
 def draw(seed, job, turn, below):
     """A number below `below` that depends on seed, job and turn only (SplitMix64)."""
-    z = (
-        np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15)
-        + np.uint64(job) * np.uint64(0xBF58476D1CE4E5B9)
-        + np.uint64(turn) * np.uint64(0x94D049BB133111EB)
-        + np.uint64(0x9E3779B97F4A7C15)
-    )
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
+    z = mixed(seed, job, turn, np.uint64(0x9E3779B97F4A7C15))
     return np.int64((z >> np.uint64(11)) % np.uint64(below))
 
 

@@ -110,11 +110,10 @@ def begin(s, run, calendar, j, amount, planned):
 def shift_boots(s, run, nodes, calendar, faster):
     """The rate has grown by `faster`: boots take as long as before, and so more work."""
     for i in range(s.running):
-        j = run.plan[i]
+        j = run.plan[i] if s.plans == 1 else run.finish_job[i]
         if nodes.job[j].up > s.now:
             more = faster * (nodes.job[j].up - s.now)
             nodes.job[j].boot += more
-            run.planned[j] += more
             s.load += more
             if calendar is not None:
                 calendar.job[j].amount += more
@@ -123,8 +122,10 @@ def shift_boots(s, run, nodes, calendar, faster):
                 while run.finish_job[k] != j:
                     k += 1
                 run.finish_key[k] += more
+            if s.plans == 1 and nodes.job[j].up_by_plan > s.now:
+                run.planned[j] += faster * (nodes.job[j].up_by_plan - s.now)
     # By (planned end, job), the soonest last: few have moved.
-    for i in range(1, s.running):
+    for i in range(1, s.running if s.plans == 1 else 0):
         j = run.plan[i]
         k = i
         while k > 0 and (

@@ -15,6 +15,7 @@ from numba import types
 
 from ..jit import called, inlined
 from .bits import bit_clear, bit_set
+from .draws import uniform
 from .heap import heap_discard, heap_pop, heap_push
 from .nodes import ORDERED, PICK, SleepFacts
 
@@ -49,6 +50,9 @@ UP, ENTERING, ASLEEP, LEAVING, FAILED = range(5)
 
 _ROUNDING = 4e-16
 
+# What is drawn: of boots whether they fail and how long they take, and idle times.
+_BOOTS, _RESTS = np.uint64(0xD1B54A32D192ED03), np.uint64(0x2545F4914F6CDD1D)
+
 
 class SleepView(NamedTuple):
     """What a sleep policy sees: numbers of nodes by state, of jobs that wait, and of all nodes.
@@ -76,8 +80,10 @@ def set_up_sleep(s: Any, facts: SleepFacts | None) -> None:
     if facts is not None:
         s.sleeps = 1
         s.idle_time, s.ask_every, s.keeps = facts.idle_time, facts.ask_every, facts.keeps
+        if facts.idle_varies:
+            # A drawn time is part of the time from which on a node's idle time counts.
+            s.idle_varies, s.idle_mean, s.idle_time = 1, facts.idle_time, 0.0
         s.boot_failure, s.repair, s.seed_of_boots = facts.boot_failure, facts.repair, facts.seed
-        s.boots_vary = facts.boots_vary
 
 
 @inlined
@@ -115,22 +121,35 @@ def _leave_list(s, nodes, node):
 
 
 @inlined
-def lie_idle(s, nodes, node):
-    """A node that is up and nobody has is idle from now on: the last of all that could sleep.
+def _exponential(mean, share):
+    """A time of this mean (s), from a number in [0, 1): a multiple of 1/1024, so that sums are exact."""
+    return np.floor(-1024.0 * mean * np.log1p(-share) + 0.5) / 1024.0
 
-    Of several since the same time, by their numbers.
+
+@inlined
+def lie_idle(s, nodes, node, at):
+    """A node that is up and nobody has is idle from a time on.
+
+    It stands among others that could sleep by when their idle time is over, then by number.
     """
     if nodes.sleeper[node].able == 0:
         return
+    nodes.sleeper[node].rests += 1
+    since = at
+    if s.idle_varies == 1:
+        share = uniform(s.seed_of_boots, node, nodes.sleeper[node].rests, _RESTS)
+        since = at + _exponential(s.idle_mean, share)
     last = nodes.sleeper[s.nodes].before
-    while last != s.nodes and nodes.sleeper[last].since == s.now and last > node:
+    while last != s.nodes and (
+        nodes.sleeper[last].since > since or (nodes.sleeper[last].since == since and last > node)
+    ):
         last = nodes.sleeper[last].before
     after = nodes.sleeper[last].after
     nodes.sleeper[node].before = last
     nodes.sleeper[node].after = after
     nodes.sleeper[last].after = node
     nodes.sleeper[after].before = node
-    nodes.sleeper[node].since = s.now
+    nodes.sleeper[node].since = since
     s.idlers += 1
 
 
@@ -147,7 +166,7 @@ def return_idle(s, nodes, j):
         node = nodes.given[0, i]
         it = nodes.sleeper[node]
         if it.state == UP and it.after < 0 and _is_empty(nodes, node):
-            lie_idle(s, nodes, node)
+            lie_idle(s, nodes, node, s.now)
 
 
 @called
@@ -156,7 +175,7 @@ def _come_up(s, nodes, node):
     _put_on(s, nodes, node, 0)
     s.not_up -= 1
     if _is_empty(nodes, node):
-        lie_idle(s, nodes, node)
+        lie_idle(s, nodes, node, s.now)
 
 
 @called
@@ -169,18 +188,12 @@ def _set_out(s, nodes, node, state, lapse):
 
 
 @called
-def _uniform(seed, node, boot):
-    """A number in [0, 1) that depends on seed, node and number of the boot only (SplitMix64)."""
-    z = (
-        np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15)
-        + np.uint64(node) * np.uint64(0xBF58476D1CE4E5B9)
-        + np.uint64(boot) * np.uint64(0x94D049BB133111EB)
-        + np.uint64(0xD1B54A32D192ED03)
-    )
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return np.float64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+def _boot_time(s, nodes, node, boot):
+    """How long a boot of a node takes (s), by its number."""
+    it = nodes.sleeper[node]
+    if it.varies == 0:
+        return it.leave
+    return _exponential(it.leave, uniform(s.seed_of_boots, node, 2 * boot + 1, _BOOTS))
 
 
 @called
@@ -192,10 +205,8 @@ def wake(s, nodes, node):
     elif it.state == ASLEEP:
         it.woken = 0
         it.boots += 1
-        lapse = it.leave
-        if s.boots_vary == 1:
-            # Exponential with this mean.
-            lapse = -lapse * np.log1p(-_uniform(s.seed_of_boots, node, 2 * it.boots + 1))
+        it.expected = s.now + it.leave
+        lapse = _boot_time(s, nodes, node, it.boots)
         if lapse == 0.0 and s.boot_failure == 0.0:
             _record(s, nodes, node, LEAVING)
             _come_up(s, nodes, node)
@@ -230,8 +241,7 @@ def first_rest(s, nodes, first):
     """All nodes are idle since the first instant."""
     for node in range(s.nodes):
         if nodes.node[node].there == 1:
-            lie_idle(s, nodes, node)
-            nodes.sleeper[node].since = first
+            lie_idle(s, nodes, node, first)
 
 
 @inlined
@@ -262,8 +272,9 @@ def stir(s, nodes):
                 wake(s, nodes, node)
         elif it.state == LEAVING:
             failure = s.boot_failure
-            if failure > 0.0 and _uniform(s.seed_of_boots, node, 2 * it.boots) < failure:
-                return node
+            if failure > 0.0:
+                if uniform(s.seed_of_boots, node, 2 * it.boots, _BOOTS) < failure:
+                    return node
             _come_up(s, nodes, node)
         else:
             # It is repaired.
@@ -279,7 +290,7 @@ def go(s, nodes, node, sign, state, lapse):
         _put_on(s, nodes, node, 0)
         _record(s, nodes, node, UP)
         if _is_empty(nodes, node) and it.after < 0:
-            lie_idle(s, nodes, node)
+            lie_idle(s, nodes, node, s.now)
         return
     _leave_list(s, nodes, node)
     if it.state == ENTERING or it.state == LEAVING:
@@ -299,16 +310,27 @@ def go(s, nodes, node, sign, state, lapse):
 
 @inlined
 def _up_time(s, nodes, node):
-    """When a node is up, if it is wanted from now on (s)."""
+    """When planning expects a node to be up, if it is wanted from now on (s)."""
     it = nodes.sleeper[node]
     if it.state == UP:
         return s.now
-    up = it.arrives
+    up = it.expected
     if it.state == ASLEEP:
         up = s.now + it.leave
     elif it.state == ENTERING:
         up = it.arrives + it.leave
     return max(up, s.now)
+
+
+@inlined
+def _arrival(s, nodes, node):
+    """When a node that is wanted is up indeed (s)."""
+    it = nodes.sleeper[node]
+    if it.state == UP:
+        return s.now
+    if it.state == ENTERING:
+        return it.arrives + _boot_time(s, nodes, node, it.boots + 1)
+    return it.arrives
 
 
 @inlined
@@ -319,8 +341,15 @@ def _up_work(s, nodes, node):
 
 @inlined
 def is_up_by(s, nodes, q):
-    """Whether the node of a pool is up at the work `s.awake_by`, if it is woken now."""
-    return _up_work(s, nodes, nodes.node[q].order) <= s.awake_by
+    """Whether the node of a pool is up at the work `s.awake_by`, if it is woken now.
+
+    One that should be up by now is so right after it.
+    """
+    node = nodes.node[q].order
+    it = nodes.sleeper[node]
+    if it.state == LEAVING and it.expected <= s.now and it.arrives > s.now:
+        return s.work < s.awake_by
+    return _up_work(s, nodes, node) <= s.awake_by
 
 
 @called
@@ -348,14 +377,16 @@ def boot_of_nodes(s, nodes):
 @called
 def use_nodes(s, nodes, j):
     """`j` gets the picked nodes: they are idle no longer, and those that sleep wake."""
-    up = s.now
+    up = by_plan = s.now
     for i in range(s.picked):
         node = nodes.list[PICK, i]
         _leave_list(s, nodes, node)
         if nodes.sleeper[node].state != UP:
+            by_plan = max(by_plan, _up_time(s, nodes, node))
             wake(s, nodes, node)
-            up = max(up, _up_time(s, nodes, node))
+            up = max(up, _arrival(s, nodes, node))
     nodes.job[j].up = up
+    nodes.job[j].up_by_plan = by_plan
     nodes.job[j].boot = (up - s.now) * s.rate
 
 

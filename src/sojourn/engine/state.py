@@ -30,7 +30,7 @@ __all__ = [
 
 _CLOCKS = """now work anchor_time anchor_work rate load switch_at switch_level due due_work
 shadow until last_pass last_rate
-stir awake_by idle_time ask_every boot_failure repair"""
+stir awake_by idle_time idle_mean ask_every boot_failure repair"""
 _INTEGRALS = "potential effective waste workload workload_left queue_time service_time"
 _COUNTS = """servers gone free running waiting new withdrawn arrived admitted departed events
 instants pause recorded epochs segments logged"""
@@ -54,7 +54,7 @@ picked steps free_rows free_cells needed vectors reserved_for passes varied even
 # Of nodes that sleep: whether they do, how many are not up, idle, on their way, changes so far;
 # whether a choice is made from those that are up alone; the job that blocks others, and the pass in
 # which reservations last counted on nodes.
-_SLEEP = """sleeps keeps boots_vary seed_of_boots not_up idlers transits changes stirred
+_SLEEP = """sleeps keeps idle_varies seed_of_boots not_up idlers transits changes stirred
 only_up blocked counted relied"""
 
 SCALARS = np.dtype(

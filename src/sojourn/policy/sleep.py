@@ -47,6 +47,7 @@ class SleepPolicy:
     theta : parameters of the law.
     ask_every : s after which the law is asked again, besides after each scheduling pass; 0: not.
     depth : name of the depth at which nodes sleep; "": the first of each node.
+    idle_varies : whether each idle time is drawn, exponential with the mean `idle_time`.
     """
 
     idle_time: float = math.inf
@@ -56,6 +57,7 @@ class SleepPolicy:
     depth: str = ""
     text: str = ""
     house: bool = field(default=True, repr=False)
+    idle_varies: bool = False
 
     def __post_init__(self) -> None:
         for name in ("idle_time", "ask_every"):
@@ -80,7 +82,10 @@ class SleepPolicy:
 
     def __reduce__(self) -> Any:
         law = None if self.law is None else portable(self.law, "law")
-        others = (self.theta, self.ask_every, self.depth, self.text, self.house)
+        others = (
+            *(self.theta, self.ask_every, self.depth, self.text, self.house),
+            self.idle_varies,
+        )
         return _restored, (self.idle_time, law, *others)
 
     def __str__(self) -> str:
@@ -149,17 +154,24 @@ def after_idle(time: float | str, depth: str = "") -> SleepPolicy:
 
     Parameters
     ----------
-    time : s, or a text such as ``10m``.
+    time : s, or a text such as ``10m``; ``exp(10m)``: drawn anew each time, exponential with this
+        mean, as theory has it.
     depth : name of the sleep state; default: the first of each node.
 
     Examples
     --------
     >>> after_idle(600).idle_time
     600.0
+    >>> after_idle("exp(10m)").idle_varies
+    True
     """
-    seconds = _seconds(time)
-    text = f"idle:{seconds:g}" + (f":{depth}" if depth else "")
-    return SleepPolicy(seconds, depth=depth, text=text)
+    varies = isinstance(time, str) and time.startswith("exp(") and time.endswith(")")
+    seconds = _seconds(time[4:-1] if varies and isinstance(time, str) else time)
+    if varies and seconds == math.inf:
+        raise OptionError("sleep: an idle time of a mean that is infinite; write never", key=_KEY)
+    said = f"exp({seconds:g})" if varies else f"{seconds:g}"
+    text = f"idle:{said}" + (f":{depth}" if depth else "")
+    return SleepPolicy(seconds, depth=depth, text=text, idle_varies=varies)
 
 
 @_kind("keep", "nodes[:time[:depth]]", "keep:8:600")

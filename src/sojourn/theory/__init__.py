@@ -5,8 +5,9 @@
   of several kinds
 - `saturated`: the saturated system: maximal throughput with classes of their own rates and speeds
 - `markov`: small FCFS systems, with rate control, solved as a Markov chain; `two_server`
-- `sleep`: servers that are switched off when idle and take time to wake; `sleep_two`: two of them
-  and jobs that may need both; `setup`: one of them, with times of any law
+- `sleep`: servers that are switched off when idle and take time to wake; `sleep_own`: as in the
+  simulation, where a boot belongs to its job; `sleep_two`: two of them and jobs that may need both;
+  `setup`: one of them, with times of any law
 - `checkpoint`: how often to save a job that may be killed
 - `response`: mean waits near saturation
 - `infinite`: servers without end and time limits; `batch`: the same for times of any law;

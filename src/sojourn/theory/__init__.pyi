@@ -35,6 +35,8 @@ from .setup import SleepingServer as SleepingServer
 from .setup import sleeping_server as sleeping_server
 from .sleep import SleepingServers as SleepingServers
 from .sleep import sleeping_servers as sleeping_servers
+from .sleep_own import SleepingNodes as SleepingNodes
+from .sleep_own import sleeping_nodes as sleeping_nodes
 from .sleep_two import SleepingTwoServer as SleepingTwoServer
 from .sleep_two import sleeping_two_server as sleeping_two_server
 from .stability import Bounds as Bounds
