@@ -15,8 +15,10 @@ from numba import types
 
 from ..jit import called, inlined
 from .bits import bit_clear, bit_set
+from .caps import draw_more, may_draw_more, wake_for
 from .heap import heap_discard, heap_pop, heap_push
-from .nodes import ORDERED, PICK, SleepFacts
+from .nodes import ORDERED, PICK, PICK_TASKS, SleepFacts
+from .state import ASLEEP, ENTERING, FAILED, LEAVING, UP
 
 __all__ = [
     "ASLEEP",
@@ -43,9 +45,6 @@ __all__ = [
     "stir",
     "use_nodes",
 ]
-
-# States of a node (nodes.sleeper.state), as they are recorded.
-UP, ENTERING, ASLEEP, LEAVING, FAILED = range(5)
 
 _ROUNDING = 4e-16
 
@@ -139,6 +138,14 @@ def _is_empty(nodes, node):
     return nodes.node[node].free == nodes.node[node].procs
 
 
+@inlined
+def _hold_on_way(nodes, caps, node):
+    """A node holds what it may draw on its way, under caps."""
+    if caps is not None:
+        q = nodes.node[node].pool
+        draw_more(caps, nodes.sleeper[node], q, caps.changing[q], 0)
+
+
 @called
 def return_idle(s, nodes, j):
     """A job has given back its nodes: those that are up and empty are idle."""
@@ -146,6 +153,10 @@ def return_idle(s, nodes, j):
     for i in range(first, first + nodes.job[j].rows):
         node = nodes.given[0, i]
         it = nodes.sleeper[node]
+        if it.waker == j:
+            # It goes on waking, for nobody.
+            it.waker = -1
+            _hold_on_way(nodes, nodes.caps, node)
         if it.state == UP and it.after < 0 and _is_empty(nodes, node):
             lie_idle(s, nodes, node)
 
@@ -155,6 +166,8 @@ def _come_up(s, nodes, node):
     _record(s, nodes, node, UP)
     _put_on(s, nodes, node, 0)
     s.not_up -= 1
+    nodes.sleeper[node].waker = -1
+    draw_more(nodes.caps, nodes.sleeper[node], nodes.node[node].pool, 0, 0)
     if _is_empty(nodes, node):
         lie_idle(s, nodes, node)
 
@@ -192,6 +205,7 @@ def wake(s, nodes, node):
     elif it.state == ASLEEP:
         it.woken = 0
         it.boots += 1
+        s.asleep -= 1
         lapse = it.leave
         if s.boots_vary == 1:
             # Exponential with this mean.
@@ -206,6 +220,9 @@ def wake(s, nodes, node):
 @inlined
 def _arrive_asleep(s, nodes, node):
     _record(s, nodes, node, ASLEEP)
+    s.asleep += 1
+    if nodes.sleeper[node].woken == 0:
+        draw_more(nodes.caps, nodes.sleeper[node], nodes.node[node].pool, 0, 1)
     if nodes.sleeper[node].leave == 0.0:
         # It is as good as up.
         _put_on(s, nodes, node, 0)
@@ -218,6 +235,7 @@ def _fall_asleep(s, nodes, node):
     nodes.sleeper[node].woken = 0
     s.not_up += 1
     _put_on(s, nodes, node, s.classes + 1)
+    _hold_on_way(nodes, nodes.caps, node)
     if nodes.sleeper[node].enter == 0.0:
         _record(s, nodes, node, ENTERING)
         _arrive_asleep(s, nodes, node)
@@ -282,6 +300,10 @@ def go(s, nodes, node, sign, state, lapse):
             lie_idle(s, nodes, node)
         return
     _leave_list(s, nodes, node)
+    it.waker = -1
+    draw_more(nodes.caps, it, nodes.node[node].pool, 0, -1 if it.state == ASLEEP else 0)
+    if it.state == ASLEEP:
+        s.asleep -= 1
     if it.state == ENTERING or it.state == LEAVING:
         if it.arrives > s.now:
             heap_discard(nodes.arrival, nodes.arriving, s.transits, node)
@@ -352,6 +374,8 @@ def use_nodes(s, nodes, j):
     for i in range(s.picked):
         node = nodes.list[PICK, i]
         _leave_list(s, nodes, node)
+        if nodes.sleeper[node].state == ASLEEP:
+            wake_for(s, nodes, nodes.caps, j, nodes.node[node].pool, nodes.list[PICK_TASKS, i])
         if nodes.sleeper[node].state != UP:
             wake(s, nodes, node)
             up = max(up, _up_time(s, nodes, node))
@@ -429,15 +453,30 @@ def _view(s, nodes):
 
 
 @called
+def _wake_idle(s, nodes, node):
+    """Wake a sleeper for nobody, if it may draw what that takes; whether it may."""
+    q = nodes.node[node].pool
+    if not may_draw_more(nodes.caps, q, True):
+        return False
+    _hold_on_way(nodes, nodes.caps, node)
+    draw_more(nodes.caps, nodes.sleeper[node], q, nodes.sleeper[node].extra, -1)
+    wake(s, nodes, node)
+    return True
+
+
+@called
 def _wake_in_time(s, nodes):
-    """Wake sleepers in time for the reservations that count on them; when the next one is due."""
+    """Wake sleepers in time for the reservations that count on them; when the next one is due.
+
+    Where watts may be short, in the order of visits.
+    """
     at_next = np.inf
-    for i in range(s.relied):
-        node = nodes.relied[i]
+    for i in range(s.nodes if s.lends == 1 else s.relied):
+        node = nodes.relied[i] if s.lends == 0 else nodes.node[i].order
         if nodes.sleeper[node].state == ASLEEP:
             at = _wanted(s, nodes, node) - nodes.sleeper[node].leave
             if at - s.now <= _ROUNDING * abs(s.now):
-                wake(s, nodes, node)
+                _wake_idle(s, nodes, node)
             else:
                 at_next = min(at_next, at)
     return at_next
@@ -452,8 +491,8 @@ def _wake_some(s, nodes, wanted_awake):
     while awake < wanted_awake and place < s.nodes:
         node = nodes.node[place].order
         if nodes.sleeper[node].state == ASLEEP and _wanted(s, nodes, node) == np.inf:
-            wake(s, nodes, node)
-            awake += 1
+            if _wake_idle(s, nodes, node):
+                awake += 1
         place += 1
 
 
@@ -473,7 +512,8 @@ def put_to_sleep(s, nodes, keep, theta):
         after = it.after
         back = s.now + it.enter + it.leave
         if s.idlers > wanted_awake and back <= _wanted(s, nodes, node):
-            _fall_asleep(s, nodes, node)
+            if may_draw_more(nodes.caps, nodes.node[node].pool, False):
+                _fall_asleep(s, nodes, node)
         node = after
     if s.not_up > 0 and s.counted > 0:
         s.stir = _wake_in_time(s, nodes)
