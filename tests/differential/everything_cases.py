@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from oracle import controls
-from oracle.caps import Cap, added, power
+from oracle.caps import Cap, added, idle_power
 from oracle.checkpoints import Checkpoint
 from oracle.dispatcher import Scheduling
 from oracle.everything import Case
@@ -24,7 +24,7 @@ from .everything_axes import BACKFILLS, EVENTS, MACHINES, ORDERS, PLACEMENTS
 from .harness import TICKS, Speed, jittered
 from .pairwise import Row
 from .queue_cases import in_order, slower
-from .sleep_cases import sleepy
+from .sleep_cases import drawing, sleepy
 from .test_events import scattered
 
 JOBS, NODES, HAPPENINGS = 8, 4, 12
@@ -91,6 +91,7 @@ def capped(case: Case, kind: str, rng: random.Random) -> Case:
             for job in case.jobs
         )
         case = case._replace(jobs=tuple(jobs))
+    case = drawing(case, rng)
     every = range(len(case.nodes or ()))
     caps = [_cap(case, None, kind == "steps", rng)]
     if kind == "sets":
@@ -108,9 +109,10 @@ def _cap(case: Case, nodes: frozenset[int] | None, changes: bool, rng: random.Ra
         busy, idle = case.watts
         idle, full = case.servers * idle, case.servers * max(busy - idle, 0)
     else:
-        mine = [case.nodes[k] for k in (range(len(case.nodes)) if nodes is None else nodes)]
-        idle = sum(power(node, 0) for node in mine)
-        full = sum(node.procs * added(node, case.fastest) for node in mine) // 1000
+        mine = range(len(case.nodes)) if nodes is None else nodes
+        depths = case.sleep.depths if case.sleep else [None] * len(case.nodes)
+        idle = sum(idle_power(case.nodes[k], depths[k]) for k in mine)
+        full = sum(case.nodes[k].procs * added(case.nodes[k], case.fastest) for k in mine) // 1000
     times = [-math.inf]
     if changes:
         last = max(job.submit for job in case.jobs) + sum(job.work for job in case.jobs)

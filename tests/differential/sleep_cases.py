@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from oracle.everything import Case
-from oracle.sleep import Depth, Sleep, boot_fails, boot_time, idle_time
+from oracle.sleeping_nodes import Depth, Sleep, boot_fails, boot_time, idle_time
 
 from sojourn.cluster import Cluster
 from sojourn.cluster.states import PowerStates, SleepState
@@ -69,6 +69,28 @@ def varying(sleep: Sleep, seed: int, rng: random.Random) -> Sleep:
     return sleep._replace(depths=depths)
 
 
+def drawing(case: Case, rng: random.Random) -> Case:
+    """The case with watts of nodes that sleep, or are on their way, beside those of idle ones."""
+    if case.sleep is None:
+        return case
+    alike = rng.random() < 0.6
+    shares = [(rng.uniform(0, 0.9), rng.uniform(0.5, 1.6), rng.uniform(0.5, 1.9))]
+    depths = []
+    for node, depth in zip(case.nodes or (), case.sleep.depths, strict=True):
+        if not alike:
+            shares.append(tuple(rng.uniform(0, 1.4) for _ in range(3)))
+        if depth is not None:
+            idle = case.nodes[0].watts[0] if alike and case.nodes else node.watts[0]
+            watts, enter, leave = (int(share * (idle + 2)) for share in shares[-1])
+            depth = depth._replace(
+                watts=watts,
+                enter_watts=enter if depth.enter else 0,
+                leave_watts=leave if depth.leave else 0,
+            )
+        depths.append(depth)
+    return case._replace(sleep=case.sleep._replace(depths=tuple(depths)))
+
+
 def failing(sleep: Sleep, seed: int, repair: int) -> Sleep:
     """The same with boots that fail as the seed says."""
     depths = tuple(
@@ -90,8 +112,9 @@ def with_states(cluster: Cluster, case: Case) -> Cluster:
     for node, depth in zip(cluster.nodes, case.sleep.depths, strict=True):
         states = ()
         if depth is not None:
-            lapses = float(depth.enter), 0.0, float(depth.leave), 0.0
-            states = (SleepState("off", 1.0, *lapses, "exponential" if depth.boots else ""),)
+            numbers = (depth.watts, depth.enter, depth.enter_watts, depth.leave, depth.leave_watts)
+            varies = "exponential" if depth.boots else ""
+            states = (SleepState("off", *map(float, numbers), varies),)
         nodes.append(replace(node, server=replace(node.server, states=PowerStates(states))))
     return replace(cluster, nodes=tuple(nodes))
 

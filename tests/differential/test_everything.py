@@ -23,7 +23,6 @@ from .test_differential import EXAMPLES, USUAL
 TIMED = ("wfp3", "own")
 QUEUES = tuple(value for value in AXES["queues"] if value != "none")
 SLEEPS = tuple(value for value in AXES["sleep"] if value != "never")
-CAPS = tuple(value for value in AXES["cap"] if value != "none")
 UNDEFINED: dict[Pair, tuple[type[Exception], str]] = {
     **{
         frozenset({("backfill", "preempt"), ("order", order)}): (
@@ -84,14 +83,6 @@ UNDEFINED: dict[Pair, tuple[type[Exception], str]] = {
         OptionError,
         "processors are only counted",
     ),
-    **{
-        frozenset({("sleep", sleep), ("cap", cap)}): (
-            OptionError,
-            "is not defined for nodes that sleep",
-        )
-        for sleep in SLEEPS
-        for cap in CAPS
-    },
 }
 """Two capabilities that cannot go together, the error, and the reason that it gives."""
 

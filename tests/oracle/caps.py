@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from .model import Exact
 from .nodes import Node
+from .sleeping_nodes import Depth
 
 UNLIMITED = 2**60
 
@@ -44,7 +45,9 @@ class Fall(NamedTuple):
 class Draws(NamedTuple):
     """What caps leave at the most and in the end; by node what a busy processor adds; falls.
 
-    `members` are the nodes of each cap; `varied`: whether it matters where a job runs.
+    `members` are the nodes of each cap; `varied`: whether it matters where a job runs, `named`:
+    so that promises must name nodes. By node that sleeps: what it draws less when it is asleep than
+    when it is idle, and what it draws more on its way.
     """
 
     room: tuple[int, ...]
@@ -53,6 +56,9 @@ class Draws(NamedTuple):
     members: tuple[frozenset[int], ...]
     falls: tuple[Fall, ...]
     varied: bool
+    named: bool
+    lent: tuple[int, ...]
+    changing: tuple[int, ...]
 
     def of(self, cap: int, node: int, watts: int) -> int:
         """What counts of so many mW on a node."""
@@ -78,15 +84,29 @@ def left(watts: Exact | None, idle: Exact) -> int:
     return UNLIMITED if watts is None else max(math.floor((Fraction(watts) - idle) * 1000), 0)
 
 
+def idle_power(node: Node, depth: Depth | None) -> Exact:
+    """Watts of a node that is up, or asleep if that is more."""
+    return power(node, 0) if depth is None else max(power(node, 0), depth.watts)
+
+
 def draws_of(
-    caps: Sequence[Cap], nodes: Sequence[Node], rate: Exact, own: Sequence[int | None]
+    caps: Sequence[Cap],
+    nodes: Sequence[Node],
+    rate: Exact,
+    own: Sequence[int | None],
+    depths: Sequence[Depth | None] = (),
 ) -> Draws:
-    """What the caps of named nodes mean; `own` are what jobs say that a task adds, if they do."""
+    """What the caps of named nodes mean; `own` are what jobs say that a task adds, if they do.
+
+    `depths` are those at which nodes sleep.
+    """
+    depths = depths or [None] * len(nodes)
+    idle = [idle_power(node, depth) for node, depth in zip(nodes, depths, strict=True)]
     everywhere = frozenset(range(len(nodes)))
     members = tuple(everywhere if cap.nodes is None else cap.nodes for cap in caps)
     steps = [
         [
-            (begin, end, left(watts, sum(power(nodes[k], 0) for k in mine)))
+            (begin, end, left(watts, sum(idle[k] for k in mine)))
             for begin, end, watts in cap.stretches
         ]
         for cap, mine in zip(caps, members, strict=True)
@@ -100,9 +120,24 @@ def draws_of(
     ]
     each = tuple(added(node, rate) for node in nodes)
     alike = len(set(each)) == 1 or (bool(own) and None not in own)
-    varied = not (alike and all(mine == everywhere for mine in members))
+    named = not (alike and all(mine == everywhere for mine in members))
+    lent, changing = [0] * len(nodes), [0] * len(nodes)
+    for k, depth in enumerate(depths):
+        if depth is not None:
+            lent[k] = math.floor((idle[k] - depth.watts) * 1000)
+            most = max(depth.enter_watts, depth.leave_watts) - idle[k]
+            changing[k] = max(math.ceil(most * 1000), 0)
+    varied = named or any(lent) or any(changing)
+    kinds = {
+        (node.procs, lent[k], changing[k])
+        for k, (node, depth) in enumerate(zip(nodes, depths, strict=True))
+        if depth is not None
+    }
+    named |= varied and len(kinds) > 1
     last = tuple(mine[-1][2] for mine in steps)
-    return Draws(room, last, each, members, tuple(falls), varied)
+    return Draws(
+        room, last, each, members, tuple(falls), varied, named, tuple(lent), tuple(changing)
+    )
 
 
 def limits_of(caps: Sequence[Cap], servers: int, busy: Exact, idle: Exact) -> list[Fall]:

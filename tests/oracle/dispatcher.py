@@ -248,7 +248,7 @@ class Dispatcher:
             pools = self.machine.select(self._asked(j), begin, future)
             if pools is not None and (begin > self.now or self._has_nodes(j, pools)):
                 return begin, pools
-        assert self.down, "an accepted job has no place when everything has ended"
+        assert self.down or self.falling, "an accepted job has no place when everything has ended"
         return None
 
     def _end(self, j: int, begin: Instant, pools: Allocation) -> Instant:
@@ -288,19 +288,29 @@ class Dispatcher:
         def watts_by(instant: Instant) -> Vector:
             return self._future().free(instant)[-1] if machine.draws else ()
 
-        def watts(j: int) -> Vector:
-            job = machine.jobs[j]
-            return machine.drawn(job, ((0, job.width),)) if machine.draws else ()
+        def watts_of(instant: Instant) -> Vector:
+            """What the head adds then."""
+            return self._drawn_by_count(head, free_by(instant)) if machine.draws else ()
 
         def within(some: Vector, others: Vector) -> bool:
             return all(a <= max(b, 0) for a, b in zip(some, others, strict=True))
 
+        def less(some: Vector, others: Vector) -> Vector:
+            return tuple(a - b for a, b in zip(some, others, strict=True))
+
         ends = [*self.ends.values(), *(r.end for r in self.kept)]
+        ends += [hold.end for hold in self.holds if hold.end == (self.now[0], 1)]
         shadow = min(
-            end for end in ends if free_by(end) >= width and within(watts(head), watts_by(end))
+            end for end in ends if free_by(end) >= width and within(watts_of(end), watts_by(end))
         )
         extra = free_by(shadow) - width
-        spare = tuple(a - b for a, b in zip(watts_by(shadow), watts(head), strict=True))
+        spare = less(watts_by(shadow), watts_of(shadow))
+
+        def is_in_time(j: int, pools: Allocation) -> bool:
+            """Whether it has ended by the shadow, and what it wakes may stay on."""
+            waking = machine.waking(machine.jobs[j], pools) if machine.draws else ()
+            return self._end(j, self.now, pools) <= shadow and within(waking, spare)
+
         for j in second:
             if j in self.starts or j == head or self._passed_over(j):
                 continue
@@ -309,18 +319,27 @@ class Dispatcher:
             pools = machine.place(asked, rooms, start=self.now)
             if pools is None:
                 continue
-            if self._end(j, self.now, pools) > shadow:
-                if asked.job.procs <= extra and within(watts(j), spare):
+            taken: Vector = ()
+            if not is_in_time(j, pools):
+                drawn = machine.drawn(asked.job, pools) if machine.draws else ()
+                if asked.job.procs <= extra and within(drawn, spare):
                     extra -= asked.job.procs
-                    spare = tuple(a - b for a, b in zip(spare, watts(j), strict=True))
+                    taken = drawn
                 else:
                     boot = machine.boot(pools, self.now)
                     pools = self._fast_enough(asked, rooms, shadow, boot)
-                    if pools is not None and self._end(j, self.now, pools) > shadow:
+                    if pools is not None and not is_in_time(j, pools):
                         pools = None
             if pools is not None:
+                waking = machine.waking(asked.job, pools) if machine.draws else ()
+                spare = less(spare, taken or waking)
                 self._begin(j, pools)
         self._reserve(shadow, extra)
+
+    def _drawn_by_count(self, j: int, free: int) -> Vector:
+        """What a job adds wherever it runs, if so many processors are free (mW)."""
+        job = self.machine.jobs[j]
+        return self.machine.drawn(job, ((0, job.width),))
 
     def _reserve(self, shadow: Instant, extra: int) -> None:
         """The head has a reservation, beside which so many processors are left."""

@@ -170,7 +170,8 @@ def _draws(case: Case) -> Draws | None:
     if not case.caps or case.nodes is None:
         return None
     own = [job.milliwatts for job in case.jobs]
-    return draws_of(case.caps, case.nodes, case.fastest, own)
+    depths = case.sleep.depths if case.sleep else ()
+    return draws_of(case.caps, case.nodes, case.fastest, own, depths)
 
 
 def _limits(case: Case) -> list[Fall]:
@@ -190,7 +191,10 @@ def _edges(case: Case, falls: Sequence[Fall], first: Exact) -> list[Happening]:
 
 
 def _why_capped(case: Case, job: Request, draws: Draws | None) -> str | None:
-    """Whether a job adds more than some cap leaves from its last step on, wherever it runs."""
+    """Whether a job adds more than some cap leaves from its last step on, wherever it runs.
+
+    Where nodes sleep, if all of its nodes had to be woken while all others are on.
+    """
     if case.nodes is None:
         last = [fall.amount for fall in _limits(case) if fall.end == math.inf]
         return "cap" if any(job.procs > most for most in last) else None
@@ -199,6 +203,8 @@ def _why_capped(case: Case, job: Request, draws: Draws | None) -> str | None:
     machine = Machine(
         case.nodes, case.placement, [job], True, True, case.partitions, case.pools, draws
     )
+    machine.draws = draws = draws._replace(lent=(0,) * len(case.nodes))
+    machine.asleep = lambda k: True
     rooms = [*machine.capacities[:-1], draws.last]
     asked = Asked(job, 0, job.submit)
     if not draws.varied:

@@ -93,7 +93,7 @@ class Machine:
             for job in jobs
         )
         self.draws = draws
-        self.counts = self.counts and not (draws and draws.varied)
+        self.counts = self.counts and not (draws and draws.named)
         # Where nodes sleep choices are of nodes, but any will do all the same.
         self.counts_sleepers = self.counts
         self.counts = self.counts and not pinned
@@ -114,6 +114,7 @@ class Machine:
             self.capacities.append(draws.room)
         # Where nodes sleep: the instant at which each is up if it is wanted from now on.
         self.up: Callable[[int], Instant] | None = None
+        self.asleep: Callable[[int], bool] = lambda k: False
 
     def pool_of(self, node: int) -> int:
         """The pool that a node belongs to."""
@@ -141,14 +142,29 @@ class Machine:
         return held | {len(self.whole) + 1: self.drawn(job, pools)} if self.draws else held
 
     def drawn(self, job: Request, pools: Allocation) -> Vector:
-        """What a job adds in these pools under each cap (mW)."""
+        """What a job adds in these pools under each cap (mW), with what waking takes."""
+        added = self._under_caps([(q, n * self.of_task(job, q)) for q, n in pools])
+        return tuple(a + b for a, b in zip(added, self.waking(job, pools), strict=True))
+
+    def waking(self, job: Request, pools: Allocation) -> Vector:
+        """What it takes under each cap to wake the sleepers among these nodes for a job (mW)."""
+        assert self.draws is not None
+        return self._under_caps(
+            [(q, self.draws.lent[q] + self.beyond(job, q, n)) for q, n in pools if self.asleep(q)]
+        )
+
+    def beyond(self, job: Request, q: int, tasks: int) -> int:
+        """What a node that wakes for a job draws more than the job adds there (mW)."""
+        if not self.draws:
+            return 0
+        return max(self.draws.changing[q] - tasks * self.of_task(job, q), 0)
+
+    def _under_caps(self, watts: Sequence[tuple[int, int]]) -> Vector:
+        """Sums of mW in pools under each cap."""
         assert self.draws is not None
         assert self.pools is not None
         return tuple(
-            sum(
-                self.draws.of(cap, self.pools[q][0], tasks * self.of_task(job, q))
-                for q, tasks in pools
-            )
+            sum(self.draws.of(cap, self.pools[q][0], it) for q, it in watts)
             for cap in range(len(self.draws.room))
         )
 
@@ -182,7 +198,7 @@ class Machine:
             return self._place_among(asked, rooms, longest)
         up = {q for q in range(len(self.whole)) if self.up(q) <= start}
         barred = [
-            room if q in up or q == len(self.whole) else tuple(0 for _ in room)
+            room if q in up or q >= len(self.whole) else tuple(0 for _ in room)
             for q, room in enumerate(rooms)
         ]
         found = self._place_among(asked, barred, longest)
@@ -241,17 +257,21 @@ class Machine:
         assert self.draws is not None
         room, left, chosen = list(free), job.width, []
         mine = range(len(room))
-        for site in sorted(sites, key=lambda s: (self.draws.added[s.index], s.index)):
-            each = self.of_task(job, site.index)
+
+        def order(site: Site) -> tuple[int, bool, int]:
+            return self.draws.added[site.index], self.asleep(site.index), site.index
+
+        for site in sorted(sites, key=order):
             taken = min(site.usable, left)
-            while taken > 0 and any(
-                self.draws.of(c, site.index, taken * each) > max(room[c], 0) for c in mine
-            ):
+            while taken > 0:
+                drawn = self.drawn(job, ((site.index, taken),))
+                if all(drawn[c] <= max(room[c], 0) for c in mine):
+                    break
                 taken -= 1
             if taken > 0:
                 chosen.append((site.index, taken))
                 left -= taken
-                room = [room[c] - self.draws.of(c, site.index, taken * each) for c in mine]
+                room = [room[c] - drawn[c] for c in mine]
         if left:
             return None
         pools = tuple(sorted(chosen))
@@ -305,7 +325,9 @@ class Machine:
         def lasts(pools: Allocation) -> bool:
             """Whether there is room until it would end, boot and all."""
             work = self.boot(pools, start) + self.expected(plan, self.slowness(pools))
-            return self.fits(asked.label, pools, future.available(start, work))
+            if not self.fits(asked.label, pools, future.available(start, work)):
+                return False
+            return not self.draws or self._stay_on(asked.job, pools, later(start, work), future)
 
         if lasts(pools):
             return pools
@@ -315,6 +337,17 @@ class Machine:
             if pools is not None and lasts(pools):
                 return pools
         return None
+
+    def _stay_on(self, job: Request, pools: Allocation, end: Instant, future: Future) -> bool:
+        """Whether there is room for what waking takes after a job's end, for nodes stay on."""
+        waking = self.waking(job, pools)
+        return all(
+            want <= free
+            for x in future.breakpoints
+            if x >= end
+            for want, free in zip(waking, future.free(x)[-1], strict=True)
+            if want
+        )
 
     def fits(self, j: int, pools: Allocation, rooms: Sequence[Vector]) -> bool:
         """Whether there is room for all that job j would hold."""

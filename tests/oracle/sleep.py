@@ -10,75 +10,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .dispatcher import Dispatcher, Scheduling
-from .model import Exact, Instant, Job, State, exact, ratio
-from .nodes import Allocation
-from .pools import Machine
+from .model import Exact, Instant, Job, State, ratio
+from .nodes import Allocation, Vector
+from .pools import Hold, Machine
 from .queues import Queues
+from .sleeping_nodes import Depth, Sleep
+
+__all__ = ["Change", "Depth", "Sleep", "SleepyDispatcher"]
 
 UP, ENTERING, ASLEEP, LEAVING, FAILED = range(5)
-
-BOOTS, RESTS = 0xD1B54A32D192ED03, 0x2545F4914F6CDD1D
-"""What is drawn: failures and times of boots, and idle times."""
-
-
-def uniform(seed: int, node: int, turn: int, salt: int) -> float:
-    """A number in [0, 1) by SplitMix64, in integers modulo 2**64."""
-    z = seed * 0x9E3779B97F4A7C15 + node * 0xBF58476D1CE4E5B9 + turn * 0x94D049BB133111EB
-    z = (z + salt) % 2**64
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-    return ((z ^ (z >> 31)) >> 11) / 2**53
-
-
-def boot_fails(seed: int, node: int, boot: int, share: float) -> bool:
-    """Whether a boot of a node fails, by its number from 1 on."""
-    return uniform(seed, node, 2 * boot, BOOTS) < share
-
-
-def boot_time(seed: int, node: int, boot: int, mean: Exact) -> Exact:
-    """How long it takes."""
-    return _exponential(mean, uniform(seed, node, 2 * boot + 1, BOOTS))
-
-
-def idle_time(seed: int, node: int, rest: int, mean: Exact) -> Exact:
-    """How long a node is idle before it sleeps, by the number of times that it was idle."""
-    return _exponential(mean, uniform(seed, node, rest, RESTS))
-
-
-def _exponential(mean: Exact, share: float) -> Exact:
-    """A time of this mean, to the nearest 1/1024."""
-    return exact(math.floor(-1024 * float(mean) * math.log1p(-share) + 0.5) / 1024)
-
-
-class Depth(NamedTuple):
-    """Seconds to enter and to leave; whether boots number 1, 2, ... of the node fail.
-
-    `boots` are their times where these are drawn; `leave` is the mean then, with which one plans.
-    """
-
-    enter: Exact
-    leave: Exact
-    fails: tuple[bool, ...] = ()
-    boots: tuple[Exact, ...] = ()
-
-    def boot(self, number: int) -> Exact:
-        """How long a boot takes."""
-        return self.boots[number - 1] if self.boots else self.leave
-
-
-class Sleep(NamedTuple):
-    """By node its depth, None if it never sleeps; the idle time, and how many idle nodes stay on.
-
-    If boots may fail, a node whose boot has failed is back after `repair`. `rests` are idle times by
-    node and number where these are drawn.
-    """
-
-    depths: tuple[Depth | None, ...]
-    idle: Exact
-    keep: int = 0
-    repair: Exact = 0
-    may_fail: bool = False
-    rests: tuple[tuple[Exact, ...], ...] = ()
 
 
 class Change(NamedTuple):
@@ -120,7 +60,10 @@ class SleepyDispatcher(Dispatcher):
         self.wanted: dict[int, Exact] = {}  # work at which a reservation counts on a node
         self.changes: list[Change] = []
         self.running: list[int] = []
+        self.extra: dict[int, int] = {}  # mW that nodes on their way hold beside idle power
+        self.waker: dict[int, int] = {}  # who has woken a node
         machine.up = self._up
+        machine.asleep = lambda k: self.of[k] == ASLEEP
         for k in range(number):
             self._lie(k, first)
 
@@ -151,7 +94,54 @@ class SleepyDispatcher(Dispatcher):
 
     def _survey(self, state: State) -> None:
         self.wanted = {}
+        self._lend()
         super()._survey(state)
+        draws = self.machine.draws
+        if draws and self.extra:
+            # Right after now nodes have arrived, as far as no fall depends on it.
+            until = (math.inf, 0) if self.falling else (self.now[0], 1)
+            where = len(self.machine.whole) + 1
+            self.holds.append(Hold(self.now, until, {where: self._on_their_way()}))
+
+    # Watts
+
+    def _on_their_way(self) -> Vector:
+        """What nodes that change their states hold beside idle power, under each cap (mW)."""
+        draws = self.machine.draws
+        assert draws
+        caps = range(len(draws.room))
+        return tuple(sum(draws.of(c, k, it) for k, it in self.extra.items()) for c in caps)
+
+    def _lend(self) -> None:
+        """What caps leave for jobs: sleepers draw less than idle nodes."""
+        draws = self.machine.draws
+        if draws:
+            asleep = [k for k, state in enumerate(self.of) if state == ASLEEP]
+            self.machine.capacities[-1] = tuple(
+                room + sum(draws.of(c, k, draws.lent[k]) for k in asleep)
+                for c, room in enumerate(draws.room)
+            )
+
+    def _may_draw(self, k: int, more: int) -> bool:
+        """Whether a node may draw more from now on, under all steps to come."""
+        draws = self.machine.draws
+        if not draws or not more:
+            return True
+        self._lend()
+        for c, room in enumerate(self.machine.capacities[-1]):
+            jobs = sum(
+                self.machine.drawn(self.machine.jobs[j], self.pools[j])[c] for j in self.running
+            )
+            ahead = [f.amount for f in draws.falls if f.cap == c and f.end > self.state.now]
+            free = room - jobs - self._on_their_way()[c] - max(ahead, default=0)
+            if draws.of(c, k, more) > max(free, 0):
+                return False
+        return True
+
+    def _more(self, k: int) -> tuple[int, int]:
+        """What a node draws more when it is on its way, from idle and from sleep (mW)."""
+        draws = self.machine.draws
+        return (draws.changing[k], draws.changing[k] + draws.lent[k]) if draws else (0, 0)
 
     def _count_on(self, begin: Instant, pools: Allocation) -> None:
         for k, _ in pools:
@@ -159,6 +149,7 @@ class SleepyDispatcher(Dispatcher):
 
     def _begin(self, j: int, pools: Allocation) -> None:
         planned = self.machine.boot(pools, self.now)
+        sleepers = {k: self.machine.beyond(self.machine.jobs[j], k, n) for k, n in pools}
         super()._begin(j, pools)
         state = self.state
         job = state.jobs[j]
@@ -166,12 +157,17 @@ class SleepyDispatcher(Dispatcher):
         self.running = [*self.running, j]
         for k, _ in self.nodes[j]:
             self.idle.pop(k, None)
-            self._wake(k)
+            if self.of[k] == ASLEEP:
+                self.waker[k] = j
+            self._wake(k, sleepers[k])
         self.up_at[j] = max(map(self._arrival, dict(self.nodes[j])))
         self.boot[j] = boot = (self.up_at[j] - state.now) * state.rate
         state.jobs[j] = Job(job.submit, job.work + boot, job.procs, job.plan + planned)
         state.remaining[j] = job.work + boot
         self._end_later(j)
+        # Who is awake lends nothing from now on, however long the job lasts.
+        self.holds[-1] = self.holds[-1]._replace(rooms=self.machine.held(j, pools))
+        self._lend()
 
     def _easy_by_count(self, order: list[int], second: list[int]) -> None:
         self.reserved: tuple[Instant, int] | None = None
@@ -186,6 +182,21 @@ class SleepyDispatcher(Dispatcher):
             if left > 0 and free[k] > 0:
                 self._count_on(shadow, ((k, 1),))
                 left -= free[k]
+
+    def _drawn_by_count(self, j: int, free: int) -> Vector:
+        """What a job adds, and what it takes to wake as many sleepers as it cannot do without."""
+        job, draws = self.machine.jobs[j], self.machine.draws
+        assert draws
+        watts = job.width * self.machine.of_task(job, 0)
+        asleep = [k for k, state in enumerate(self.of) if state == ASLEEP]
+        free -= sum(self.machine.nodes[k].procs for k in asleep)
+        left = max(job.width - free, 0)
+        for k in asleep:
+            taken = min(left, self.machine.nodes[k].procs)
+            if taken > 0:
+                watts += draws.lent[k] + self.machine.beyond(job, k, taken)
+                left -= taken
+        return tuple(watts for _ in draws.room)
 
     def _reserve(self, shadow: Instant, extra: int) -> None:
         self.reserved = shadow, extra
@@ -209,15 +220,16 @@ class SleepyDispatcher(Dispatcher):
         self.of[k] = state
         self.changes.append(Change(now, k, state))
 
-    def _wake(self, k: int) -> None:
+    def _wake(self, k: int, extra: int) -> None:
         if self.of[k] == ENTERING:
             self.woken[k] = True
         elif self.of[k] == ASLEEP:
-            self._leave(k, self.state.now)
+            self._leave(k, self.state.now, extra)
 
-    def _leave(self, k: int, now: Exact) -> None:
+    def _leave(self, k: int, now: Exact, extra: int) -> None:
         depth = self.sleep.depths[k]
         assert depth is not None
+        self.extra[k] = extra
         self.woken[k] = False
         self.boots[k] += 1
         self._change(k, LEAVING, now)
@@ -228,6 +240,8 @@ class SleepyDispatcher(Dispatcher):
 
     def _come_up(self, k: int, now: Exact) -> None:
         self.arrives.pop(k, None)
+        self.extra.pop(k, None)
+        self.waker.pop(k, None)
         self._change(k, UP, now)
         if self._is_empty(k):
             self._lie(k, now)
@@ -244,14 +258,17 @@ class SleepyDispatcher(Dispatcher):
             del self.arrives[k]
             if self.of[k] == ENTERING:
                 self._change(k, ASLEEP, now)
+                extra = self.extra.pop(k)
                 if self.woken[k]:
-                    self._leave(k, now)
+                    self._leave(k, now, extra)
             elif self.of[k] == FAILED:
                 self.down ^= {k}
                 self._come_up(k, now)
                 return k
             elif depth is not None and depth.fails and depth.fails[self.boots[k] - 1]:
                 self._change(k, FAILED, now)
+                self.extra.pop(k)
+                self.waker.pop(k, None)
                 self.down ^= {k}
                 self.arrives[k] = now + self.sleep.repair
                 return k
@@ -265,6 +282,10 @@ class SleepyDispatcher(Dispatcher):
         for k, _ in self.nodes[j]:
             if self.of[k] == UP and self._is_empty(k):
                 self._lie(k, state.now)
+            if self.waker.get(k) == j:
+                # It goes on waking, for nobody.
+                self.extra[k] = self._more(k)[0]
+                del self.waker[k]
 
     def speed_up(self, state: State, faster: Exact) -> None:
         """The rate has grown by so much: boots take as long as before, and so more work."""
@@ -281,6 +302,8 @@ class SleepyDispatcher(Dispatcher):
         if k in self.down:
             self.idle.pop(k, None)
             self.arrives.pop(k, None)
+            self.extra.pop(k, None)
+            self.waker.pop(k, None)
             self._change(k, FAILED, now)
         else:
             self._come_up(k, now)
@@ -298,14 +321,22 @@ class SleepyDispatcher(Dispatcher):
             if depth is None or until > now:
                 continue
             back = now + depth.enter + depth.leave
-            if self._able() > self.sleep.keep and (k not in self.wanted or back <= self._when(k)):
+            more = self._more(k)[0]
+            needed = k in self.wanted and back > self._when(k)
+            if self._able() > self.sleep.keep and not needed and self._may_draw(k, more):
                 del self.idle[k]
                 self.woken[k] = False
                 self._change(k, ENTERING, now)
                 self.arrives[k] = now + depth.enter
+                self.extra[k] = more
                 if depth.enter == 0:
-                    del self.arrives[k]
+                    del self.arrives[k], self.extra[k]
                     self._change(k, ASLEEP, now)
+        for k in self.order:
+            depth = self.sleep.depths[k]
+            if self.of[k] == ASLEEP and depth is not None and k in self.wanted:
+                if self._when(k) - depth.leave <= now:
+                    self._wake_idle(k)
         coming = [
             k
             for k in range(len(self.of))
@@ -314,15 +345,16 @@ class SleepyDispatcher(Dispatcher):
         ]
         awake = self._able() + len(coming)
         for k in self.order:
-            depth = self.sleep.depths[k]
-            if self.of[k] != ASLEEP or depth is None:
-                continue
-            if k in self.wanted:
-                if self._when(k) - depth.leave <= now:
-                    self._wake(k)
-            elif awake < self.sleep.keep:
-                self._wake(k)
-                awake += 1
+            if self.of[k] == ASLEEP and k not in self.wanted and awake < self.sleep.keep:
+                awake += self._wake_idle(k)
+
+    def _wake_idle(self, k: int) -> bool:
+        """Wake a node for nobody, if it may draw what that takes."""
+        extra, more = self._more(k)
+        if not self._may_draw(k, more):
+            return False
+        self._wake(k, extra)
+        return True
 
     def _able(self) -> int:
         """Idle nodes that could sleep."""

@@ -2,7 +2,8 @@
 
 Watts are whole milliwatts, so that sums are exact. A cap leaves room for what jobs add to the idle
 power of its nodes. What a job adds under each cap is noted with the nodes that are picked for it,
-and taken and given back with them. Where there is no cap, all of this is None.
+and taken and given back with them. A node that is asleep lends others what it draws less than an
+idle one; who wakes it needs that. Where there is no cap, all of this is None.
 """
 
 from __future__ import annotations
@@ -13,24 +14,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..jit import called, inlined
+from .state import ASLEEP
 
 __all__ = [
     "CapFacts",
     "Caps",
+    "arrive_ahead",
+    "draw_by_count",
+    "draw_more",
     "least_room",
     "leave_room",
     "look_at_room",
     "make_caps",
     "may_draw",
+    "may_draw_more",
+    "may_stay_on",
     "no_caps",
     "note_draw",
+    "note_falls",
+    "note_waking",
     "open_caps",
     "procs_under",
     "shift_draw",
     "spare_room",
+    "wake_for",
 ]
 
-_SIZE, _FREE, _AHEAD, _THERE = range(4)
+# Rows of Caps.free: as of `Nodes.stock`; then what nodes on their way hold beside idle power, and
+# by how much the lowest step ahead leaves less.
+_SIZE, _FREE, _AHEAD, _THERE, _ON_WAY, _FALLS = range(6)
 _PICK, _PICK_TASKS = 2, 3
 _PER_TASK = 0
 
@@ -47,6 +59,8 @@ class CapFacts(NamedTuple):
     fixed : by cap and job, what it adds wherever it runs; zeros where that differs.
     varied : whether what jobs add depends on where they run.
     evenly : what every busy processor adds, where that is the same for all jobs; else 0.
+    lent : what each node draws less when it is asleep than when it is idle; None if none sleeps.
+    changing : what it draws more on its way, at the most.
     """
 
     room: NDArray[np.int64]
@@ -56,13 +70,21 @@ class CapFacts(NamedTuple):
     fixed: NDArray[np.int64]
     varied: bool
     evenly: int = 0
+    lent: NDArray[np.int64] | None = None
+    changing: NDArray[np.int64] | None = None
+
+    @property
+    def lends(self) -> bool:
+        """Whether watts depend on who is asleep."""
+        return any(it is not None and it.any() for it in (self.lent, self.changing))
 
 
 class Caps(NamedTuple):
     """The tables: `free` as `Nodes.stock`, by cap; `draw` what jobs add with the nodes they have.
 
-    `of_proc`, `over` and `cheap` are by pool, in the order of visits; `cheap` has the pools by
-    watts. `plan` has rows as `Nodes.plan`; `left` is scratch.
+    `of_proc`, `over`, `cheap`, `lent` and `changing` are by pool, in the order of visits; `cheap`
+    has the pools by watts. `plan` has rows as `Nodes.plan`; `left` is scratch, and `waking` what
+    waking the sleepers among some picks takes.
     """
 
     free: np.ndarray
@@ -73,13 +95,18 @@ class Caps(NamedTuple):
     cheap: np.ndarray
     plan: np.ndarray
     left: np.ndarray
+    lent: np.ndarray
+    changing: np.ndarray
+    waking: np.ndarray
 
 
 def make_caps(facts: CapFacts, order: NDArray[np.int64]) -> Caps:
     """Return the caps before the first job; `order` has the nodes as they are visited."""
     number = len(facts.room)
-    free = np.zeros((4, number), dtype=np.int64)
+    free = np.zeros((6, number), dtype=np.int64)
     free[_SIZE] = facts.room
+    none = np.zeros(len(order), np.int64)
+    lent, changing = (none if it is None else it for it in (facts.lent, facts.changing))
     return Caps(
         free=free,
         draw=np.ascontiguousarray(facts.fixed, np.int64),
@@ -90,6 +117,9 @@ def make_caps(facts: CapFacts, order: NDArray[np.int64]) -> Caps:
         cheap=np.lexsort((order, facts.of_proc[order])).astype(np.int64),
         plan=np.zeros((0, number), dtype=np.int64),
         left=np.zeros(number, dtype=np.int64),
+        lent=np.ascontiguousarray(lent[order], np.int64),
+        changing=np.ascontiguousarray(changing[order], np.int64),
+        waking=np.zeros(number, dtype=np.int64),
     )
 
 
@@ -250,6 +280,180 @@ def note_draw(s, nodes, caps, j, as_nodes):
             if as_nodes:
                 q = nodes.node[q].pool
             watts = nodes.list[_PICK_TASKS, i] * watts_of_task(s, nodes, caps, j, q)
+            watts += _to_wake(s, nodes, caps, q, watts)
             for c in range(caps.free.shape[1]):
                 if caps.over[c, q]:
                     caps.draw[c, j] += watts
+
+
+# Nodes that sleep.
+
+
+@inlined
+def _to_wake(s, nodes, caps, q, watts):
+    """What waking the node of a pool takes, beside the watts that a job adds there (mW)."""
+    more = np.int64(0)
+    if s.lends == 1:
+        if nodes.sleeper[nodes.node[q].order].state == ASLEEP:
+            more = caps.lent[q] + max(caps.changing[q] - watts, np.int64(0))
+    return more
+
+
+@called
+def note_waking(s, nodes, caps, j, as_nodes):
+    """Note in `waking` what it takes to wake the sleepers among the picks of `j`; whether any."""
+    if caps is None:
+        return False
+    anything = np.int64(0)
+    for c in range(caps.free.shape[1]):
+        caps.waking[c] = 0
+    for i in range(s.picked):
+        q = nodes.list[_PICK, i]
+        if as_nodes:
+            q = nodes.node[q].pool
+        watts = nodes.list[_PICK_TASKS, i] * watts_of_task(s, nodes, caps, j, q)
+        more = _to_wake(s, nodes, caps, q, watts)
+        anything += more
+        for c in range(caps.free.shape[1]):
+            if caps.over[c, q]:
+                caps.waking[c] += more
+    return anything > 0
+
+
+@inlined
+def may_stay_on(caps, table):
+    """Whether, by a table, there is room for what was noted in `waking`; it is taken then."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            if caps.waking[c] > max(caps.free[table, c], 0):
+                return False
+        for c in range(caps.free.shape[1]):
+            caps.free[table, c] -= caps.waking[c]
+    return True
+
+
+@inlined
+def row_keeps_on(caps, row):
+    """Whether a row of the plan has room for what was noted in `waking`."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            if caps.waking[c] > max(caps.plan[row, c], 0):
+                return False
+    return True
+
+
+@inlined
+def lower_by_waking(caps, row):
+    """A row of the plan has so much less room as was noted in `waking`."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            caps.plan[row, c] -= caps.waking[c]
+
+
+@inlined
+def anything_on_way(caps):
+    """Whether nodes on their way hold watts beside idle power."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            if caps.free[_ON_WAY, c] > 0:
+                return True
+    return False
+
+
+@inlined
+def arrive_ahead(caps):
+    """At the head's reservation nodes that are on their way have arrived."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            caps.free[_AHEAD, c] += caps.free[_ON_WAY, c]
+
+
+@inlined
+def row_with_arrived(caps, row):
+    """In a row of the plan nodes that are on their way have arrived."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            caps.plan[row, c] += caps.free[_ON_WAY, c]
+
+
+@called
+def draw_by_count(s, nodes, caps, j, free):
+    """Note what `j` adds if so many processors are free, wherever: it wakes no more than it must.
+
+    For sleepers that are all alike.
+    """
+    if caps is not None:
+        watts = nodes.job[j].tasks * watts_of_task(s, nodes, caps, j, 0)
+        # Of those that are asleep; `most` if none is.
+        q, procs = np.int64(0), s.most
+        while q < s.pools and s.asleep > 0:
+            if nodes.sleeper[nodes.node[q].order].able == 1:
+                procs = nodes.node[nodes.node[q].order].procs
+                break
+            q += 1
+        left = max(nodes.job[j].tasks - (free - s.asleep * procs), 0)
+        if left > 0 and s.asleep > 0:
+            each = watts_of_task(s, nodes, caps, j, 0)
+            whole, rest = left // procs, left % procs
+            zero = np.int64(0)
+            watts += whole * (caps.lent[q] + max(caps.changing[q] - procs * each, zero))
+            if rest > 0:
+                watts += caps.lent[q] + max(caps.changing[q] - rest * each, zero)
+        for c in range(caps.free.shape[1]):
+            caps.draw[c, j] = watts
+
+
+@inlined
+def note_falls(s, caps, calendar):
+    """Note by how much the lowest step ahead of each cap leaves less."""
+    if caps is not None:
+        for c in range(caps.free.shape[1]):
+            caps.free[_FALLS, c] = 0
+        for i in range(calendar.fall.shape[0]):
+            it = calendar.fall[i]
+            if s.now < it.ends:
+                caps.free[_FALLS, it.cap] = max(caps.free[_FALLS, it.cap], it.amount)
+
+
+@inlined
+def may_draw_more(caps, q, from_sleep):
+    """Whether the node of a pool may change its state from now on, idle or asleep until now."""
+    if caps is not None:
+        watts = caps.changing[q]
+        if from_sleep:
+            watts += caps.lent[q]
+        for c in range(caps.free.shape[1]):
+            free = max(caps.free[_FREE, c] - caps.free[_FALLS, c], 0)
+            if caps.over[c, q] and watts > free:
+                return False
+    return True
+
+
+@inlined
+def draw_more(caps, it, q, extra, lent):
+    """The node of a pool holds so much beside idle power, and lends so many times what it can.
+
+    `it` is its row among those that sleep; `lent` is 1 if it lends from now on, -1 if it has lent
+    until now, 0 if nothing changes.
+    """
+    if caps is not None:
+        more = extra - it.extra
+        it.extra = extra
+        for c in range(caps.free.shape[1]):
+            if caps.over[c, q]:
+                caps.free[_ON_WAY, c] += more
+                caps.free[_FREE, c] += lent * caps.lent[q] - more
+
+
+@inlined
+def wake_for(s, nodes, caps, j, q, tasks):
+    """A sleeper wakes for `j`, which was noted to add what that takes: now the node holds it."""
+    if caps is not None:
+        it = nodes.sleeper[nodes.node[q].order]
+        watts = tasks * watts_of_task(s, nodes, caps, j, q)
+        it.extra = max(caps.changing[q] - watts, np.int64(0))
+        it.waker = j
+        for c in range(caps.free.shape[1]):
+            if caps.over[c, q]:
+                caps.free[_ON_WAY, c] += it.extra
+                caps.draw[c, j] -= caps.lent[q] + it.extra

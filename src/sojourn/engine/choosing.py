@@ -42,6 +42,7 @@ from .nodes import (
 )
 from .placing import draw, first_that_meets, room
 from .sleeping import is_up_by
+from .state import ASLEEP
 
 __all__ = ["choose", "choose_from", "keep_caps", "pick_by_key", "picked_slowness", "score_nodes"]
 
@@ -397,11 +398,24 @@ def _cheapest_under_caps(s, nodes, caps, table, j, choice, slowness):
         for c in range(caps.left.shape[0]):
             caps.left[c] = caps.free[table, c]
         plain = nodes.job[j].plain == 1
-        i = 0
+        # Of those that add the same, who is not asleep comes first.
+        first, turn, i = 0, 0, 0
         while left > 0 and i < s.pools:
             q = caps.cheap[i]
             i += 1
-            if nodes.pool[q].slowness > slowness:
+            asleep = s.lends == 1 and nodes.sleeper[nodes.node[q].order].state == ASLEEP
+            skipped = asleep == (turn == 0)
+            if s.lends == 0:
+                skipped = False
+            elif i == s.pools or caps.of_proc[caps.cheap[i]] != caps.of_proc[q]:
+                # The last of its kind.
+                if turn == 0:
+                    turn, i = 1, first
+                else:
+                    turn, first = 0, i
+            if skipped or nodes.pool[q].slowness > slowness:
+                continue
+            if s.only_up == 1 and not is_up_by(s, nodes, q):
                 continue
             if plain:
                 usable = min(nodes.stock[table, 0, q], left)
@@ -409,15 +423,24 @@ def _cheapest_under_caps(s, nodes, caps, table, j, choice, slowness):
                 usable = room(s, nodes, table, j, q, choice, left)
             watts = watts_of_task(s, nodes, caps, j, q)
             for c in range(caps.left.shape[0]):
-                if caps.over[c, q] and watts > 0 and watts * usable > caps.left[c]:
-                    usable = max(caps.left[c], np.int64(0)) // watts
+                if caps.over[c, q]:
+                    free = max(caps.left[c], np.int64(0))
+                    if asleep:
+                        free -= caps.lent[q]
+                        if free < caps.changing[q]:
+                            usable = np.int64(0)
+                    if watts > 0 and watts * usable > free:
+                        usable = max(free, np.int64(0)) // watts
             if usable > 0:
                 _note(nodes, size, q, usable)
                 size += 1
                 left -= usable
+                more = usable * watts
+                if asleep:
+                    more = caps.lent[q] + max(more, caps.changing[q])
                 for c in range(caps.left.shape[0]):
                     if caps.over[c, q]:
-                        caps.left[c] -= usable * watts
+                        caps.left[c] -= more
     s.picked = size
     return left == 0
 

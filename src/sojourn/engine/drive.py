@@ -152,12 +152,14 @@ class Run:
     ) -> None:
         n = len(jobs.submit)
         self.events = calendar
+        sleep = machine[2] if machine is not None and len(machine) == 3 else None
+        # Jobs whose nodes fail to boot wait again.
+        fails = sleep is not None and sleep.boot_failure > 0
         if caps is not None and len(caps.falls):
-            calendar = calendar or make_calendar(None, None, n)
+            calendar = calendar or make_calendar(table(0, EVENT) if fails else None, None, n)
             falls = caps.falls[:0] if caps.by_rate else caps.falls
             calendar = with_falls(calendar, falls, caps.looks, caps.by_rate)
         facts = None if machine is None else machine[0]
-        sleep = machine[2] if machine is not None and len(machine) == 3 else None
         planned = rules.backfill.several
         if facts is not None and facts.pinned and facts.blind and planned is not None:
             # Jobs end at other times than was expected when they started: what they leave to the
@@ -173,9 +175,10 @@ class Run:
             # What is before a job changes when it goes back to a checkpoint.
             work, plan = self._seen.work.copy(), self._seen.plan.copy()
             self._seen = self._seen._replace(work=work, plan=plan)
-        # Jobs whose nodes fail to boot wait again.
-        fails = sleep is not None and sleep.boot_failure > 0
-        indexed = _is_indexed(rules, calendar, queues) and not fails
+        capped = None if caps is None else caps.nodes
+        # A head that must name its nodes may find none under the caps.
+        lends = capped is not None and capped.lends and facts is not None and facts.pinned
+        indexed = _is_indexed(rules, calendar, queues) and not fails and not lends
         if not indexed and calendar is None:
             calendar = make_calendar(table(0, EVENT) if fails else None, None, n)
         self.calendar = calendar
@@ -200,7 +203,6 @@ class Run:
         s.written = bool(
             s.records or s.controlled or s.logs or calendar is not None or machine is not None
         )
-        capped = None if caps is None else caps.nodes
         self.nodes = None
         if machine is not None:
             self.nodes = make_nodes(s, machine[0], machine[1], n, sleep, capped)

@@ -12,6 +12,7 @@ from .nodes import BY_NODE, FREE, KEPT, PER_JOB, PICK, PICK_TASKS, SPEED, expect
 from .plans import (
     note_hold,
     plan_append,
+    plan_arrivals,
     plan_block,
     plan_change,
     plan_fall,
@@ -19,6 +20,7 @@ from .plans import (
     plan_reset,
     recall_hold,
     stays_free,
+    stays_on,
     worst_over,
 )
 from .profile import hold_end
@@ -54,6 +56,7 @@ def plan_running(s, run, nodes):
     """Plans of the running jobs alone; an overdue one is expected at once, but not yet."""
     soonest = np.nextafter(s.work, np.inf)
     plan_reset(s, nodes)
+    plan_arrivals(s, nodes, soonest)
     for i in range(s.running - 1, -1, -1):
         _recall_nodes(s, nodes, run.plan[i])
         plan_append(s, nodes, run.plan[i], max(run.planned[run.plan[i]], soonest))
@@ -156,7 +159,8 @@ def earliest(s, nodes, jobs, j, at_once, score, theta):
                 end = hold_end(s.work, begin, own + expected(s, plan, picked_slowness(s, nodes)))
                 if turn == 0:
                     boot = own
-                if (turn > 0 and own <= boot) or stays_free(s, nodes, j, step, end):
+                good = (turn > 0 and own <= boot) or stays_free(s, nodes, j, step, end)
+                if good and stays_on(s, nodes, j, end):
                     if begin > s.work or can_take(s, nodes, j, end):
                         return begin, end
                     break

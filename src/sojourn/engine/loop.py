@@ -16,6 +16,7 @@ import numpy as np
 
 from ..jit import called, inlined
 from .calendar import arrive, due_time
+from .caps import note_falls
 from .happenings import change_states, happen
 from .nodes import open_nodes
 from .passes import DECIDE, EASY, schedule
@@ -341,5 +342,7 @@ def loop(
         if nodes is not None:
             if s.sleeps == 1:
                 _count_on_nodes(s, jobs, run, nodes, find_shadow, score, score_theta)
+                if calendar is not None:
+                    note_falls(s, nodes.caps, calendar)
                 put_to_sleep(s, nodes, keep, keep_theta)
         _settle(s, recording, calendar, control)

@@ -74,14 +74,15 @@ the row of the index that it stands in, where nodes are visited in an order."""
 SLEEPER = np.dtype(
     [(name, "f8") for name in ("enter", "leave", "arrives", "expected", "since", "wanted")]
     + [(name, "i8") for name in ("state", "able", "varies", "woken", "boots", "rests")]
-    + [(name, "i8") for name in ("before", "after", "counted")],
+    + [(name, "i8") for name in ("before", "after", "counted", "extra", "waker")],
     align=True,
 )
 """Of a node that may sleep: seconds to enter and to leave; when the change under way ends, and for a
 boot when planning expects that; since when its idle time counts, and when, as work, a reservation
 of the pass `counted` counts on it. Whether it is `able` to sleep, its boots `vary`, it is `woken` on
 its way to sleep, how often it has booted and come to be idle; and its neighbours among the idle
-ones, by the time since when: -1 if it is not one of them."""
+ones, by the time since when: -1 if it is not one of them. Under caps, what it holds beside idle power
+on its way (mW), and the job that it wakes for, or -1."""
 
 CHANGE = np.dtype([("time", "f8"), ("node", "i8"), ("state", "i8")], align=True)
 """A node is in a state from a time (s) on."""
@@ -298,6 +299,7 @@ def make_nodes(
     real[SPEED, : len(slow)] = slow
     s.classes = rows
     s.varied = capped is not None and capped.varied
+    s.lends = capped is not None and capped.lends
     s.evenly = 0 if capped is None else capped.evenly
     whole = np.int64
     return Nodes(
@@ -327,7 +329,7 @@ def _sleepers(nodes: int, sleep: SleepFacts | None) -> dict[str, NDArray[Any]]:
     """Tables of nodes that may sleep: empty where none does. Behind the last is the list's end."""
     n = 0 if sleep is None else nodes
     sleeper = table(n + 1, SLEEPER)
-    sleeper["after"] = -1
+    sleeper["after"] = sleeper["waker"] = -1
     sleeper["before"][n] = sleeper["after"][n] = n
     if sleep is not None:
         for name in ("able", "enter", "leave", "varies"):

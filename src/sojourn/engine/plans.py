@@ -11,12 +11,17 @@ import numpy as np
 
 from ..jit import called, inlined
 from .caps import (
+    anything_on_way,
     copy_row,
     least_room,
     leave_room,
+    lower_by_waking,
     lower_row,
+    note_waking,
     row_from_now,
     row_has_room,
+    row_keeps_on,
+    row_with_arrived,
     rows_differ,
 )
 from .nodes import (
@@ -39,13 +44,16 @@ __all__ = [
     "note_hold",
     "plan_advance",
     "plan_append",
+    "plan_arrivals",
     "plan_block",
     "plan_change",
     "plan_fall",
     "plan_find",
     "plan_reset",
+    "plan_waking",
     "recall_hold",
     "stays_free",
+    "stays_on",
     "worst_over",
 ]
 
@@ -196,6 +204,34 @@ def plan_fall(s, nodes, cap, begin, end, amount):
         last = _cut(s, nodes, end)
     for i in range(first, last):
         lower_row(nodes.caps, nodes.plan_row[STEP_ROW, i], cap, amount)
+
+
+@called
+def plan_arrivals(s, nodes, soonest):
+    """Right after now nodes that are on their way have arrived, as far as no fall depends on it."""
+    if s.falling == 0 and anything_on_way(nodes.caps):
+        row_with_arrived(nodes.caps, nodes.plan_row[STEP_ROW, _cut(s, nodes, soonest)])
+
+
+@called
+def plan_waking(s, nodes, j, end):
+    """What `j` wakes in the picked pools stays on after its end."""
+    if note_waking(s, nodes, nodes.caps, j, False):
+        for i in range(_cut(s, nodes, end), s.steps):
+            lower_by_waking(nodes.caps, nodes.plan_row[STEP_ROW, i])
+
+
+@called
+def stays_on(s, nodes, j, end):
+    """Whether what `j` would wake in the picked pools may stay on after its end."""
+    if s.lends == 1 and s.asleep > 0:
+        if note_waking(s, nodes, nodes.caps, j, False):
+            for i in range(s.steps - 1, -1, -1):
+                if nodes.plan_at[i] < end:
+                    break
+                if not row_keeps_on(nodes.caps, nodes.plan_row[STEP_ROW, i]):
+                    return False
+    return True
 
 
 @called

@@ -15,9 +15,11 @@ from numba import types
 
 from ..jit import called, inlined
 from .bits import bit_clear, bit_set
+from .caps import draw_more, may_draw_more, wake_for
 from .draws import uniform
 from .heap import heap_discard, heap_pop, heap_push
-from .nodes import ORDERED, PICK, SleepFacts
+from .nodes import ORDERED, PICK, PICK_TASKS, SleepFacts
+from .state import ASLEEP, ENTERING, FAILED, LEAVING, UP
 
 __all__ = [
     "ASLEEP",
@@ -44,9 +46,6 @@ __all__ = [
     "stir",
     "use_nodes",
 ]
-
-# States of a node (nodes.sleeper.state), as they are recorded.
-UP, ENTERING, ASLEEP, LEAVING, FAILED = range(5)
 
 _ROUNDING = 4e-16
 
@@ -158,6 +157,14 @@ def _is_empty(nodes, node):
     return nodes.node[node].free == nodes.node[node].procs
 
 
+@inlined
+def _hold_on_way(nodes, caps, node):
+    """A node holds what it may draw on its way, under caps."""
+    if caps is not None:
+        q = nodes.node[node].pool
+        draw_more(caps, nodes.sleeper[node], q, caps.changing[q], 0)
+
+
 @called
 def return_idle(s, nodes, j):
     """A job has given back its nodes: those that are up and empty are idle."""
@@ -165,6 +172,10 @@ def return_idle(s, nodes, j):
     for i in range(first, first + nodes.job[j].rows):
         node = nodes.given[0, i]
         it = nodes.sleeper[node]
+        if it.waker == j:
+            # It goes on waking, for nobody.
+            it.waker = -1
+            _hold_on_way(nodes, nodes.caps, node)
         if it.state == UP and it.after < 0 and _is_empty(nodes, node):
             lie_idle(s, nodes, node, s.now)
 
@@ -174,6 +185,8 @@ def _come_up(s, nodes, node):
     _record(s, nodes, node, UP)
     _put_on(s, nodes, node, 0)
     s.not_up -= 1
+    nodes.sleeper[node].waker = -1
+    draw_more(nodes.caps, nodes.sleeper[node], nodes.node[node].pool, 0, 0)
     if _is_empty(nodes, node):
         lie_idle(s, nodes, node, s.now)
 
@@ -205,6 +218,7 @@ def wake(s, nodes, node):
     elif it.state == ASLEEP:
         it.woken = 0
         it.boots += 1
+        s.asleep -= 1
         it.expected = s.now + it.leave
         lapse = _boot_time(s, nodes, node, it.boots)
         if lapse == 0.0 and s.boot_failure == 0.0:
@@ -217,6 +231,9 @@ def wake(s, nodes, node):
 @inlined
 def _arrive_asleep(s, nodes, node):
     _record(s, nodes, node, ASLEEP)
+    s.asleep += 1
+    if nodes.sleeper[node].woken == 0:
+        draw_more(nodes.caps, nodes.sleeper[node], nodes.node[node].pool, 0, 1)
     if nodes.sleeper[node].leave == 0.0:
         # It is as good as up.
         _put_on(s, nodes, node, 0)
@@ -229,6 +246,7 @@ def _fall_asleep(s, nodes, node):
     nodes.sleeper[node].woken = 0
     s.not_up += 1
     _put_on(s, nodes, node, s.classes + 1)
+    _hold_on_way(nodes, nodes.caps, node)
     if nodes.sleeper[node].enter == 0.0:
         _record(s, nodes, node, ENTERING)
         _arrive_asleep(s, nodes, node)
@@ -293,6 +311,10 @@ def go(s, nodes, node, sign, state, lapse):
             lie_idle(s, nodes, node, s.now)
         return
     _leave_list(s, nodes, node)
+    it.waker = -1
+    draw_more(nodes.caps, it, nodes.node[node].pool, 0, -1 if it.state == ASLEEP else 0)
+    if it.state == ASLEEP:
+        s.asleep -= 1
     if it.state == ENTERING or it.state == LEAVING:
         if it.arrives > s.now:
             heap_discard(nodes.arrival, nodes.arriving, s.transits, node)
@@ -381,6 +403,8 @@ def use_nodes(s, nodes, j):
     for i in range(s.picked):
         node = nodes.list[PICK, i]
         _leave_list(s, nodes, node)
+        if nodes.sleeper[node].state == ASLEEP:
+            wake_for(s, nodes, nodes.caps, j, nodes.node[node].pool, nodes.list[PICK_TASKS, i])
         if nodes.sleeper[node].state != UP:
             by_plan = max(by_plan, _up_time(s, nodes, node))
             wake(s, nodes, node)
@@ -460,15 +484,30 @@ def _view(s, nodes):
 
 
 @called
+def _wake_idle(s, nodes, node):
+    """Wake a sleeper for nobody, if it may draw what that takes; whether it may."""
+    q = nodes.node[node].pool
+    if not may_draw_more(nodes.caps, q, True):
+        return False
+    _hold_on_way(nodes, nodes.caps, node)
+    draw_more(nodes.caps, nodes.sleeper[node], q, nodes.sleeper[node].extra, -1)
+    wake(s, nodes, node)
+    return True
+
+
+@called
 def _wake_in_time(s, nodes):
-    """Wake sleepers in time for the reservations that count on them; when the next one is due."""
+    """Wake sleepers in time for the reservations that count on them; when the next one is due.
+
+    Where watts may be short, in the order of visits.
+    """
     at_next = np.inf
-    for i in range(s.relied):
-        node = nodes.relied[i]
+    for i in range(s.nodes if s.lends == 1 else s.relied):
+        node = nodes.relied[i] if s.lends == 0 else nodes.node[i].order
         if nodes.sleeper[node].state == ASLEEP:
             at = _wanted(s, nodes, node) - nodes.sleeper[node].leave
             if at - s.now <= _ROUNDING * abs(s.now):
-                wake(s, nodes, node)
+                _wake_idle(s, nodes, node)
             else:
                 at_next = min(at_next, at)
     return at_next
@@ -483,8 +522,8 @@ def _wake_some(s, nodes, wanted_awake):
     while awake < wanted_awake and place < s.nodes:
         node = nodes.node[place].order
         if nodes.sleeper[node].state == ASLEEP and _wanted(s, nodes, node) == np.inf:
-            wake(s, nodes, node)
-            awake += 1
+            if _wake_idle(s, nodes, node):
+                awake += 1
         place += 1
 
 
@@ -504,7 +543,8 @@ def put_to_sleep(s, nodes, keep, theta):
         after = it.after
         back = s.now + it.enter + it.leave
         if s.idlers > wanted_awake and back <= _wanted(s, nodes, node):
-            _fall_asleep(s, nodes, node)
+            if may_draw_more(nodes.caps, nodes.node[node].pool, False):
+                _fall_asleep(s, nodes, node)
         node = after
     if s.not_up > 0 and s.counted > 0:
         s.stir = _wake_in_time(s, nodes)

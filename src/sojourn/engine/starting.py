@@ -6,7 +6,18 @@ import numpy as np
 
 from ..jit import called, inlined, spliced
 from .calendar import stretch_of
-from .caps import look_at_room, may_draw, note_draw, shift_draw, spare_room
+from .caps import (
+    anything_on_way,
+    arrive_ahead,
+    draw_by_count,
+    look_at_room,
+    may_draw,
+    may_stay_on,
+    note_draw,
+    note_waking,
+    shift_draw,
+    spare_room,
+)
 from .choosing import (
     choose,
     choose_from,
@@ -49,7 +60,7 @@ from .placing import (
     take_pools,
 )
 from .service import begin
-from .sleeping import boot_of_nodes, count_on, use_nodes
+from .sleeping import boot_of_nodes, count_on, is_up_by, use_nodes
 
 __all__ = [
     "begin_on_nodes",
@@ -203,6 +214,27 @@ def _keeps_caps_live(s, nodes, j):
     return may_draw(nodes.caps, FREE, j)
 
 
+@inlined
+def _are_up(s, nodes):
+    """Whether the nodes that were picked are up."""
+    up = True
+    for i in range(s.picked):
+        up = up and is_up_by(s, nodes, nodes.node[nodes.list[PICK, i]].pool)
+    return up
+
+
+@inlined
+def _take_under_caps(s, nodes, j, only_up):
+    """Take nodes in the place of those that add too much; whether there are any."""
+    s.only_up = 1 if only_up else 0
+    found = pick_under_caps(s, nodes, nodes.caps, FREE, j, nodes.job[j].choice, np.inf)
+    s.only_up = 0
+    if found:
+        take_nodes(s, nodes, j)
+        shift_draw(nodes.caps, FREE, j, -1)
+    return found
+
+
 @called
 def find_naturally(s, nodes, jobs, j, score, theta):
     """Take what the placement finds in what is free now; whether it finds enough.
@@ -218,12 +250,11 @@ def find_naturally(s, nodes, jobs, j, score, theta):
         if enough and _keeps_caps_live(s, nodes, j):
             shift_draw(nodes.caps, FREE, j, -1)
             return True
+        only_up = not awake and enough and _are_up(s, nodes)
         put_back(s, nodes, j, False)
-        if enough and pick_under_caps(s, nodes, nodes.caps, FREE, j, nodes.job[j].choice, np.inf):
-            take_nodes(s, nodes, j)
-            shift_draw(nodes.caps, FREE, j, -1)
+        if only_up and _take_under_caps(s, nodes, j, True):
             return True
-        return False
+        return enough and _take_under_caps(s, nodes, j, False)
     if awake and s.rule == ORDERED and s.vectors == 1 and nodes.job[j].budget == np.inf:
         first = nodes.job[j].choice
         for choice in range(first, first + nodes.job[j].choices):
@@ -246,7 +277,8 @@ def is_refused(s, nodes, jobs, j, beside):
     Within a pass starts only take away: where there was no room there is none, and what was too
     long `beside` the reservations is so for all that are as long.
     """
-    if s.vectors == 0:
+    if s.vectors == 0 or s.lends == 1:
+        # A node that was woken for one has room for others who could not have woken it.
         return False
     first = nodes.job[j].alike
     if first < 0 or nodes.job[first].refused != s.passes:
@@ -263,21 +295,33 @@ def refuse(s, nodes, j, plan):
         nodes.job[first].too_long = plan
 
 
+@inlined
+def _is_in_time(s, nodes, j, plan):
+    """Whether a job on the picked nodes ends before the shadow, and what it wakes may stay on."""
+    if _end_on_nodes(s, nodes, plan) > s.shadow:
+        return False
+    if s.lends == 0 or s.asleep == 0:
+        return True
+    note_waking(s, nodes, nodes.caps, j, True)
+    return may_stay_on(nodes.caps, AHEAD)
+
+
 @spliced
 def _try_around(s, nodes, jobs, j, reserved, score, theta):
     width, plan = jobs.procs[j], jobs.plan[j]
     if not find_naturally(s, nodes, jobs, j, score, theta):
         refuse(s, nodes, j, -np.inf)
         return False
-    if not reserved or _end_on_nodes(s, nodes, plan) <= s.shadow:
+    if not reserved or _is_in_time(s, nodes, j, plan):
         return True
     if _leaves_head_alone(s, nodes, j, width):
         return True
     boot = boot_of_nodes(s, nodes)
     put_back(s, nodes, j, True)
     # Among fewer nodes a placement finds no more, but for neighbours that draw too much: without
-    # them others come first.
+    # them others come first. Or others that take less to wake.
     draws = s.rule == CONTIGUOUS and (nodes.job[j].budget < np.inf or s.varied == 1)
+    draws = draws or (s.lends == 1 and s.pinned == 1)
     for i in range(s.speeds):
         slowness = nodes.real[SPEED, i]
         in_time = s.work + boot + expected(s, plan, slowness) <= s.shadow
@@ -290,9 +334,9 @@ def _try_around(s, nodes, jobs, j, reserved, score, theta):
             continue
         if good:
             take_picks(s, nodes, jobs, j, score, theta)
-            if _end_on_nodes(s, nodes, plan) <= s.shadow:
+            if _is_in_time(s, nodes, j, plan):
                 return True
-            if _leaves_head_alone(s, nodes, j, width):
+            if s.pinned == 1 and _leaves_head_alone(s, nodes, j, width):
                 return True
             put_back(s, nodes, j, True)
         if in_time and not draws:
@@ -466,12 +510,18 @@ def find_shadow_on_nodes(s, run, nodes, jobs, head, score, theta):
             for q in range(s.pools + 1):
                 nodes.stock[AHEAD, r, q] = nodes.stock[FREE, r, q]
     look_at_room(nodes.caps, AHEAD, FREE)
+    # Right after now nodes that are on their way have arrived.
+    arriving = anything_on_way(nodes.caps)
+    arrive_ahead(nodes.caps)
     i = s.running - 1
     have = s.free
     shadow = soonest
     placed = False
-    while i >= 0 and not placed:
-        shadow = max(run.planned[run.plan[i]], soonest)
+    while (i >= 0 or arriving) and not placed:
+        shadow = soonest
+        if not arriving:
+            shadow = max(run.planned[run.plan[i]], soonest)
+        arriving = False
         while i >= 0 and max(run.planned[run.plan[i]], soonest) == shadow:
             j = run.plan[i]
             have += run.held[j]
@@ -488,7 +538,9 @@ def find_shadow_on_nodes(s, run, nodes, jobs, head, score, theta):
         if s.varied == 0 and not may_draw(nodes.caps, AHEAD, head):
             continue
         if not pinned:
-            placed = True
+            if s.lends == 1:
+                draw_by_count(s, nodes, nodes.caps, head, have)
+            placed = s.lends == 0 or may_draw(nodes.caps, AHEAD, head)
             continue
         if stretched and nodes.stretch[3, 1] < width:
             continue

@@ -14,11 +14,16 @@ from numpy.typing import NDArray
 from .types import JobView
 
 __all__ = [
+    "ASLEEP",
+    "ENTERING",
     "EPOCH",
+    "FAILED",
+    "LEAVING",
     "LINE",
     "ROW",
     "SCALARS",
     "SEGMENT",
+    "UP",
     "Recording",
     "Running",
     "make_recording",
@@ -53,9 +58,12 @@ nodes resources pools groups speeds pinned blind opened given
 picked steps free_rows free_cells needed vectors reserved_for passes varied evenly"""
 # Of nodes that sleep: whether they do, how many are not up, idle, on their way, changes so far;
 # whether a choice is made from those that are up alone; the job that blocks others, and the pass in
-# which reservations last counted on nodes.
+# which reservations last counted on nodes; how many are asleep, and whether watts depend on that.
 _SLEEP = """sleeps keeps idle_varies seed_of_boots not_up idlers transits changes stirred
-only_up blocked counted relied"""
+only_up blocked counted relied asleep lends"""
+
+UP, ENTERING, ASLEEP, LEAVING, FAILED = range(5)
+"""States of a node, as they are recorded."""
 
 SCALARS = np.dtype(
     [(name, "f8") for name in f"{_CLOCKS} {_INTEGRALS}".split()]

@@ -14,6 +14,7 @@ from .calendar import fall_of, stretch_of
 from .choosing import picked_slowness
 from .foresight import hold_picks, keep_falls, keep_reserved, plan_running
 from .nodes import KEPT, SPEED, expected
+from .plans import plan_waking
 from .profile import (
     hold_end,
     profile_add,
@@ -231,6 +232,8 @@ def take(s, jobs, profile, nodes, j, ends, laws):
         until = s.work + boot_of_pools(s, nodes, s.work) + jobs.plan[j] * picked_slowness(s, nodes)
     hold(s, jobs, profile, nodes, j, s.work, max(until, np.nextafter(s.work, np.inf)))
     if nodes is not None:
+        if s.lends == 1 and s.asleep > 0:
+            plan_waking(s, nodes, j, max(until, np.nextafter(s.work, np.inf)))
         # As it was found: `until` may lie beyond what was expected without knowing its nodes.
         laws.parts.take_now(s, nodes, jobs, j, ends, laws.score, laws.score_theta)
 

@@ -32,6 +32,7 @@ from .build.queues import (
     check_queues,
     forbidden_by_queues,
 )
+from .build.sleep import depths_of
 from .options import Options, Prepared, with_keywords
 from .result import Result
 
@@ -189,18 +190,12 @@ def prepare(
         check_queues(machine, scheduling)
     named = _named(jobs, machine, chosen)
     reason = _reasons(jobs, machine, named, chosen)
-    capped = chosen.cap is not None or any(cap.watts is not None for cap in machine.caps)
-    if capped and not chosen.sleep.is_never:
-        raise OptionError(
-            f"sleep '{chosen.sleep}': a cap is not defined for nodes that sleep; leave one of them "
-            "out",
-            key="power.cap",
-        )
-    caps = plan_caps(chosen.cap, jobs, machine, control, named)
+    depths = () if chosen.sleep.is_never else depths_of(machine, chosen.sleep.depth)
+    caps = plan_caps(chosen.cap, jobs, machine, control, named, depths)
     if caps is not None:
         caps.refuse(reason, jobs, named)
         if caps.by_rate:
-            powers = rate_watts(machine, np.array(control.rates))
+            powers = rate_watts(machine, np.array(control.rates), depths)
             idle, more = (column.tolist() for column in powers)
             control = with_power(
                 control, idle, more, [step[::2] for step in caps.caps[0].cap.steps]

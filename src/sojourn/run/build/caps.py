@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cluster import AssumedPower, Cluster
+from ...cluster.states import SleepState
 from ...engine.calendar import FALL
 from ...engine.caps import CapFacts
 from ...engine.drive import CapRules
@@ -42,7 +43,7 @@ class CapPlan:
     Parameters
     ----------
     caps : with their nodes.
-    idle : W of the idle nodes of each.
+    idle : W of the idle nodes of each; of one that sleeps, of sleep if that is more.
     levels : by cap, of each step: begin and end (s), and the mW that jobs may add then; of counted
         processors, how many may be busy.
     of_proc : mW that a busy processor of each node adds, or any that is counted.
@@ -50,6 +51,8 @@ class CapPlan:
     assumed : how many jobs have no watts of their own, and were given those of others.
     by_rate : whether they are kept by the rate: nobody waits for watts.
     varied : whether what a job adds depends on where it runs.
+    names : whether reservations must name nodes because of that.
+    lent, changing : mW that each node draws less asleep than idle, and more on its way.
     over : by cap and node, whether the node belongs to it; None of counted processors.
     most : counted processors that there are.
     """
@@ -62,6 +65,9 @@ class CapPlan:
     assumed: int = 0
     by_rate: bool = False
     varied: bool = False
+    names: bool = False
+    lent: Integers | None = None
+    changing: Integers | None = None
     over: NDArray[np.bool_] | None = None
     most: int = 2**62
 
@@ -102,7 +108,10 @@ class CapPlan:
             reason[places[bad[which.reshape(-1)]]] = why
 
     def _holds(self, named: NamedMachine, j: int) -> bool:
-        """Whether the empty cluster has nodes for job `j` under all caps."""
+        """Whether the empty cluster has nodes for job `j` under all caps.
+
+        If nodes sleep, even if all of them must be woken while all others are on.
+        """
         asked, first = named.requests, named.requests.choice[j]
         assert self.over is not None
         task = np.full(len(self.of_proc), self.of_task[j])
@@ -118,10 +127,14 @@ class CapPlan:
                 order = next((s for s in stretches if most[s].sum() >= left), np.arange(0))
             for k in order.tolist():
                 taken = min(int(most[k]), left)
+                least = 0 if self.changing is None else int(self.changing[k])
                 for c in np.flatnonzero(self.over[:, k]).tolist():
+                    if not neighbours and least > free[c]:
+                        taken = 0
                     if not neighbours and taken * task[k] > free[c]:
                         taken = max(int(free[c]), 0) // int(task[k])
-                free -= taken * task[k] * self.over[:, k]
+                if taken:
+                    free -= max(taken * int(task[k]), least) * self.over[:, k]
                 drawn += taken * asked.need[0, j] * named.cluster.columns.watts[k]
                 left -= taken
             if left == 0 and (free >= 0).all() and drawn <= asked.budget[j]:
@@ -146,8 +159,18 @@ class CapPlan:
             over = np.ones((len(self.caps), len(self.of_proc)), np.bool_)
             over = over if self.over is None else self.over
             own = self.of_task[accepted]
-            evenly = 0 if self.varied or (own >= 0).any() else int(self.of_proc[0])
-            nodes = CapFacts(self.room, over, self.of_proc, own, fixed, self.varied, evenly)
+            evenly = 0 if self.names or (own >= 0).any() else int(self.of_proc[0])
+            nodes = CapFacts(
+                self.room,
+                over,
+                self.of_proc,
+                own,
+                fixed,
+                self.varied,
+                evenly,
+                self.lent,
+                self.changing,
+            )
         rows = self._falls(named is not None or self.by_rate)
         falls = np.zeros(len(rows), FALL)
         for i, row in enumerate(rows):
@@ -187,9 +210,17 @@ def watts_of_jobs(jobs: Jobs, name: str = "watts") -> Floats | None:
 
 
 def plan_caps(
-    given: Any, jobs: Jobs, cluster: Cluster, control: Control, named: NamedMachine | None
+    given: Any,
+    jobs: Jobs,
+    cluster: Cluster,
+    control: Control,
+    named: NamedMachine | None,
+    depths: Sequence[SleepState | None] = (),
 ) -> CapPlan | None:
-    """Return the caps of a run, with what jobs add and caps leave; None where there are none."""
+    """Return the caps of a run, with what jobs add and caps leave; None where there are none.
+
+    `depths` are the states in which nodes sleep, if they do.
+    """
     caps = resolve_caps(parse_caps(given), cluster)
     if not caps:
         if control.keeps_cap:
@@ -201,13 +232,15 @@ def plan_caps(
             "cap: the rates of the control are not known; give them as its rates", key=_KEY
         )
     if control.keeps_cap:
-        return _by_rate(caps, cluster, rates)
+        return _by_rate(caps, cluster, rates, depths)
     if named is None:
         return _counted(caps, cluster, rates)
-    return _named(caps, jobs, cluster, rates, named)
+    return _named(caps, jobs, cluster, rates, named, depths)
 
 
-def _levels(cap: NodeCap, idle: float, what: str) -> tuple[tuple[float, float, int], ...]:
+def _levels(
+    cap: NodeCap, idle: float, what: str, when: str = "when idle"
+) -> tuple[tuple[float, float, int], ...]:
     """Steps of a cap with what it leaves (mW); an error where that is less than nothing."""
     steps = []
     for begin, end, watts in cap.cap.steps:
@@ -215,7 +248,7 @@ def _levels(cap: NodeCap, idle: float, what: str) -> tuple[tuple[float, float, i
             since = "" if begin == -np.inf else f" from {begin:g} s on"
             raise OptionError(
                 f"{cap.cap.source}: {cap.name} is capped at {watts:g} W{since}, but its {what} "
-                f"draw {idle:g} W when idle; give more",
+                f"draw {idle:g} W {when}; give more",
                 key=_KEY,
             )
         room = 2**60 if watts == np.inf else int(np.floor((watts - idle) * _MILLI + _SLACK))
@@ -265,7 +298,12 @@ def _added(cluster: Cluster, rates: Floats) -> Integers:
 
 
 def _named(
-    caps: Sequence[NodeCap], jobs: Jobs, cluster: Cluster, rates: Floats, named: NamedMachine
+    caps: Sequence[NodeCap],
+    jobs: Jobs,
+    cluster: Cluster,
+    rates: Floats,
+    named: NamedMachine,
+    depths: Sequence[SleepState | None],
 ) -> CapPlan:
     known = np.array(
         [
@@ -273,7 +311,7 @@ def _named(
             for node in cluster.nodes
         ]
     )
-    idle = np.where(known, cluster.curves[:, 0], 0.0)
+    idle, lent, changing = _by_state(cluster, np.where(known, cluster.curves[:, 0], 0.0), depths)
     own, assumed = watts_of_jobs(jobs), 0
     tasks = named.requests.tasks
     of_task = np.full(len(jobs), -1, np.int64)
@@ -299,13 +337,21 @@ def _named(
             row[:] = False
             row[list(cap.nodes)] = True
     drawn: Floats = over.astype(np.float64) @ idle
+    more = bool(np.any(idle > cluster.curves[:, 0]))
+    when = "when idle, or asleep where that is more" if more else "when idle"
     levels = tuple(
-        _levels(cap, float(watts), f"{int(row.sum())} nodes")
+        _levels(cap, float(watts), f"{int(row.sum())} nodes", when)
         for cap, row, watts in zip(caps, over, drawn, strict=True)
     )
     of_proc = _added(cluster, rates)
     everywhere = bool(over.all())
     alike = bool((of_task >= 0).all()) or len(np.unique(of_proc)) == 1
+    names = not (everywhere and alike)
+    lends = bool(lent.any() or changing.any())
+    if lends:
+        sleeps = [k for k, depth in enumerate(depths) if depth is not None]
+        kinds = np.stack([cluster.columns.procs, lent, changing])[:, sleeps]
+        names |= len(np.unique(kinds, axis=1).T) > 1
     return CapPlan(
         tuple(caps),
         drawn,
@@ -313,12 +359,38 @@ def _named(
         of_proc,
         of_task,
         assumed,
-        varied=not (everywhere and alike),
+        varied=names or lends,
+        names=names,
+        lent=lent,
+        changing=changing,
         over=over,
     )
 
 
-def _by_rate(caps: Sequence[NodeCap], cluster: Cluster, rates: Floats) -> CapPlan:
+def _by_state(
+    cluster: Cluster, idle: Floats, depths: Sequence[SleepState | None]
+) -> tuple[Floats, Integers, Integers]:
+    """W that nodes hold when they are on; mW that each draws less asleep, and more on its way.
+
+    Of nodes whose watts are not known nothing is known in any state.
+    """
+    held, none = idle.copy(), np.zeros(len(idle))
+    lent, changing = none, none.copy()
+    for k, depth in enumerate(depths):
+        if depth is not None and (idle[k] or cluster.nodes[k].server.has_watts):
+            held[k] = max(idle[k], depth.watts)
+            lent[k] = np.floor((held[k] - depth.watts) * _MILLI + _SLACK)
+            most = max(depth.enter_watts, depth.leave_watts)
+            changing[k] = max(np.ceil((most - held[k]) * _MILLI - _SLACK), 0.0)
+    return held, lent.astype(np.int64), changing.astype(np.int64)
+
+
+def _by_rate(
+    caps: Sequence[NodeCap],
+    cluster: Cluster,
+    rates: Floats,
+    depths: Sequence[SleepState | None],
+) -> CapPlan:
     """Caps that are kept by the rate: of the whole cluster alone."""
     other = next((cap for cap in caps if cap.nodes is not None), None)
     if other is not None or len(caps) > 1:
@@ -327,7 +399,7 @@ def _by_rate(caps: Sequence[NodeCap], cluster: Cluster, rates: Floats) -> CapPla
             "can be kept; give just that",
             key=_KEY,
         )
-    idle, more = rate_watts(cluster, rates)
+    idle, more = rate_watts(cluster, rates, depths)
     least = float((idle + cluster.procs * more).min())
     for begin, _, watts in caps[0].cap.steps:
         if watts < least * (1 - 1e-12):
@@ -345,8 +417,13 @@ def _by_rate(caps: Sequence[NodeCap], cluster: Cluster, rates: Floats) -> CapPla
     return CapPlan(tuple(caps), np.array([idle.max()]), (steps,), none, none, by_rate=True)
 
 
-def rate_watts(cluster: Cluster, rates: Floats) -> tuple[Floats, Floats]:
-    """Return W of the idle cluster, and the most that a busy processor adds, at each rate."""
+def rate_watts(
+    cluster: Cluster, rates: Floats, depths: Sequence[SleepState | None] = ()
+) -> tuple[Floats, Floats]:
+    """Return W of the idle cluster, and the most that a busy processor adds, at each rate.
+
+    A node that sleeps counts with the most that it draws in any state without a job.
+    """
     if not cluster.is_named:
         _processor_watts(cluster, rates)
         idle = cluster.power.idle(rates)
@@ -354,4 +431,5 @@ def rate_watts(cluster: Cluster, rates: Floats) -> tuple[Floats, Floats]:
     if not cluster.has_watts:
         raise OptionError("cap: not all nodes have watts; give them", key=_KEY)
     added = _added(cluster, np.ones(1)).max() / _MILLI
-    return np.full(len(rates), cluster.curves[:, 0].sum()), added * rates**3
+    held, _, changing = _by_state(cluster, cluster.curves[:, 0], depths)
+    return np.full(len(rates), held.sum() + changing.sum() / _MILLI), added * rates**3

@@ -75,7 +75,7 @@ def make_run(
         several = policy.rule.plans_ahead or policy.reservations > 1
         plans = several or (calendar is not None and len(calendar.reservation) > 0)
         # A reservation must name nodes that draw so much, too.
-        names = (sleeps and plans) or (waits is not None and waits.varied)
+        names = (sleeps and plans) or (waits is not None and waits.names)
         facts = named.facts(
             accepted, options.seed, blind, names_nodes=names, by_node=sleeps or names
         )

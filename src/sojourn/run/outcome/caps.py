@@ -57,7 +57,7 @@ class CapAccount:
         place[nodes] = np.arange(len(nodes))
         mine = place[given.node] >= 0
         first = np.concatenate([[0], np.cumsum(mine)])[given.first]
-        _, start, stop = schedule.stretches
+        _, start, stop = energy.worked
         curves = cluster.curves[nodes]
         bill = billing.bill_nodes(
             start,
@@ -70,6 +70,12 @@ class CapAccount:
             *schedule.epochs,
             until=schedule.last,
         )
+        states = schedule.states
+        if states is not None:
+            here = place[states.node] >= 0
+            where = place[states.node[here]], states.begin[here], states.end[here]
+            bill, _ = billing.in_other_states(bill, *where, states.watts[here], curves[:, 0])
+            return bill.step_time, bill.step_watts
         external = schedule.prepared.external
         if external is not None and len(external.absence.node):
             begin, end, node, _ = external.absence
@@ -140,6 +146,9 @@ class CapAccount:
         needs jobs that end as planned, at the latest.
         """
         plan, prepared, run = self.plan, self._schedule.prepared, self._schedule.run
+        if prepared.external is not None and self._schedule.states is not None:
+            # A node that fails while it is asleep comes back awake, whatever is free.
+            return False
         if plan.by_rate:
             return True
         if (plan.of_task >= 0).any():
