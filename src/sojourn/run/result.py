@@ -464,9 +464,18 @@ class Result:
 
     @cached_property
     def rates(self) -> pd.DataFrame:
-        """Epochs of the service rate: time (s) and the rate from then on."""
+        """Epochs of the service rate: time (s) and the rate from then on.
+
+        Where domains have rates of their own, ``domain`` says whose it is.
+        """
         import pandas as pd
 
+        domains = self._schedule.domains
+        if domains is not None:
+            return pd.concat(
+                pd.DataFrame({"domain": name, "time": time, "rate": rate})
+                for name, (time, rate) in zip(domains.control.names, domains.epochs, strict=True)
+            ).reset_index(drop=True)
         time, rate = self._schedule.epochs
         return pd.DataFrame({"time": time, "rate": rate})
 
