@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from .bill import Bill, watts_at
 from .disciplines import _next_promise
@@ -219,7 +220,7 @@ def bill(outcome: DomainOutcome, nodes: Sequence[Node], domains: Sequence[int]) 
     last = max(run.end)
     switched = {time for epochs in outcome.rates for time, _ in epochs if time <= last}
     times = sorted({*run.start, *run.end, *switched})
-    for begin, end in zip(times, times[1:], strict=False):
+    for begin, end in pairwise(times):
         rates = [[rate for time, rate in epochs if time <= begin][-1] for epochs in outcome.rates]
         running = [j for j in range(len(jobs)) if run.start[j] <= begin < run.end[j]]
         used = [dict(allocations[j]) for j in running]

@@ -7,7 +7,7 @@ rate, all of this is None. See `docs/background/domains`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from .state import table
 from .types import ARRIVE, FINISH, SWITCH, SystemView
 
 __all__ = [
-    "MOST_DOMAINS",
     "DomainFacts",
     "Domains",
     "begin_in_domains",
@@ -35,8 +34,6 @@ __all__ = [
     "steer_domains",
     "worked_since",
 ]
-
-MOST_DOMAINS = 16
 
 _SLOWNESS, _SPEED = 1, 4
 """Rows of `Nodes.real`: slownesses at rate 1, and those of now, the largest first."""

@@ -15,7 +15,7 @@ from numba import config, types
 
 from ..jit import compiled
 from .caps import no_caps
-from .domains import MOST_DOMAINS, no_domains
+from .domains import no_domains
 from .foresight import earliest, promise, take_now, take_promised
 from .loop import loop
 from .nodes import NODE_SCORE_POINTER, example, make_nodes
@@ -23,13 +23,13 @@ from .passes import DISCIPLINES
 from .sleeping import KEEP_POINTER
 from .starting import find_naturally, find_shadow_on_nodes, try_to_start
 from .state import make_running, make_scalars
-from .types import CONTROL_POINTER, SCORES_POINTER, Parts, empty_jobs
+from .types import CONTROL_POINTER, CONTROLS_POINTER, SCORES_POINTER, Parts, empty_jobs
 
 __all__ = ["kernel_for", "parts_for"]
 
 _THETA = types.float64[::1]
 _CONTROL = (CONTROL_POINTER, CONTROL_POINTER, _THETA)
-_CONTROLS = (*(types.UniTuple(CONTROL_POINTER, MOST_DOMAINS),) * 2, _THETA)
+_CONTROLS = (CONTROLS_POINTER, CONTROLS_POINTER, _THETA)
 """Of all servers, and of each domain."""
 _FUNCTIONS = (
     *(SCORES_POINTER, _THETA, SCORES_POINTER, _THETA, SCORES_POINTER, _THETA),

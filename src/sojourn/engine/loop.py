@@ -13,6 +13,8 @@ the pass.
 from __future__ import annotations
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from ..jit import called, inlined
 from .calendar import arrive, due_time
@@ -28,7 +30,7 @@ from .nodes import open_nodes
 from .passes import DECIDE, EASY, schedule
 from .service import finish, first_end, present, shift_boots
 from .sleeping import count_on_free, first_rest, is_anybody_due, put_to_sleep
-from .types import ARRIVE, FINISH, SWITCH, UNSEEN, Laws, Parts, RateLaw, SystemView
+from .types import ARRIVE, FINISH, SWITCH, UNSEEN, ControlPointers, Laws, Parts, RateLaw, SystemView
 from .verbs import time_of
 
 __all__ = ["DECIDE", "DONE", "FULL", "PAUSED", "loop"]
@@ -118,13 +120,35 @@ def _steer(s, run, recording, nodes, calendar, control, event, before):
         s.epochs += 1
 
 
-@inlined
-def _look(s, run, recording, nodes, domains, calendar, control, event, before, timed):
-    """Let the control see an event, or those of the domains that it concerns."""
-    if domains is None:
-        _steer(s, run, recording, nodes, calendar, control, event, before)
+def _look(s, run, recording, nodes, calendar, control, event, before, timed):
+    """Let the control see an event, or those of the domains that it concerns.
+
+    This body serves where the JIT is disabled, as that of `_set_timers` does.
+    """
+    if isinstance(control.law, ControlPointers):
+        _look_at_domains(s, run, recording, nodes, calendar, control, event, before, timed)
     else:
-        steer_domains(s, run, recording, nodes, domains, calendar, control, timed)
+        _look_at_all(s, run, recording, nodes, calendar, control, event, before, timed)
+
+
+@inlined
+def _look_at_all(s, run, recording, nodes, calendar, control, event, before, timed):
+    _steer(s, run, recording, nodes, calendar, control, event, before)
+
+
+@inlined
+def _look_at_domains(s, run, recording, nodes, calendar, control, event, before, timed):
+    steer_domains(s, run, recording, nodes, nodes.domains, calendar, control, timed)
+
+
+@overload(_look, inline="always")
+def _look_anywhere(s, run, recording, nodes, calendar, control, event, before, timed):
+    look = _look_at_all if isinstance(control.types[0], types.FunctionType) else _look_at_domains
+
+    def of_type(s, run, recording, nodes, calendar, control, event, before, timed):
+        return look(s, run, recording, nodes, calendar, control, event, before, timed)
+
+    return of_type
 
 
 @inlined
@@ -167,22 +191,8 @@ def _drain(s, jobs, run, recording, nodes, calendar, control):
         elif not (s.timed == 1 and s.switch_at <= s.now):
             return
         if s.controlled == 1 and event != UNSEEN:
-            if nodes is None:
-                _steer(s, run, recording, nodes, calendar, control, event, before)
-            else:
-                timed = not (ending or happening or arriving)
-                _look(
-                    s,
-                    run,
-                    recording,
-                    nodes,
-                    nodes.domains,
-                    calendar,
-                    control,
-                    event,
-                    before,
-                    timed,
-                )
+            timed = not (ending or happening or arriving)
+            _look(s, run, recording, nodes, calendar, control, event, before, timed)
         if not (ending or happening or arriving) or (s.per_event == 1 and s.midway == 0):
             return
 
@@ -302,15 +312,18 @@ def _next_instant(s, jobs, run, recording, nodes, calendar, budget):
     return _READY
 
 
-@inlined
-def _set_timers(s, run, domains, control):
-    """When controls are asked if nothing happens before.
+def _set_timers(s, run, nodes, control):
+    """When controls are asked if nothing happens before."""
+    if isinstance(control.law, ControlPointers):
+        _set_timers_of_domains(s, run, nodes, control)
+    else:
+        _set_timer_of_all(s, run, nodes, control)
 
-    W falls with slope R |S|, and a crossing exists only while somebody is served (errata 2).
-    """
-    if domains is not None:
-        settle_domains(s, run, domains, control)
-    elif s.timed == 1:
+
+@inlined
+def _set_timer_of_all(s, run, nodes, control):
+    """W falls with slope R |S|, and a crossing exists only while somebody is served (errata 2)."""
+    if s.timed == 1:
         s.switch_at = np.inf
         if s.running > 0:
             level = control.wake(_view(s, SWITCH, present(s), 0.0), s.now, control.theta)
@@ -320,12 +333,25 @@ def _set_timers(s, run, domains, control):
 
 
 @inlined
+def _set_timers_of_domains(s, run, nodes, control):
+    settle_domains(s, run, nodes.domains, control)
+
+
+@overload(_set_timers, inline="always")
+def _set_any_timers(s, run, nodes, control):
+    one = isinstance(control.types[0], types.FunctionType)
+    timers = _set_timer_of_all if one else _set_timers_of_domains
+
+    def of_type(s, run, nodes, control):
+        return timers(s, run, nodes, control)
+
+    return of_type
+
+
+@inlined
 def _settle(s, run, recording, nodes, calendar, control):
     """After a pass: set the timers and write a row."""
-    if nodes is None:
-        _set_timers(s, run, None, control)
-    else:
-        _set_timers(s, run, nodes.domains, control)
+    _set_timers(s, run, nodes, control)
     s.due = np.inf
     if s.due_work < np.inf:
         s.due = time_of(s, s.due_work)

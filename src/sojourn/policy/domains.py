@@ -15,7 +15,15 @@ from ..cluster import Cluster
 from ..errors import OptionError, nearest
 from .control import Control, _keep, constant, parse_control
 
-__all__ = ["MOST_DOMAINS", "DomainControl", "by_domain", "domain_texts", "nodes_of_domains"]
+__all__ = [
+    "MOST_DOMAINS",
+    "DomainControl",
+    "by_domain",
+    "domain_texts",
+    "highest_rates",
+    "nodes_of_domains",
+    "parts_of",
+]
 
 MOST_DOMAINS = 16
 _KEY = "control.domains"
@@ -77,8 +85,10 @@ class DomainControl(Control):
     def pointers(self) -> tuple[Any, Any]:
         """The laws and their wake-ups, compiled; kernels take as many as there may be domains."""
         others = (constant(),) * (MOST_DOMAINS - len(self.parts))
+        from ..engine.types import control_pointers
+
         laws, wakes = zip(*(each.pointers for each in self.controls + others), strict=True)
-        return laws, wakes
+        return control_pointers(laws), control_pointers(wakes)
 
 
 def by_domain(given: Mapping[str, Any]) -> DomainControl:
@@ -122,6 +132,19 @@ def by_domain(given: Mapping[str, Any]) -> DomainControl:
         text="; ".join(f"{name}: {control}" for name, control in parts),
         parts=tuple(parts),
     )
+
+
+def parts_of(control: Control) -> tuple[Control, ...]:
+    """Return the controls of domains, or the one of all servers."""
+    return control.controls if isinstance(control, DomainControl) else (control,)
+
+
+def highest_rates(control: Control, cluster: Cluster) -> NDArray[np.float64]:
+    """Return the highest rate that a control may choose for each node of a cluster."""
+    most = [max(each.rates or (each.initial,)) for each in parts_of(control)]
+    if isinstance(control, DomainControl):
+        return np.array([*most, 1.0])[nodes_of_domains(control, cluster)]
+    return np.full(len(cluster.nodes), most[0])
 
 
 def domain_texts(text: str) -> dict[str, str]:
