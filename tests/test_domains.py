@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from dataclasses import replace
-from pathlib import Path
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import sojourn
-from sojourn.cli import main
 from sojourn.cluster import Partition, PowerStates, Queue, SleepState
-from sojourn.errors import InputError, OptionError
+from sojourn.errors import OptionError
 from sojourn.jobs import ExternalEvents
 from sojourn.policy import by_domain, domain_texts
 
@@ -163,7 +161,7 @@ def test_the_bill_is_that_of_each_domain():
     rows, rates = result.allocation_columns(), result.rates
     times = np.unique(np.concatenate([rows["start"], rows["end"], rates["time"]]))
     joules = 0.0
-    for begin, end in zip(times[:-1], times[1:], strict=True):
+    for begin, end in pairwise(times):
         here = (rows["start"] <= begin) & (begin < rows["end"])
         for k, node in enumerate(SPLIT.nodes):
             known = rates[(rates["domain"] == ("cpu" if k < 4 else "gpu"))]
@@ -230,15 +228,15 @@ def test_stepping_in_order_equals_the_kernel():
     rate, jobs = {"a": "count:0.5,1:1:2"}, work(3, jobs=60)
     jobs = jobs[jobs.procs <= 16]
 
-    simulation = sojourn.Simulation(jobs, PAIR, rate=rate)
-    while (decision := simulation.step()) is not None:
+    run = sojourn.Simulation(jobs, PAIR, rate=rate)
+    for decision in run:
         for j in decision.waiting:
             if decision.jobs.procs[j] > decision.free:
                 break
             decision.start(j)
-    stepped = simulation.result()
-    assert stepped.end.tolist() == sojourn.simulate(jobs, PAIR, "fcfs", rate=rate).end.tolist()
-    assert len(stepped.rates) > 2
+    straight = sojourn.simulate(jobs, PAIR, "fcfs", rate=rate)
+    assert run.result.end.tolist() == straight.end.tolist()
+    assert len(run.result.rates) > 2
 
 
 def test_a_control_of_domains_survives_pickling():

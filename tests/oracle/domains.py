@@ -196,8 +196,10 @@ class _DomainRun(_Run):
 
     def _pass(self) -> None:
         super()._pass()
+        running = self.state.running
+        pace = ratio(sum(map(self._pace, running)), len(running)) if running else 1
         work = sum(map(self._left, self.state.present))
-        self.trajectory[-1] = self.trajectory[-1]._replace(workload=work)
+        self.trajectory[-1] = self.trajectory[-1]._replace(rate=pace, workload=work)
 
 
 def epochs_of(switches: Sequence[tuple[Exact, Exact]]) -> list[tuple[Exact, Exact]]:

@@ -361,6 +361,9 @@ def _settle(s, run, recording, nodes, calendar, control):
         row = recording.row[s.recorded]
         row.time = s.now
         row.rate = s.rate
+        if s.domains > 0 and s.running > 0:
+            # The mean pace of those in service.
+            row.rate = s.slope / s.running
         row.workload = s.load
         row.present = s.running + s.waiting
         row.queued = s.waiting

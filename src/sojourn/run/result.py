@@ -437,6 +437,8 @@ class Result:
         if self.states_energy:
             time, rate, busy = (columns[name] for name in ("time", "rate", "busy"))
             columns["power"] = self._schedule.power(time, rate, busy)
+        if self._schedule.domains is not None:
+            columns |= self._schedule.domains.columns_at(columns["time"])
         if self.cluster.is_named and len(self.end):
             columns |= self._schedule.resources.columns_at(columns["time"])
         return columns
@@ -446,8 +448,8 @@ class Result:
         """The trajectory: the state after each scheduling instant, until the next.
 
         Columns: ``time`` (s), ``rate``, jobs ``present`` and ``queued``, processors ``busy``, jobs
-        ``running``, ``workload`` (s) and, where energy is stated, ``power`` (W). It needs
-        ``record=True``.
+        ``running``, ``workload`` (s) and, where energy is stated, ``power`` (W); of domains
+        ``rate_NAME``. It needs ``record=True``.
         """
         import pandas as pd
 

@@ -40,6 +40,13 @@ class DomainRates:
         """Epochs (s) and rates of each domain, the first at the first submit."""
         return [rate_epochs(self._schedule.run, d) for d in range(len(self.control.parts))]
 
+    def columns_at(self, time: Floats) -> dict[str, Floats]:
+        """Rate of each domain at some instants (s), as columns."""
+        return {
+            f"rate_{name}": rates[np.maximum(np.searchsorted(since, time, side="right") - 1, 0)]
+            for name, (since, rates) in zip(self.control.names, self.epochs, strict=True)
+        }
+
     @property
     def switches(self) -> int:
         """How often a rate changed."""
