@@ -163,7 +163,7 @@ class Dispatcher:
 
     def _excluded(self, job: Request, at: Instant) -> set[int]:
         """Nodes that a job cannot have if it starts then, however slow its processors may be."""
-        longest = max(node.slowness for node in self.machine.nodes)
+        longest = max(map(self.machine.node_slowness, range(len(self.machine.nodes))))
         end = later(at, self.machine.expected(job.plan, longest))
         return {r.node for r in self.kept if r.begin < end and r.end > at}
 
@@ -350,9 +350,9 @@ class Dispatcher:
         """The placement's choice of the processors on which the job would end in time."""
         machine = self.machine
         slowness = [
-            node.slowness
-            for node in machine.nodes
-            if later(self.now, boot + machine.expected(asked.job.plan, node.slowness)) <= until
+            slow
+            for slow in map(machine.node_slowness, range(len(machine.nodes)))
+            if later(self.now, boot + machine.expected(asked.job.plan, slow)) <= until
         ]
         return machine.place(asked, rooms, max(slowness), self.now) if slowness else None
 

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from .caps import Draws
-from .model import Exact, Instant
+from .model import Exact, Instant, ratio
 from .nodes import Allocation, Node, Partition, Request, Vector, held_on, usable
 from .nodes import amount as amount_of
 from .placements import (
@@ -78,8 +78,11 @@ class Machine:
         partitions: Sequence[Partition] = (),
         licences: Vector = (),
         draws: Draws | None = None,
+        domains: Sequence[int] = (),
     ) -> None:
         self.nodes = nodes
+        # Of each node now, where domains have rates of their own.
+        self.rates: list[Exact] = [1] * len(nodes)
         self.partitions = partitions
         everywhere = frozenset(range(len(nodes)))
         self.blind = blind
@@ -97,7 +100,7 @@ class Machine:
         # Where nodes sleep choices are of nodes, but any will do all the same.
         self.counts_sleepers = self.counts
         self.counts = self.counts and not pinned
-        self.pools = _pools(nodes, placement) if self.counts else None
+        self.pools = _pools(nodes, placement, domains) if self.counts else None
         self.pinned = self.pools is None
         self._place: Place = placement.place
         if self.pools is None:
@@ -127,7 +130,16 @@ class Machine:
 
     def slowness(self, pools: Allocation) -> Exact:
         """Eq. (2): the slowest processor sets the pace."""
-        return max(self.whole[q].slowness for q, _ in pools)
+        return max(self.slowness_now(q) for q, _ in pools)
+
+    def slowness_now(self, q: int) -> Exact:
+        """Of a pool, at the rate of its domain."""
+        assert self.pools is not None
+        return ratio(self.whole[q].slowness, self.rates[self.pools[q][0]])
+
+    def node_slowness(self, k: int) -> Exact:
+        """Of a node, at the rate of its domain."""
+        return ratio(self.nodes[k].slowness, self.rates[k])
 
     def expected(self, plan: Exact, slowness: Exact) -> Exact:
         """Work that is expected of a waiting job; a blind scheduler does not know of speeds."""
@@ -218,7 +230,7 @@ class Machine:
         sites = []
         for q, pool in enumerate(self.whole):
             useful = usable(pool, rooms[q], job)
-            if longest is not None and pool.slowness > longest:
+            if longest is not None and self.slowness_now(q) > longest:
                 useful = 0
             sites.append(
                 Site(q, pool.procs, rooms[q][0], useful, pool.slowness, pool.watts_per_proc)
@@ -331,7 +343,8 @@ class Machine:
 
         if lasts(pools):
             return pools
-        for slowness in sorted({pool.slowness for pool in self.whole}, reverse=True):
+        every = {self.slowness_now(q) for q in range(len(self.whole))}
+        for slowness in sorted(every, reverse=True):
             rooms = future.available(start, first + self.expected(plan, slowness))
             pools = self.place(asked, rooms, slowness, start)
             if pools is not None and lasts(pools):
@@ -375,11 +388,14 @@ class Machine:
         return tuple(sorted(chosen))
 
 
-def _pools(nodes: Sequence[Node], placement: Placement) -> list[list[int]] | None:
+def _pools(
+    nodes: Sequence[Node], placement: Placement, domains: Sequence[int] = ()
+) -> list[list[int]] | None:
     """Nodes by pool, or None where a promise must name its nodes."""
     if placement.key is None:
-        return [list(range(len(nodes)))] if len({node.slowness for node in nodes}) == 1 else None
-    return list(_runs(nodes, placement))
+        alike = len({node.slowness for node in nodes}) == 1 and len(set(domains)) <= 1
+        return [list(range(len(nodes)))] if alike else None
+    return list(_runs(nodes, placement, domains))
 
 
 def visits(nodes: Sequence[Node], placement: Placement) -> list[int]:
@@ -391,8 +407,10 @@ def visits(nodes: Sequence[Node], placement: Placement) -> list[int]:
     return [k for run in _runs(nodes, placement) for k in run]
 
 
-def _runs(nodes: Sequence[Node], placement: Placement) -> Iterator[list[int]]:
-    """Maximal runs of equally fast nodes in the fixed order of a placement."""
+def _runs(
+    nodes: Sequence[Node], placement: Placement, domains: Sequence[int] = ()
+) -> Iterator[list[int]]:
+    """Maximal runs of nodes that are always equally fast, in the fixed order of a placement."""
     key = placement.key
     assert key is not None
     sites = [
@@ -400,5 +418,9 @@ def _runs(nodes: Sequence[Node], placement: Placement) -> Iterator[list[int]]:
         for k, node in enumerate(nodes)
     ]
     sites.sort(key=lambda site: (key(site), site.index))
-    for _, run in groupby(sites, key=lambda site: site.slowness):
+
+    def kind(site: Site) -> tuple[Exact, int]:
+        return site.slowness, domains[site.index] if domains else 0
+
+    for _, run in groupby(sites, key=kind):
         yield [site.index for site in run]

@@ -13,6 +13,7 @@ from ..errors import RunError
 from .backfills import BACKFILLS, Backfill, load_backfill
 from .calendar import EVENT, Calendar, make_calendar, with_falls
 from .caps import CapFacts
+from .domains import DomainFacts
 from .grid import in_seconds, in_ticks, ticks_in
 from .kernels import kernel_for, parts_for
 from .nodes import Facts, Needs, SleepFacts, enlarge, example, make_nodes
@@ -149,6 +150,7 @@ class Run:
         calendar: Calendar | None = None,
         queues: QueueRules | None = None,
         caps: CapRules | None = None,
+        domains: DomainFacts | None = None,
     ) -> None:
         n = len(jobs.submit)
         self.events = calendar
@@ -166,6 +168,7 @@ class Run:
             # head is in the plan.
             rules = replace(rules, backfill=planned)
         self.jobs, self.rules, self.laws = jobs, rules, laws
+        self.domain_rates = np.ones(0) if domains is None else domains.rates
         # What the kernel sees of the jobs: their times may be in ticks.
         self._ticks = ticks_in(jobs, calendar) if self._is_plain(rate, machine) else 1
         self._seen = jobs if self._ticks == 1 else in_ticks(jobs, calendar, self._ticks)
@@ -205,7 +208,8 @@ class Run:
         )
         self.nodes = None
         if machine is not None:
-            self.nodes = make_nodes(s, machine[0], machine[1], n, sleep, capped)
+            self.nodes = make_nodes(s, machine[0], machine[1], n, sleep, capped, domains)
+        s.domains = 0 if domains is None else len(domains.rates)
         set_up_sleep(s, sleep)
         self.running = make_running(self._seen, s, named=machine is not None)
         self.recording: Recording = make_recording(n, s, coins)

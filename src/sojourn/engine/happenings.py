@@ -15,6 +15,7 @@ from numba.extending import overload
 from ..jit import called, inlined
 from .calendar import LOOK, STEERS
 from .checkpoints import go_back
+from .domains import come_to_domains, leave_domains, worked_since
 from .nodes import shift_node
 from .service import depart, leave, present
 from .sleeping import FAILED, go, stir
@@ -139,6 +140,8 @@ def _stop(s, jobs, run, recording, nodes, calendar, j, returns):
     """
     job = calendar.job[j]
     worked = s.work - job.began
+    if nodes is not None:
+        worked = worked_since(s, nodes.domains, j, worked)
     still = max(job.amount - worked, 0.0)
     leave(s, run, recording, nodes, calendar, j, 1 if returns else 0)
     s.load -= still
@@ -148,6 +151,8 @@ def _stop(s, jobs, run, recording, nodes, calendar, j, returns):
         job.left = s.now
         job.worked = worked
         depart(s, run, j)
+        if nodes is not None:
+            leave_domains(nodes.domains, j, still)
         return FINISH
     if calendar.checkpoint.shape[0] > 0:
         # On slow nodes all takes longer.
@@ -160,6 +165,7 @@ def _stop(s, jobs, run, recording, nodes, calendar, j, returns):
     if nodes is not None:
         nodes.job[j].rows = 0
         nodes.job[j].slowness = 0.0
+        come_to_domains(nodes.domains, j, SWITCH, jobs.work[j] - still)
     job.restarts += 1
     job.state = NEW
     job.amount = jobs.work[j]
@@ -209,7 +215,11 @@ def _take_back(s, jobs, run, recording, nodes, calendar, j):
     """A job is withdrawn by hand, wherever it is."""
     if calendar.job[j].state == RUNS:
         return _stop(s, jobs, run, recording, nodes, calendar, j, False)
-    return _withdraw(s, calendar, j)
+    event = _withdraw(s, calendar, j)
+    if nodes is not None:
+        if event == FINISH:
+            leave_domains(nodes.domains, j, jobs.work[j])
+    return event
 
 
 @happens("down", about=("job",), code=STRIKE)

@@ -15,6 +15,7 @@ from numba import config, types
 
 from ..jit import compiled
 from .caps import no_caps
+from .domains import no_domains
 from .foresight import earliest, promise, take_now, take_promised
 from .loop import loop
 from .nodes import NODE_SCORE_POINTER, example, make_nodes
@@ -22,13 +23,15 @@ from .passes import DISCIPLINES
 from .sleeping import KEEP_POINTER
 from .starting import find_naturally, find_shadow_on_nodes, try_to_start
 from .state import make_running, make_scalars
-from .types import CONTROL_POINTER, SCORES_POINTER, Parts, empty_jobs
+from .types import CONTROL_POINTER, CONTROLS_POINTER, SCORES_POINTER, Parts, empty_jobs
 
 __all__ = ["kernel_for", "parts_for"]
 
 _THETA = types.float64[::1]
+_CONTROL = (CONTROL_POINTER, CONTROL_POINTER, _THETA)
+_CONTROLS = (CONTROLS_POINTER, CONTROLS_POINTER, _THETA)
+"""Of all servers, and of each domain."""
 _FUNCTIONS = (
-    *(CONTROL_POINTER, CONTROL_POINTER, _THETA),
     *(SCORES_POINTER, _THETA, SCORES_POINTER, _THETA, SCORES_POINTER, _THETA),
     *(NODE_SCORE_POINTER, _THETA),
 )
@@ -56,11 +59,12 @@ _SECONDS_OF_PARTS = {
 
 
 @cache
-def _signatures(capped: bool) -> dict[str, Any]:
+def _signatures(capped: bool, domained: bool) -> dict[str, Any]:
     """Signatures of the parts, by example."""
     scalars = make_scalars(1, 1.0)
     s, jobs = numba.typeof(scalars), numba.typeof(empty_jobs())
-    nodes = numba.typeof(make_nodes(scalars, *example(), 0, None, no_caps() if capped else None))
+    beside = no_caps() if capped else None, no_domains() if domained else None
+    nodes = numba.typeof(make_nodes(scalars, *example(), 0, None, *beside))
     run = numba.typeof(make_running(empty_jobs(), scalars, named=True))
     j, x, yes, score = types.int64, types.float64, types.boolean, (NODE_SCORE_POINTER, _THETA)
     return {
@@ -74,33 +78,42 @@ def _signatures(capped: bool) -> dict[str, Any]:
     }
 
 
-def _wait(d: Any, named: bool, parts: Sequence[str], capped: bool = False) -> dict[str, Any]:
+def _beside(nodes: Any) -> tuple[bool, bool]:
+    """Whether there are nodes with caps, and with domains."""
+    if nodes is None:
+        return False, False
+    return nodes.caps is not None, nodes.domains is not None
+
+
+def _wait(d: Any, nodes: Any, parts: Sequence[str]) -> dict[str, Any]:
     """What a user waits for, and about how long (s), with `parts` that are not compiled yet."""
-    kind = DISCIPLINES[type(d)]
+    kind, named = DISCIPLINES[type(d)], nodes is not None
+    capped, domained = _beside(nodes)
     queued = getattr(d, "queues", None) is not None
     rules = f"{'queues, ' if queued else ''}{kind.says}"
     seconds = kind.seconds[named] + _SECONDS_OF_QUEUES * queued + _SECONDS_OF_NODES * named
     seconds += sum(_SECONDS_OF_PARTS[name] for name in parts)
     machine = "named nodes" if named else "counted processors"
     machine += " under caps" if capped else ""
+    machine += " with domains" if domained else ""
     return {"slow": f"the engine for {rules} on {machine}", "seconds": seconds}
 
 
-_parts: dict[tuple[str, bool], Any] = {}
+_parts: dict[tuple[str, bool, bool], Any] = {}
 
 
 def parts_for(d: Any, nodes: Any) -> Parts:
     """Return the parts that a discipline needs on named nodes."""
     needed = () if nodes is None else DISCIPLINES[type(d)].parts
-    capped = nodes is not None and nodes.caps is not None
+    beside = _beside(nodes)
     for k, name in enumerate(needed):
-        if (name, capped) not in _parts and not config.DISABLE_JIT:
-            signature = _signatures(capped)[name]
-            kernel = compiled(signature, pointer=True, **_wait(d, True, needed[k:], capped))
-            _parts[name, capped] = kernel(_PARTS[name].py_func)
+        if (name, *beside) not in _parts and not config.DISABLE_JIT:
+            signature = _signatures(*beside)[name]
+            kernel = compiled(signature, pointer=True, **_wait(d, nodes, needed[k:]))
+            _parts[name, *beside] = kernel(_PARTS[name].py_func)
     if config.DISABLE_JIT:
         return Parts(*(_PARTS[name] if name in needed else None for name in Parts._fields))
-    return Parts(*(_parts[name, capped] if name in needed else None for name in Parts._fields))
+    return Parts(*(_parts[name, *beside] if name in needed else None for name in Parts._fields))
 
 
 _kernels: dict[tuple[Any, ...], Any] = {}
@@ -121,16 +134,17 @@ def kernel_for(d: Any, *tables: Any) -> Any:
         return loop
     nodes, calendar = tables[-2:]
     queued = getattr(d, "queues", None) is not None
-    capped = nodes is not None and nodes.caps is not None
-    which = (type(d), queued, nodes is not None, calendar is not None, capped)
+    beside = _beside(nodes)
+    which = (type(d), queued, nodes is not None, calendar is not None, *beside)
     if which not in _kernels:
         given = tuple(numba.typeof(each) for each in (d, *tables))
         parts = (
-            types.none if part is None else types.FunctionType(_signatures(capped)[name])
+            types.none if part is None else types.FunctionType(_signatures(*beside)[name])
             for name, part in parts_for(d, nodes)._asdict().items()
         )
         keep = (KEEP_POINTER, _THETA)
-        signature = types.int64(*given, *_FUNCTIONS, *parts, *keep, types.int64)
-        wait = _wait(d, nodes is not None, (), capped)
+        control = _CONTROLS if beside[1] else _CONTROL
+        signature = types.int64(*given, *control, *_FUNCTIONS, *parts, *keep, types.int64)
+        wait = _wait(d, nodes, ())
         _kernels[which] = compiled(signature, **wait)(loop)
     return _kernels[which]

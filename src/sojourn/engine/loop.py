@@ -13,16 +13,25 @@ the pass.
 from __future__ import annotations
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from ..jit import called, inlined
 from .calendar import arrive, due_time
 from .caps import note_falls
+from .domains import (
+    come_to_domains,
+    leave_domains,
+    let_domains_fall,
+    settle_domains,
+    steer_domains,
+)
 from .happenings import change_states, happen
 from .nodes import open_nodes
 from .passes import DECIDE, EASY, schedule
 from .service import finish, first_end, present, shift_boots
 from .sleeping import count_on_free, first_rest, is_anybody_due, put_to_sleep
-from .types import FINISH, SWITCH, UNSEEN, Laws, Parts, RateLaw, SystemView
+from .types import ARRIVE, FINISH, SWITCH, UNSEEN, ControlPointers, Laws, Parts, RateLaw, SystemView
 from .verbs import time_of
 
 __all__ = ["DECIDE", "DONE", "FULL", "PAUSED", "loop"]
@@ -31,7 +40,28 @@ DONE, PAUSED, FULL, _READY = 0, 1, 2, 4
 
 
 @inlined
-def _advance(s, run, at, ends):
+def _flows(s, domains, there):
+    """Work done per second, what could be, what is not, and how fast unfinished work falls."""
+    if domains is None:
+        done = s.rate * (there - s.free)
+        return done, s.rate * there, s.rate * s.free, s.rate * s.running
+    return s.flow, s.most_flow, s.most_flow - s.flow, s.slope
+
+
+@inlined
+def _let_fall(s, domains, at, work):
+    """Unfinished work falls until `at`, when the work clock will read `work`."""
+    if domains is None:
+        s.load -= s.running * (work - s.work)
+        if s.switch_at <= at:
+            s.load = s.switch_level
+    else:
+        s.load -= s.slope * (work - s.work)
+        let_domains_fall(s, domains, at)
+
+
+@inlined
+def _advance(s, run, domains, at, ends):
     """Move both clocks to `at` and integrate the measures over the interval that ends there."""
     lapse = at - s.now
     there = s.servers - s.gone
@@ -44,20 +74,19 @@ def _advance(s, run, at, ends):
         work = max(work, s.due_work)
     work = max(work, s.work)
     if lapse > 0.0:
-        effective = s.rate * (there - s.free) * lapse
+        done, could, spare, slope = _flows(s, domains, there)
+        effective = done * lapse
         s.effective += effective
         if s.waiting > 0:
-            s.potential += s.rate * there * lapse
-            s.waste += s.rate * s.free * lapse
+            s.potential += could * lapse
+            s.waste += spare * lapse
             s.queue_time += s.waiting * lapse
         else:
             s.potential += effective
         s.workload_left += s.load * lapse
-        s.workload += (s.load - 0.5 * s.rate * s.running * lapse) * lapse
+        s.workload += (s.load - 0.5 * slope * lapse) * lapse
         s.service_time += s.running * lapse
-    s.load -= s.running * (work - s.work)
-    if s.switch_at <= at:
-        s.load = s.switch_level
+    _let_fall(s, domains, at, work)
     s.now = at
     s.work = work
 
@@ -92,6 +121,37 @@ def _steer(s, run, recording, nodes, calendar, control, event, before):
         s.epochs += 1
 
 
+def _look(s, run, recording, nodes, calendar, control, event, before, timed):
+    """Let the control see an event, or those of the domains that it concerns.
+
+    This body serves where the JIT is disabled, as that of `_set_timers` does.
+    """
+    if isinstance(control.law, ControlPointers):
+        _look_at_domains(s, run, recording, nodes, calendar, control, event, before, timed)
+    else:
+        _look_at_all(s, run, recording, nodes, calendar, control, event, before, timed)
+
+
+@inlined
+def _look_at_all(s, run, recording, nodes, calendar, control, event, before, timed):
+    _steer(s, run, recording, nodes, calendar, control, event, before)
+
+
+@inlined
+def _look_at_domains(s, run, recording, nodes, calendar, control, event, before, timed):
+    steer_domains(s, run, recording, nodes, nodes.domains, calendar, control, timed)
+
+
+@overload(_look, inline="always")
+def _look_anywhere(s, run, recording, nodes, calendar, control, event, before, timed):
+    look = _look_at_all if isinstance(control.types[0], types.FunctionType) else _look_at_domains
+
+    def of_type(s, run, recording, nodes, calendar, control, event, before, timed):
+        return look(s, run, recording, nodes, calendar, control, event, before, timed)
+
+    return of_type
+
+
 @inlined
 def _drain(s, jobs, run, recording, nodes, calendar, control):
     """Departures, external events, arrivals, then the switch; the control looks after each.
@@ -118,15 +178,22 @@ def _drain(s, jobs, run, recording, nodes, calendar, control):
         if ending:
             event = FINISH
             finish(s, run, recording, nodes, calendar)
+            if nodes is not None:
+                leave_domains(nodes.domains, run.departed[s.departed - 1], 0.0)
         elif happening:
             if calendar is not None:
                 event = happen(s, jobs, run, recording, nodes, calendar)
         elif arriving:
             event = arrive(s, jobs, calendar)
+            if nodes is not None:
+                if event == ARRIVE:
+                    j = s.arrived - 1
+                    come_to_domains(nodes.domains, j, ARRIVE, jobs.work[j])
         elif not (s.timed == 1 and s.switch_at <= s.now):
             return
         if s.controlled == 1 and event != UNSEEN:
-            _steer(s, run, recording, nodes, calendar, control, event, before)
+            timed = not (ending or happening or arriving)
+            _look(s, run, recording, nodes, calendar, control, event, before, timed)
         if not (ending or happening or arriving) or (s.per_event == 1 and s.midway == 0):
             return
 
@@ -174,7 +241,7 @@ def _is_cramped(s, jobs, run, recording, nodes, calendar, at):
     if s.records == 1 and s.recorded + 1 >= recording.row.shape[0]:
         return True
     if s.controlled == 1:
-        calls = _switches(s, jobs.submit, calendar, at)
+        calls = max(s.domains, 1) * _switches(s, jobs.submit, calendar, at)
         if s.epochs + calls >= recording.epoch.shape[0]:
             return True
     if calendar is not None:
@@ -237,18 +304,26 @@ def _next_instant(s, jobs, run, recording, nodes, calendar, budget):
         return FULL
     # A work is turned into a time with rounding; time never runs backwards.
     at = max(at, s.now)
-    _advance(s, run, at, ends)
+    if nodes is None:
+        _advance(s, run, None, at, ends)
+    else:
+        _advance(s, run, nodes.domains, at, ends)
     s.instants += 1
     s.departed = 0
     return _READY
 
 
-@inlined
-def _settle(s, recording, calendar, control):
-    """After a pass: set the timers and write a row.
+def _set_timers(s, run, nodes, control):
+    """When controls are asked if nothing happens before."""
+    if isinstance(control.law, ControlPointers):
+        _set_timers_of_domains(s, run, nodes, control)
+    else:
+        _set_timer_of_all(s, run, nodes, control)
 
-    W falls with slope R |S|, and a crossing exists only while somebody is served (errata 2).
-    """
+
+@inlined
+def _set_timer_of_all(s, run, nodes, control):
+    """W falls with slope R |S|, and a crossing exists only while somebody is served (errata 2)."""
     if s.timed == 1:
         s.switch_at = np.inf
         if s.running > 0:
@@ -256,6 +331,28 @@ def _settle(s, recording, calendar, control):
             if s.load > level:
                 s.switch_level = level
                 s.switch_at = s.now + (s.load - level) / (s.rate * s.running)
+
+
+@inlined
+def _set_timers_of_domains(s, run, nodes, control):
+    settle_domains(s, run, nodes.domains, control)
+
+
+@overload(_set_timers, inline="always")
+def _set_any_timers(s, run, nodes, control):
+    one = isinstance(control.types[0], types.FunctionType)
+    timers = _set_timer_of_all if one else _set_timers_of_domains
+
+    def of_type(s, run, nodes, control):
+        return timers(s, run, nodes, control)
+
+    return of_type
+
+
+@inlined
+def _settle(s, run, recording, nodes, calendar, control):
+    """After a pass: set the timers and write a row."""
+    _set_timers(s, run, nodes, control)
     s.due = np.inf
     if s.due_work < np.inf:
         s.due = time_of(s, s.due_work)
@@ -265,6 +362,9 @@ def _settle(s, recording, calendar, control):
         row = recording.row[s.recorded]
         row.time = s.now
         row.rate = s.rate
+        if s.domains > 0 and s.running > 0:
+            # The mean pace of those in service.
+            row.rate = s.slope / s.running
         row.workload = s.load
         row.present = s.running + s.waiting
         row.queued = s.waiting
@@ -345,4 +445,4 @@ def loop(
                 if calendar is not None:
                     note_falls(s, nodes.caps, calendar)
                 put_to_sleep(s, nodes, keep, keep_theta)
-        _settle(s, recording, calendar, control)
+        _settle(s, run, recording, nodes, calendar, control)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..jit import called, inlined
 from .bits import Bits, bit_clear, bit_set, make_bits
 from .caps import CapFacts, Caps, make_caps, open_caps, widen
+from .domains import DomainFacts, Domains, make_domains, set_speeds, shift_servers
 from .state import table
 from .types import empty_jobs
 
@@ -206,7 +207,7 @@ class Nodes(NamedTuple):
     number of free processors (its last row tells which of those have any, `bucket` how many);
     `stretch` sums them for contiguous choice. `plan_*` and `cell` belong to `plans`, the next five
     to `sleeping`: of nodes, all changes so far, a heap of the changes under way (end, node), and
-    the nodes that reservations count on. `caps` are None where there are none.
+    the nodes that reservations count on. `caps` and `domains` are None where there are none.
     """
 
     node: np.ndarray
@@ -231,6 +232,7 @@ class Nodes(NamedTuple):
     arriving: np.ndarray
     relied: np.ndarray
     caps: Caps | None
+    domains: Domains | None
 
 
 def make_nodes(
@@ -240,6 +242,7 @@ def make_nodes(
     jobs: int,
     sleep: SleepFacts | None = None,
     capped: CapFacts | None = None,
+    domains: DomainFacts | None = None,
 ) -> Nodes:
     """Return the nodes before the first job; `open_nodes` frees what they have."""
     procs = facts.capacity[0]
@@ -322,7 +325,14 @@ def make_nodes(
         cell=np.zeros((4, 0), dtype=whole),
         **_sleepers(n, sleep),
         caps=None if capped is None else make_caps(capped, facts.order),
+        domains=_domains(domains, facts, jobs),
     )
+
+
+def _domains(domains: DomainFacts | None, facts: Facts, jobs: int) -> Domains | None:
+    if domains is None:
+        return None
+    return make_domains(domains, facts.slowness, min(jobs, int(facts.capacity[0].sum())))
 
 
 def _sleepers(nodes: int, sleep: SleepFacts | None) -> dict[str, NDArray[Any]]:
@@ -502,6 +512,7 @@ def shift_node(s, nodes, node, sign):
     """A node comes (sign 1) or goes (-1) with all that it has; nobody is on it."""
     move(s, nodes, node, sign * nodes.node[node].procs)
     nodes.node[node].there = 1 if sign == 1 else 0
+    shift_servers(nodes.domains, node, sign * nodes.node[node].procs)
     q = nodes.node[node].pool
     for r in range(1, s.resources):
         nodes.stock[FREE, r, q] += sign * nodes.stock[SIZE, r, q]
@@ -517,6 +528,7 @@ def open_nodes(s, nodes):
         for r in range(s.resources):
             nodes.stock[FREE, r, s.pools] = nodes.stock[SIZE, r, s.pools]
         open_caps(nodes.caps)
+        set_speeds(s, nodes, nodes.domains)
 
 
 @inlined

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import called, inlined
+from .domains import leave_service, worked_since
 from .heap import heap_discard, heap_pop, heap_push, make_heap
 from .placing import give_back
 from .types import COMPLETED, GONE, RUNS
@@ -153,6 +154,7 @@ def _close_segment(s, run, recording, nodes, calendar, j, lost):
     piece.lost = lost
     piece.slowness = 1.0
     if nodes is not None:
+        piece.work = worked_since(s, nodes.domains, j, piece.work)
         piece.slowness = nodes.job[j].slowness
         piece.up = nodes.job[j].up
         piece.boot = nodes.job[j].boot
@@ -193,6 +195,7 @@ def leave(s, run, recording, nodes, calendar, j, lost):
     retire(s, run, recording, nodes, calendar, j, lost)
     if nodes is not None:
         give_back(s, nodes, j)
+        leave_service(s, nodes, nodes.domains, j)
 
 
 @inlined

@@ -26,6 +26,7 @@ from .choosing import (
     pick_under_caps,
     score_nodes,
 )
+from .domains import begin_in_domains
 from .nodes import (
     AHEAD,
     BY_NODE,
@@ -385,9 +386,10 @@ def begin_on_nodes(s, run, nodes, calendar, jobs, j):
         plan += boot_of_nodes(s, nodes)
         use_nodes(s, nodes, j)
         work += nodes.job[j].boot
-    # Until now its amount was that on the reference processor.
-    s.load += work - jobs.work[j]
     begin(s, run, calendar, j, work, s.work + plan)
+    amount = begin_in_domains(s, nodes, nodes.domains, calendar, j, jobs.work[j], work)
+    # Until now its amount was that on the reference processor.
+    s.load += amount - jobs.work[j]
 
 
 @inlined

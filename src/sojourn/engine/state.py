@@ -36,6 +36,9 @@ __all__ = [
 _CLOCKS = """now work anchor_time anchor_work rate load switch_at switch_level due due_work
 shadow until last_pass last_rate
 stir awake_by idle_time idle_mean ask_every boot_failure repair"""
+# Where domains have rates of their own: work done per second, the most that could be, and how fast
+# unfinished work falls.
+_FLOWS = "flow most_flow slope"
 _INTEGRALS = "potential effective waste workload workload_left queue_time service_time"
 _COUNTS = """servers gone free running waiting new withdrawn arrived admitted departed events
 instants pause recorded epochs segments logged"""
@@ -55,7 +58,8 @@ _OUTSIDE = "next midway stopped stale looked returned reserving over kept fallin
 # Of named nodes.
 _NODES = """rule pooling seed most classes
 nodes resources pools groups speeds pinned blind opened given
-picked steps free_rows free_cells needed vectors reserved_for passes varied evenly"""
+picked steps free_rows free_cells needed vectors reserved_for passes varied evenly
+domains switched"""
 # Of nodes that sleep: whether they do, how many are not up, idle, on their way, changes so far;
 # whether a choice is made from those that are up alone; the job that blocks others, and the pass in
 # which reservations last counted on nodes; how many are asleep, and whether watts depend on that.
@@ -66,7 +70,7 @@ UP, ENTERING, ASLEEP, LEAVING, FAILED = range(5)
 """States of a node, as they are recorded."""
 
 SCALARS = np.dtype(
-    [(name, "f8") for name in f"{_CLOCKS} {_INTEGRALS}".split()]
+    [(name, "f8") for name in f"{_CLOCKS} {_FLOWS} {_INTEGRALS}".split()]
     + [
         (name, "i8")
         for name in f"{_COUNTS} {_POLICY} {_QUEUE} {_TURNS} {_OUTSIDE} {_NODES} {_SLEEP}".split()
@@ -82,8 +86,8 @@ ROW = np.dtype(
 )
 """The system after an instant."""
 
-EPOCH = np.dtype([("time", "f8"), ("rate", "f8")], align=True)
-"""The service rate from a time on."""
+EPOCH = np.dtype([("time", "f8"), ("rate", "f8"), ("domain", "i8")], align=True)
+"""The service rate from a time on, of a domain where there are some."""
 
 SEGMENT = np.dtype(
     [(name, "f8") for name in ("start", "stop", "work", "slowness", "up", "boot", "kept")]

@@ -6,22 +6,26 @@ once, and a user's own function never recompiles it.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from numba import types
+from numba import config, types
+from numba.experimental.function_type import _get_wrapper_address
 
 __all__ = [
     "ARRIVE",
     "CANCELLED",
     "COMPLETED",
     "CONTROL",
+    "CONTROLS_POINTER",
     "CONTROL_POINTER",
     "EXPECTED",
     "FINISH",
     "GONE",
     "KILLED",
+    "MOST_DOMAINS",
     "NEW",
     "RUNS",
     "SCORES",
@@ -30,8 +34,10 @@ __all__ = [
     "UNDECIDED",
     "UNSEEN",
     "WAITS",
+    "ControlPointers",
     "JobView",
     "SystemView",
+    "control_pointers",
     "empty_jobs",
 ]
 
@@ -141,3 +147,33 @@ takes longer than a formula."""
 CONTROL = types.float64(_SYSTEM, types.float64, _THETA)
 SCORES_POINTER = types.FunctionType(SCORES)
 CONTROL_POINTER = types.FunctionType(CONTROL)
+
+MOST_DOMAINS = 16
+"""Sets of nodes with rates of their own, of which each has a control."""
+
+ControlPointers = namedtuple(  # type: ignore[misc]
+    "ControlPointers", [f"domain{d}" for d in range(MOST_DOMAINS)]
+)
+"""A control for each domain: one that is never asked behind the last."""
+
+CONTROLS_POINTER = types.NamedUniTuple(CONTROL_POINTER, MOST_DOMAINS, ControlPointers)
+
+
+class _Pointer(types.WrapperAddressProtocol):  # type: ignore[misc]
+    """A compiled control as a pointer, whichever it is: so that several are of one type."""
+
+    def __init__(self, law: Any) -> None:
+        self._law = law
+
+    def __wrapper_address__(self) -> int:
+        address: int = _get_wrapper_address(self._law, CONTROL)
+        return address
+
+    def signature(self) -> Any:
+        """What it takes and returns."""
+        return CONTROL
+
+
+def control_pointers(laws: tuple[Any, ...]) -> Any:
+    """Return compiled controls as a kernel takes those of domains."""
+    return ControlPointers(*(laws if config.DISABLE_JIT else map(_Pointer, laws)))

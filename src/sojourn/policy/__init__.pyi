@@ -19,6 +19,12 @@ from .control import under_cap as under_cap
 from .control import workload_hysteresis as workload_hysteresis
 from .deferral import DEFERRALS as DEFERRALS
 from .deferral import Deferral as Deferral
+from .domains import DomainControl as DomainControl
+from .domains import by_domain as by_domain
+from .domains import domain_texts as domain_texts
+from .domains import highest_rates as highest_rates
+from .domains import nodes_of_domains as nodes_of_domains
+from .domains import parts_of as parts_of
 from .files import load_node_score as load_node_score
 from .files import load_score as load_score
 from .orders import ORDERS as ORDERS

@@ -7,7 +7,7 @@ which they want to be asked again. To add one, write its functions and its const
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from itertools import pairwise
@@ -446,10 +446,11 @@ def _check_arguments(function: Any) -> None:
         )
 
 
-def parse_control(value: Control | float | str | None) -> Control:
-    """Make a control from a rate or a text.
+def parse_control(value: Control | float | str | Mapping[str, Any] | None) -> Control:
+    """Make a control from a rate or a text, or those of several domains.
 
-    ``1.5``, or ``KIND:...`` with what the form of a kind in `CONTROLS` says.
+    ``1.5``, or ``KIND:...`` with what the form of a kind in `CONTROLS` says; of domains
+    ``NODES=...``, or a dictionary.
     """
     if value is None:
         return constant()
@@ -457,6 +458,10 @@ def parse_control(value: Control | float | str | None) -> Control:
         return value
     if isinstance(value, (int, float, np.number)):
         return constant(float(value))
+    if isinstance(value, Mapping) or (isinstance(value, str) and "=" in value):
+        from .domains import by_domain, domain_texts
+
+        return by_domain(domain_texts(value) if isinstance(value, str) else value)
     if not isinstance(value, str):
         raise OptionError(f"rate control: give a rate, a text or a sojourn.control, not {value!r}")
     try:

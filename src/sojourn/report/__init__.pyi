@@ -15,6 +15,7 @@ from .figures.hours import clean_hours as clean_hours
 from .figures.machine import cluster as cluster
 from .figures.nodes import node_gantt as node_gantt
 from .figures.page import overview as overview
+from .figures.rates import rates as rates
 from .figures.resources import fragmentation as fragmentation
 from .figures.schedule import gantt as gantt
 from .figures.schedule import occupation as occupation

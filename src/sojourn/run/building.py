@@ -25,6 +25,7 @@ from ..policy import (
     Placement,
     Policy,
     Score,
+    by_domain,
     load_node_score,
     load_score,
     parse_placement,
@@ -73,6 +74,8 @@ _POWERS = (("levels",), ("static", "dynamic", "exponent", "reference"), ("busy",
 
 def make_control(keys: ControlKeys) -> Control:
     """Return the service-rate control."""
+    if keys.domains is not None:
+        return by_domain(keys.domains)
     kind = CONTROLS[keys.kind]
     return kind.make(**{name: getattr(keys, name) for name in (*kind.keys, *kind.more)})
 
@@ -306,6 +309,9 @@ def _policy(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
 
 def _control(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     control, kind = keys.control, keys.control.kind
+    if control.domains is not None:
+        yield from _domains(control)
+        return
     needed, allowed = CONTROLS[kind].keys, (*CONTROLS[kind].keys, *CONTROLS[kind].more)
     for name in needed:
         if getattr(control, name) is None:
@@ -326,6 +332,17 @@ def _control(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tuple[Path, 
         make_control(control)
     except InputError as error:
         yield _blamed(error, "control", *needed[-1:]), str(error)
+
+
+def _domains(control: ControlKeys) -> Iterator[tuple[Path, str]]:
+    for name in type(control).model_fields:
+        if name not in ("domains", "reference_rate") and _is_given(control, name):
+            yield ("control", name), "{control.domains} says the rates; leave one of them out"
+            return
+    try:
+        make_control(control)
+    except InputError as error:
+        yield ("control", "domains"), str(error)
 
 
 def _power(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:

@@ -437,6 +437,8 @@ class Result:
         if self.states_energy:
             time, rate, busy = (columns[name] for name in ("time", "rate", "busy"))
             columns["power"] = self._schedule.power(time, rate, busy)
+        if self._schedule.domains is not None:
+            columns |= self._schedule.domains.columns_at(columns["time"])
         if self.cluster.is_named and len(self.end):
             columns |= self._schedule.resources.columns_at(columns["time"])
         return columns
@@ -446,8 +448,8 @@ class Result:
         """The trajectory: the state after each scheduling instant, until the next.
 
         Columns: ``time`` (s), ``rate``, jobs ``present`` and ``queued``, processors ``busy``, jobs
-        ``running``, ``workload`` (s) and, where energy is stated, ``power`` (W). It needs
-        ``record=True``.
+        ``running``, ``workload`` (s) and, where energy is stated, ``power`` (W); of domains
+        ``rate_NAME``. It needs ``record=True``.
         """
         import pandas as pd
 
@@ -464,9 +466,18 @@ class Result:
 
     @cached_property
     def rates(self) -> pd.DataFrame:
-        """Epochs of the service rate: time (s) and the rate from then on."""
+        """Epochs of the service rate: time (s) and the rate from then on.
+
+        Where domains have rates of their own, ``domain`` says whose it is.
+        """
         import pandas as pd
 
+        domains = self._schedule.domains
+        if domains is not None:
+            return pd.concat(
+                pd.DataFrame({"domain": name, "time": time, "rate": rate})
+                for name, (time, rate) in zip(domains.control.names, domains.epochs, strict=True)
+            ).reset_index(drop=True)
         time, rate = self._schedule.epochs
         return pd.DataFrame({"time": time, "rate": rate})
 

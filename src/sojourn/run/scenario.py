@@ -398,6 +398,9 @@ class Scenario:
         if self.keys.power.cap is not None or (nodes is not None and nodes.caps):
             # Caps have kernels of their own, which depend on the jobs as well.
             return
+        if self.keys.control.domains is not None:
+            # And so have domains.
+            return
         preload(
             self.policy,
             self.control,

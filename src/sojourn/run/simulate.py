@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,11 +19,20 @@ from ..jobs import clean as clean_jobs
 from ..jobs.arrivals import arrivals_of, order_of_arrival
 from ..jobs.schema import MISSING
 from ..jobs.table import check_jobs
-from ..policy import Control, Policy, Score, parse_control, parse_policy
+from ..policy import (
+    Control,
+    DomainControl,
+    Policy,
+    Score,
+    nodes_of_domains,
+    parse_control,
+    parse_policy,
+)
 from ..policy.control import with_power
 from ..policy.slurm.policy import SlurmPolicy
 from .build.caps import plan_caps, rate_watts
 from .build.deferring import defer
+from .build.domains import check_domains
 from .build.engine import finish, make_run
 from .build.events import before_cleaning, load_events, take_events
 from .build.failing import Beside, horizon_of, nodes_of, outages_of
@@ -55,7 +64,7 @@ def simulate(
     cluster: Cluster | int | None,
     policy: str | Policy | Score = "easy",
     *,
-    rate: Control | float | str | None = None,
+    rate: Control | float | str | Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Result:
@@ -67,7 +76,8 @@ def simulate(
     cluster : the machine, or its number of processors; None for that of a policy which has one,
         as `sojourn.slurm` has.
     policy : a name, ``ORDER[+BACKFILL[:K][@ORDER]]``, ``slurm:FILE``, a `Policy` or a `Score`.
-    rate : service-rate control; default: always 1.
+    rate : service-rate control; default: always 1. By partition or names of nodes, as
+        ``{"gpu": "count:0.8,1:2:5"}``, where these have rates of their own.
     progress : called with (jobs arrived, jobs) from time to time.
     **options : the keywords of `Options`.
 
@@ -82,6 +92,12 @@ def simulate(
     held = options.get("defer")
     deferral = None if held is None else Options(**options).defer
     if deferral is not None and deferral.kind == "pieces":
+        if isinstance(parse_control(rate), DomainControl):
+            raise OptionError(
+                "defer 'pieces': jobs run in pieces only where all servers have one rate; give "
+                "rate without domains, or another defer",
+                key="defer.kind",
+            )
         from .pieces import simulate_in_pieces
 
         return simulate_in_pieces(jobs, cluster, policy, rate, progress, options)
@@ -125,7 +141,7 @@ def prepare(
     cluster: Cluster | int | None,
     policy: str | Policy | Score = "easy",
     *,
-    rate: Control | float | str | None = None,
+    rate: Control | float | str | Mapping[str, Any] | None = None,
     stop_at_decisions: bool = False,
     horizon: float | None = None,
     **options: Any,
@@ -152,6 +168,9 @@ def prepare(
 
         return prepare_slurm(jobs, cluster, scheduling, control, chosen)
     machine = machine_of(cluster, [scheduling])
+    if isinstance(control, DomainControl):
+        check_domains(control, scheduling, chosen)
+        nodes_of_domains(control, machine)
     events = None
     if chosen.events is not None:
         events = load_events(chosen.events)

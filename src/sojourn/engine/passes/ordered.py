@@ -69,7 +69,7 @@ def _is_lone(d, s, nodes, j):
     taken.
     """
     if nodes is not None:
-        if is_unsettled(s):
+        if is_unsettled(s) or s.switched == 1:
             return False
         if s.pinned == 1:
             if s.rule > SLOWEST or nodes.job[d.queue.by_rank[s.head]].budget < np.inf:

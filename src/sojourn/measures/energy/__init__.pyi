@@ -4,6 +4,7 @@ from .capped import stretch_steps as stretch_steps
 from .counted import counted_steps as counted_steps
 from .counted import most_busy as most_busy
 from .nodes import Bill as Bill
+from .nodes import bill_domains as bill_domains
 from .nodes import bill_nodes as bill_nodes
 from .nodes import in_other_states as in_other_states
 from .nodes import switched_off as switched_off

@@ -9,6 +9,7 @@ of all nodes, and none of them less than nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from ...errors import RunError
 from ._checks import check, check_epochs, check_stretches, is_known, own
 from ._walk import ACCOUNT, ALL_FIT, BUSY, IDLE, BilledJobs, BilledNodes, BilledRows, walk
 
-__all__ = ["Bill", "bill_nodes", "in_other_states", "switched_off", "watts_by_busy"]
+__all__ = ["Bill", "bill_domains", "bill_nodes", "in_other_states", "switched_off", "watts_by_busy"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -148,6 +149,61 @@ def bill_nodes(
         step_time=steps[0, :made].copy(),
         step_watts=steps[1, :made].copy(),
     )
+
+
+def bill_domains(
+    start: ArrayLike,
+    end: ArrayLike,
+    first_row: ArrayLike,
+    row_node: ArrayLike,
+    row_procs: ArrayLike,
+    procs: ArrayLike,
+    curves: ArrayLike,
+    domain: ArrayLike,
+    rates: Sequence[tuple[ArrayLike, ArrayLike]],
+    *,
+    until: float = -np.inf,
+) -> Bill:
+    """As `bill_nodes`, where nodes in several domains have rates of their own.
+
+    Parameters
+    ----------
+    start, end, first_row, row_node, row_procs, procs, curves, until : as of `bill_nodes`.
+    domain : of each node.
+    rates : by domain, epochs (s) and the service rate from each on; all begin with the same one.
+    """
+    first, node = own(first_row, np.int64), own(row_node, np.int64)
+    taken, count = own(row_procs, np.int64), own(procs, np.int64)
+    curve, where = own(curves, np.float64), own(domain, np.int64)
+    joules = np.zeros(len(own(start, np.float64)))
+    accounts = np.zeros((2, len(count)))
+    steps = []
+    for d, (epochs, speed) in enumerate(rates):
+        members = np.flatnonzero(where == d)
+        if not len(members):
+            continue
+        place = np.full(len(count), -1)
+        place[members] = np.arange(len(members))
+        mine = where[node] == d
+        rows = np.concatenate([[0], np.cumsum(mine)])[first]
+        part = bill_nodes(
+            start,
+            end,
+            rows,
+            place[node[mine]],
+            taken[mine],
+            count[members],
+            curve[members],
+            epochs,
+            speed,
+            until=until,
+        )
+        joules += part.job_joules
+        accounts[0, members], accounts[1, members] = part.node_busy_joules, part.node_idle_joules
+        steps.append((part.step_time, part.step_watts))
+    time = np.unique(np.concatenate([at for at, _ in steps]))
+    watts = sum(drawn[np.searchsorted(at, time, side="right") - 1] for at, drawn in steps)
+    return Bill(joules, *accounts, step_time=time, step_watts=np.asarray(watts))
 
 
 def switched_off(

@@ -226,6 +226,15 @@ class RunPlots:
         trajectory = self._result.trajectory
         return workload(trajectory, thresholds, ax=ax, unix_start=unix_start)
 
+    def rates(
+        self, *, fig: Figure | SubFigure | None = None, unix_start: float | None = None
+    ) -> Figure:
+        """Draw the service rate over time, of each domain where there are some."""
+        from .rates import rates
+
+        until = float(self._result.power_steps[0][-1])
+        return rates(self._result.rates, until, fig=fig, unix_start=unix_start)
+
     def distributions(self, *, fig: Figure | SubFigure | None = None) -> Figure:
         """Draw the distributions of wait, slowdown and bounded slowdown over jobs."""
         from .curves import distributions

@@ -141,7 +141,19 @@ def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
     if summary.get("rate_switches"):
         shares = ", ".join(f"{100 * s:.1f} % at {r}" for r, s in summary["rate_shares"].items())
         rows.append(("rate", f"{summary['rate_switches']:,} switches; {shares}"))
-    return [*rows, *_caps(summary)]
+    return [*rows, *_domains(summary), *_caps(summary)]
+
+
+def _domains(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The rates of each domain, and where watts are known its energy."""
+    for name, domain in summary.get("domains", {}).items():
+        switches = f"{domain['rate_switches']:,} switches; " if domain["rate_switches"] else ""
+        shares = ", ".join(f"{100 * s:.1f} % at {r}" for r, s in domain["rate_shares"].items())
+        text = f"{switches}{shares}"
+        if summary["energy"].get("power_model") is None:
+            joules = domain["busy_joules"] + domain["idle_joules"]
+            text += f"; {as_number(joules / 3.6e6)} kWh"
+        yield f"rate of {name}", text
 
 
 def _caps(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:

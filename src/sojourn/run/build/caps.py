@@ -21,7 +21,7 @@ from ...engine.drive import CapRules
 from ...errors import JobError, OptionError
 from ...jobs import Jobs
 from ...measures.energy import watts_by_busy
-from ...policy import Control
+from ...policy import Control, highest_rates, parts_of
 from ...policy.cap import NodeCap, parse_caps, resolve_caps
 from .machine import REASONS, NamedMachine, usable_tasks
 
@@ -227,7 +227,8 @@ def plan_caps(
             raise OptionError("rate control 'cap': there is no cap; give --cap", key=_KEY)
         return None
     rates = np.array(control.rates or (control.initial,), np.float64)
-    if not control.is_constant and not control.rates:
+    known = all(each.is_constant or each.rates for each in parts_of(control))
+    if not known:
         raise OptionError(
             "cap: the rates of the control are not known; give them as its rates", key=_KEY
         )
@@ -235,7 +236,7 @@ def plan_caps(
         return _by_rate(caps, cluster, rates, depths)
     if named is None:
         return _counted(caps, cluster, rates)
-    return _named(caps, jobs, cluster, rates, named, depths)
+    return _named(caps, jobs, cluster, highest_rates(control, cluster), named, depths)
 
 
 def _levels(
@@ -286,14 +287,17 @@ def _counted(caps: Sequence[NodeCap], cluster: Cluster, rates: Floats) -> CapPla
     return replace(plan, most=cluster.procs)
 
 
-def _added(cluster: Cluster, rates: Floats) -> Integers:
-    """The most mW that each busy processor of a node adds, however many are busy there."""
+def _added(cluster: Cluster, highest: Floats) -> Integers:
+    """The most mW that each busy processor of a node adds, however many are busy there.
+
+    `highest` is the highest rate, of all nodes or of each.
+    """
     procs, curves = cluster.columns.procs, cluster.curves
     watts, first = watts_by_busy(procs, curves)
     node = np.repeat(np.arange(len(procs)), procs + 1)
     busy = np.arange(len(watts)) - first[node]
     each = np.where(busy > 0, (watts - curves[node, 0]) / np.maximum(busy, 1), 0.0)
-    most = np.maximum.reduceat(each, first) * float(rates.max()) ** 3
+    most = np.maximum.reduceat(each, first) * highest**3
     return np.maximum(np.ceil(most * _MILLI - _SLACK), 0).astype(np.int64)
 
 
@@ -301,7 +305,7 @@ def _named(
     caps: Sequence[NodeCap],
     jobs: Jobs,
     cluster: Cluster,
-    rates: Floats,
+    highest: Floats,
     named: NamedMachine,
     depths: Sequence[SleepState | None],
 ) -> CapPlan:
@@ -343,7 +347,7 @@ def _named(
         _levels(cap, float(watts), f"{int(row.sum())} nodes", when)
         for cap, row, watts in zip(caps, over, drawn, strict=True)
     )
-    of_proc = _added(cluster, rates)
+    of_proc = _added(cluster, highest)
     everywhere = bool(over.all())
     alike = bool((of_task >= 0).all()) or len(np.unique(of_proc)) == 1
     names = not (everywhere and alike)

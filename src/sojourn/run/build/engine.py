@@ -15,10 +15,11 @@ from ...engine.drive import Orders, PolicyFunctions, Rules, Run, load_kernel
 from ...engine.queues import CHANGING, QueueRules
 from ...engine.types import JobView
 from ...jobs import Jobs
-from ...policy import Control, Placement, Policy, Score
+from ...policy import Control, DomainControl, Placement, Policy, Score
 from ...policy.checking import Scene, Watch
 from ...policy.orders import ORDERS
 from ...policy.slurm.policy import SlurmPolicy
+from .domains import domain_facts
 from .machine import empty_nodes
 from .queues import queue_rules, queue_scores, queues_of, ranks_of, take_turns
 from .sleep import refuse_failing_boots, sleep_facts
@@ -60,6 +61,9 @@ def make_run(
             accepted, preemptive=policy.preemptive, checkpoints=_checkpoints(prepared)
         )
     nodes: Any = None
+    domains = None
+    if named is not None and isinstance(control, DomainControl):
+        domains = domain_facts(control, named, accepted)
     sleep, caps = sleep_facts(cluster, policy, options), prepared.caps
     refuse_failing_boots(
         sleep, options, events=calendar is not None, switches=not control.is_constant
@@ -77,7 +81,12 @@ def make_run(
         # A reservation must name nodes that draw so much, too.
         names = (sleeps and plans) or (waits is not None and waits.names)
         facts = named.facts(
-            accepted, options.seed, blind, names_nodes=names, by_node=sleeps or names
+            accepted,
+            options.seed,
+            blind,
+            names_nodes=names,
+            by_node=sleeps or names,
+            domain=None if domains is None else domains.node,
         )
         watts = None if waits is None else waits.of_task[accepted]
         nodes = facts, named.needs(accepted, limit, watts)
@@ -109,6 +118,7 @@ def make_run(
             float(view.submit[0]) if len(view.submit) else 0.0,
             looks=policy.preemptive,
         ),
+        domains,
     )
 
 
@@ -155,7 +165,12 @@ def watch(run: Run, prepared: Prepared) -> Watch:
     placement = prepared.options.placement
     if placement.rule == "scored" and laws.placement_theta is not None:
         watched.append((placement.score, laws.placement_theta))
-    if not control.house:
+    if isinstance(control, DomainControl):
+        places = zip(control.places[:-1], control.places[1:], strict=True)
+        for part, (first, last) in zip(control.controls, places, strict=True):
+            if not part.house:
+                watched.append((part, laws.control_theta[first:last]))
+    elif not control.house:
         watched.append((control, laws.control_theta))
     numbers = prepared.jobs.job[prepared.accepted]
     return Watch(_scene(run.jobs, numbers, prepared.cluster), tuple(watched))
@@ -333,4 +348,5 @@ def _coins(control: Control, seed: int, jobs: int) -> Floats:
     """One uniform draw per arrival and departure (errata 8)."""
     if not control.draws:
         return np.empty(0)
-    return np.random.default_rng(seed).random(2 * jobs)
+    domains = len(control.parts) if isinstance(control, DomainControl) else 1
+    return np.random.default_rng(seed).random(2 * jobs * domains)

@@ -89,17 +89,21 @@ class NamedMachine:
         *,
         names_nodes: bool = False,
         by_node: bool = False,
+        domain: Integers | None = None,
     ) -> Facts:
         """What never changes during a run of the accepted jobs.
 
         `names_nodes`: a reservation must name its nodes, whatever jobs ask for; `by_node`: each
-        node is looked at for itself.
+        node is looked at for itself; `domain`: that of each node, where they have rates of their
+        own.
         """
         columns, placement = self.cluster.columns, self.placement
         order = _order(self.cluster, placement)
         pinned = not bool(self.requests.plain[accepted].all()) or placement.rule == "contiguous"
         pinned = pinned or names_nodes
-        pool_first, pooling = _pools(columns.slowness[order], placement, pinned or by_node)
+        pool_first, pooling = _pools(
+            _kinds(columns.slowness, domain)[order], placement, pinned or by_node
+        )
         return Facts(
             rule=_RULES[placement.rule],
             pooling=pooling,
@@ -307,13 +311,21 @@ def _scores(cluster: Cluster, placement: Placement) -> Floats:
     return scores
 
 
-def _runs(slowness: Floats) -> Integers:
+def _runs(slowness: Floats | Integers) -> Integers:
     """Where runs of equal slowness begin, and the end."""
     edges = np.flatnonzero(slowness[1:] != slowness[:-1]) + 1
     return np.concatenate([[0], edges, [len(slowness)]]).astype(np.int64)
 
 
-def _pools(slowness: Floats, placement: Placement, pinned: bool) -> tuple[Integers, int]:
+def _kinds(slowness: Floats, domain: Integers | None) -> Floats | Integers:
+    """Numbers that are equal for nodes which are equally fast at any time."""
+    if domain is None:
+        return slowness
+    pairs = np.stack([slowness, domain.astype(np.float64)])
+    return np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
+
+
+def _pools(slowness: Floats | Integers, placement: Placement, pinned: bool) -> tuple[Integers, int]:
     """Where pools begin in the order of visits, and what makes them.
 
     Processors are interchangeable for a promise if they are equally fast and nothing but their

@@ -100,7 +100,8 @@ class ScenarioKeys(Keys):
                 str,
                 typed.control,
                 None,
-                help=f"Service rate: {examples_of_controls()}. Default: always 1.",
+                help=f"Service rate: {examples_of_controls()}. Of some nodes: gpu=0.8,cpu=0.9. "
+                "Default: always 1.",
             ),
         ),
     ] = ControlKeys()

@@ -59,6 +59,13 @@ class ControlKeys(Keys):
     p_high: Annotated[_Share | None, Key("Probability of speeding up at an arrival.", _A_SHARE)] = (
         None
     )
+    domains: Annotated[
+        dict[str, str | float] | None,
+        Key(
+            "Rates of partitions or of nodes, by name, in place of one for all.",
+            "a table such as {gpu = 'count:0.8,1:2:5', cpu = 0.9}",
+        ),
+    ] = None
     reference_rate: Annotated[
         Positive,
         Key(

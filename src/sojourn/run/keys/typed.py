@@ -145,10 +145,12 @@ def levels(per_rate: list[str]) -> list[dict[str, float]] | None:
 
 
 def control(text: str) -> dict[str, Any]:
-    """Return the keys of a control, from a rate or ``KIND:RATES:THRESHOLDS``."""
-    from ...policy import control_keys, parse_control
+    """Return the keys of a control, from a rate, ``KIND:RATES:THRESHOLDS`` or ``NODES=...``."""
+    from ...policy import control_keys, domain_texts, parse_control
 
     parse_control(text)  # Which has words for whatever is wrong.
+    if "=" in text:
+        return {"domains": domain_texts(text)}
     keys = control_keys(text)
     return keys if keys["kind"] != "constant" else {"rate": keys["rate"]}
 

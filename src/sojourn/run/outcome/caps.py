@@ -59,17 +59,14 @@ class CapAccount:
         first = np.concatenate([[0], np.cumsum(mine)])[given.first]
         _, start, stop = energy.worked
         curves = cluster.curves[nodes]
-        bill = billing.bill_nodes(
-            start,
-            stop,
-            first,
-            place[given.node[mine]],
-            given.procs[mine],
-            cluster.columns.procs[nodes],
-            curves,
-            *schedule.epochs,
-            until=schedule.last,
-        )
+        used = start, stop, first, place[given.node[mine]], given.procs[mine]
+        rows = *used, cluster.columns.procs[nodes], curves
+        domains = schedule.domains
+        if domains is None:
+            bill = billing.bill_nodes(*rows, *schedule.epochs, until=schedule.last)
+        else:
+            rates = [*domains.epochs, schedule.epochs]
+            bill = billing.bill_domains(*rows, domains.node[nodes], rates, until=schedule.last)
         states = schedule.states
         if states is not None:
             here = place[states.node] >= 0

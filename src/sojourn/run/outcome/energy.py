@@ -155,6 +155,7 @@ class Energy:
             job, start, stop = self._stretches
             self._stretches = Stretches(job, np.minimum(np.maximum(start, self._up), stop), stop)
         self._epochs, self._rates = schedule.epochs
+        self._domains = schedule.domains
         self._last = schedule.last
 
     @cached_property
@@ -184,18 +185,12 @@ class Energy:
     def _bill(self) -> tuple[billing.Bill, Floats]:
         _, start, stop = self._stretches
         columns, given, curves = self._cluster.columns, self.given, self._cluster.curves
-        bill = billing.bill_nodes(
-            start,
-            stop,
-            given.first,
-            given.node,
-            given.procs,
-            columns.procs,
-            curves,
-            self._epochs,
-            self._rates,
-            until=self._last,
-        )
+        rows = start, stop, given.first, given.node, given.procs, columns.procs, curves
+        if self._domains is None:
+            bill = billing.bill_nodes(*rows, self._epochs, self._rates, until=self._last)
+        else:
+            rates = [*self._domains.epochs, (self._epochs, self._rates)]
+            bill = billing.bill_domains(*rows, self._domains.node, rates, until=self._last)
         states = self._states
         if states is not None:
             # Nodes that were switched off from outside are among them.

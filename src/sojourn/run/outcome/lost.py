@@ -24,12 +24,18 @@ _JOULES_PER_KWH = 3.6e6
 _ROUNDING = 1e-9
 
 
-def rate_epochs(run: Run) -> tuple[Floats, Floats]:
-    """Epochs (s) and service rates of a run, the first at the first submit."""
+def rate_epochs(run: Run, domain: int | None = None) -> tuple[Floats, Floats]:
+    """Epochs (s) and service rates of a run, or of a domain, the first at the first submit."""
     submit = run.jobs.submit
     first = submit[0] if len(submit) else 0.0
-    time = np.concatenate([[first], run.rows("epoch_time")])
-    rate = np.concatenate([[run.initial_rate], run.rows("epoch_rate")])
+    if run.s.domains and domain is None:
+        # All servers have rate 1, but for those in domains.
+        return np.array([first]), np.array([run.initial_rate])
+    times, rates, initial = run.rows("epoch_time"), run.rows("epoch_rate"), run.initial_rate
+    if domain is not None:
+        mine = run.rows("epoch_domain") == domain
+        times, rates, initial = times[mine], rates[mine], run.domain_rates[domain]
+    time, rate = np.concatenate([[first], times]), np.concatenate([[initial], rates])
     # Several changes at one instant: only the last one lasts.
     lasting = np.append(time[1:] > time[:-1], True)
     return time[lasting], rate[lasting]

@@ -18,6 +18,7 @@ from ..build.machine import REASONS
 from ..options import Prepared
 from .aftermath import KILLED, STATUS, Aftermath, aftermath
 from .caps import CapAccount
+from .domains import DomainRates
 from .energy import Allocation, Energy, Stretches, allocation, stretches_held, stretches_in_pieces
 from .lost import costs_of_failures, rate_epochs
 from .resources import Resources
@@ -111,6 +112,17 @@ class Schedule:
         return rate_epochs(self.run)
 
     @cached_property
+    def domains(self) -> DomainRates | None:
+        """Rates of domains; None where all servers have one."""
+        return DomainRates(self) if self.run.s.domains else None
+
+    @property
+    def _fastest(self) -> float:
+        """The highest rate that some server had."""
+        own = [self.epochs] if self.domains is None else [self.epochs, *self.domains.epochs]
+        return max(float(rates.max()) for _, rates in own)
+
+    @cached_property
     def _rates_used(self) -> Floats:
         return np.unique(np.append(self.run.rows("epoch_rate"), self.run.initial_rate))
 
@@ -185,7 +197,7 @@ class Schedule:
         if self.after is not None:
             left = np.where(self.after.waiting, run.s.now, self.after.left)
         total, grain = run.s, self._grain
-        coarse = grain * float(self.epochs[1].max()) * float(held.sum())
+        coarse = grain * self._fastest * float(held.sum())
         done = formulas.product_sum(held, work)
         _must_equal("work done and the sum of job areas", total.effective, done, coarse)
         lapse = float(np.sum(left - run.entered))
@@ -299,12 +311,16 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
 
 
 def _parts(schedule: Schedule, ran: Chosen) -> dict[str, Any]:
-    """What became of each resource of named nodes, and of each of several partitions."""
+    """What became of each resource of named nodes, of several partitions, and of domains."""
     parts: dict[str, Any] = {}
     if schedule.prepared.cluster.is_named and len(schedule.end):
         parts["resources"] = schedule.resources.as_dict()
     partitions = _partitions(schedule, ran)
-    return {**parts, "partitions": partitions} if partitions else parts
+    if partitions:
+        parts["partitions"] = partitions
+    if schedule.domains is not None and len(schedule.end):
+        parts["domains"] = schedule.domains.as_dict()
+    return parts
 
 
 def _partitions(schedule: Schedule, ran: Chosen) -> dict[str, dict[str, Any]]:
@@ -459,6 +475,9 @@ def _system(schedule: Schedule) -> dict[str, Any]:
     epochs, rates = schedule.epochs
     lasted = np.diff(np.append(epochs, max(last, epochs[-1])))
     shares = {f"{r:g}": mean(lasted[rates == r].sum()) for r in np.unique(rates)}
+    switches = len(epochs) - 1
+    if schedule.domains is not None:
+        shares, switches = schedule.domains.shares, schedule.domains.switches
     return {
         "makespan": span,
         "throughput": mean(len(end[ended])),
@@ -472,6 +491,6 @@ def _system(schedule: Schedule) -> dict[str, Any]:
         "effective_load": mean(total.effective),
         "job_wasting": mean(total.waste),
         "rate_shares": shares,
-        "rate_switches": len(epochs) - 1,
+        "rate_switches": switches,
         "energy": schedule.energy.bill(span),
     }
