@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sojourn
-from sojourn.cluster import Cluster, Node, Partition, PowerStates, Server, SleepState
+from sojourn.cluster import Cluster, Node, Partition, PowerStates, Rack, Server, SleepState
 from sojourn.errors import OptionError
 from sojourn.measures.formulas import step_integral
-from sojourn.run.outcome.ledger import NO_JOB, NO_PARTITION
+from sojourn.run.outcome.ledger import NO_JOB, NOWHERE
 
 OFF = SleepState("off", 9, enter=5, enter_watts=101, leave=20, leave_watts=125)
 STATES = PowerStates((OFF,), failed_watts=33)
@@ -25,6 +25,7 @@ MACHINE = replace(
         for k, watts in enumerate(WATTS)
     ),
     partitions=(Partition("a", (0, 1), default=True), Partition("b", (1, 2))),
+    racks=(Rack("r1", (0, 1)), Rack("r2", (2,)), Rack("room", (0, 1, 2))),
 )
 """The second node is in both partitions, the fourth in none."""
 
@@ -46,7 +47,7 @@ OPTIONS = st.fixed_dictionaries(
     {},
     optional={
         "sleep": st.sampled_from(["idle:0", "idle:30", "keep:1:10"]),
-        "failures": st.sampled_from(["mtbf=2000,repair=100", "mtbf=500,repair=50,rack=0.5,per_rack=2"]),
+        "failures": st.sampled_from(["mtbf=2000,repair=100", "mtbf=500,repair=50,rack=0.5"]),
         "node_failure": st.sampled_from(["kill", "requeue"]),
         "checkpoint": st.just("every=60,dump=3,restore=5"),
         "price": st.sampled_from(["0.2, 8:0.4, 20:-0.1 EUR"]),
@@ -66,7 +67,9 @@ def test_every_ledger_adds_up_to_the_bill(jobs, options):
     energy = result.summary["energy"]
     near = pytest.approx(energy["total_joules"], rel=1e-9)
     assert step_integral(*result.power_steps) == near
-    ledgers = {by: result.ledger(by) for by in ("node", "partition", "job", "user", "status")}
+    ledgers = {
+        by: result.ledger(by) for by in ("node", "partition", "rack", "job", "user", "status")
+    }
     for by, ledger in ledgers.items():
         causes = [name for name in ledger if name.endswith("_energy") and name != "lost_energy"]
         assert ledger["energy"].sum() == near
@@ -81,12 +84,13 @@ def test_every_ledger_adds_up_to_the_bill(jobs, options):
             assert ledger["cost"].sum() == pytest.approx(energy["cost"], rel=1e-9, abs=size)
         if "carbon" in options:
             assert ledger["carbon"].sum() == pytest.approx(1000 * energy["carbon_kg"], rel=1e-9)
-        assert (by in ("node", "partition")) == (NO_JOB not in ledger.index)
+        assert (by in ("node", "partition", "rack")) == (NO_JOB not in ledger.index)
         if "failures" in options:
             lost = result.summary["failures"].get("lost_kwh", 0.0)
             assert ledger["lost_energy"].sum() / 3.6e6 == pytest.approx(lost, abs=1e-9)
             assert (ledger["lost_energy"] <= ledger["busy_energy"] * (1 + 1e-9) + 1e-9).all()
-    assert list(ledgers["partition"].index) == ["a", "a+b", "b", NO_PARTITION]
+    assert list(ledgers["partition"].index) == ["a", "a+b", "b", NOWHERE]
+    assert list(ledgers["rack"].index) == ["r1", "r2", NOWHERE]
 
 
 def test_by_hand():

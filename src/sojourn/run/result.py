@@ -537,9 +537,9 @@ class Result:
 
         Parameters
         ----------
-        by : ``node``; ``partition``: nodes that are in the same partitions are a row; ``job``; or a
-            class of jobs, as for `by`. Jobs and their classes have a last row, of what was drawn
-            for no job.
+        by : ``node``; ``partition``: nodes that are in the same partitions are a row; ``rack``;
+            ``job``; or a class of jobs, as for `by`. Jobs and their classes have a last row, of
+            what was drawn for no job.
 
         Examples
         --------
@@ -556,5 +556,7 @@ class Result:
             raise OptionError(
                 "ledger: the run states no energy; give the cluster watts, or a price or carbon"
             )
-        classes = None if by in ("node", "job") else class_codes(self.jobs, self._prepared.jobs, by)
+        classes = None
+        if by not in ("node", "rack", "job"):
+            classes = class_codes(self.jobs, self._prepared.jobs, by)
         return ledger_table(self._schedule, by, classes)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...cluster.rack import racks_around
 from ...errors import OptionError, RunError
 from .energy import Energy
 from .lost import lost_share
@@ -21,15 +22,15 @@ from .lost import lost_share
 if TYPE_CHECKING:
     from .schedule import Schedule
 
-__all__ = ["NO_JOB", "NO_PARTITION", "EnergyLedger"]
+__all__ = ["NOWHERE", "NO_JOB", "EnergyLedger", "ledger_table"]
 
 Floats = NDArray[np.float64]
 Columns = dict[str, Floats]
 
 NO_JOB = "(no job)"
 """The row of what is drawn for no job."""
-NO_PARTITION = "(none)"
-"""The row of nodes that are in no partition."""
+NOWHERE = "(none)"
+"""The row of nodes that are in no partition, or in no rack."""
 _TOLERANCE = 1e-9
 
 
@@ -119,14 +120,21 @@ class EnergyLedger:
 
         return self._checked(columns | {"energy": drawn(energy)} | self._values(drawn))
 
-    def by_partition(self) -> tuple[list[str], Columns]:
-        """One row per set of nodes that are in the same partitions, and their names."""
+    def by_part(self, what: str) -> tuple[list[str], Columns]:
+        """One row per set of nodes that are in the same partitions, or in the same rack.
+
+        Their names, and the columns.
+        """
         cluster = self._schedule.prepared.cluster
-        member: list[list[str]] = [[] for _ in cluster.nodes]
-        for part in cluster.partitions:
-            for node in part.nodes:
-                member[node].append(part.name)
-        words = ["+".join(names) or NO_PARTITION for names in member]
+        if what == "rack":
+            around = racks_around(len(cluster.nodes), cluster.racks)
+            words = [NOWHERE if rack is None else rack.name for rack in around]
+        else:
+            member: list[list[str]] = [[] for _ in cluster.nodes]
+            for part in cluster.partitions:
+                for node in part.nodes:
+                    member[node].append(part.name)
+            words = ["+".join(names) or NOWHERE for names in member]
         names = list(dict.fromkeys(words))
         groups = np.array([names.index(word) for word in words], dtype=np.int64)
         return names, self.by_nodes_of(groups, len(names))
@@ -163,7 +171,7 @@ def ledger_table(schedule: Schedule, by: str, classes: tuple[Any, Sequence[str]]
     Parameters
     ----------
     schedule : of the run.
-    by : ``node``, ``partition``, ``job``, or what jobs are classed by.
+    by : ``node``, ``partition``, ``rack``, ``job``, or what jobs are classed by.
     classes : of each job of the log its class, as a place in the names; None for nodes and jobs.
     """
     import pandas as pd
@@ -173,8 +181,10 @@ def ledger_table(schedule: Schedule, by: str, classes: tuple[Any, Sequence[str]]
         schedule.allocation  # noqa: B018  (raises where processors were only counted)
         names: Sequence[Any] = [node.name for node in prepared.cluster.nodes]
         columns = ledger.by_node()
-    elif by == "partition" and prepared.cluster.partitions and prepared.cluster.is_named:
-        names, columns = ledger.by_partition()
+    elif by == "rack" and not prepared.cluster.racks:
+        raise OptionError("ledger by rack: the cluster has no racks; name them in its file")
+    elif by == "rack" or (by == "partition" and prepared.cluster.partitions):
+        names, columns = ledger.by_part(by)
     elif by == "job":
         numbers = prepared.jobs.job[prepared.accepted]
         names = [*numbers.tolist(), NO_JOB]
