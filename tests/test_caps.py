@@ -270,7 +270,9 @@ nodes = "n[1-3]"
     overlapping = replace(cluster, caps=(PowerCap("x", (0, 1), 500), PowerCap("y", (1, 2), 500)))
     with pytest.raises(OptionError, match=r"'x' and 'y' share nodes, .* caps must nest"):
         sojourn.simulate(jobs, overlapping)
-    with pytest.raises(OptionError, match=r"cap 'rock': no partition or set .*did you mean 'rack'"):
+    with pytest.raises(
+        OptionError, match=r"cap 'rock': no partition, rack or set .*did you mean 'rack'"
+    ):
         sojourn.simulate(jobs, cluster, cap="rock=1kW")
 
 

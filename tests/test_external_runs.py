@@ -299,7 +299,7 @@ def test_what_is_written(tmp_path):
     result = run(jobs, [{"time": 2, "kind": "cancel", "job": 2}])
     write_run(result, tmp_path, format="csv")
     lines = (tmp_path / "jobs.csv").read_text().splitlines()
-    assert lines[0].endswith("status,reason,restarts")
+    assert lines[0].endswith("status,reason,restarts,lost_energy")
     assert ",cancelled," in lines[2]
     assert json.loads((tmp_path / "summary.json").read_text())["events"]["cancelled"] == 1
     assert result.as_log().wait.tolist() == [0, -1]

@@ -29,6 +29,7 @@ from sojourn.cluster import (
     PowerSaving,
     PowerStates,
     Queue,
+    Rack,
     Remark,
     Server,
     SleepState,
@@ -109,6 +110,7 @@ def divided() -> sojourn.Cluster:
         queues=[Queue("main"), Queue("fast", ("gpu",), "sjf", priority=3.0)],
         between="round-robin",
         caps=[PowerCap("rack", (1,), 400.0)],
+        racks=[Rack("room", (0, 1))],
     )
 
 

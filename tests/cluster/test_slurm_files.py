@@ -97,6 +97,8 @@ def test_partitions_licences_and_switches(site):
     )
     assert dict(site.pools) == {"matlab": 4, "ansys@flex": 2, "fluent": 1}
     assert site.switches == ((3, 4), (0, 1, 2))
+    racks = {rack.name: rack.nodes for rack in site.racks}
+    assert racks == {"a": (3, 4), "b": (0, 1, 2), "top": (0, 1, 2, 3, 4)}
 
 
 def test_what_is_left_out_is_said(site):

@@ -137,7 +137,8 @@ def test_a_node_that_is_not_there(tmp_path):
         ({"mtbf": 1.0, "log": "f"}, "one of them"),
         ({"mtbf": 1.0, "shape": -1.0}, "shape"),
         ({"mtbf": 1.0, "repairs": "often"}, "repairs"),
-        ({"mtbf": 1.0, "rack": 0.5}, "per_rack"),
+        ({"mtbf": 1.0, "rack": 1.5}, "rack"),
+        ({"mtbf": 1.0, "rack": 0.5, "level": 0}, "level"),
     ],
 )
 def test_bad_values_are_one_line(given, problem):

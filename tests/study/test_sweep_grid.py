@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from sojourn.errors import OptionError
 from sojourn.study import Grid, Range, latin_hypercube, parse_axis, parse_range, sobol
+from sojourn.study.braces import Around
 
 
 @pytest.mark.parametrize(
@@ -102,6 +105,8 @@ def test_grids_that_cannot_be(axes: object, part: str) -> None:
         ("k=1:8", Range("k", 1.0, 8.0, whole=True)),
         ("k=1:1000:log", Range("k", 1.0, 1000.0, logarithmic=True)),
         ("k=fcfs,sjf", Range("k", choices=("fcfs", "sjf"))),
+        ("k=idle:{60:7200}", Range("k", 60.0, 7200.0, whole=True, around=Around("idle:", ""))),
+        ("k=easy:{1,2}", Range("k", choices=("easy:1", "easy:2"))),
     ],
 )
 def test_ranges(text: str, found: Range) -> None:
@@ -109,7 +114,11 @@ def test_ranges(text: str, found: Range) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["k=1:1", "k=2:1", "k=0:1:log", "k=a", "k=0:1:0.1", "k", "k=x:log"]
+    "text",
+    [
+        *("k=1:1", "k=2:1", "k=0:1:log", "k=a", "k=0:1:0.1", "k", "k=x:log"),
+        *("k=idle:{60..7200}", "k=idle:{}", "k=idle:{2:1}", "k=idle:{0:1:log}", "k=idle:{60}"),
+    ],
 )
 def test_ranges_that_cannot_be(text: str) -> None:
     with pytest.raises(OptionError, match=r"^--vary k"):
@@ -121,6 +130,32 @@ def test_shares_of_the_way() -> None:
     assert [parse_range("k=a,b").at(s) for s in (0, 0.49, 0.5, 1)] == ["a", "a", "b", "b"]
     assert parse_range("k=1:100:log").at(0.5) == pytest.approx(10)
     assert parse_range("k=0:0.1").at(1.0) == 0.1
+    halves = [
+        parse_range(f"k={text}").at(0.5) for text in ("idle:{1:4}m", "x{0:1.0}", "x{1:9:log}")
+    ]
+    assert halves == ["idle:3m", "x0.5", "x3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("idle:{60,600}", ["idle:60", "idle:600"]),
+        ("never,idle:{60,10m}", ["never", "idle:60", "idle:10m"]),
+        ("idle:{60:180:60}", ["idle:60", "idle:120", "idle:180"]),
+        ("keep:8:{0:1:0.5}", ["keep:8:0", "keep:8:0.5", "keep:8:1"]),
+        ("{fcfs,sjf}+easy", ["fcfs+easy", "sjf+easy"]),
+        ("'hours:4x8,2x16:{60,90}'", ["hours:4x8,2x16:60", "hours:4x8,2x16:90"]),
+        ("[{rate=1}],{rate=2}", [[{"rate": 1}], {"rate": 2}]),
+    ],
+)
+def test_numbers_in_texts(text: str, values: list[object]) -> None:
+    assert parse_axis(f"k={text}") == ("k", values)
+
+
+@pytest.mark.parametrize("text", ["idle:{60..90}", "idle:{60:90}", "idle:{60,}", "idle:{1:0:1}"])
+def test_braces_that_say_nothing(text: str) -> None:
+    with pytest.raises(OptionError, match=rf"^--set k={re.escape(text)}: "):
+        parse_axis(f"k={text}")
 
 
 def test_latin_hypercube_has_one_value_in_each_part() -> None:

@@ -13,6 +13,7 @@ from .power import Power as Power
 from .power import RatePower as RatePower
 from .power import ScaledPower as ScaledPower
 from .query import parse_query as parse_query
+from .rack import Rack as Rack
 from .read import find_cluster as find_cluster
 from .read import parse_cluster as parse_cluster
 from .read import read_cluster as read_cluster

@@ -10,6 +10,7 @@ from ..errors import ClusterError, OptionError, nearest
 from ..files.access import PathName
 from ._group import SLEEP_KEYS, Group, GroupReader
 from .partition import Partition, PowerCap, Queue, unknown
+from .rack import Rack
 from .server import MOST_COUNTED
 
 PART_KEYS: Mapping[str, Mapping[str, str]] = {
@@ -46,8 +47,13 @@ PART_KEYS: Mapping[str, Mapping[str, str]] = {
         "nodes": "its nodes, as of a partition",
         "partitions": "partitions whose nodes it has, by name",
     },
+    "rack": {
+        "name": "of the rack; a pattern such as r[1-4] names several, which share nodes equally",
+        "nodes": "its nodes, as of a partition",
+        "racks": "racks that it holds, by name",
+    },
 }
-"""Keys of a ``[[partition]]``, ``[[queue]]``, ``[[pool]]`` and ``[[cap]]`` in TOML."""
+"""Keys of a ``[[partition]]``, ``[[queue]]``, ``[[pool]]``, ``[[cap]]``, ``[[rack]]`` in TOML."""
 
 _FEW_NODES = 10_000  # to look for a similar name among
 
@@ -174,6 +180,35 @@ def caps_of(
         except OptionError as error:
             raise ClusterError(path, str(error), field=group.label.removesuffix(": ")) from None
     return list(caps.values())
+
+
+def racks_of(
+    path: PathName, groups: Sequence[Group], nodes: Mapping[str, Sequence[int]]
+) -> list[Rack]:
+    """Return the racks of a description; one that holds others comes after them."""
+    racks: dict[str, tuple[int, ...]] = {}
+    for group in groups:
+        reader = GroupReader(path, group, None)
+        name, inner, places = reader.needed("name"), _words(reader, "racks"), dict[int, None]()
+        for other in inner:
+            names = [other] if other in racks else reader.expanded("racks", other)
+            for one in names:
+                if one not in racks:
+                    problem = unknown("rack", one, racks) if racks else f"no rack '{one}' so far"
+                    raise reader.error("racks", f"{problem}; those inside come before")
+                places |= dict.fromkeys(racks[one])
+        if not inner or "nodes" in group.said:
+            places |= dict.fromkeys(_places(reader, nodes))
+        called = reader.expanded("name", name)
+        size, left = divmod(len(places), len(called))
+        if left or not size:
+            problem = f"{len(places)} nodes for {len(called)} racks; give each as many"
+            raise reader.error("nodes", problem)
+        for k, one in enumerate(called):
+            if one in racks:
+                raise reader.error("name", f"'{one}' is there already; give each its own name")
+            racks[one] = tuple(places)[k * size : (k + 1) * size]
+    return [Rack(name, places) for name, places in racks.items()]
 
 
 def _power(reader: GroupReader) -> float | None:

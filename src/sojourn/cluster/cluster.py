@@ -24,6 +24,7 @@ from .partition import (
     unknown,
 )
 from .power import AssumedPower, Power
+from .rack import Rack, check_racks
 from .report import ClusterReport
 from .server import LEVELS, PROCESSORS, Counts, Node, Server
 from .states import PowerSaving
@@ -74,6 +75,8 @@ class Cluster:
     switches : places of the nodes at each leaf switch of the network, if they are known.
     power_saving : when and how fast idle nodes are switched off and on, if a file says so.
     caps : sets of nodes with the watts that each may draw, which nest.
+    racks : sets of nodes that stand together, which nest; nodes may fail with their rack, and a cap
+        may be of one.
 
     Examples
     --------
@@ -98,6 +101,7 @@ class Cluster:
     switches: tuple[tuple[int, ...], ...] = ()
     power_saving: PowerSaving | None = None
     caps: tuple[PowerCap, ...] = ()
+    racks: tuple[Rack, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "procs", _whole(self.procs))
@@ -111,10 +115,13 @@ class Cluster:
             )
         if self.between not in BETWEEN:
             raise OptionError(f"cluster: between '{self.between}': choose {', '.join(BETWEEN)}")
-        for name in ("partitions", "queues", "caps"):
+        for name in ("partitions", "queues", "caps", "racks"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         check_parts(len(self.nodes), self.partitions, self.queues)
         check_caps(len(self.nodes), self.caps, self.partitions)
+        parts = (("partition", part.name, part.nodes) for part in self.partitions)
+        caps = (("cap", cap.name, cap.nodes) for cap in self.caps)
+        check_racks(len(self.nodes), self.racks, (*parts, *caps))
         object.__setattr__(self, "pools", check_pools(self.pools, self.resource_names))
         self._check_speeds()
 
@@ -160,6 +167,7 @@ class Cluster:
         queues: Iterable[Queue] = (),
         between: str = "priority",
         caps: Iterable[PowerCap] = (),
+        racks: Iterable[Rack] = (),
     ) -> Cluster:
         """Return a machine of these nodes; a server without a name gets that of its model.
 
@@ -167,7 +175,7 @@ class Cluster:
         ----------
         nodes : in the order in which first fit looks at them.
         processor : what counts as a processor: ``core``, ``chip`` or ``node``.
-        reference_ops, report, pools, partitions, queues, between, caps : see `Cluster`.
+        reference_ops, report, pools, partitions, queues, between, caps, racks : see `Cluster`.
         """
         _check_processor(processor)
         named = _named(list(nodes))
@@ -185,6 +193,7 @@ class Cluster:
             queues=tuple(queues),
             between=between,
             caps=tuple(caps),
+            racks=tuple(racks),
         )
 
     def __repr__(self) -> str:
@@ -323,6 +332,7 @@ class Cluster:
             made,
             switches=tuple(filter(None, map(kept, self.switches))),
             caps=tuple(replace(c, nodes=kept(c.nodes)) for c in self.caps if kept(c.nodes)),
+            racks=tuple(replace(r, nodes=kept(r.nodes)) for r in self.racks if kept(r.nodes)),
             power_saving=self.power_saving,
         )
 

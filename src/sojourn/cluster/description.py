@@ -20,6 +20,7 @@ from ._parts import (
     partitions_of,
     pools_of,
     queues_of,
+    racks_of,
     tables_of,
 )
 from ._table import TextTable, key, read_text
@@ -72,7 +73,7 @@ STATES: Mapping[str, str] = {
 """Keys of a ``[[node]]`` in TOML for the states of its power."""
 
 _NODE = {**KEYS, **RESOURCES, **STATES, **dict.fromkeys(SHORT, "")}
-_OF_NODES = ("processor", "reference_ops", "servers", "node", "partition", "pool", "cap")
+_OF_NODES = ("processor", "reference_ops", "servers", "node", "partition", "pool", "cap", "rack")
 _TOP = (*_OF_NODES, "procs", "queue", "between")
 _MOST_NODES = 1_000_000
 Catalogue = Callable[[Path], Cluster]
@@ -281,15 +282,22 @@ def read_toml(
         raise ClusterError(path, str(error)) from None
     partitions = partitions_of(path, groups["partition"], nodes.places(plain))
     caps = caps_of(path, groups["cap"], nodes.places(plain), partitions)
-    return replace(
-        plain,
-        partitions=tuple(partitions),
-        caps=tuple(caps),
-        queues=tuple(queues_of(path, groups["queue"], [part.name for part in partitions])),
-        pools=pools_of(path, groups["pool"], plain.resource_names),
-        between=between,
-        report=with_idle_nodes(report, partitions),
-    )
+    racks = racks_of(path, groups["rack"], nodes.places(plain))
+    queues = queues_of(path, groups["queue"], [part.name for part in partitions])
+    pools = pools_of(path, groups["pool"], plain.resource_names)
+    try:
+        return replace(
+            plain,
+            partitions=tuple(partitions),
+            caps=tuple(caps),
+            racks=tuple(racks),
+            queues=tuple(queues),
+            pools=pools,
+            between=between,
+            report=with_idle_nodes(report, partitions),
+        )
+    except OptionError as error:
+        raise ClusterError(path, str(error)) from None
 
 
 def _counted(

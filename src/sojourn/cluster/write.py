@@ -50,8 +50,8 @@ def write_cluster(cluster: Cluster, path: PathName) -> None:
         raise OptionError("cluster: CSV has rows of nodes, this one is counted; name a .toml file")
     elif cluster.partitions or cluster.queues or cluster.pools:
         raise OptionError("cluster: CSV has no partitions, queues and pools; name a .toml file")
-    elif cluster.caps:
-        raise OptionError("cluster: CSV has no caps; name a .toml file")
+    elif cluster.caps or cluster.racks:
+        raise OptionError("cluster: CSV has no caps and racks; name a .toml file")
     elif any(node.server.states != PowerStates() for node in cluster.nodes):
         raise OptionError("cluster: CSV has no states of sleep and power; name a .toml file")
     else:
@@ -119,6 +119,9 @@ def _toml(cluster: Cluster) -> Iterator[str]:
         own = [cluster.nodes[at].name for at in cap.nodes]
         watts = {} if cap.watts is None else {"watts": cap.watts}
         yield from _table("cap", {"name": cap.name, **watts, "nodes": _folded(own) or own})
+    for rack in cluster.racks:
+        own = [cluster.nodes[at].name for at in rack.nodes]
+        yield from _table("rack", {"name": rack.name, "nodes": _folded(own) or own})
     yield ""
 
 

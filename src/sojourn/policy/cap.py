@@ -31,7 +31,7 @@ class Cap:
     ----------
     watts : from each time on.
     time : s of the log; before the first there is no cap.
-    of : name of a partition, of a set of nodes, or of a node; empty for the whole cluster.
+    of : name of a partition, a rack, a set of nodes, or a node; empty for the whole cluster.
     source : the file, for messages.
 
     Examples
@@ -238,16 +238,17 @@ def _places(cap: Cap, cluster: Cluster) -> tuple[int, ...] | None:
             f"cap '{cap.of}': processors are only counted; name nodes with --cluster, or cap all",
             key="power.cap",
         )
-    parts = {part.name: part.nodes for part in cluster.partitions}
+    parts = {part.name: part.nodes for part in (*cluster.partitions, *cluster.racks)}
     if cap.of in parts:
         return parts[cap.of]
     nodes = {node.name: (at,) for at, node in enumerate(cluster.nodes)}
     if cap.of in nodes:
         return nodes[cap.of]
     known = [*parts, *(own.name for own in cluster.caps)]
-    hint = nearest(cap.of, known) if known else "the cluster has no partitions; name a node"
+    hint = nearest(cap.of, known) if known else "the cluster has neither; name a node"
     raise OptionError(
-        f"cap '{cap.of[:40]}': no partition or set of nodes is called so; {hint}", key="power.cap"
+        f"cap '{cap.of[:40]}': no partition, rack or set of nodes is called so; {hint}",
+        key="power.cap",
     )
 
 

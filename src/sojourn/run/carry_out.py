@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from ..files.access import note_input
 from ..jobs import Jobs
-from .folder import Write, check_folder, check_run, class_tables, provenance, write_run
+from .folder import (
+    Write,
+    check_folder,
+    check_run,
+    class_tables,
+    ledger_tables,
+    provenance,
+    write_run,
+)
 from .inputs import digest_of
 from .scenario import Scenario
 
@@ -117,8 +125,8 @@ def carry_out(
     origin["seconds"] = {"read": clock[1] - clock[0], "simulate": clock[2] - clock[1]}
     by = wanted.by or ()
     if folder is None:
-        classes = {"classes": class_tables(result, by)} if by else {}
-        return {**measure(), **classes, "provenance": origin}
+        tables = {"classes": class_tables(result, by), "ledger": ledger_tables(result, by)}
+        return {**measure(), **{k: v for k, v in tables.items() if v}, "provenance": origin}
     return write_run(
         result,
         folder,

@@ -16,7 +16,7 @@ from ..measures import quantiles_by_group
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CLASSES", "class_rows", "measure_classes", "measure_groups"]
+__all__ = ["CLASSES", "class_codes", "class_rows", "measure_classes", "measure_groups"]
 
 CLASSES = (*OF_LOGS, "status")
 """What the jobs of a run can be classed by."""
@@ -24,11 +24,18 @@ CLASSES = (*OF_LOGS, "status")
 
 def measure_classes(table: pd.DataFrame, log: Jobs, what: str) -> pd.DataFrame:
     """One row per class of `what`; see `Result.by`."""
+    return measure_groups(table, *class_codes(table, log, what), what)
+
+
+def class_codes(
+    table: pd.DataFrame, log: Jobs, what: str
+) -> tuple[NDArray[np.integer], Sequence[str]]:
+    """Return the class of each job of a run, as a place in a list of names."""
     check_class(what, CLASSES)
     if what == "status":
         names, codes = np.unique(table["status"].astype(str), return_inverse=True)
-        return measure_groups(table, codes, names.tolist(), what)
-    return measure_groups(table, *classed(log, what), what)
+        return codes, names.tolist()
+    return classed(log, what)
 
 
 def measure_groups(

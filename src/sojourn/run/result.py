@@ -233,13 +233,13 @@ class Result:
 
     @cached_property
     def nodes(self) -> pd.DataFrame:
-        """One row per node: model, procs, speed, share of its time busy, and its energy (J)."""
+        """One row per node: model, procs, speed, share of its time busy, and its `ledger` (J)."""
         import pandas as pd
 
         self._schedule.allocation  # noqa: B018  (raises where processors were only counted)
         columns = self._schedule.energy.node_columns()
-        if not self.states_energy:
-            columns = {name: columns[name] for name in columns if not name.endswith("_energy")}
+        if self.states_energy:
+            columns |= self._schedule.ledger.by_node()
         return pd.DataFrame(columns)
 
     @cached_property
@@ -354,6 +354,8 @@ class Result:
             columns["label"] = log.label[first:last]
         if schedule.after is not None and self._prepared.external is not None:
             columns["restarts"] = spread(schedule.after.restarts[at].astype(np.float64))
+            if self.states_energy:
+                columns["lost_energy"] = spread(schedule.ledger.lost_of_jobs[at])
         if self._prepared.deferred is not None:
             columns["deferred"] = self._prepared.deferred.held[first:last]
         if self._begin is not None:
@@ -535,3 +537,37 @@ class Result:
         from .classes import measure_classes
 
         return measure_classes(self.jobs, self._prepared.jobs, what)
+
+    def ledger(self, by: str = "node") -> pd.DataFrame:
+        """Where the energy went, by cause; all rows together are the bill of the run.
+
+        Columns (J): ``busy_energy``, of which ``lost_energy`` was for nothing where jobs can fail;
+        ``idle_energy``; ``entering_energy``, ``sleep_energy``, ``leaving_energy`` and
+        ``failed_energy`` where nodes sleep, or draw power while they are down; ``energy``, the sum;
+        and where these are given ``cost`` and ``carbon`` (g).
+
+        Parameters
+        ----------
+        by : ``node``; ``partition``: nodes that are in the same partitions are a row; ``rack``;
+            ``job``; or a class of jobs, as for `by`. Jobs and their classes have a last row, of
+            what was drawn for no job.
+
+        Examples
+        --------
+        >>> import sojourn
+        >>> jobs = sojourn.lublin(100, 64, load=0.7, seed=1)
+        >>> result = sojourn.simulate(jobs, sojourn.parse_cluster("8 x X5670"))
+        >>> list(result.ledger("width").index)[-3:]
+        ['17-32', '33-64', '(no job)']
+        """
+        from .classes import class_codes
+        from .outcome.ledger import ledger_table
+
+        if not self.states_energy:
+            raise OptionError(
+                "ledger: the run states no energy; give the cluster watts, or a price or carbon"
+            )
+        classes = None
+        if by not in ("node", "rack", "job"):
+            classes = class_codes(self.jobs, self._prepared.jobs, by)
+        return ledger_table(self._schedule, by, classes)

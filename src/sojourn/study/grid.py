@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, DecimalException, InvalidOperation
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import OptionError, did_you_mean
 from ..files.access import load_toml
+from .braces import Around, split_braces
 
 Value = Any
 """A number, a text, a truth value or a list, as TOML has them."""
@@ -158,6 +159,7 @@ class Range:
     whole : whether only whole numbers are meant.
     logarithmic : whether equal ratios are equally likely, in place of equal differences.
     choices : a list to choose from in place of two ends.
+    around : the text that has the number in it; None: the value is the number itself.
     """
 
     key: str
@@ -166,6 +168,7 @@ class Range:
     whole: bool = False
     logarithmic: bool = False
     choices: tuple[Value, ...] = ()
+    around: Around | None = None
 
     def __post_init__(self) -> None:
         if problem := self._problem():
@@ -194,6 +197,10 @@ class Range:
 
     def at(self, share: float) -> Value:
         """Return the value at a share of the way, 0 to 1."""
+        value = self._plain_at(share)
+        return value if self.around is None else self.around.filled(value)
+
+    def _plain_at(self, share: float) -> Value:
         if self.count:
             place = min(int(share * self.count), self.count - 1)
             return self.choices[place] if self.choices else int(self.low) + place
@@ -236,14 +243,19 @@ def parse_axis(text: str) -> tuple[str, list[Value]]:
     """Return the key and the values of ``KEY=A:B:STEP`` or ``KEY=a,b,c``.
 
     Steps are counted in decimal: ``0:1:0.1`` has 0.3 in it. Each item of a list is read as TOML
-    reads a value, and as text where that cannot be; commas in quotes or brackets do not part.
+    reads a value, and as text where that cannot be; commas in quotes or brackets do not part. Both
+    may stand in braces inside a text: ``policy.sleep=idle:{60,600}``.
     """
     key, listed = _halves(text)
+    return key, _checked(_axis_values(key, listed, text), text, "--set")
+
+
+def _axis_values(key: str, listed: str, text: str) -> list[Value]:
     ends = _numbers(listed, 3)
     if ends is None:
         if _numbers(listed, 2) is not None:
             raise OptionError(f"--set {text}: has no step; write {key}={listed}:STEP")
-        return key, _checked([parse_value(item) for item in _items(listed, text)], text, "--set")
+        return [value for item in _items(listed, text) for value in _item(key, item, text)]
     first, last, step = ends
     try:
         if step == 0 or (last - first) / step < 0:
@@ -257,15 +269,36 @@ def parse_axis(text: str) -> tuple[str, list[Value]]:
     kind = int if whole else float
     if not all(math.isfinite(float(end)) for end in (first, last)):
         raise OptionError(f"--set {text}: too large; give finite numbers")
-    return key, _checked([kind(first + place * step) for place in range(count)], text, "--set")
+    return [kind(first + place * step) for place in range(count)]
+
+
+def _item(key: str, item: str, text: str) -> list[Value]:
+    """The values of an item of a list: one, or several where it has braces."""
+    parted = split_braces(item)
+    if parted is None:
+        return [parse_value(item)]
+    around, inside = parted
+    return [around.filled(value) for value in _axis_values(key, _several(inside, text), text)]
 
 
 def parse_range(text: str, option: str = "--vary") -> Range:
     """Return the range of ``KEY=LO:HI``, ``KEY=LO:HI:log`` or ``KEY=a,b,c``.
 
-    Two ends without a decimal point or an exponent are whole numbers.
+    Two ends without a decimal point or an exponent are whole numbers. A range or a list may stand
+    in braces inside a text: ``policy.sleep=idle:{60:7200:log}``.
     """
     key, listed = _halves(text, option)
+    parted = split_braces(listed)
+    if parted is None:
+        return _range(key, listed, text, option)
+    around, inside = parted
+    found = _range(key, _several(inside, text, option), text, option)
+    if not found.choices:
+        return replace(found, around=around)
+    return replace(found, choices=tuple(map(around.filled, found.choices)))
+
+
+def _range(key: str, listed: str, text: str, option: str) -> Range:
     head, _, last = listed.rpartition(":")
     logarithmic = last.strip() == "log"
     ends = _numbers(head if logarithmic else listed, 2)
@@ -280,6 +313,16 @@ def parse_range(text: str, option: str = "--vary") -> Range:
     except OptionError as error:
         problem = str(error).removeprefix(f"{key}: ")
         raise OptionError(f"{option} {text}: {problem}") from None
+
+
+def _several(inside: str, text: str, option: str = "--set") -> str:
+    """What stands in braces, if it is a range or a list."""
+    if not set(inside) & {":", ","}:
+        raise OptionError(
+            f"{option} {text}: {{{inside}}} is neither a range nor a list; write such as "
+            "{60:3600} or {60,600}"
+        )
+    return inside
 
 
 def _checked(values: list[Value], text: str, option: str) -> list[Value]:

@@ -14,6 +14,7 @@ from ...errors import ClusterError, OptionError
 from ...jobs.formats.slurm_fields import fold_nodes
 from ..cluster import Cluster
 from ..partition import Partition
+from ..rack import Rack, do_not_nest
 from ..report import ClusterReport, Remark
 from ..server import Node, Server
 from .lines import Line, read_lines
@@ -132,9 +133,22 @@ def read_slurm_cluster(
         raise ClusterError(tables.path, str(error)) from None
     place = {node.name: at for at, node in enumerate(nodes)}
     switches = (tuple(place[name] for name in leaf if name in place) for leaf in tables.switches)
+    below = {
+        name: {place[node] for node in names if node in place}
+        for name, names in tables.racks.items()
+    }
+    # A network in which a node hangs on several switches is no tree, and has no racks.
+    nests = do_not_nest({name: nodes for name, nodes in below.items() if nodes}) is None
+    taken = {part.name for part in cluster.partitions if set(part.nodes) != below.get(part.name)}
+    racks = (
+        Rack(name, tuple(nodes))
+        for name, nodes in below.items()
+        if nests and nodes and name not in taken
+    )
     return replace(
         cluster,
         switches=tuple(filter(None, switches)),
+        racks=tuple(racks),
         power_saving=power_saving_of(tables),
     )
 

@@ -115,6 +115,7 @@ class SlurmTables:
     lines : all lines but those of nodes and partitions, by their names in small letters.
     nodes, partitions : in the order of the file.
     switches : the nodes of each leaf switch; empty where the file has none.
+    racks : the nodes below each switch of a ``topology.conf``, by its name.
     assumed : what had to be assumed, in words.
     statements : of nodes and partitions, in the order of the file.
     origins : the line of each node.
@@ -126,6 +127,7 @@ class SlurmTables:
     nodes: tuple[SlurmNode, ...]
     partitions: tuple[SlurmPartition, ...]
     switches: tuple[tuple[str, ...], ...]
+    racks: Mapping[str, tuple[str, ...]]
     assumed: tuple[str, ...]
     statements: tuple[Statement, ...]
     origins: Mapping[str, Line]
@@ -199,12 +201,14 @@ def read_tables(path: str | os.PathLike[str]) -> SlurmTables:
         if kind == "partitionname"
     ]
     switches, assumed = _switches(Path(path), lines, groups)
+    racks = {} if assumed else _below(Path(path), lines)
     return SlurmTables(
         path=str(path),
         lines=lines,
         nodes=tuple(nodes.values()),
         partitions=tuple(partitions),
         switches=switches,
+        racks=racks,
         assumed=assumed,
         statements=tuple(statements),
         origins=origins,
@@ -272,6 +276,23 @@ def _switches(
             leaves.append(line.nodes("Nodes", line.said["nodes"]))
     _check_tree(line_of, below)
     return tuple(leaves), ()
+
+
+def _below(path: Path, lines: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the nodes below each switch of a tree that has been checked, by its name."""
+    file = path.parent / "topology.conf"
+    if not is_tree(lines.get("topologyplugin", "")) or not file.is_file():
+        return {}
+    own, inner = dict[str, tuple[str, ...]](), dict[str, tuple[str, ...]]()
+    for line in read_lines(file):
+        if name := line.said.get("switchname"):
+            own[name] = line.nodes("Nodes", line.said.get("nodes", ""))
+            inner[name] = line.nodes("Switches", line.said.get("switches", ""))
+
+    def nodes(name: str) -> tuple[str, ...]:
+        return (*own[name], *(node for other in inner[name] for node in nodes(other)))
+
+    return {name: nodes(name) for name in own}
 
 
 def _check_tree(line_of: Mapping[str, Line], below: Mapping[str, tuple[str, ...]]) -> None:

@@ -65,8 +65,10 @@ class Failures:
     shape : of the Weibull distribution of the time between failures; 1: exponential.
     repairs : distribution of the time to repair, one of `REPAIRS`.
     spread : of a lognormal repair: standard deviation of its logarithm.
-    rack, per_rack : probability that a failure takes the whole rack with it, and nodes of a rack,
-        in their order.
+    rack : probability that a failure takes the whole rack with it.
+    per_rack : nodes of a rack, in their order; None: the racks of the cluster.
+    level : which of the cluster's racks: 1 for the innermost that holds the node, 2 for what holds
+        that, and so on.
     procs : processors of a unit, where they are only counted.
     seed : of what is drawn; None: that of the run.
     log : file of recorded failures, in place of all that.
@@ -84,6 +86,7 @@ class Failures:
     spread: float = 1.0
     rack: float = 0.0
     per_rack: int | None = None
+    level: int = 1
     procs: int = 1
     seed: int | None = None
     log: str | None = None
@@ -104,11 +107,7 @@ class Failures:
         servers(self.procs, "failures: procs")
         if self.per_rack is not None:
             servers(self.per_rack, "failures: per_rack")
-        if self.rack > 0 and self.per_rack is None:
-            raise OptionError(
-                f"failures: rack = {self.rack:g}, but not how many nodes a rack has; give per_rack",
-                key="failures.per_rack",
-            )
+        servers(self.level, "failures: level")
 
     def __str__(self) -> str:
         if self.log is not None:
@@ -118,7 +117,14 @@ class Failures:
             words += f", shape {self.shape:g}"
         return words + (f", rack {self.rack:g}" if self.rack else "")
 
-    def outages(self, units: int, begin: float, horizon: float, seed: int) -> Outages:
+    def outages(
+        self,
+        units: int,
+        begin: float,
+        horizon: float,
+        seed: int,
+        racks: Sequence[Sequence[int]] | None = None,
+    ) -> Outages:
         """Draw when units are down.
 
         Parameters
@@ -127,13 +133,22 @@ class Failures:
         begin : all are up then (s).
         horizon : failures from there on are left out (s); those before do not depend on it.
         seed : used where there is none of one's own.
+        racks : of each unit the units of its rack; None: `per_rack` in a row, or no racks.
         """
+        if racks is None:
+            racks = self.racks_of(units)
         own = seed if self.seed is None else self.seed
         parts = [self._of_unit(k, begin, horizon, own) for k in range(units)]
         down, up = (np.concatenate([*(part[i] for part in parts), []]) for i in (0, 1))
-        racks = np.concatenate([*(part[2] for part in parts), np.empty(0, np.bool_)])
+        takes_rack = np.concatenate([*(part[2] for part in parts), np.empty(0, np.bool_)])
         unit = np.repeat(np.arange(units), [len(part[0]) for part in parts])
-        return merged(self._with_racks(Outages(unit, down, up), racks, units))
+        return merged(_with_racks(Outages(unit, down, up), takes_rack, racks))
+
+    def racks_of(self, units: int) -> list[range]:
+        """Return of each unit the units of its rack: `per_rack` in a row, or itself alone."""
+        size = self.per_rack or 1
+        firsts = (k // size * size for k in range(units))
+        return [range(first, min(first + size, units)) for first in firsts]
 
     def _of_unit(
         self, k: int, begin: float, horizon: float, seed: int
@@ -169,16 +184,17 @@ class Failures:
             drawn = self.repair * np.exp(normal - self.spread**2 / 2)
         return _whole(drawn)
 
-    def _with_racks(self, alone: Outages, takes_rack: NDArray[np.bool_], units: int) -> Outages:
-        if self.per_rack is None or not takes_rack.any():
-            return alone
-        parts = [alone]
-        for i in np.flatnonzero(takes_rack).tolist():
-            first = int(alone.unit[i]) // self.per_rack * self.per_rack
-            others = np.arange(first, min(first + self.per_rack, units))
-            times = (np.full(len(others), column[i]) for column in (alone.down, alone.up))
-            parts.append(Outages(others, *times))
-        return Outages(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+def _with_racks(
+    alone: Outages, takes_rack: NDArray[np.bool_], racks: Sequence[Sequence[int]]
+) -> Outages:
+    """Outages of units, and of the racks that some of them take with them."""
+    parts = [alone]
+    for i in np.flatnonzero(takes_rack).tolist():
+        others = np.array(racks[int(alone.unit[i])], np.int64)
+        times = (np.full(len(others), column[i]) for column in (alone.down, alone.up))
+        parts.append(Outages(others, *times))
+    return Outages(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _whole(seconds: Floats) -> Floats:

@@ -33,7 +33,10 @@ class BilledJobs(NamedTuple):
 
 
 class BilledRows(NamedTuple):
-    """Processors in use by node; the share clock of the node when the job started, in two parts."""
+    """Processors in use by node; the share clock of the node when the job started, in two parts.
+
+    From its end on the first part is what the job used there (J).
+    """
 
     node: Integers
     procs: Integers
@@ -136,6 +139,7 @@ def walk(
                 )
                 used = rows.procs[r] * share
                 spent += used
+                rows.share[r] = used  # Nobody needs the clock of a row that has ended.
                 _add(account, k, BUSY, used)
                 _change(nodes, k, -rows.procs[r], above, below)
             jobs.joules[j] = spent

@@ -34,6 +34,7 @@ class Bill(NamedTuple):
     """
 
     job_joules: Floats  # per job
+    row_joules: Floats  # per row: what the job used on that node
     node_busy_joules: Floats  # per node: what its jobs used there
     node_idle_joules: Floats  # per node: what its idle processors used
     step_time: Floats  # s; each instant at which a job or a rate could change
@@ -119,7 +120,7 @@ def bill_nodes(
         by_start, by_end = by_start[lasting[by_start]], by_end[lasting[by_end]]
     jobs = BilledJobs(begin, stop, by_start, by_end, own(first_row, np.int64), np.zeros(len(begin)))
     node = own(row_node, np.int64)
-    rows = BilledRows(node, own(row_procs, np.int64), np.empty(len(node)), np.empty(len(node)))
+    rows = BilledRows(node, own(row_procs, np.int64), np.zeros(len(node)), np.empty(len(node)))
     check(len(jobs.first_row) == len(begin) + 1, "first_row needs one entry more than jobs")
     _check_nodes(jobs.first_row, rows, count, curve)
     watts, first = watts_by_busy(count, curve)
@@ -144,6 +145,7 @@ def bill_nodes(
         )
     return Bill(
         job_joules=jobs.joules,
+        row_joules=rows.share,
         node_busy_joules=nodes.account[:, BUSY : BUSY + 2].sum(axis=1),
         node_idle_joules=nodes.account[:, IDLE : IDLE + 2].sum(axis=1),
         step_time=steps[0, :made].copy(),

@@ -15,6 +15,7 @@ from .answers import answer_comparison, answer_run, answer_study, ignored_by
 from .charts import describe_distribution, describe_points
 from .collect import intervals_of_run, points_of_runs, points_of_study
 from .fairness import section_of_run, section_of_runs
+from .ledger import section_of_energy
 from .methods import cited, methods_of
 from .pack import Packer
 from .parts import Figure, Page, Section, Table
@@ -44,7 +45,7 @@ def _page_of_run(run: RunFolder, packer: Packer) -> Page:
     charts |= distribution_charts([run])
     sections = [over_time([run]), distributions([run], [table_of_run(run)])]
     classes = section_of_run(run, charts)
-    sections += [classes, *not_modelled(ignored_by([run]))]
+    sections += [classes, *section_of_energy(run), *not_modelled(ignored_by([run]))]
     methods = methods_of(run, interval=bool(intervals), fairness="users" in charts)
     return Page(
         answer_run(run, intervals),

@@ -86,6 +86,20 @@ _MEASURES = ValueKind(
     _is_object_of(lambda value: value is None or _is_number(value)),
     or_null=False,
 )
+_LEDGERS = ValueKind(
+    "an object of lists of rows, each with its class and numbers",
+    _is_object_of(
+        _is_list_of(
+            lambda row: (
+                _is_object(row)
+                and all(
+                    name == "class" or value is None or _is_number(value)
+                    for name, value in row.items()
+                )
+            )
+        )
+    ),
+)
 _NAMES = ValueKind(
     "a text, or an object or list of texts",
     lambda value: _is_text(value) or _is_list_of(_is_text)(value) or _is_object_of(_is_text)(value),
@@ -156,6 +170,7 @@ SUMMARY: Shape = MappingProxyType(
             **dict.fromkeys(("power_model", "currency"), _TEXT),
         },
         "measures": _DESCRIBED,
+        "ledger": _LEDGERS,
         "resources": _RESOURCES,
         "not_modelled": _TEXTS,
         "cleaning": {"source": _TEXT, "read": _COUNT, "kept": _COUNT, "findings": _FINDINGS},

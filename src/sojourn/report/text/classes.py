@@ -17,6 +17,18 @@ _MEASURES = ("wait_mean", "wait_median", "wait_p95", "bounded_slowdown_mean")
 _SPENT = {"cost": "\ncost", "carbon": "CO2\nkg"}
 """Columns of what the energy of a class costs, where that is known."""
 
+LEDGER = {
+    "busy_energy": "busy",
+    "lost_energy": "of it lost",
+    "idle_energy": "idle",
+    "entering_energy": "to sleep",
+    "sleep_energy": "asleep",
+    "leaving_energy": "booting",
+    "failed_energy": "failed",
+    "energy": "all",
+}
+"""Causes of energy in the order of tables, and their words."""
+
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
 
@@ -32,6 +44,29 @@ def show_classes(console: Terminal, tables: Mapping[str, Rows]) -> None:
             heads.append(measure("energy_kwh").column("kWh"))
         heads += [head for name, head in _SPENT.items() if any(name in row for row in rows)]
         _show(console, by, rows, ["processor\ntime", *heads], _of_run)
+
+
+def show_ledgers(console: Terminal, tables: Mapping[str, Rows]) -> None:
+    """Print where the energy went, by cause, where it went to more than jobs and idle processors.
+
+    `tables` has rows as in the ``ledger`` of a summary.
+    """
+    for by, rows in tables.items():
+        causes = [name for name in LEDGER if any(row.get(name) for row in rows)]
+        by_nodes = any(row["idle_energy"] and row["busy_energy"] for row in rows)
+        if not by_nodes and set(causes) <= {"busy_energy", "idle_energy", "energy"}:
+            continue
+        spent = [name for name in _SPENT if any(name in row for row in rows)]
+        heads = [*(f"{LEDGER[name]}\nkWh" for name in causes), *(_SPENT[name] for name in spent)]
+        table = new_table(f"{'processors' if by == 'width' else by}\n", *heads)
+        largest = sorted(rows, key=lambda row: -row["energy"])
+        for row in largest[:_PRINTED]:
+            values = [row[name] / 3.6e6 for name in causes]
+            values += [row[name] / (1000 if name == "carbon" else 1) for name in spent]
+            table.add_row(str(row["class"]), *map(as_number, values))
+        console.below(table)
+        if len(rows) > _PRINTED:
+            console.note(f"and {len(rows) - _PRINTED:,} more; --json has all")
 
 
 def _of_run(row: Row) -> Iterator[str]:

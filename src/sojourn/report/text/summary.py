@@ -15,7 +15,7 @@ from ...measures.entry import Measure
 from ...measures.fragmentation import STATES
 from ...measures.recorded import gap_in_words
 from ...measures.registry import get, in_table
-from .classes import show_classes
+from .classes import show_classes, show_ledgers
 from .facts import show_report
 from .layout import HOUR, Terminal, as_number, as_seconds, new_table
 
@@ -116,6 +116,7 @@ def _show_end(console: Terminal, summary: dict[str, Any], out: Path | None) -> N
     """Print resources and classes, what the numbers leave out, and where the files are."""
     _show_resources(console, summary)
     show_classes(console, summary.get("classes", {}))
+    show_ledgers(console, summary.get("ledger", {}))
     if not summary.get("energy", {}).get("idle_known", True):
         warning = "idle watts are not known of every node and count as 0: the bill is too low"
         console.warn(f"\n{warning}")

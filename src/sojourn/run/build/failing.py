@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...cluster import Cluster
+from ...cluster.rack import racks_around
 from ...engine.happenings import DOWN, UP
 from ...errors import OptionError
 from ...jobs import ExternalEvents, Jobs
@@ -146,6 +148,27 @@ def outages_of(
         span = float(outages.up.max() - min(float(outages.down.min()), begin))
         return Beside(outages, failures.procs, np.inf, units * span / len(outages.unit))
     assert failures.mtbf is not None
-    together = 1 + failures.rack * ((failures.per_rack or 1) - 1)
-    outages = failures.outages(units, begin, horizon, seed)
+    racks = _racks(failures, cluster, units)
+    together = 1 + failures.rack * (float(np.mean([len(rack) for rack in racks])) - 1)
+    outages = failures.outages(units, begin, horizon, seed, racks)
     return Beside(outages, failures.procs, horizon, failures.mtbf / together)
+
+
+def _racks(failures: Failures, cluster: Cluster, units: int) -> Sequence[Sequence[int]]:
+    """Of each unit the units that its rack has; itself alone where it is in none."""
+    if failures.per_rack is not None or not failures.rack:
+        return failures.racks_of(units)
+    if not cluster.racks:
+        raise OptionError(
+            f"failures: rack = {failures.rack:g}, but the cluster has no racks; give per_rack, or "
+            "racks in the cluster's file",
+            key="failures.per_rack",
+        )
+    around = racks_around(len(cluster.nodes), cluster.racks, failures.level)
+    if not any(around):
+        raise OptionError(
+            f"failures: level = {failures.level}, but no racks of the cluster are so deep; give "
+            "less",
+            key="failures.level",
+        )
+    return [(k,) if rack is None else rack.nodes for k, rack in enumerate(around)]

@@ -10,4 +10,5 @@ from .writing import FORMATS as FORMATS
 from .writing import Write as Write
 from .writing import check_run as check_run
 from .writing import class_tables as class_tables
+from .writing import ledger_tables as ledger_tables
 from .writing import write_run as write_run

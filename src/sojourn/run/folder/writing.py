@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +21,19 @@ from .files import as_cell, as_json, provenance, put_rows, staged, write_table
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["FORMATS", "Write", "check_run", "class_tables", "write_run"]
+__all__ = ["FORMATS", "Write", "check_run", "class_tables", "ledger_tables", "write_run"]
 
 FORMATS = ("parquet", "csv", "swf")
 """What the job table can be written as."""
 
 _SUMMARY, _NODES, _DECISIONS = "summary.json", "nodes.csv", "decisions.log"
-_CLASSES = "classes.csv"
+_CLASSES, _LEDGER = "classes.csv", "ledger.csv"
 _OURS = {
     _SUMMARY,
     _NODES,
     _DECISIONS,
     _CLASSES,
+    _LEDGER,
     "overview.png",
     "fragmentation.png",
     "node-states.png",
@@ -41,6 +43,7 @@ _OURS = {
 }
 
 Write = Callable[[Path], object]
+_Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def write_run(
@@ -69,8 +72,8 @@ def write_run(
     format : of the job table; with ``swf`` it is the log with the simulated waits in it.
     trajectory : write the trajectory too (like the schedule as CSV beside a job table in CSV, else
         as Parquet).
-    by : classes of jobs, as `Result.by` takes them: their measures go to ``classes.csv`` and into
-        the summary.
+    by : classes of jobs, as `Result.by` takes them: their measures go to ``classes.csv``, and where
+        energy is stated their ledgers to ``ledger.csv``; both into the summary.
     extras : further files by name, such as ``overview.png``, and what writes each to a path.
     origin : provenance to put into the summary, as from `provenance`.
     measure : returns the summary of the run, while its tables are written; default: as it is.
@@ -85,8 +88,8 @@ def write_run(
     within = f"{name}/" if name else ""
     with contextlib.nullcontext(folder) if isinstance(folder, Stage) else staged(folder) as stage:
         tables = _tables(result, format, trajectory)
-        classes = class_tables(result, by)
-        later = {**_texts(result, classes), **(extras or {})}
+        classes, ledgers = class_tables(result, by), ledger_tables(result, by)
+        later = {**_texts(result, classes, ledgers), **(extras or {})}
         files = [*tables, *later, _SUMMARY]
         if result.cluster.is_named:
             # All of them need the energy bill, and some what was held: made once, before they go
@@ -100,6 +103,7 @@ def write_run(
             summary = {
                 **(measure() if measure else result.summary),
                 **({"classes": classes} if classes else {}),
+                **({"ledger": ledgers} if ledgers else {}),
             }
             summary["provenance"] = {**(origin or provenance("", {})), "files": files}
             for task in tasks:
@@ -116,6 +120,17 @@ def write_run(
 def class_tables(result: Result, by: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
     """Return the measures of each class of jobs as rows, by what jobs are classed by."""
     return {name: class_rows(result.by(name)) for name in by}
+
+
+def ledger_tables(result: Result, by: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """Return the ledgers of a run as rows, by what they are by; none where no energy is stated.
+
+    Whoever asks for some on a cluster of several partitions gets that by partition too.
+    """
+    if not by or not result.states_energy:
+        return {}
+    parts = ["partition"] if len(result.cluster.partitions) > 1 else []
+    return {name: class_rows(result.ledger(name)) for name in dict.fromkeys([*by, *parts])}
 
 
 def check_run(
@@ -136,7 +151,7 @@ def check_run(
     """
     files = {_SUMMARY, *_table_names(format, trajectory, named)}
     files |= {_NODES} if named else set()
-    files |= {_CLASSES} if classes else set()
+    files |= {_CLASSES, _LEDGER} if classes else set()
     check_outputs(Path(folder) / file for file in files | _files_of_former_run(Path(folder)))
 
 
@@ -158,16 +173,17 @@ def _tables(result: Result, format: str, trajectory: bool) -> dict[str, Write]:
     return {name: writers[name.partition(".")[0]] for name in names}
 
 
-def _texts(result: Result, classes: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Write]:
+def _texts(result: Result, classes: _Rows, ledgers: _Rows) -> dict[str, Write]:
     """The small tables and the texts of a run by name, and what writes each."""
     texts: dict[str, Write] = {}
     if result.cluster.is_named:
         texts[_NODES] = lambda path: _write_nodes(result, path)
     if result.options.decisions:
         texts[_DECISIONS] = lambda path: _write_lines(path, result.decisions.lines())
-    if classes:
-        rows = [{"by": by, **row} for by, part in classes.items() for row in part]
-        texts[_CLASSES] = lambda path: put_rows(path, rows)
+    for name, tables in ((_CLASSES, classes), (_LEDGER, ledgers)):
+        if tables:
+            rows = [{"by": by, **row} for by, part in tables.items() for row in part]
+            texts[name] = partial(put_rows, rows=rows)
     return texts
 
 

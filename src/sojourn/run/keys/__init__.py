@@ -140,7 +140,7 @@ class ScenarioKeys(Keys):
                 str,
                 typed_failures,
                 None,
-                help="Failures of nodes: mtbf=5y,repair=1d[,shape=0.7][,rack=0.1,per_rack=16]"
+                help="Failures of nodes: mtbf=5y,repair=1d[,shape=0.7][,rack=0.1[,per_rack=16]]"
                 "[,procs=16][,seed=1], or a table with the columns node, down, up.",
             ),
             Keyword(

@@ -65,6 +65,14 @@ class FailureKeys(Keys):
         Count | None,
         Key("Nodes of a rack, in the order of the cluster; default: its racks.", A_COUNT),
     ] = None
+    level: Annotated[
+        Count,
+        Key(
+            "Which of the cluster's racks: 1, the innermost of a node; 2, what holds that; and so "
+            "on.",
+            A_COUNT,
+        ),
+    ] = 1
     procs: Annotated[
         Count,
         Key(

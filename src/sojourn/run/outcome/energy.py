@@ -216,6 +216,28 @@ class Energy:
             return {}
         return {"failed_joules": float(self.other_states.sum()) if len(self._run.end) else 0.0}
 
+    def of_nodes(self) -> dict[str, Floats]:
+        """Joules of each node by cause: busy, idle, and where these occur those of other states."""
+        bill = self.nodes
+        spent = {"busy": bill.node_busy_joules, "idle": bill.node_idle_joules}
+        count = len(bill.node_idle_joules)
+        if self._states is not None:
+            return spent | self._states.by_node(self.other_states, count)
+        if not self.elsewhere:
+            return spent
+        assert self._absence is not None
+        return spent | {"failed": np.bincount(self._absence.node, self.other_states, count)}
+
+    def for_no_job(self) -> dict[str, float]:
+        """Joules that no job used, by cause: idle, and where these occur those of other states."""
+        others = {name.removesuffix("_joules"): value for name, value in self.elsewhere.items()}
+        return {"idle": self.idle, **others}
+
+    @property
+    def bill_joules(self) -> float:
+        """Joules of the whole run."""
+        return float(self.jobs.sum()) + self.idle + sum(self.elsewhere.values())
+
     @property
     def worked(self) -> Stretches:
         """Stretches of service from when the nodes of each were up."""
@@ -224,7 +246,7 @@ class Energy:
     @cached_property
     def jobs(self) -> Floats:
         """Joules of each accepted job."""
-        return self._by_job(self.spent)
+        return self.by_job(self.spent)
 
     @cached_property
     def spent(self) -> Floats:
@@ -241,8 +263,8 @@ class Energy:
         power = self._cluster.power
         return power.busy(self._rates), power.idle(self._rates)
 
-    def _by_job(self, spent: Floats) -> Floats:
-        """Joules of each accepted job, from those of its stretches of service."""
+    def by_job(self, spent: Floats) -> Floats:
+        """Return the joules of each accepted job, from those of its stretches of service."""
         if not self._in_pieces:
             return spent
         return formulas.sum_by_job(self._stretches.job, spent, len(self._run.end))
@@ -272,12 +294,12 @@ class Energy:
         """Joules of each accepted job as in [gomez2012, eq. 5]; named nodes only."""
         _, start, stop = self._stretches
         given, watts = self.given, self._cluster.columns.watts
-        return self._by_job(
+        return self.by_job(
             billing.peas_energy(start, stop, given.first, given.node, given.procs, watts)
         )
 
     def node_columns(self) -> dict[str, Any]:
-        """One row per node: what it is, how much of the run it was busy, and its joules."""
+        """One row per node: what it is, and how much of the run it was busy."""
         _, start, stop = self._stretches
         given, columns = self.given, self._cluster.columns
         nodes, count = self._cluster.nodes, len(columns.procs)
@@ -291,8 +313,6 @@ class Energy:
             "slowness": columns.slowness,
             "jobs": np.bincount(given.node, minlength=count),
             "busy": busy / np.maximum(span * columns.procs, np.finfo(float).tiny),
-            "busy_energy": self.nodes.node_busy_joules,
-            "idle_energy": self.nodes.node_idle_joules,
         }
 
     @cached_property
@@ -339,8 +359,7 @@ class Energy:
     def bill(self, span: float) -> dict[str, Any]:
         """The bill of a run of `span` seconds; its price and its carbon, where these are given."""
         busy, idle = float(self.jobs.sum()), self.idle
-        others = self.elsewhere
-        total = busy + idle + sum(others.values())
+        others, total = self.elsewhere, self.bill_joules
         bill: dict[str, Any] = {
             "busy_joules": busy,
             "idle_joules": idle,
@@ -392,18 +411,28 @@ class Energy:
         return steps_over(what, self._clock, first, max(first, self._last))
 
     def _of_jobs(self, what: Carbon | Tariff | Prices) -> Floats:
-        """What the energy of each accepted job costs or emits, exactly.
+        """What the energy of each accepted job costs or emits, exactly."""
+        return self.valued(what, lambda energy: energy.jobs)
+
+    def valued(self, what: Carbon | Tariff | Prices, of: Callable[[Energy], Floats]) -> Floats:
+        """Return what some parts of the energy cost or emit, exactly.
 
         Power and value are both constant between their changes. On a clock that runs as fast as
         the value is high, the bill of the energy is that of the cost. It must run forwards: for
         this all values are raised, and what that adds is taken off again.
+
+        Parameters
+        ----------
+        what : price or intensity.
+        of : says how many joules each part of a bill has.
         """
         time, value = self.series_steps(what)
+        joules = of(self)
         if len(value) == 1:
-            return self.jobs * (float(value[0]) / _JOULES_PER_KWH)
+            return joules * (float(value[0]) / _JOULES_PER_KWH)
         raised = float(np.abs(value).mean() or 1.0) - min(float(value.min()), 0.0)
         other = self._on_clock(lambda at: formulas.clock_at(at, time, value + raised))
-        return (other.jobs - raised * self.jobs) / _JOULES_PER_KWH
+        return (of(other) - raised * joules) / _JOULES_PER_KWH
 
     def _on_clock(self, clock: Callable[[Floats], Floats]) -> Energy:
         """The same bill with all instants on another clock, which runs forwards."""

@@ -14,7 +14,7 @@ from ...measures import formulas
 if TYPE_CHECKING:
     from .schedule import Schedule
 
-__all__ = ["costs_of_failures", "cut_at_checkpoints", "rate_epochs"]
+__all__ = ["costs_of_failures", "cut_at_checkpoints", "lost_share", "rate_epochs"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -164,10 +164,21 @@ def costs_of_failures(schedule: Schedule) -> dict[str, Any] | None:
         "availability": 1 - down / whole if whole > 0 else float("nan"),
     }
     if len(run.jobs.submit):
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = np.where(stop > start, lost / (stop - start), 0.0)
+        share = _shares(lost, stop - start)
         costs["lost_kwh"] = float(np.dot(schedule.energy.spent, share)) / _JOULES_PER_KWH
     return costs
+
+
+def lost_share(schedule: Schedule) -> Floats:
+    """Return the share of each stretch of service that came to nothing."""
+    _, start, stop = schedule.energy.worked
+    return _shares(_lost_time(schedule), stop - start)
+
+
+def _shares(lost: Floats, lapse: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share: Floats = np.where(lapse > 0, lost / lapse, 0.0)
+    return share
 
 
 def _held(schedule: Schedule) -> NDArray[Any]:

@@ -20,6 +20,7 @@ from .aftermath import KILLED, STATUS, Aftermath, aftermath
 from .caps import CapAccount
 from .domains import DomainRates
 from .energy import Allocation, Energy, Stretches, allocation, stretches_held, stretches_in_pieces
+from .ledger import EnergyLedger
 from .lost import costs_of_failures, rate_epochs
 from .resources import Resources
 from .states import NodeStates
@@ -150,6 +151,11 @@ class Schedule:
         return Energy(self)
 
     @cached_property
+    def ledger(self) -> EnergyLedger:
+        """What it spent, by node, partition, job or class of jobs."""
+        return EnergyLedger(self)
+
+    @cached_property
     def caps(self) -> CapAccount | None:
         """How its caps were kept; None where there are none."""
         plan = self.prepared.caps
@@ -229,9 +235,11 @@ class Schedule:
             lapse = np.diff(time[first : first + _ROWS + 1])
             integral += formulas.product_sum(lapse, piece[: len(lapse)])
             watts += float(np.abs(piece).sum())
-        bill = float(self.energy.jobs.sum()) + self.energy.idle
-        bill += sum(self.energy.elsewhere.values())
-        _must_equal("the energy bill", bill, integral, self._grain * watts)
+        bill, slack = self.energy.bill_joules, self._grain * watts
+        _must_equal("the energy bill", bill, integral, slack)
+        if self.prepared.cluster.is_named:
+            of_nodes = float(sum(joules.sum() for joules in self.energy.of_nodes().values()))
+            _must_equal("the energy of nodes and the bill", of_nodes, bill, slack)
 
 
 def _must_equal(what: str, left: float, right: float, slack: float) -> None:

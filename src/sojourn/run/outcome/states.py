@@ -66,6 +66,13 @@ class NodeStates:
         spent = np.bincount(self.state, weights=joules, minlength=FAILED + 1)
         return {f"{name}_joules": float(spent[code]) for code, name in _NAMES.items()}
 
+    def by_node(self, joules: Floats, count: int) -> dict[str, Floats]:
+        """Joules of each of `count` nodes by state, from those of each stretch."""
+        return {
+            name: np.bincount(self.node, np.where(self.state == code, joules, 0.0), count)
+            for code, name in _NAMES.items()
+        }
+
     def as_dict(self) -> dict[str, Any]:
         """Node seconds by state, boots, and how long jobs waited for their nodes to be up."""
         lapse = np.bincount(self.state, weights=self.end - self.begin, minlength=FAILED + 1)
