@@ -150,3 +150,13 @@ def test_bad_keywords_are_one_line(given, words):
         sojourn.simulate(jobs, 1, "easy", **given)
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_jobs_killed_by_failures_are_not_missing_from_the_count(run, log):
+    told = run("simulate", log, "--procs", 32, "--failures", SPEC, "--seed", 1)
+    assert told.code == 0, told
+    (line,) = [line for line in told.out.splitlines() if line.startswith("jobs  ")]
+    ended = [int(word) for word in line.replace(":", "").split() if word.isdigit()]
+    assert ended[0] == sum(ended[1:]) == 200
+    assert line.rstrip().endswith("by events")
+    assert "of counted processors: idle ones go down first" in told.out
