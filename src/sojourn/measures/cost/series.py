@@ -105,8 +105,8 @@ def covering(
         if not begin <= first <= last <= end:
             raise OptionError(
                 f"{source}: known from {begin:.15g} s to {end:.15g} s of the log, but the run "
-                f"lasts from {first:.15g} s to {last:.15g} s; give a series that covers it, or let "
-                "it repeat",
+                f"lasts from {first:.15g} s to {last:.15g} s; check when the log starts, give a "
+                "series that covers it, or let it repeat",
                 path=source,
             )
         return time, value
