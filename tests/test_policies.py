@@ -224,7 +224,8 @@ def test_estimates_and_limits():
         ({"estimates": "wild"}, "user, exact or a factor"),
         ({"estimates": 0}, "user, exact or a factor"),
         ({"reference_rate": 0}, "above 0"),
-        ({"colour": 1}, "unknown option 'colour'"),
+        ({"colour": 1}, "unknown option 'colour'; it takes clean"),
+        ({"slep": "never"}, "unknown option 'slep'; did you mean 'sleep'"),
     ]:
         with pytest.raises(OptionError, match=told):
             sojourn.simulate(jobs, 3, **options)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from itertools import combinations
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -155,3 +157,38 @@ def test_a_zone_needs_dates(tmp_path, capsys):
     assert main(["carbon", str(path)]) == 0
     assert main(["carbon", str(path), "--zone", "Europe/Berlin"]) == 2
     assert "has no dates" in capsys.readouterr().err
+
+
+def test_the_verb_says_which_column_it_took_and_whose_hours(tmp_path, capsys):
+    """Of a file of Electricity Maps the intensity of the whole life cycle, not the direct one."""
+    path = tmp_path / "DE.csv"
+    header = "Datetime (UTC),Zone,Carbon intensity gCO2eq/kWh (direct),Carbon intensity (LCA)\n"
+    rows = (f"2022-01-01 0{hour}:00:00,DE,{100 + hour},{200 + hour}\n" for hour in range(4))
+    path.write_text(header + "".join(rows))
+    assert main(["carbon", str(path), "--slack", "1h"]) == 0
+    shown = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "values Carbon intensity (LCA)" in shown
+    assert "at once 201.5 g of CO2 in the mean" in shown
+    assert "hours of UTC" in shown
+
+
+def test_semicolons_and_decimal_commas(tmp_path):
+    path = tmp_path / "grid.csv"
+    path.write_text("time;g_per_kwh\n0;100,5\n3600;99\n")
+    assert read_carbon(path).grams.tolist() == [100.5, 99.0]
+
+
+@pytest.mark.parametrize(
+    ("month", "day", "problem"),
+    [(3, 27, "a gap: 7200 s after the row above"), (10, 30, "is not after the row above")],
+)
+def test_local_times_without_an_offset_are_pointed_out(tmp_path, capsys, month, day, problem):
+    path = tmp_path / "local.csv"
+    first = datetime(2022, month, day - 1, tzinfo=UTC)
+    local = [(first + timedelta(hours=k)).astimezone(ZoneInfo("Europe/Berlin")) for k in range(48)]
+    rows = (f"{moment:%Y-%m-%dT%H:%M},{k}\n" for k, moment in enumerate(local))
+    path.write_text("time,g_per_kwh\n" + "".join(rows))
+    assert main(["carbon", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert problem in error
+    assert "times without an offset are UTC: give local ones with theirs" in error

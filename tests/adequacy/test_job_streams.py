@@ -141,3 +141,14 @@ def test_accounting(write):
 def test_jobs_submitted_together_stay_in_order(write):
     text = "id,submit,start,end,nodes\n9,5,5,6,1\n4,5,5,6,1\n7,0,0,1,1\n"
     assert read_stream(write(text)).label.tolist() == ["7", "9", "4"]
+
+
+def test_the_jobs_of_batsim(write):
+    text = (
+        "job_id,submission_time,requested_number_of_resources,requested_time,starting_time,"
+        "finish_time,allocated_resources\n7,1,4,60,2.5,9.5,0-3\n"
+    )
+    stream = read_stream(write(text, "out_jobs.csv"))
+    assert stream.label.tolist() == ["7"]
+    assert (stream.procs.tolist(), stream.limit.tolist()) == ([4], [60.0])
+    assert (stream.wait.tolist(), stream.residence.tolist()) == ([1.5], [8.5])

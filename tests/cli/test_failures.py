@@ -95,7 +95,7 @@ def test_a_sweep_varies_keys_of_failures(run, log, tmp_path):
         ("--failures", "mtbf=1d,log=x.csv", ("one of them",)),
         ("--failures", "nowhere.csv", ("nowhere.csv", "no such file")),
         ("--checkpoint", "daly", ("'daly' follows from failures", "--failures")),
-        ("--checkpoint", "sometimes", ("'sometimes' is not a length of time",)),
+        ("--checkpoint", "sometimes", ("--checkpoint", "choose daly or young")),
         ("--checkpoint", "0", ("above 0",)),
         ("--checkpoint", "every=60,dump=-1", ("-1", "0 or more")),
         ("--checkpoint", "dump=60", ("dump alone says nothing", "give every")),
@@ -150,3 +150,32 @@ def test_bad_keywords_are_one_line(given, words):
         sojourn.simulate(jobs, 1, "easy", **given)
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_jobs_killed_by_failures_are_not_missing_from_the_count(run, log):
+    told = run("simulate", log, "--procs", 32, "--failures", SPEC, "--seed", 1)
+    assert told.code == 0, told
+    (line,) = [line for line in told.out.splitlines() if line.startswith("jobs  ")]
+    ended = [int(word) for word in line.replace(":", "").split() if word.isdigit()]
+    assert ended[0] == sum(ended[1:]) == 200
+    assert line.rstrip().endswith("by events")
+    assert "of counted processors: idle ones go down first" in told.out
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--failures", "mtbf=0,repair=1h", "--failures mtbf=0: give a number of seconds above 0"),
+        ("--failures", "mtbf=1d,shape=-1", "--failures shape=-1: give a number above 0"),
+        ("--checkpoint", "every=1h,dump=-1", "--checkpoint dump=-1: give"),
+        ("--checkpoint", "dayl", "choose daly or young, a number of seconds above 0"),
+        ("--checkpoint", "dayl", "did you mean 'daly'?"),
+        ("--checkpoint", "3 hours", "'hours' is no unit of a length of time"),
+        ("--maintenance", "every=4w,length=0", "--maintenance length=0: give"),
+    ],
+)
+def test_what_is_wrong_inside_an_option_is_named(run, log, option, value, words):
+    told = run("simulate", log, "--procs", 32, option, value)
+    assert told.code == 2
+    assert words in told.err
+    assert len(told.err.splitlines()) == 1

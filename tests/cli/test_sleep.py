@@ -78,3 +78,21 @@ def test_the_bill_has_all_states(folder, run):
     (bill,) = [line for line in out.splitlines() if line.startswith("full bill")]
     assert "sleep" in bill
     assert "leaving" in bill
+
+
+def test_how_often_nodes_were_woken_and_who_waited_for_it(folder, run):
+    code, out, _ = run("simulate", "log.csv", "--cluster", "sleepy.toml", "--sleep", "idle:60")
+    assert code == 0
+    (line,) = [line for line in out.splitlines() if line.startswith("sleep ")]
+    # Between two jobs, of 2 nodes each, lie 400 idle seconds: all but the first wait 60 s.
+    assert "14 boots of nodes, idle:60; 7 jobs waited 60 s on average for one" in line
+    assert "differ in speed" not in out
+
+
+def test_the_page_says_that_nodes_slept(folder, run):
+    options = ("--cluster", "sleepy.toml", "--sleep", "idle:60", "--out", "run")
+    assert run("simulate", "log.csv", *options).code == 0
+    assert run("report", "run", "--out", "run.html").code == 0
+    page = (folder / "run.html").read_text()
+    assert "Idle nodes go to sleep by the rule idle:60" in page
+    assert "differ in speed" not in page

@@ -133,6 +133,24 @@ def test_inspect_gives_the_date_of_the_peak(tmp_path, capsys):
     assert "on 2001-09-09 03:47:15 (Europe/Stockholm)" in _inspect(tmp_path, capsys, header)
 
 
-def test_inspect_says_that_the_widest_job_is_taken_for_the_machine(tmp_path, capsys):
+def test_inspect_takes_what_was_used_at_once_for_the_machine(tmp_path, capsys):
     out = _inspect(tmp_path, capsys, ["; Note: no size"])
-    assert "does not say MaxProcs: 4 processors are those of the widest job; give --procs" in out
+    words = "does not say MaxProcs: 5 processors are the most that its jobs used at once; give"
+    assert words in out
+    assert "of 5 processors" in out.partition("load")[2].splitlines()[0]
+    assert "at most 5 (100.0 %)" in out
+
+
+def test_inspect_takes_the_widest_job_for_the_machine_where_no_wait_is_recorded(tmp_path, capsys):
+    log = tmp_path / "log.csv"
+    log.write_text("submit,runtime,procs\n0,10,3\n0,10,4\n")
+    assert main(["inspect", str(log)]) == 0
+    words = "4 processors are those of the widest job; give --procs"
+    assert words in capsys.readouterr().out
+
+
+def test_ends_and_starts_that_only_rounding_parts_do_not_overlap():
+    """0.1 + 0.2 is more than 0.3, at which the next job starts."""
+    jobs = made(submit=[0.1, 0.3], wait=[0, 0], runtime=[0.2, 1.0], procs=[2, 3])
+    assert 0.1 + 0.2 > 0.3
+    assert recorded_occupancy(jobs, 3)["peak"] == 3

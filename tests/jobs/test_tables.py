@@ -213,7 +213,9 @@ def test_times_that_their_dates_contradict_are_said(column: str) -> None:
 
 def test_a_mapping_that_is_not_complete_is_completed(tmp_path) -> None:
     path = written(tmp_path, "Submit,Elapsed (s),width,User\n0,5,3,anna\n1,6,4,bo\n")
-    with pytest.raises(LogError, match="no column 'procs'; map one to it"):
+    with pytest.raises(
+        LogError, match="no column 'procs'; name it with columns, such as procs=NAME"
+    ):
         read_csv(path)
     jobs = read_csv(path, {"procs": "width"})
     assert jobs.runtime.tolist() == [5, 6]
@@ -408,3 +410,19 @@ def test_a_size_that_is_none_is_not_called_absent(said: str) -> None:
         machine_size(jobs, None, "--procs")
     with pytest.raises(OptionError, match="no MaxProcs in its header; give --procs"):
         machine_size(jobs.replace(header=[]), None, "--procs")
+
+
+def test_the_jobs_of_batsim_are_a_log(tmp_path):
+    """What it calls allocated are numbers of hosts, not how many."""
+    path = tmp_path / "out_jobs.csv"
+    for hosts, wide in (("processors", "0-3"), ("resources", "20 19 7 8")):
+        path.write_text(
+            f"jobID,submission_time,requested_number_of_{hosts},requested_time,success,"
+            f"starting_time,execution_time,finish_time,waiting_time,allocated_{hosts}\n"
+            f"7,11.5,4,64,1,12.5,4.25,16.75,1.0,{wide}\n8,27.0,1,149,1,27.0,88.5,115.5,0.0,0\n"
+        )
+        jobs = sojourn.read_csv(path)
+        assert jobs.procs.tolist() == [4, 1]
+        assert jobs.wait.tolist() == [1.0, 0.0]
+        assert jobs.runtime.tolist() == [4.25, 88.5]
+        assert jobs.estimate.tolist() == [64, 149]

@@ -21,12 +21,15 @@ from ..jobs.schema import MISSING
 
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "job", "job_id", "jobid"),
-    "submit": ("submit", "submit_time"),
-    "start": ("start", "start_time"),
+    "submit": ("submit", "submit_time", "submission_time"),
+    "start": ("start", "start_time", "starting_time"),
     "end": ("end", "end_time", "finish_time"),
     "nodes": ("nodes", "nnodes", "num_nodes"),
-    "procs": ("procs", "cores", "ncpus", "processors"),
-    "limit": ("limit", "estimate", "timelimit"),
+    "procs": (
+        *("procs", "cores", "ncpus", "processors"),
+        *("requested_number_of_resources", "requested_number_of_processors"),
+    ),
+    "limit": ("limit", "estimate", "timelimit", "requested_time"),
     "limit_min": ("limit_min",),
     "user": ("user",),
     "queue": ("queue", "partition"),

@@ -71,6 +71,7 @@ def carbon(
     whole, paused = shifted.savings()
     facts = {
         "series": str(series),
+        "column": known.column,
         "length": took,
         "slack": later,
         "zone": zone or ("UTC" if known.is_dated else None),
@@ -92,10 +93,12 @@ def _show(facts: dict[str, Any]) -> None:
     saving = facts["saving"]
     rows = [
         ("series", f"{facts['series']}: {facts['instants']:,} instants at which the job can start"),
+        *([] if facts["column"] == "g_per_kwh" else [("values", facts["column"])]),
         ("job", f"{_hours(facts['length'])} at 1 kW, up to {_hours(facts['slack'])} later"),
         ("at once", f"{as_number(facts['at_once'])} g of CO2 in the mean"),
         ("best start", f"{_percent(saving['uninterrupted'])} less"),
         ("with pauses", f"{_percent(saving['interrupted'])} less"),
+        ("hours", f"of {facts['zone']}" if facts["zone"] else "from second 0 of the series"),
     ]
     console.facts(rows)
     table = new_table("hour", "at once\ng", "best start\nless by", "with pauses\nless by")

@@ -186,7 +186,8 @@ def facts(jobs: Jobs, procs: int | None = None) -> dict[str, Any]:
     Parameters
     ----------
     jobs : the log, not cleaned.
-    procs : processors of the machine; default: those that the log says.
+    procs : processors of the machine; default: those that the log says, else the most that its jobs
+        have used at once, as recorded, else those of the widest job.
 
     Returns
     -------
@@ -195,6 +196,10 @@ def facts(jobs: Jobs, procs: int | None = None) -> dict[str, Any]:
         ``occupancy`` what the log has recorded of it (see `recorded_occupancy`).
     """
     size, size_source = jobs.machine_size if procs is None else (procs, "given")
+    occupancy = _occupancy(jobs, size)
+    if size_source == "widest job" and occupancy is not None and occupancy["peak"] > size:
+        size, size_source = occupancy["peak"], "recorded use"
+        occupancy = _occupancy(jobs, size)
     submit = np.sort(jobs.submit)
     width = jobs.procs[jobs.procs > 0]
     count = max(len(jobs), 1)
@@ -211,7 +216,7 @@ def facts(jobs: Jobs, procs: int | None = None) -> dict[str, Any]:
         "span": float(submit[-1] - submit[0]) if len(submit) else 0.0,
         "load": offered_load(jobs, size),
         "processor_seconds": _area(jobs),
-        "occupancy": _occupancy(jobs, size),
+        "occupancy": occupancy,
         "distributions": {
             "procs": _spread(width),
             "runtime": _spread(jobs.runtime[jobs.runtime >= 0]),

@@ -44,12 +44,16 @@ def has_recorded_wait(jobs: Jobs) -> NDArray[np.bool_]:
     return np.asarray((jobs.wait >= 0) & (jobs.runtime >= 0))
 
 
+_ROUNDED = 1e-5
+"""s by which sums of printed times may be too late: logs have six decimals at most."""
+
+
 def recorded_occupancy(jobs: Jobs, procs: int) -> dict[str, Any] | None:
     """Describe how many processors were in use, by what a log says of its own jobs.
 
     A job holds its allocated processors, or its width where these are not known, from submit +
-    wait on, for its runtime. Where one job ends and another starts at the same instant, the end
-    comes first.
+    wait on, for its runtime. Where one job ends and another starts at the same instant, but for the
+    rounding of printed times (10 µs), the end comes first.
 
     Parameters
     ----------
@@ -78,9 +82,10 @@ def recorded_occupancy(jobs: Jobs, procs: int) -> dict[str, Any] | None:
         return None
     start = jobs.submit[ran] + jobs.wait[ran]
     end, width = start + jobs.runtime[ran], width[ran]
-    time, busy = _path(start, end, width)
+    runtime = jobs.runtime[ran]
+    time, busy = _path(start, end - np.minimum(_ROUNDED, runtime / 2), width)
     top = int(np.argmax(busy))
-    span = float(time[-1] - time[0])
+    span = float(end.max() - start.min())
     mean = float(np.dot(width, end - start)) / span if span > 0 else float("nan")
     peak = int(busy[top])
     return {

@@ -54,7 +54,7 @@ class CommandLine(Source):
         """Return the error for a value that is not what an option takes."""
         field = field_at(key)
         verb = "choose" if list(choices(field.annotation)) else "give"
-        text = f"{self._flag(key)} {value}: {verb} {wanted}{hint}"
+        text = f"{self._flag(key)} {self._part(key)}{value}: {verb} {wanted}{hint}"
         return OptionError(" ".join(text.split()), key=dotted(key))
 
     def name_of(self, key: str) -> str:
@@ -78,6 +78,12 @@ class CommandLine(Source):
         if re.match(rf"{re.escape(flag.lstrip('-'))}(:| ['\d-])", problem):
             return f"--{problem}"
         return f"{flag}{' ' if problem.startswith(chr(39)) else ': '}{problem}"
+
+    def _part(self, key: KeyPath) -> str:
+        """The key inside of an option that has several, such as ``mtbf=``."""
+        known = described().get(dotted(key))
+        inside = known is not None and not known.first_flag and dotted(key) not in self.renamed
+        return f"{key[-1]}=" if inside and self._flag(key[:-1]).startswith("--") else ""
 
     def _flag(self, key: KeyPath) -> str:
         """The option of a key, or of the table that it is in."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from ..cluster import Cluster
-from ..errors import OptionError
+from ..errors import OptionError, did_you_mean
 from ..jobs import Jobs
 from ..policy import Control, Policy
 from .build.caps import CapPlan
@@ -40,7 +40,8 @@ class Options:
         known = described_by_keyword()
         for name in given:
             if name not in known:
-                raise OptionError(f"simulate: unknown option '{name}'; it takes {', '.join(known)}")
+                hint = did_you_mean(name, known) or f"; it takes {', '.join(known)}"
+                raise OptionError(f"simulate: unknown option '{name}'{hint}")
         for name, key in known.items():
             value = _read(name, key, given[name]) if name in given else default_of(key)
             self.__dict__[name] = value

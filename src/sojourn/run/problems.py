@@ -152,10 +152,10 @@ def _is_name(where: Sequence[str | int]) -> bool:
 def _problem(error: dict[str, Any], key: Path, value: Any, source: Source) -> OptionError:
     if error["type"] == "extra_forbidden":
         return source.error(key, unknown_key(key, values=value))
-    if error["type"] == "value_error":
-        return source.error(key, str(error["ctx"]["error"]))
     for step in key:
         value = value[step]
+    if error["type"] == "value_error" and not _is_word(value, key):
+        return source.error(key, str(error["ctx"]["error"]))
     if error["type"] == "string_unicode":
         return source.error(
             key, f"{_short(value)} is no text in UTF-8, as TOML is; choose another name"
@@ -181,6 +181,15 @@ def _problem(error: dict[str, Any], key: Path, value: Any, source: Source) -> Op
         return source.error(key, f"{_short(value)} is too large; give {word} {limit}")
     near = did_you_mean(value, choices(field.annotation)) if isinstance(value, str) else ""
     return source.refusal(key, _short(value), wanted, near)
+
+
+def _is_word(value: Any, key: Path) -> bool:
+    """Whether a value without a number is given to a key that takes words besides numbers."""
+    return (
+        isinstance(value, str)
+        and not any(letter.isdigit() for letter in value)
+        and any(True for _ in choices(field_at(key).annotation))
+    )
 
 
 def _short(value: Any) -> str:

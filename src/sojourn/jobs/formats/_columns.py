@@ -20,7 +20,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
         "job": "jobid jobidraw id jobnumber jobno",
         "submit": "submittime submitted submittedat submission submissiontime submittimestamp "
         "submitdate timesubmit arrival arrivaltime qtime",
-        "start": "starttime started startedat starttimestamp startdate timestart",
+        "start": "starttime startingtime started startedat starttimestamp startdate timestart",
         "end": "endtime ended endedat endtimestamp enddate timeend finish finished finishedat "
         "finishtime completiontime",
         "wait": "waittime waitingtime queuewait",
@@ -32,7 +32,8 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
         "procs": "processors cores cpus nprocs ncores ncpus numprocs numprocessors numcores "
         "numcpus corecount cpucount",
         "requested": "processorsreq procsreq coresreq cpusreq reqcpus reqcores reqprocs "
-        "reqprocessors requestedprocessors requestedprocs requestedcores requestedcpus",
+        "reqprocessors requestedprocessors requestedprocs requestedcores requestedcpus "
+        "requestednumberofresources requestednumberofprocessors",
         "allocated": "alloccpus alloccores allocprocs allocatedprocessors allocatedprocs "
         "allocatedcores allocatedcpus processorsused procsused coresused cpusused "
         "processorsalloc procsalloc coresalloc cpusalloc",
@@ -65,8 +66,12 @@ _FREE_TEXTS = frozenset(
     {"name", "jobname", "comment", "admincomment", "systemcomment", "command", "script", "reason"}
     | {"submitline", "workdir", "workingdirectory", "stdin", "stdout", "stderr", "description"}
     | {"nodelist", "nodeslist", "hosts", "hostlist", "exechost", "exitcode", "derivedexitcode"}
+    | {"allocatedresources"}
 )
 """Columns of texts that are about one job each, and say nothing of what it requests."""
+
+_BATSIM = frozenset({"requestednumberofresources", "requestednumberofprocessors"})
+"""How only tables of Batsim call a width; what they call allocated is a list of hosts."""
 
 _LONGEST_TITLE = 80
 # With the unit in the name, plain numbers have a meaning; `mem` alone may be anything.
@@ -243,7 +248,9 @@ def choose(
     if lacking is not None:
         left = [name for name in available if name not in chosen.values()]
         near = did_you_mean(lacking, left) or f"; it has: {listed(available)}"
-        raise error(f"{table} has no column '{lacking}'; map one to it{near}")
+        raise error(
+            f"{table} has no column '{lacking}'; name it with columns, such as {lacking}=NAME{near}"
+        )
     further = {ours: theirs for ours, theirs in chosen.items() if ours not in valid}
     ordered = {ours: chosen[ours] for ours in valid if ours in chosen} | further
     if not is_complete:
@@ -263,6 +270,8 @@ def _add_synonyms(
             left.append(chosen["partition"])
         # Processors that somebody mapped may be nodes: others are then counted in another unit.
         if ours in NEEDED["procs"] and "procs" in given and ours not in left:
+            continue
+        if ours == "allocated" and any(_letters(name) in _BATSIM for name in available):
             continue
         if ours not in chosen and (like := synonym_of(ours, left)) is not None:
             chosen[ours] = like

@@ -37,6 +37,7 @@ class Carbon:
     is_dated : whether the file has timestamps.
     repeats : whether it begins again where it ends, and before it begins: it is then known at all
         times.
+    column : of the file, that the values are from.
     """
 
     time: Floats
@@ -44,6 +45,7 @@ class Carbon:
     source: str = "carbon"
     is_dated: bool = False
     repeats: bool = False
+    column: str = ""
 
     def __post_init__(self) -> None:
         time, grams = pieces(self.source, self.time, self.grams)
@@ -96,7 +98,8 @@ def read_carbon(
     repeats : whether the series begins again where it ends.
     """
     read = read_series(path, clock, _Grams("time,g_per_kwh", 0.0))
-    return Carbon(read.time, read.value, os.fspath(path), read.is_dated, repeats)
+    source = os.fspath(path)
+    return Carbon(read.time, read.value, source, read.is_dated, repeats, read.column)
 
 
 class _Grams(Wanted):

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,8 @@ _MOST = 20_000_000
 _REGULAR, _ENOUGH = 0.9, 8
 """Share of equal steps from which on a longer one is a gap, and the least number of steps."""
 _SUMS = re.compile(r"job_(\d+)")
+_LOCAL = "times without an offset are UTC: give local ones with theirs, such as +01:00"
+_LONGEST = 120
 
 
 class ValueColumn(NamedTuple):
@@ -45,12 +48,16 @@ class ValueColumn(NamedTuple):
 
 
 class SeriesFile(NamedTuple):
-    """What a file of a series holds: s of the log, values, the currency, whether it is dated."""
+    """What a file of a series holds: s of the log, values, the currency, whether it is dated.
+
+    `column` is the name of the values in the file.
+    """
 
     time: Floats
     value: Floats
     currency: str
     is_dated: bool
+    column: str
 
 
 @dataclass(frozen=True)
@@ -98,8 +105,8 @@ def covering(
         if not begin <= first <= last <= end:
             raise OptionError(
                 f"{source}: known from {begin:.15g} s to {end:.15g} s of the log, but the run "
-                f"lasts from {first:.15g} s to {last:.15g} s; give a series that covers it, or let "
-                "it repeat",
+                f"lasts from {first:.15g} s to {last:.15g} s; check when the log starts, give a "
+                "series that covers it, or let it repeat",
                 path=source,
             )
         return time, value
@@ -121,13 +128,17 @@ def read_series(path: str | os.PathLike[str], clock: Clock | None, wanted: Wante
 
     Parameters
     ----------
-    path : the file, packed by gzip or xz if it likes. Times are seconds of the log, or ISO 8601
+    path : the file, packed by gzip or xz if it likes, with commas between its columns, or with
+        semicolons, and then maybe decimal commas. Times are seconds of the log, or ISO 8601
         timestamps (UTC where they have no offset), one kind throughout, increasing. Without a
         column of times, values are hourly from second 0 on.
     clock : which moment second 0 of the log is; needed for timestamps.
     wanted : which values.
     """
-    rows = csv.reader(read_text(path).splitlines())
+    lines_of_text = read_text(path).splitlines()
+    # Semicolons are written where a comma is the decimal point.
+    by_semicolons = bool(lines_of_text) and ";" in lines_of_text[0] and "," not in lines_of_text[0]
+    rows = csv.reader(lines_of_text, delimiter=";" if by_semicolons else ",")
 
     def wrong(problem: object, field: str | None = None, line: int = 0) -> OptionError:
         text = LogError(path, str(problem), line=line or rows.line_num or 1, field=field)
@@ -137,12 +148,15 @@ def read_series(path: str | os.PathLike[str], clock: Clock | None, wanted: Wante
     values: list[float] = []
     lines: list[int] = []
     dated = False
+    hint = ""
     try:
-        names = [name.strip().lower() for name in next(rows, [])]
+        titles = [name.strip() for name in next(rows, [])]
+        names = [name.lower() for name in titles]
         column = wanted.column(names)
         at = next((names.index(name) for name in _TIMES if name in names), -1)
         if column is None or (at < 0 and names[column.place] != "slack_0"):
-            raise wrong(f"the header must be {wanted.header}")
+            has = f", and is {','.join(titles)[:_LONGEST]}" if titles else ""
+            raise wrong(f"the header must be {wanted.header}{has}")
         name = names[column.place]
         if name == "slack_0":
             _check_single_hours(path, wrong)
@@ -151,8 +165,12 @@ def read_series(path: str | os.PathLike[str], clock: Clock | None, wanted: Wante
                 raise wrong(f"{len(row)} fields; give {','.join(names)}")
             text = row[at] if at >= 0 else f"{_HOUR * len(times)}"
             second, moment, value = number(text), timestamp(text), number(row[column.place])
+            if by_semicolons and value is None:
+                value = number(row[column.place].replace(",", "."))
             if not times:
                 dated = second is None and moment is not None
+                if dated and datetime.fromisoformat(text.strip()).tzinfo is None:
+                    hint = f"; {_LOCAL}"
                 if dated and (clock is None or not clock.known):
                     raise wrong(f"the log does not say when it begins; {START_HINT}", names[at])
             if dated and clock is not None:
@@ -161,7 +179,7 @@ def read_series(path: str | os.PathLike[str], clock: Clock | None, wanted: Wante
                 kind = "an ISO 8601 timestamp" if dated else "a number of seconds"
                 raise wrong(f"'{text[:40]}' is not {kind}", names[at])
             if times and second <= times[-1]:
-                raise wrong(f"'{text[:40]}' is not after the row above", names[at])
+                raise wrong(f"'{text[:40]}' is not after the row above{hint}", names[at])
             if value is None or not wanted.least <= value < math.inf or value == -math.inf:
                 least = f" of at least {wanted.least:g}" if wanted.least > -math.inf else ""
                 raise wrong(f"'{row[column.place][:40]}' is not a number{least}", name)
@@ -175,8 +193,9 @@ def read_series(path: str | os.PathLike[str], clock: Clock | None, wanted: Wante
     if gap is not None:
         usual, there = gap[1], time[gap[0] + 1] - time[gap[0]]
         problem = f"a gap: {there:g} s after the row above, where steps take {usual:g} s; fill it"
+        problem += hint
         raise wrong(problem, names[at], line=lines[gap[0] + 1])
-    return SeriesFile(time, np.array(values), column.currency, dated)
+    return SeriesFile(time, np.array(values), column.currency, dated, titles[column.place])
 
 
 def _check_single_hours(path: str | os.PathLike[str], wrong: type | object) -> None:

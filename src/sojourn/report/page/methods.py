@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from ...cluster.power import states_energy
 from .subjects import ComparisonFolder, RunFolder, StudyFolder
@@ -67,7 +68,16 @@ _MEASURES = (
 _ENERGY = (
     "Energy is the integral of the power of busy and idle processors [rumyantsev2018, eq. 11]."
 )
-_NODES = "Nodes are named and differ in speed and power, as in [gomez2012]."
+_NODES = "Nodes are named: a job runs on some of them, at the speed of the slowest [gomez2012]."
+_PARTS = {
+    "sleep": "Idle nodes go to sleep by the rule {policy}; a job that gets one waits until it is "
+    "up, and the energy has the nodes that sleep, and change between the two.",
+    "failures": "Nodes fail, as drawn by the seed or recorded, and jobs on them are stopped; "
+    "goodput is the useful part of the processor time that jobs held.",
+    "caps": "A job starts only where the power stays below the cap.",
+    "deferred": "Some jobs are held for cheap or clean electricity before they enter the queue.",
+}
+"""What a run has besides jobs and processors, by the section of its summary."""
 _FAIR = "Fairness between users is Jain's index of their mean bounded slowdowns [jain1984]."
 _BATCHES = (
     "The intervals of one run are from consecutive batches of its jobs, those of means over time "
@@ -156,11 +166,21 @@ def methods_of(
             known = f"{known} {_ENERGY}"
         if any(run.nodes is not None for run in runs):
             known = f"{known} {_NODES}"
+        known = " ".join((known, *_parts([run.summary for run in runs])))
         paragraphs = [_MODEL + policies, known]
         paragraphs += [_BATCHES] if interval else []
         paragraphs += [_RIVALS] if interval and isinstance(subject, ComparisonFolder) else []
         paragraphs += [_FAIR] if fairness else []
     return [text.format(version=version) if "{version}" in text else text for text in paragraphs]
+
+
+def _parts(summaries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a sentence on each part that one of the runs has."""
+    for key, text in _PARTS.items():
+        sections = [summary[key] for summary in summaries if key in summary]
+        if sections:
+            rules = dict.fromkeys(str(section.get("policy", "")) for section in sections)
+            yield text.format(policy=", ".join(rules))
 
 
 def _policies(words: Sequence[str]) -> str:

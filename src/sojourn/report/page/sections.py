@@ -220,10 +220,10 @@ def over_time(runs: Sequence[RunFolder]) -> Section:
     shown = ["busy processors", "jobs waiting"]
     shown += ["power"] if any(states_energy(run.summary) for run in runs) else []
     shown += ["stranded resources"] if any(len(run.resources) > 1 for run in runs) else []
-    label = f"Who would run on which servers, and over time {listed(shown)}"
+    label = f"Who would run on which processors, and over time {listed(shown)}"
     caption = (
-        "Servers without names are numbered after the run: a job takes the lowest gap that holds "
-        "it whole, else the lowest free servers in several blocks."
+        "Processors without names are numbered after the run: a job takes the lowest gap that "
+        "holds it whole, else the lowest free ones in several blocks."
         if all(run.nodes is None for run in runs)
         else "Each node is as high as it has processors, the first on top."
     )

@@ -125,7 +125,10 @@ def _warnings(facts: dict[str, Any]) -> list[str]:
     if facts.get("excess"):
         return [excess_in_words(facts["excess"])]
     if source not in ("MaxProcs", "given"):
-        whose = "those of the widest job" if source == "widest job" else f"its {source}"
+        whose = {
+            "widest job": "those of the widest job",
+            "recorded use": "the most that its jobs used at once",
+        }.get(source, f"its {source}")
         return [
             f"the header does not say MaxProcs: {facts['procs']:,} processors are {whose}; "
             "give --procs"

@@ -21,7 +21,7 @@ from .layout import HOUR, Terminal, as_number, as_seconds, new_table
 
 _SPEED = ("utilisation", "makespan", "mean_slowness")
 _NOTES = {
-    "mean_slowness": "times the recorded runtime: nodes differ in speed",
+    "mean_slowness": "times the recorded runtime",
     "effective_load": "at work on average",
     "job_wasting": "idle although jobs waited",
 }
@@ -142,7 +142,7 @@ def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
     if summary.get("rate_switches"):
         shares = ", ".join(f"{100 * s:.1f} % at {r}" for r, s in summary["rate_shares"].items())
         rows.append(("rate", f"{summary['rate_switches']:,} switches; {shares}"))
-    return [*rows, *_domains(summary), *_caps(summary)]
+    return [*rows, *_domains(summary), *_sleep(summary), *_caps(summary)]
 
 
 def _domains(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -155,6 +155,19 @@ def _domains(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
             joules = domain["busy_joules"] + domain["idle_joules"]
             text += f"; {as_number(joules / 3.6e6)} kWh"
         yield f"rate of {name}", text
+
+
+def _sleep(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """How often nodes were woken, and how long jobs waited for that."""
+    if "sleep" not in summary:
+        return
+    sleep = summary["sleep"]
+    waited = sleep["jobs_that_waited"]
+    text = f"{sleep['boots']:,} boots of nodes, {sleep['policy']}"
+    if waited:
+        jobs = "1 job" if waited == 1 else f"{waited:,} jobs"
+        text += f"; {jobs} waited {as_number(sleep['mean_boot_wait'])} s on average for one"
+    yield "sleep", text
 
 
 def _caps(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -173,6 +186,8 @@ def _jobs(summary: dict[str, Any]) -> list[tuple[str, str]]:
     by_events = summary.get("events", {}).get("killed", 0)
     killed = f"{summary['killed'] - by_events:,} killed at their limit"
     ran = f"{summary['completed']:,} completed, {killed}"
+    if by_events:
+        ran += f", {by_events:,} by events"
     rows = [("jobs", f"{summary['jobs']:,}: {ran}")]
     if "nodes" in summary:
         taken = summary["jobs"] - summary["unaccepted"]
@@ -265,6 +280,10 @@ def _measured(
             continue
         if not measure.rests_on_watts:
             note = _NOTES.get(measure.name, "")
+            if measure.name == "mean_slowness" and value != 1.0:
+                note += ": nodes differ in speed"
+            if measure.name == "failures_met" and "nodes" not in summary:
+                note = "of counted processors: idle ones go down first; --cluster names nodes"
             yield measure.label, f"{_text(measure, value)} {note}".rstrip()
         elif states_energy(summary):
             yield from _energy(summary, measure, value)

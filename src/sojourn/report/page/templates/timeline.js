@@ -100,7 +100,7 @@ report.makers.timeline = async (node, spec) => {
       showlegend: false,
     };
     const grain = `cells of ${report.duration(join * width)} × ${report.number(height)} ` +
-      `${height === 1 ? "server" : "servers"}`;
+      `${height === 1 ? "processor" : "processors"}`;
     return {
       grain,
       data: [
@@ -126,7 +126,7 @@ report.makers.timeline = async (node, spec) => {
       marker: { color: pick((i) => color(wait[i])), coloraxis: "coloraxis", line: { width: 0.6, color: "@paper" } },
       text: rows.length <= LABELS ? pick((i) => String(job[i])) : undefined,
       textposition: "inside", insidetextanchor: "middle",
-      customdata: pick((i) => `job ${job[i]}: ${report.number(procs[i])} ${procs[i] === 1 ? "server" : "servers"}` +
+      customdata: pick((i) => `job ${job[i]}: ${report.number(procs[i])} ${procs[i] === 1 ? "processor" : "processors"}` +
         `<br>waited ${report.duration(wait[i])}<br>ran ${report.duration(length[i] * run.grain)}`),
       hovertemplate: "%{customdata}<extra></extra>",
     };
@@ -141,8 +141,8 @@ report.makers.timeline = async (node, spec) => {
     const rows = inView(run, seen);
     const whole = rows !== null && !run.open.rest;
     const drawn = whole ? { data: [] } : cells(run, rows === null ? run.open.all : run.open.rest, seen);
-    if (rows === null) notes.push(`Servers: ${drawn.grain}; the colour is the mean wait of the jobs in a cell, faded by the share that was idle.`);
-    else notes.push(`Servers: ${report.number(rows.length)} blocks one by one` + (whole ? "." : `, smaller ones as ${drawn.grain}.`));
+    if (rows === null) notes.push(`Processors: ${drawn.grain}; the colour is the mean wait of the jobs in a cell, faded by the share that was idle.`);
+    else notes.push(`Processors: ${report.number(rows.length)} blocks one by one` + (whole ? "." : `, smaller ones as ${drawn.grain}.`));
     if (run.note) notes.push(run.note);
     return rows === null ? drawn.data : [...drawn.data, boxes(run, rows)];
   };
@@ -250,7 +250,7 @@ report.makers.timeline = async (node, spec) => {
         anchor: `y${panels.length + 1}`, showgrid: false, zeroline: false,
       },
       yaxis: {
-        domain: [1 - Math.max(tall, 0.01) + 0.01, 1], range: [seen.bottom, seen.top], title: { text: "servers" },
+        domain: [1 - Math.max(tall, 0.01) + 0.01, 1], range: [seen.bottom, seen.top], title: { text: "processors" },
         showgrid: false, zeroline: false, visible: !run.missing,
       },
       coloraxis: {
@@ -291,7 +291,7 @@ report.makers.timeline = async (node, spec) => {
   };
 
   if (runs.length > 1) {
-    report.choose(node, "Servers of", runs.map((run, i) => [String(i), run.name]), "0", (value) => {
+    report.choose(node, "Processors of", runs.map((run, i) => [String(i), run.name]), "0", (value) => {
       chosen = Number(value);
       chart.draw();
     });
