@@ -118,7 +118,7 @@ def energy(
     scenario.check_parts()
     jobs = scenario.read_jobs(say)
     run_options = scenario.options(jobs)
-    run_options.pop("sleep")
+    run_options.pop("sleep", None)
     with progress("letting nodes sleep", "runs") as step:
         found = sleep_savings(
             jobs,

@@ -147,7 +147,7 @@ class Comparison(Sequence[Outcome]):
         return pd.DataFrame([outcome.row() for outcome in self]).set_index("policy")
 
     def by(self, what: str) -> pd.DataFrame:
-        """Measures per class of jobs under measure policy, and on named nodes placement.
+        """Measures per class of jobs under each policy, and on named nodes each placement.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ def outcomes_of(
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Iterator[Outcome]:
-    """Run the same jobs under measure policy, one after the other, and with measure placement.
+    """Run the same jobs under each policy, one after the other, and with each placement.
 
     Parameters
     ----------

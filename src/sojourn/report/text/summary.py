@@ -61,7 +61,7 @@ def show_peas(summary: dict[str, Any], out: Path | None) -> None:
 def _show_start(summary: dict[str, Any], settings: str) -> Terminal:
     """Print what cleaning did, what was run, and what is left out of it; return the terminal."""
     console = Terminal()
-    if "cleaning" in summary:
+    if summary.get("cleaning", {}).get("findings"):
         show_report(summary["cleaning"])
     _show_cluster_report(console, summary)
     console.print(_head(summary), style="bold")
@@ -115,7 +115,8 @@ def _show_cluster_report(console: Terminal, summary: dict[str, Any]) -> None:
 def _show_end(console: Terminal, summary: dict[str, Any], out: Path | None) -> None:
     """Print resources and classes, what the numbers leave out, and where the files are."""
     _show_resources(console, summary)
-    show_classes(console, summary.get("classes", {}))
+    if "classes" in summary:
+        show_classes(console, summary["classes"])
     if not summary.get("energy", {}).get("idle_known", True):
         warning = "idle watts are not known of every node and count as 0: the bill is too low"
         console.warn(f"\n{warning}")

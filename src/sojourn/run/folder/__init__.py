@@ -1,9 +1,0 @@
-"""A run on disk: tables of jobs, schedule and trajectory, and the summary with its provenance.
-
-- `writing`: the files of a run
-- `files`: those that get their names together, or not at all; large tables; where results are from
-"""
-
-from ..._lazy import attach
-
-__getattr__, __dir__, __all__ = attach(__name__, __file__)
