@@ -260,7 +260,7 @@ def test_a_failed_write_leaves_the_former_run(
     command = ("peas", small, cluster, "--debug", "--out")
     run(*command, tmp_path / "run")
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
-    monkeypatch.setattr(f"sojourn.run.folder.{broken}", fail)
+    monkeypatch.setattr(f"sojourn.run.folder.writing.{broken}", fail)
     refused(*command, tmp_path / "run", "--policy", "fcfs", code=1)
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
     refused(*command, tmp_path / "new" / "run", code=1)

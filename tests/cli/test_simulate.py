@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import sojourn
-from sojourn.run import folder
+from sojourn.run.folder import files
 
 from .conftest import SMALL, Run
 
@@ -187,8 +187,8 @@ def test_a_failed_write_leaves_nothing(
             raise error
         whole(path, *table)
 
-    whole = folder._write_parquet
-    monkeypatch.setattr(folder, "_write_parquet", fail)
+    whole = files._write_parquet
+    monkeypatch.setattr(files, "_write_parquet", fail)
     refused("simulate", small, "--out", tmp_path / "new" / "run", code=code)
     assert not (tmp_path / "new").exists()
 
@@ -203,7 +203,7 @@ def test_a_failed_write_leaves_the_former_run(
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sojourn.run.folder._write_trajectory", fail)
+    monkeypatch.setattr("sojourn.run.folder.writing._write_trajectory", fail)
     refused("simulate", small, "--policy", "fcfs", "--out", out, code=1)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
@@ -357,16 +357,16 @@ def test_numbers_and_words_are_in_tables_as_arrow_would_put_them() -> None:
     for values in (numbers, numbers[::2], np.arange(20, dtype=np.int32)[::3], numbers[:0]):
         for gaps in (True, False):
             expected = pa.array(values, from_pandas=gaps)
-            made = folder._numbers(values, gaps=gaps)
+            made = files._numbers(values, gaps=gaps)
             assert (made.type, made.null_count) == (expected.type, expected.null_count)
             # As text, in which nan is equal to nan, and -0 not to 0.
             assert str(made.to_pylist()) == str(expected.to_pylist())
     places = np.array([0, -1, 2] * 7, np.int8)
-    assert folder._places(places).equals(pa.array(places, mask=places < 0))
+    assert files._places(places).equals(pa.array(places, mask=places < 0))
     for words in ([], [""], ["anna", "", "café", "東京"]):
-        assert folder._as_strings(words).equals(pa.array(words, pa.string()))
+        assert files._texts(words).equals(pa.array(words, pa.string()))
     label = np.array(["12_3", "4"])
-    assert folder._numbers(label, gaps=True).equals(pa.array(["12_3", "4"]))
+    assert files._numbers(label, gaps=True).equals(pa.array(["12_3", "4"]))
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "swf"])

@@ -118,7 +118,6 @@ _HOUR = 3600.0
 
 
 def _show(numbers: dict[str, Any]) -> None:
-
     from ..report.text import Terminal, as_number, new_table, show_report
 
     show_report(numbers["cleaning"])
@@ -149,7 +148,6 @@ def _show(numbers: dict[str, Any]) -> None:
 
 def show_warnings(console: Any, warnings: list[str]) -> None:
     """Print where a log contradicts the model."""
-
     if warnings:
         console.print()
     for line in warnings:

@@ -51,7 +51,6 @@ _READINGS = {
 
 
 def _show(numbers: dict[str, Any]) -> None:
-
     from ..report.text import (
         Terminal,
         as_number,

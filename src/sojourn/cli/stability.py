@@ -90,7 +90,6 @@ def _drawn(answer: Stability) -> Figure:
 
 
 def _show(answer: Stability, numbers: dict[str, Any]) -> None:
-
     from ..report.text import (
         Terminal,
         as_number,

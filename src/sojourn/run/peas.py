@@ -63,7 +63,7 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
         When it is not TOML, has a key that is not known, or a value that its key cannot have.
     """
     values, place = read_toml(path)
-    source = _Config(place.name, place.lines)
+    source = _Config(place.name, place.text)
     keys: dict[str, Any] = {}
     for name, value in _flat(values, source):
         if name not in KEYS:

@@ -291,7 +291,7 @@ class Scenario:
     def is_random(self) -> bool:
         """Whether another seed gives another run."""
         drawn = self.control.draws or self.placement.rule == "random"
-        drawn = drawn or is_drawn(self.keys.defer.who)
+        drawn = drawn or (self.keys.defer.kind != "none" and is_drawn(self.keys.defer.who))
         failures = self.keys.failures
         drawn = drawn or (failures.mtbf is not None and failures.seed is None)
         return drawn or workloads.is_random(self.keys.workload)

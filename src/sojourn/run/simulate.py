@@ -196,9 +196,7 @@ def prepare(
             "out",
             key="power.cap",
         )
-    caps = None
-    if capped or control.keeps_cap:
-        caps = plan_caps(chosen.cap, jobs, machine, control, named)
+    caps = plan_caps(chosen.cap, jobs, machine, control, named)
     if caps is not None:
         caps.refuse(reason, jobs, named)
         if caps.by_rate:

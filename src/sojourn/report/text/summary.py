@@ -115,8 +115,7 @@ def _show_cluster_report(console: Terminal, summary: dict[str, Any]) -> None:
 def _show_end(console: Terminal, summary: dict[str, Any], out: Path | None) -> None:
     """Print resources and classes, what the numbers leave out, and where the files are."""
     _show_resources(console, summary)
-    if "classes" in summary:
-        show_classes(console, summary["classes"])
+    show_classes(console, summary.get("classes", {}))
     if not summary.get("energy", {}).get("idle_known", True):
         warning = "idle watts are not known of every node and count as 0: the bill is too low"
         console.warn(f"\n{warning}")

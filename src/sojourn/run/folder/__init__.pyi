@@ -1,0 +1,13 @@
+from .files import as_cell as as_cell
+from .files import as_json as as_json
+from .files import check_file as check_file
+from .files import check_folder as check_folder
+from .files import provenance as provenance
+from .files import put_rows as put_rows
+from .files import staged as staged
+from .files import write_rows as write_rows
+from .writing import FORMATS as FORMATS
+from .writing import Write as Write
+from .writing import check_run as check_run
+from .writing import class_tables as class_tables
+from .writing import write_run as write_run
