@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ..run.result import Result
     from ..run.scenario import Scenario
 
-__all__ = ["Progress", "cleaned_log", "overview_of", "progress", "run_chosen", "say", "show"]
-
 _PATIENCE = 1.0
 
 

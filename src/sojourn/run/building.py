@@ -51,16 +51,6 @@ from .keys.failures import make_checkpoint, make_failures, make_maintenance
 from .keys.policy import SLURM
 from .toml import Path
 
-__all__ = [
-    "make_constraints",
-    "make_control",
-    "make_nodes",
-    "make_placement",
-    "make_policy",
-    "make_power",
-    "problems_together",
-]
-
 _Kind = TypeVar("_Kind", Score, NodeScore)
 _Table = TypeVar("_Table", bound=Keys)
 

@@ -36,17 +36,6 @@ from .simulate import machine_of, outlasting, prepare
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Comparison",
-    "Outcome",
-    "best",
-    "change",
-    "compare",
-    "measures_of",
-    "outcomes_of",
-    "report",
-]
-
 
 def measures_of(cluster: Cluster | int, options: Mapping[str, Any]) -> tuple[Measure, ...]:
     """Return the columns of a comparison on a cluster, with these options of `simulate`.

@@ -23,8 +23,6 @@ from .build.events import External
 from .build.machine import NamedMachine
 from .keys import SAME, Described, adapter, described_by_keyword, with_names
 
-__all__ = ["Options", "Prepared", "with_keywords"]
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _MARK = "**options : the keywords of `Options`."
 

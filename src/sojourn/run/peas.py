@@ -18,8 +18,6 @@ from .problems import Source, read_toml
 from .scenario import Scenario
 from .toml import Path as KeyPath
 
-__all__ = ["KEYS", "read_config"]
-
 KEYS: dict[str, str] = {
     "policy": "policy.name",
     "placement": "policy.placement",

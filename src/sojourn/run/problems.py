@@ -28,17 +28,6 @@ from .keys import (
 )
 from .toml import Path, key_lines, statements, value_as_toml
 
-__all__ = [
-    "Source",
-    "choices",
-    "dotted",
-    "field_at",
-    "model_at",
-    "problem_of",
-    "read_toml",
-    "unknown_key",
-]
-
 _LONGEST = 60
 _WHERE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
 _TWICE = re.compile(r"Cannot (?:overwrite|declare|mutate|redefine|update)|Duplicate .* key")

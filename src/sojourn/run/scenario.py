@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     # The engine takes long to load; whoever describes a run need not wait for it.
     from .result import Result
 
-__all__ = ["SCHEMA_FILE", "Scenario", "read_scenario", "scenario_of"]
-
 _Made = TypeVar("_Made")
 
 # What is made before the log is read, and the key to blame where an error does not tell.

@@ -10,8 +10,6 @@ from pydantic import AfterValidator, Field, create_model
 from ...policy import CONTROLS
 from .describing import A_NUMBER, TIME, TRUE, Key, Keys, Keyword, Option, Positive, alternatives
 
-__all__ = ["ControlKeys"]
-
 
 def _known(value: float) -> float:
     """Refuse nan; a threshold of inf is one that is never passed."""

@@ -12,8 +12,6 @@ from ...jobs.deferrable import parse_chosen
 from ...policy import DEFERRALS, Deferral
 from .describing import TIME, Key, Keys, Keyword, Number, Option, alternatives, reads
 
-__all__ = ["DeferKeys", "read_deferral", "typed_deferral"]
-
 if TYPE_CHECKING:
     _Kind = str
 else:

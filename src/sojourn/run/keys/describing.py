@@ -22,35 +22,6 @@ from pydantic_core import CoreSchema, core_schema
 
 from ...errors import InputError, did_you_mean, nearest
 
-__all__ = [
-    "A_COUNT",
-    "A_NUMBER",
-    "A_POWER",
-    "A_TIME",
-    "MEMORY",
-    "POWER",
-    "SAME",
-    "TIME",
-    "TRUE",
-    "Count",
-    "File",
-    "Key",
-    "Keys",
-    "Keyword",
-    "Number",
-    "OneOf",
-    "Option",
-    "Positive",
-    "Processors",
-    "Quantity",
-    "Seconds",
-    "Watts",
-    "alternatives",
-    "is_score_file",
-    "reads",
-    "with_names",
-]
-
 A_COUNT = "a whole number, 1 or more"
 A_NUMBER = "a number above 0"
 A_POWER = "a number of W, 0 or more, or a text such as '2 kW'"

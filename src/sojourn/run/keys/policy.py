@@ -39,8 +39,6 @@ from .describing import (
     reads,
 )
 
-__all__ = ["SLURM", "ConstraintKeys", "PolicyKeys"]
-
 _NODES, _SCHEDULING = "Nodes", "Scheduling"
 
 _Gigabytes = Annotated[float, Field(ge=0, le=1e9), MEMORY]
