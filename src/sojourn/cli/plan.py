@@ -54,7 +54,7 @@ def plan(
     """
     from ..capacity.targets import parse_targets
     from ..policy.slurm import SlurmPolicy
-    from ..report.text.planning import show_plan
+    from ..report.text.capacity import show_plan
     from ..run.folder import check_folder
     from ..run.outcome.unmodelled import not_acted_on
 

@@ -1,4 +1,4 @@
-"""How large a machine must be: the verdict, where theory looked, and the sizes that were tried."""
+"""Whether a machine keeps up, and how large it must be: the verdict, theory, and what was tried."""
 
 from __future__ import annotations
 
@@ -8,11 +8,80 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from .facts import show_report
-from .layout import HOUR, Terminal, as_number, new_table
+from .layout import HOUR, Terminal, as_number, as_seconds, new_table
 from .summary import show_not_acted_on, show_recorded
 
 if TYPE_CHECKING:
-    from ...capacity import Plan
+    from ...capacity import Plan, Stability
+
+_NOTABLE = 0.05
+"""Dependence of width and service time that is worth a word."""
+
+
+def show_stability(answer: Stability, numbers: dict[str, Any]) -> None:
+    """Print whether a machine keeps up with a log; `numbers` as ``stability.json`` has them."""
+    show_report(numbers["cleaning"])
+    console = Terminal()
+    console.print(answer.verdict, style="bold", soft_wrap=True)
+    show_not_acted_on(console, numbers["not_modelled"])
+    console.print()
+    console.facts(_load(answer))
+    console.below(_bounds(answer))
+    notes = [
+        "rho: work that arrives over what the machine could do; below 1 it keeps up",
+        "margin: by how much arrivals could grow; own jobs are drawn from the log at random",
+    ]
+    if any(bound.name != "fcfs" for bound in answer.simulated):
+        notes.append("policies other than fcfs: the rate at which they clear a long backlog")
+    console.note("\n".join(notes))
+
+
+def _load(answer: Stability) -> list[tuple[str, str]]:
+    """The machine, what its jobs ask of it, and the stability constant."""
+    demand = answer.demand
+    rows = [
+        ("machine", f"{answer.procs:,} processors; the widest job has {demand.widest:,}"),
+        ("jobs", f"{demand.jobs:,}, {as_number(HOUR * demand.arrival_rate)} an hour"),
+        ("service", f"mean {as_seconds(demand.mean_service)}, "
+         f"{as_number(demand.mean_width)} processors"),
+        ("offered", f"{100 * answer.offered:.2f} % of the machine"),
+        ("C", f"{answer.constant:.6g}, the stability constant: mean of 1 / (jobs that fit on the "
+         "machine at once)")
+    ]  # fmt: skip
+    if abs(demand.dependence - 1) > _NOTABLE:
+        way = "longer" if demand.dependence > 1 else "shorter"
+        because = f"mean processor time is {demand.dependence:.3g} x mean width x mean service"
+        rows.append(("dependence", f"{because}: wide jobs run {way}, which C does not know"))
+    if answer.unaccepted:
+        rows.append(("left out", f"{answer.unaccepted:,} jobs wider than the machine"))
+    return rows
+
+
+def _bounds(answer: Stability) -> Table:
+    """The largest load of each policy, by theory and by simulation."""
+    table = new_table(
+        "",
+        "rho",
+        "largest\njobs/h",
+        "95 %\ninterval",
+        "busy at\nmost",
+        "margin",
+        "smallest\nstable",
+    )
+    for bound in (answer.exponential, *answer.simulated):
+        exact = bound is answer.exponential
+        rate = bound.max_rate
+        ends = (as_number(HOUR * end) for end in (rate.low, rate.high))
+        table.add_row(
+            "fcfs, exponential (exact)" if exact else f"{bound.name}, own jobs (simulated)",
+            f"{bound.load:.4f}",
+            as_number(HOUR * rate.value),
+            "" if exact else " - ".join(ends),
+            f"{100 * bound.utilisation:.1f} %",
+            f"{100 * bound.margin:+.1f} %",
+            f"{bound.smallest:,}",
+        )
+    return table
 
 
 def show_plan(plan: Plan, numbers: dict[str, Any], step: int) -> None:
