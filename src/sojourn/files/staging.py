@@ -91,7 +91,7 @@ class Stage:
                 raise
         # What is written inside of another stage is not in its place yet.
         if not is_staged(self.folder):
-            note_outputs(self.folder / name for name in placed)
+            note_outputs([self.folder / name for name in placed])
 
     def _make_folders(self, names: list[str], made: list[Path]) -> None:
         for name in names:

@@ -103,10 +103,10 @@ class Comparison(Sequence[Outcome]):
     --------
     >>> import sojourn
     >>> jobs = sojourn.lublin(100, 16, load=0.8, seed=3)
-    >>> found = sojourn.compare(jobs, 16, ["fcfs", "easy"])
-    >>> found[1].result
+    >>> compared = sojourn.compare(jobs, 16, ["fcfs", "easy"])
+    >>> compared[1].result
     <Result of 100 jobs on 16 processors, easy>
-    >>> bool(found.table.loc["easy", "wait_mean"] < found.table.loc["fcfs", "wait_mean"])
+    >>> bool(compared.table.loc["easy", "wait_mean"] < compared.table.loc["fcfs", "wait_mean"])
     True
     """
 

@@ -274,8 +274,9 @@ class Scenario:
         nodes = self.nodes
         if nodes is not None:
             return nodes
-        option = self.source.name_of("cluster.procs")
-        procs = machine_size(jobs, self.keys.cluster.procs, option)
+        procs = self.keys.cluster.procs
+        if procs is None:
+            procs = machine_size(jobs, None, self.source.name_of("cluster.procs"))
         return Cluster.homogeneous(procs, power=building.make_power(self._resolved.power))
 
     @property
@@ -362,9 +363,8 @@ class Scenario:
                 check_known(jobs, name)
         with self.locating("cluster", "procs"):
             self.cluster_for(jobs)
-        if say is not None and self.nodes is None:
-            option = self.source.name_of("cluster.procs")
-            words = size_in_words(jobs, self.keys.cluster.procs, option)
+        if say is not None and self.keys.cluster.procs is None and self.nodes is None:
+            words = size_in_words(jobs, None, self.source.name_of("cluster.procs"))
             if words:
                 say(words)
         return jobs
