@@ -20,7 +20,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 ASK = """\
-import contextlib, io, json, runpy, sys
+import contextlib, io, json, os, runpy, subprocess, sys
 from pathlib import Path
 import sojourn
 from sojourn.cli import _completion, main
@@ -73,6 +73,20 @@ def everywhere(name, options, text):
         "sweep": swept(file, "--set", "policy.passes=instant")[0],
     }
 
+def searched(file, key, *values, by="wait_mean"):
+    # What a search finds for two values: the best, and where more is better the other one.
+    vary = ["--vary", f"{key}={','.join(values)}", "--population", 4, "--generations", 1]
+    once = [*vary, "--replications", 1, "--workers", 1]
+    fronts = (measured("optimise", file, *once, end, by) for end in ("--minimise", "--maximise"))
+    points = [point for front in fronts for point in front["points"]]
+    return {str(point["values"][key]): point["objectives"][by]["estimate"] for point in points}
+
+def apart(one, other, log="log.swf"):
+    # Mean waits of both sides of a comparison, and which lines differ.
+    sides = measured("diff", one, other, "--log", log, "--draws", 2)
+    (waits,) = [row for row in sides["measures"] if row["measure"] == "mean wait"]
+    return [waits["a"], waits["b"], [line["name"] for line in sides["lines"]]]
+
 exec(Path(sys.argv[1]).read_text())
 """
 
@@ -118,7 +132,12 @@ def sleepy():
     Path("sleepy.toml").write_text(f"{node}[[node.sleep]]\\n{rest}")
     return "sleepy.toml"
 
-nodes = ["--cluster", "1 x X5670, 1 x L5420"]
+two = "1 x X5670, 1 x L5420"
+nodes = ["--cluster", two]
+plain = scenario("plain.toml", "")
+def asleep(policy):
+    return f'[cluster]\\nnodes = "{sleepy()}"\\n[policy]\\nsleep = "{policy}"'
+
 on_nodes = '[cluster]\\nnodes = "1 x X5670, 1 x L5420"\\n[policy]\\nplacement = '
 control = '[control]\\nkind = "queue"\\nrates = [1.0, 2.0]\\ncrowd = 3'
 print(json.dumps({
@@ -130,11 +149,23 @@ print(json.dumps({
     "completed": _completion.policies("thin"),
     "plan": ask("plan", "log.swf", "--policy", "thinnest+easy", "--target-wait", "mean=99d")[0],
     "stability": ask("stability", "log.swf", "--policy", "thinnest", "--batch", 200)[0],
+    "order searched": searched(plain, "policy.name", "easy", "thinnest+easy"),
+    "order apart": apart(plain, "order.toml"),
+    "order of peas": [
+        wait(measured("peas", "log.swf", two, "--policy", "thinnest+easy")),
+        wait(measured("simulate", "log.swf", *nodes, "--policy", "thinnest+easy")),
+    ],
     "control": everywhere("control", ["--rate", "queue:1.0,2.0:3"], control),
     "control by hand": wait(sojourn.simulate(jobs, 16, "easy", rate="queue:1,2:3").summary),
     "without": wait(sojourn.simulate(jobs, 16, "easy").summary),
     "wrong control": ask("simulate", "log.swf", "--rate", "queue:1.0,2.0")[2],
     "wrong key": ask("run", scenario("w.toml", control + "\\nk = 1"))[2],
+    "control searched": searched(scenario("s.toml", control), "control.crowd", "3", "1000"),
+    "control apart": apart(plain, "control.toml"),
+    "control of peas": [
+        wait(measured("peas", "log.swf", two, "--rate", "queue:1.0,2.0:3")),
+        wait(measured("simulate", "log.swf", *nodes, "--rate", "queue:1.0,2.0:3")),
+    ],
     "swept control": swept(scenario("c.toml", control), "--set", "control.crowd=0,3,1000"),
     "placement": [
         wait(measured("simulate", "log.swf", *nodes, "--placement", "emptiest")),
@@ -144,11 +175,24 @@ print(json.dumps({
     "placements": measured(
         "compare", "log.swf", *nodes, "--policies", "easy", "--placements", "first-fit,emptiest"
     ),
+    "placement searched": searched("p.toml", "policy.placement", "first-fit", "emptiest"),
+    "placement apart": apart(scenario("first.toml", on_nodes + '"first-fit"'), "p.toml"),
+    "placement of peas": wait(measured("peas", "log.swf", two, "--placement", "emptiest")),
     "completed placement": _completion.placements("emp"),
     "wrong placement": ask("simulate", "log.swf", *nodes, "--placement", "emptyest")[2],
     "sleep": [
         measured("simulate", "log.swf", "--cluster", sleepy(), "--sleep", policy)["sleep"]["boots"]
         for policy in ("idle:60", "share:0.0:60", "share:9:60")
+    ],
+    "sleep searched": searched(
+        scenario("z.toml", f'[cluster]\\nnodes = "{sleepy()}"'),
+        *("policy.sleep", "never", "share:9:60"),
+        by="energy_kwh",
+    ),
+    "sleep apart": apart("z.toml", scenario("y.toml", asleep("share:9:60"))),
+    "sleep by verbs": [
+        measured(verb, "log.swf", *machine, "--sleep", "share:9:60")["energy"]["total_kwh"]
+        for verb, machine in (("simulate", ["--cluster", sleepy()]), ("peas", [sleepy()]))
     ],
     "wrong sleep": ask("simulate", "log.swf", "--cluster", sleepy(), "--sleep", "shore:1")[2],
     "format": [
@@ -157,6 +201,9 @@ print(json.dumps({
         wait(measured("run", scenario("f.toml", "", log="log.tsv"))),
         swept(scenario("g.toml", "", log="log.tsv", format="tsv"), *same)[0],
     ],
+    "format searched": searched("f.toml", "policy.name", "easy", "fcfs"),
+    "format apart": [apart(plain, "order.toml", log) for log in ("log.swf", "log.tsv")],
+    "format of peas": [wait(measured("peas", log, two)) for log in ("log.swf", "log.tsv")],
     "formats": measured("compare", "log.tsv", "--procs", 16, "--policies", "easy"),
     "converted": ask("convert", "log.tsv", "out.swf")[0],
     "inspected": ask("inspect", "log.tsv")[0],
@@ -190,6 +237,10 @@ def test_an_order(added: dict[str, Any]) -> None:
     assert added["order of a backfill"] == "fcfs+easy@thinnest"
     assert added["completed"] == ["thinnest"]
     assert added["plan"] == added["stability"] == 0
+    assert added["order searched"]["thinnest+easy"] in waits
+    assert added["order searched"]["easy"] == added["without"]
+    assert added["order apart"] == [added["without"], *waits, ["policy.name"]]
+    assert len(set(added["order of peas"])) == 1
     keys = added["schema"]["PolicyKeys"]["properties"]
     assert "thinnest" in keys["name"]["anyOf"][0]["enum"]
     assert "thinnest" in keys["order"]["anyOf"][0]["enum"]
@@ -203,6 +254,10 @@ def test_a_control(added: dict[str, Any]) -> None:
     assert never == added["without"]
     assert some == added["control by hand"]
     assert always < some < never
+    assert added["control searched"] == {"3": some, "1000": never}
+    assert added["control apart"][:2] == [never, some]
+    assert "control.crowd" in added["control apart"][2]
+    assert len(set(added["control of peas"])) == 1
     assert "queue:2.0,2.66:5" in added["wrong control"]
     assert "a control of kind 'queue' has no such key; it has rates, crowd" in added["wrong key"]
     keys = added["schema"]["ControlKeys"]["properties"]
@@ -216,6 +271,9 @@ def test_a_placement(added: dict[str, Any]) -> None:
     (wait,) = set(added["placement"])
     assert _row(added["placements"], "emptiest") == wait
     assert _row(added["placements"], "first-fit") != wait
+    assert added["placement searched"]["emptiest"] == added["placement of peas"] == wait
+    assert added["placement apart"][1:] == [wait, ["policy.placement"]]
+    assert added["placement apart"][0] == _row(added["placements"], "first-fit")
     assert added["completed placement"] == ["emptiest"]
     assert "did you mean 'emptiest'" in added["wrong placement"]
     placements = added["schema"]["PolicyKeys"]["properties"]["placement"]["anyOf"][0]["enum"]
@@ -227,6 +285,9 @@ def test_a_placement(added: dict[str, Any]) -> None:
 def test_a_sleep_policy(added: dict[str, Any]) -> None:
     idle, none, many = added["sleep"]
     assert idle == none > many
+    (energy,) = set(added["sleep by verbs"])
+    assert added["sleep searched"]["share:9:60"] == energy < added["sleep searched"]["never"]
+    assert added["sleep apart"][2] == ["policy.sleep"]
     assert "did you mean 'share'" in added["wrong sleep"]
     assert "share:0.1:600" in added["commands"]
     assert "share:0.1:600" in added["scenarios"]
@@ -235,6 +296,10 @@ def test_a_sleep_policy(added: dict[str, Any]) -> None:
 def test_a_format(added: dict[str, Any]) -> None:
     (wait,) = set(added["format"])
     assert _row(added["formats"], "easy") == wait
+    assert added["format searched"]["easy"] == wait
+    (apart, same) = added["format apart"]
+    assert apart == same
+    assert len(set(added["format of peas"])) == 1
     assert added["converted"] == added["inspected"] == 0
     assert added["schema"]["WorkloadKeys"]["properties"]["format"]["enum"][-1] == "tsv"
     assert "sacct or tsv." in added["commands"]
@@ -246,6 +311,15 @@ OF_ENGINE = """\
 Path("purge.csv").write_text("time,kind\\n40000,purge\\n")
 Path("wrong.csv").write_text("time,kind,job\\n40000,purge,1\\n")
 rule = '[policy]\\nname = "fcfs+widest"'
+nodes = "16 x (1 cores)"
+
+def interpreted(*words):
+    # The kernels of nodes take long to compile, and the log is short.
+    command = [sys.executable, "-m", "sojourn", *words, "--json"]
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
 ran = sojourn.simulate(jobs, 16, "fcfs+widest")
 purged = sojourn.simulate(jobs, 16, "fcfs+widest", events=[{"time": 40000, "kind": "purge"}])
 print(json.dumps({
@@ -253,11 +327,14 @@ print(json.dumps({
     "by hand": wait(ran.summary),
     "schedule": [ran.submit.tolist(), ran.start.tolist(), ran.end.tolist(), jobs.procs.tolist()],
     "key": wait(measured("run", scenario("k.toml", '[policy]\\nbackfill = "widest"'))),
+    "apart": apart("rule.toml", "k.toml"),
     "compare": measured("compare", "log.swf", "--procs", 16, "--policies", "fcfs+widest"),
     "swept": swept(scenario("b.toml", ""), "--set", "policy.name=fcfs+widest")[0],
     "plan": ask("plan", "log.swf", "--policy", "fcfs+widest", "--target-wait", "mean=99d")[0],
     "stability": ask("stability", "log.swf", "--policy", "fcfs+widest", "--batch", 200)[0],
     "decisions": len(sojourn.simulate(jobs, 16, "fcfs+widest", decisions=True).decisions),
+    "searched": searched("rule.toml", "workload.growth", "1", "2"),
+    "peas": wait(interpreted("peas", "log.swf", nodes, "--policy", "fcfs+widest")),
     "report": [
         ask("simulate", "log.swf", "--policy", "fcfs+widest", "--out", "run")[0],
         ask("report", "run", "--out", "page.html")[0],
@@ -271,7 +348,12 @@ print(json.dumps({
             "simulate", "log.swf", "--policy", "fcfs+widest", "--events", "purge.csv"
         )["events"],
         "run": measured("run", scenario("e.toml", rule, events="purge.csv"))["events"],
+        "peas": interpreted(
+            "peas", "log.swf", nodes, "--policy", "fcfs+widest", "--events", "purge.csv"
+        )["events"],
     },
+    "events searched": searched("e.toml", "workload.growth", "1", "2", by="cancelled"),
+    "events apart": apart("rule.toml", "e.toml"),
     "events compared": measured(
         "compare", "log.swf", "--policies", "fcfs+widest", "--events", "purge.csv"
     ),
@@ -298,6 +380,9 @@ def in_engine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_a_backfill(in_engine: dict[str, Any]) -> None:
     (wait,) = {*in_engine["backfill"].values(), in_engine["by hand"], in_engine["key"]}
     assert _row(in_engine["compare"], "fcfs+widest") == in_engine["swept"] == wait
+    assert wait in in_engine["searched"].values()
+    assert in_engine["peas"] == wait
+    assert in_engine["apart"][:2] == [wait, wait]
     assert in_engine["plan"] == in_engine["stability"] == 0
     assert in_engine["report"] == [0, 0]
     assert in_engine["decisions"] == len(in_engine["schedule"][0])
@@ -330,10 +415,12 @@ def test_a_kind_of_event(in_engine: dict[str, Any]) -> None:
     submit, start, status = in_engine["cancelled"]
     waiting = [a < 40000 < b for a, b in zip(submit, start, strict=True)]
     assert any(waiting)
-    assert [each == "cancelled" for each in status] == waiting
-    told = in_engine["event"]
-    assert told["python"] == told["simulate"] == told["run"]
-    assert told["python"]["cancelled"] == sum(waiting)
+    assert [word == "cancelled" for word in status] == waiting
+    events = in_engine["event"]
+    assert events["python"] == events["simulate"] == events["run"] == events["peas"]
+    assert events["python"]["cancelled"] == sum(waiting)
+    assert sum(waiting) in in_engine["events searched"].values()
+    assert in_engine["events apart"][2] == ["workload.events"]
     (row,) = in_engine["events compared"]["rows"]
     assert row["cancelled"] == sum(waiting)
     assert "wrong.csv, line 2, field 'job': 'purge' takes no job" in in_engine["wrong event"]

@@ -24,20 +24,6 @@ if TYPE_CHECKING:
     from ..run.keys import Described
     from ..run.scenario import Scenario
 
-__all__ = [
-    "CLEANING",
-    "READING",
-    "AsJson",
-    "Chosen",
-    "Command",
-    "RunFolder",
-    "VerbGroup",
-    "add_verb",
-    "as_option",
-    "option",
-    "takes",
-]
-
 
 def option(
     metavar: str, help: str, panel: str | None = None, *, flag: str = "", **more: Any

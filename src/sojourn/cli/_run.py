@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ..run.result import Result
     from ..run.scenario import Scenario
 
-__all__ = ["Progress", "cleaned_log", "overview_of", "progress", "run_chosen", "say", "show"]
-
 _PATIENCE = 1.0
 
 
@@ -31,7 +29,7 @@ def run_chosen(
     more_files: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Carry a scenario out with progress, pictures and remarks; see `sojourn.run.carry_out`."""
-    from ..run.carry_out import carry_out
+    from ..run.carry_out import Caller, carry_out
 
     def load_writers() -> None:
         if out is not None:
@@ -41,17 +39,8 @@ def run_chosen(
 
     given = None if options is None else {**options, "out": out}
     with progress(scenario.keys.policy.name) as report:
-        return carry_out(
-            scenario,
-            out,
-            command=command,
-            options=given,
-            more_files=more_files,
-            pictures=overview_of,
-            progress=report,
-            say=say,
-            meanwhile=load_writers,
-        )
+        caller = Caller(command, given, more_files, report, say, load_writers)
+        return carry_out(scenario, out, caller, overview_of)
 
 
 def say(words: str) -> None:

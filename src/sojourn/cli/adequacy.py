@@ -14,12 +14,9 @@ from ._options import AsJson, Chosen, option, takes
 from ._results import as_file, hand_over, picture
 
 if TYPE_CHECKING:
-    from ..adequacy import Adequacy, Reference, Verdict
+    from ..adequacy import Adequacy
 
 _STREAM = "SWF, sacct -P, jobcomp, PBS accounting, jobs.parquet, or CSV with id, submit, start, end"
-_CLASSES_SHOWN = 12
-_WORST_SHOWN = 5
-P_IN_WORDS = "the root mean square difference of times in the system"
 
 
 @takes("delimiter", "timezone", "wait_from")
@@ -130,6 +127,7 @@ def adequacy(
     """
     from ..adequacy import compare_streams, judge, read_stream, reference_value
     from ..jobs.log import ACCOUNTING, format_of
+    from ..report.text.adequacy import show_adequacy
     from ..run.folder import check_folder
 
     if out is not None:
@@ -172,7 +170,7 @@ def adequacy(
     }
     limit = verdict.limit if verdict.adequate is not None else None
     files = {**drawn_streams(measured, limit), "adequacy.json": as_file(numbers)}
-    show = partial(_show, measured, ideal, verdict, numbers)
+    show = partial(show_adequacy, measured, ideal, verdict, numbers)
     hand_over(numbers, show, files, json=json, out=out)
 
 
@@ -185,17 +183,6 @@ def waits_of(measured: Adequacy) -> dict[str, Any]:
         name: formulas.describe(stream.start - stream.submit)
         for name, stream in (("real", pair.real), ("model", pair.model))
     }
-
-
-def show_waits(console: Any, waits: dict[str, Any], jobs: int) -> None:
-    """Print real and modelled waits side by side."""
-    from ..report.text import as_number, new_table
-
-    names = ("mean", "median", "95 %")
-    table = new_table(f"waits of the same {jobs:,} jobs", *(f"{name} (s)" for name in names))
-    for label, key in (("real: they waited", "real"), ("model: they would wait", "model")):
-        table.add_row(label, *(as_number(waits[key][name]) for name in ("mean", "median", "p95")))
-    console.print(table)
 
 
 def _columns(text: str | None) -> dict[str, str] | list[str] | None:
@@ -236,111 +223,3 @@ def drawn_streams(measured: Adequacy, limit: float | None) -> dict[str, Callable
         ),
         "differences.png": picture(lambda: stream_differences(submit, gaps, limit=limit)),
     }
-
-
-def _show(
-    measured: Adequacy, ideal: Reference | None, verdict: Verdict, numbers: dict[str, Any]
-) -> None:
-
-    from ..report.text import Terminal, as_number, as_seconds, new_table
-
-    console = Terminal()
-    heads = {True: "adequate", False: "not adequate", None: "no verdict"}
-    style = {True: "bold green", False: "bold red", None: "bold"}[verdict.adequate]
-    console.print(f"{heads[verdict.adequate]}: {verdict.because}", style=style, soft_wrap=True)
-    console.print()
-    low, high = measured.interval
-    share = 100 * measured.different / measured.n
-    rows = [
-        ("P", f"{as_seconds(measured.P)}, {P_IN_WORDS}; 95 % interval {as_number(low)} to "
-         f"{as_number(high)} s"),
-        ("relative", f"{100 * measured.relative:.3g} % of the mean time in the system"
-         f" {as_seconds(numbers['mean_residence'])}"),
-        ("median", f"{as_seconds(measured.median_abs)}, of the absolute differences of times in "
-         "the system"),
-        ("different", f"{measured.different:,} of {measured.n:,} jobs ({share:.1f} %) would wait"
-         f" another time; {measured.half:,} of them make half of P squared")
-    ]  # fmt: skip
-    if ideal is not None:
-        values = ", ".join(f"{value:.4g}" for _, _, value in ideal.pairs)
-        rows.append(("P_ideal", f"{as_seconds(ideal.ideal)}, P between the real system and its own "
-                     f"repetitions (of pairs: {values} s)"))  # fmt: skip
-    if measured.pair.matched == "order":
-        rows.append(("matched", "in the order of submission: the jobs' names differ"))
-    if measured.pair.shift:
-        rows.append(("clocks", "count from different zeros: set to each other"))
-    if measured.pair.unstarted.size:
-        rows.append(
-            ("left out", f"{measured.pair.unstarted.size:,} jobs that never started or ended")
-        )
-    if measured.pair.alone.size:
-        rows.append(("left out", f"{measured.pair.alone.size:,} jobs that are in one stream only"))
-    console.facts(rows)
-    console.print()
-    show_waits(console, numbers["waits"], measured.n)
-    console.print()
-    table = new_table("the first so many jobs", "P (s)", "different jobs")
-    for prefix in measured.prefixes:
-        table.add_row(f"{prefix.n:,}", as_number(prefix.P), f"{prefix.different:,}")
-    console.print(table)
-    if measured.classes:
-        console.print()
-        table = new_table("class", "", "jobs", "P (s)", "different", "mean time in system (s)")
-        for row in measured.classes[:_CLASSES_SHOWN]:
-            table.add_row(row.by, row.name, f"{row.n:,}", as_number(row.P),
-                          f"{row.different:,}", as_number(row.residence))  # fmt: skip
-        console.print(table)
-        if len(measured.classes) > _CLASSES_SHOWN:
-            left = len(measured.classes) - _CLASSES_SHOWN
-            console.note(f"and {left:,} more classes (--json)")
-    worst = numbers["worst"][:_WORST_SHOWN]
-    if worst:
-        console.print()
-        resource = measured.pair.resource
-        table = new_table("jobs that differ most", resource, "wait, real (s)", "wait, model (s)",
-                          "difference (s)", "of P squared")  # fmt: skip
-        for job in worst:
-            table.add_row(job["job"], f"{job[resource]:,}", as_number(job["wait_real"]),
-                          as_number(job["wait_model"]), _signed(job["difference"]),
-                          f"{100 * job['share']:.1f} %")  # fmt: skip
-        console.print(table)
-    if measured.divergence is not None:
-        console.print()
-        _show_divergence(console, measured)
-
-
-def _show_divergence(console: Any, measured: Adequacy) -> None:
-
-    from ..report.text import as_number, new_table
-
-    divergence = measured.divergence
-    assert divergence is not None
-    what = "other job" if divergence.kind == "order" else "same job, other time"
-    console.print(f"first divergence: start number {divergence.decision:,}, {what}",
-                       style="bold")  # fmt: skip
-    table = new_table("", "real", "model")
-    sides = (divergence.real, divergence.model)
-    resource = measured.pair.resource
-    table.add_row("time (s)", *(as_number(side.time, 12) for side in sides))
-    table.add_row("starts job", *(f"{side.job} ({side.width:,} {resource})" for side in sides))
-    if divergence.kind == "order":
-        table.add_row("other's job at", *(as_number(side.other_start, 12) for side in sides))
-    table.add_row("starts together", *(_few(side.started) for side in sides))
-    table.add_row(f"free {resource}", *(f"{side.free:,} of {divergence.capacity:,}"
-                                        for side in sides))  # fmt: skip
-    table.add_row("running", *(f"{side.running:,} jobs" for side in sides))
-    table.add_row("waiting", *(f"{side.queued:,} jobs" for side in sides))
-    table.add_row("queue", *(_few([f"{job}({width})" for job, width in side.queue])
-                             for side in sides))  # fmt: skip
-    console.print(table)
-
-
-def _few(names: Any, most: int = 4) -> str:
-    shown = " ".join(names[:most])
-    return f"{shown} ..." if len(names) > most else shown
-
-
-def _signed(value: float) -> str:
-    from ..report.text import as_number
-
-    return f"+{as_number(value)}" if value > 0 else as_number(value)

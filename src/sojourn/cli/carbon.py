@@ -45,7 +45,7 @@ def carbon(
     Example: sojourn carbon DE-2022.csv --length 6h --slack 24h --zone Europe/Berlin
     """
     from ..measures.cost import Clock, read_carbon, shift_emissions, shifted_by_hour
-    from ..run.keys.units import TIME
+    from ..run.keys.describing import TIME
 
     def seconds(name: str, text: str) -> float:
         try:

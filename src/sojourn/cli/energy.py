@@ -118,9 +118,9 @@ def energy(
     scenario.check_parts()
     jobs = scenario.read_jobs(say)
     run_options = scenario.options(jobs)
-    run_options.pop("sleep")
+    run_options.pop("sleep", None)
     with progress("letting nodes sleep", "runs") as step:
-        found = sleep_savings(
+        savings = sleep_savings(
             jobs,
             scenario.cluster_for(jobs),
             scenario.policy,
@@ -132,13 +132,13 @@ def energy(
             progress=step,
             **run_options,
         )
-    numbers = {"log": str(options["log"]), **found.as_dict()}
+    numbers = {"log": str(options["log"]), **savings.as_dict()}
     files = {
-        "energy.png": picture(lambda: _drawn(found)),
+        "energy.png": picture(lambda: _drawn(savings)),
         "energy.json": as_file(numbers),
-        "energy.csv": lambda path: write_rows(path, found.rows()),
+        "energy.csv": lambda path: write_rows(path, savings.rows()),
     }
-    hand_over(numbers, lambda: _show_savings(found, numbers["log"]), files, json=json, out=out)
+    hand_over(numbers, lambda: _show_savings(savings, numbers["log"]), files, json=json, out=out)
 
 
 def _times(text: str) -> list[float]:
@@ -154,52 +154,52 @@ def _times(text: str) -> list[float]:
     return sorted(set(times))
 
 
-def _drawn(found: SleepSavings) -> Figure:
+def _drawn(savings: SleepSavings) -> Figure:
     from ..report import sleep_curve
 
-    return sleep_curve(**found.curve())
+    return sleep_curve(**savings.curve())
 
 
-def _show_savings(found: SleepSavings, log: str) -> None:
+def _show_savings(savings: SleepSavings, log: str) -> None:
     from ..report.text import Terminal, as_number, as_seconds, new_table
 
     console = Terminal()
     console.facts(
         [
-            ("log", f"{log}: {found.jobs:,} jobs"),
-            ("machine", f"{found.nodes:,} nodes, {found.policy}"),
-            ("no sleep", f"{as_number(found.kwh)} kWh, mean wait {as_seconds(found.wait)}"),
+            ("log", f"{log}: {savings.jobs:,} jobs"),
+            ("machine", f"{savings.nodes:,} nodes, {savings.policy}"),
+            ("no sleep", f"{as_number(savings.kwh)} kWh, mean wait {as_seconds(savings.wait)}"),
         ]
     )
     console.print("\nWhere the energy goes if no node sleeps, and from when on sleep pays")
-    depths = list(dict.fromkeys(name for kind in found.kinds for name in kind.break_even))
+    depths = list(dict.fromkeys(name for kind in savings.kinds for name in kind.break_even))
     table = new_table(
         *("kind", "nodes", "busy\nkWh", "idle\nkWh", "idle, of\nall energy", "idle\nW"),
         *(f"{name}: pays\nfrom s on" for name in depths),
     )
-    for kind in found.kinds:
+    for kind in savings.kinds:
         table.add_row(
             kind.model,
             f"{kind.nodes:,}",
             as_number(kind.busy_kwh),
             as_number(kind.idle_kwh),
-            f"{100 * kind.idle_kwh / found.kwh:.1f} %" if found.kwh else "-",
+            f"{100 * kind.idle_kwh / savings.kwh:.1f} %" if savings.kwh else "-",
             as_number(kind.idle_watts),
             *(_break_even(kind.break_even, name) for name in depths),
         )
     console.print(table)
     console.print(
-        f"\nSleeping after an idle time; savings and longer waits are means over {found.draws} "
-        f"replications\n(logs drawn by {found.block}), with 95 % intervals of paired differences"
+        f"\nSleeping after an idle time; savings and longer waits are means over {savings.draws} "
+        f"replications\n(logs drawn by {savings.block}), with 95 % intervals of paired differences"
     )
-    bills = [name for name in ("cost", "carbon") if getattr(found.points[0], name) is not None]
+    bills = [name for name in ("cost", "carbon") if getattr(savings.points[0], name) is not None]
     titles = {"cost": "cost\nsaved", "carbon": "CO2 kg\nsaved"}
     table = new_table(
         *("idle\ntime", "kWh", "mean\nwait s", "boots"),
         *(titles[name] for name in bills),
         *("energy\nsaved", "\ninterval", "longer\nwait s", "\ninterval", ""),
     )
-    for place, point in enumerate(found.points):
+    for place, point in enumerate(savings.points):
         saved, added = point.saved, point.added
         table.add_row(
             _length(point.idle_time),
@@ -211,7 +211,7 @@ def _show_savings(found: SleepSavings, log: str) -> None:
             f"{100 * saved.low:.1f} to {100 * saved.high:.1f}",
             f"{added.estimate:+,.1f}",
             f"{added.low:+,.0f} to {added.high:+,.0f}",
-            "knee" if place == found.knee else "",
+            "knee" if place == savings.knee else "",
         )
     console.print(table)
     console.note(

@@ -126,7 +126,6 @@ def _numbers(text: str | None) -> list[float] | None:
 
 
 def _show(front: Front) -> None:
-
     from ..report.text import Terminal, as_number, new_table
 
     console = Terminal()

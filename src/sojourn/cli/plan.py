@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from ._options import CLEANING, READING, AsJson, Chosen, option, takes
 from ._results import as_file, hand_over, picture
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ..capacity import Plan
 
 _INTERRUPTED = 130
-_HOUR = 3600.0
 
 
 @takes(
@@ -55,6 +54,7 @@ def plan(
     """
     from ..capacity.targets import parse_targets
     from ..policy.slurm import SlurmPolicy
+    from ..report.text.capacity import show_plan
     from ..run.folder import check_folder
     from ..run.outcome.unmodelled import not_acted_on
 
@@ -92,7 +92,7 @@ def plan(
     }
     files = {"plan.png": picture(lambda: _drawn(answer)), "plan.json": as_file(numbers)}
     shown = files if answer.sizes else {}
-    hand_over(numbers, lambda: _show(answer, numbers, step), shown, json=json, out=out)
+    hand_over(numbers, lambda: show_plan(answer, numbers, step), shown, json=json, out=out)
     if answer.interrupted:
         # Not as an error: what was found so far has been printed.
         raise SystemExit(_INTERRUPTED)
@@ -118,88 +118,3 @@ def _drawn(answer: Plan) -> Figure:
         today=answer.today,
         caption=f"{answer.policy}, arrivals x {answer.growth:g}",
     )
-
-
-def _show(answer: Plan, numbers: dict[str, Any], step: int) -> None:
-
-    from ..report.text import (
-        Terminal,
-        as_number,
-        new_table,
-        show_not_acted_on,
-        show_recorded,
-        show_report,
-    )
-
-    def hours(seconds: float) -> str:
-        return as_number(seconds / _HOUR)
-
-    show_report(numbers["cleaning"])
-    console = Terminal()
-    console.print(answer.verdict, style="bold", soft_wrap=True)
-    show_not_acted_on(console, numbers["not_modelled"])
-    console.print()
-    demand = answer.demand
-    simulated = (
-        ""
-        if answer.least_simulated is None
-        else f", {answer.least_simulated:,} by simulating {answer.policy} with a long queue"
-    )
-    dense = "" if answer.growth == 1 else f"{answer.growth:g} times as dense "
-    rows = [
-        ("jobs", f"{demand.jobs:,}, arrivals {dense}as in the log"),
-        ("busy", f"{as_number(demand.busy)} processors on average; the widest job has "
-         f"{demand.widest:,}"),
-        ("keeps up", f"{answer.least_exponential:,} processors by theory (fcfs, exponential "
-         f"runtimes){simulated}"),
-        ("first guess", f"{answer.first_guess:,} processors by the theory of waits")
-    ]  # fmt: skip
-    if answer.step > step:
-        rows.append(("sizes", f"multiples of {answer.step:,}, about 0.2 % of the machine"))
-    if answer.today <= demand.busy:
-        rows.append(("today", f"{answer.today:,} processors cannot keep up, whatever the policy"))
-    if answer.procs is not None and answer.bounded_by_widest:
-        rows.append(("bound", "no smaller machine holds the widest job"))
-    if answer.also:
-        listed = ", ".join(f"{size:,}" for size in answer.also)
-        rows.append(("by chance", f"{listed} would meet it too, though a larger one would not"))
-    for target, interval in zip(answer.targets, answer.intervals, strict=False):
-        ends = (
-            f"95 % interval {hours(interval.low)} to {hours(interval.high)} h by resampling weeks"
-        )
-        spread = ends if math.isfinite(interval.low) else "too few weeks for an interval"
-        rows.append((target.name, f"{hours(interval.value)} h, {spread}"))
-    if answer.weeks:
-        met = sum(week.met for week in answer.weeks)
-        share = f"{100 * answer.weeks_met:.0f} %"
-        rows.append(("weeks", f"held in {met:,} of {len(answer.weeks):,} ({share})"))
-    console.facts(rows)
-    console.print()
-    names = [target.name for target in answer.targets]
-    table = new_table(
-        "processors",
-        *(f"{name}\nwait h" for name in names),
-        *(f"{name}\ntheory h" for name in names),
-        *(() if "mean" in names else ("mean\nwait h",)),
-        *("utili-\nsation", "met"),
-    )
-    for size in answer.sizes:
-        mark = " <- smallest" if size.procs == answer.procs else ""
-        table.add_row(
-            f"{size.procs:,}{' (today)' if size.procs == answer.today else ''}{mark}",
-            *(hours(value) for value in size.values),
-            *(hours(value) for value in size.expected),
-            *(() if "mean" in names else (hours(size.mean_wait),)),
-            f"{100 * size.utilisation:.1f} %",
-            "yes" if size.met else "no",
-        )
-    console.print(table)
-    notes = (
-        "wait: what jobs would wait, simulated; theory: what it expects of fcfs with exponential "
-        "runtimes"
-    )
-    console.note(notes)
-    if answer.recorded is not None:
-        without = "" if answer.growth == 1 else " without growth"
-        today = f"{answer.policy} on {answer.today:,} processors{without}"
-        show_recorded(console, {today: answer.recorded})

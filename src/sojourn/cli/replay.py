@@ -11,7 +11,7 @@ from ..errors import OptionError
 from ._options import AsJson, Chosen, option, takes
 from ._results import as_file, hand_over
 from ._run import progress
-from .adequacy import P_IN_WORDS, drawn_streams, show_waits, waits_of
+from .adequacy import drawn_streams, waits_of
 
 if TYPE_CHECKING:
     from ..adequacy import Replay
@@ -123,6 +123,7 @@ def replay(
 
 def _show(done: Replay, numbers: dict[str, Any]) -> None:
     from ..report.text import Terminal, as_number, as_seconds
+    from ..report.text.adequacy import P_IN_WORDS, show_waits
 
     compared = done.adequacy
     console = Terminal()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from ._options import CLEANING, READING, AsJson, Chosen, option, takes
 from ._results import as_file, hand_over, picture
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from ..capacity import Stability
 
 PictureFolder = Annotated[Path | None, option("DIR", "Folder for the picture and the numbers.")]
-_HOUR = 3600.0
-_NOTABLE = 0.05
-"""Dependence of width and service time that is worth a word."""
 
 
 @takes("log", "procs", "estimates", "over_limit", READING, CLEANING)
@@ -48,6 +45,7 @@ def stability(
     Example: sojourn stability log.swf --procs 80 --policy fcfs --policy easy --out DIR
     """
     from ..policy import parse_policy
+    from ..report.text.capacity import show_stability
     from ..run.folder import check_folder
     from ..run.outcome.unmodelled import not_acted_on
 
@@ -79,7 +77,7 @@ def stability(
         "stability.png": picture(lambda: _drawn(answer)),
         "stability.json": as_file(numbers),
     }
-    hand_over(numbers, lambda: _show(answer, numbers), files, json=json, out=out)
+    hand_over(numbers, lambda: show_stability(answer, numbers), files, json=json, out=out)
 
 
 def _drawn(answer: Stability) -> Figure:
@@ -87,69 +85,3 @@ def _drawn(answer: Stability) -> Figure:
 
     demand = answer.demand
     return stability_curves(answer.curve, demand.arrival_rate, answer.procs, busy=demand.busy)
-
-
-def _show(answer: Stability, numbers: dict[str, Any]) -> None:
-
-    from ..report.text import (
-        Terminal,
-        as_number,
-        as_seconds,
-        new_table,
-        show_not_acted_on,
-        show_report,
-    )
-
-    show_report(numbers["cleaning"])
-    console = Terminal()
-    demand = answer.demand
-    console.print(answer.verdict, style="bold", soft_wrap=True)
-    show_not_acted_on(console, numbers["not_modelled"])
-    console.print()
-    rows = [
-        ("machine", f"{answer.procs:,} processors; the widest job has {demand.widest:,}"),
-        ("jobs", f"{demand.jobs:,}, {as_number(_HOUR * demand.arrival_rate)} an hour"),
-        ("service", f"mean {as_seconds(demand.mean_service)}, "
-         f"{as_number(demand.mean_width)} processors"),
-        ("offered", f"{100 * answer.offered:.2f} % of the machine"),
-        ("C", f"{answer.constant:.6g}, the stability constant: mean of 1 / (jobs that fit on the "
-         "machine at once)")
-    ]  # fmt: skip
-    if abs(demand.dependence - 1) > _NOTABLE:
-        way = "longer" if demand.dependence > 1 else "shorter"
-        because = f"mean processor time is {demand.dependence:.3g} x mean width x mean service"
-        rows.append(("dependence", f"{because}: wide jobs run {way}, which C does not know"))
-    if answer.unaccepted:
-        rows.append(("left out", f"{answer.unaccepted:,} jobs wider than the machine"))
-    console.facts(rows)
-    console.print()
-    table = new_table(
-        "",
-        "rho",
-        "largest\njobs/h",
-        "95 %\ninterval",
-        "busy at\nmost",
-        "margin",
-        "smallest\nstable",
-    )
-    for bound in (answer.exponential, *answer.simulated):
-        exact = bound is answer.exponential
-        rate = bound.max_rate
-        ends = (as_number(_HOUR * end) for end in (rate.low, rate.high))
-        table.add_row(
-            "fcfs, exponential (exact)" if exact else f"{bound.name}, own jobs (simulated)",
-            f"{bound.load:.4f}",
-            as_number(_HOUR * rate.value),
-            "" if exact else " - ".join(ends),
-            f"{100 * bound.utilisation:.1f} %",
-            f"{100 * bound.margin:+.1f} %",
-            f"{bound.smallest:,}",
-        )
-    console.print(table)
-    notes = [
-        "rho: work that arrives over what the machine could do; below 1 it keeps up",
-        "margin: by how much arrivals could grow; own jobs are drawn from the log at random",
-    ]
-    if any(bound.name != "fcfs" for bound in answer.simulated):
-        notes.append("policies other than fcfs: the rate at which they clear a long backlog")
-    console.note("\n".join(notes))

@@ -189,7 +189,6 @@ def _imprecise(study: Study, wanted: Precision) -> int:
 def _show(
     study: Study, measures: list[str], baseline: dict[str, Any], wanted: Precision | None
 ) -> None:
-
     from ..report.text import Terminal, new_table
 
     console = Terminal()

@@ -139,7 +139,6 @@ def _draw(jobs: Any, chosen: list[str], path: Path) -> None:
 
 
 def _show(numbers: dict[str, Any], tables: dict[str, pd.DataFrame], whole: dict[str, int]) -> None:
-
     from ..report.text import Terminal, as_number, new_table, show_report
 
     def hours(seconds: float) -> str:

@@ -25,7 +25,7 @@ from pathlib import Path, PurePosixPath
 from types import FrameType
 from typing import BinaryIO, cast
 
-from ..errors import LogError, RunError
+from ..errors import LogError, OptionError, RunError
 from .access import PathName, check_outputs, note_outputs
 
 # What is wrong with the place, not with its name.
@@ -91,7 +91,7 @@ class Stage:
                 raise
         # What is written inside of another stage is not in its place yet.
         if not is_staged(self.folder):
-            note_outputs(self.folder / name for name in placed)
+            note_outputs([self.folder / name for name in placed])
 
     def _make_folders(self, names: list[str], made: list[Path]) -> None:
         for name in names:
@@ -134,6 +134,62 @@ def staging(folder: Path) -> Iterator[Stage]:
             held.close()
             if hidden is not None:
                 shutil.rmtree(hidden, ignore_errors=True)
+
+
+def check_folder(folder: PathName) -> None:
+    """Raise OptionError if results could not be written to a folder, before the work is done."""
+    path = Path(folder)
+    try:
+        if path.exists() and not path.is_dir():
+            raise OptionError(f"{folder}: is a file, results go to a folder; name another")
+        while not path.exists():
+            path = path.parent
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OptionError(f"{folder}: cannot be a folder ({reason}); name another") from None
+    if not path.is_dir():
+        raise OptionError(f"{folder}: {path} is a file, not a folder; name another")
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise OptionError(f"{folder}: {path} cannot be written to; name another folder")
+
+
+def check_file(path: PathName) -> None:
+    """Raise OptionError if a file could not be written, or is one that the command reads."""
+    target = Path(path)
+    if target.is_dir():
+        raise OptionError(f"{path}: is a folder; name a file")
+    check_folder(target.parent)
+    check_outputs([target])
+
+
+@contextlib.contextmanager
+def staged(folder: PathName) -> Iterator[Stage]:
+    """Yield a function from a file's name to a path of the same name where it is to be written.
+
+    At the end all files get their places, the last one last; on any error none does, and folders
+    made for them go.
+    """
+    target = Path(folder)
+    check_folder(target)
+    made: list[Path] = []
+    done = False
+    try:
+        for part in [*reversed(target.parents), target]:
+            if not part.exists():
+                made.append(part)
+                part.mkdir(exist_ok=True)
+        with staging(target) as stage:
+            yield stage
+        done = True
+    except OSError as error:
+        reason = error.strerror or error
+        kind = RunError if error.errno in FULL else OptionError
+        raise kind(f"{folder}: cannot be written ({reason}); check the folder") from None
+    finally:
+        if not done:
+            for part in reversed(made):
+                with contextlib.suppress(OSError):
+                    part.rmdir()
 
 
 @contextlib.contextmanager

@@ -343,7 +343,7 @@ class Jobs:
         >>> jobs.replace(user=["ann", "bob"]).labels("user").tolist()
         ['ann', 'bob']
         """
-        check_columns(name for name in columns if name not in self._columns)
+        check_columns([name for name in columns if name not in self._columns])
         lines = self.header if header is None else Header(header)
         new, lines = _checked(columns, self._columns["job"], lines)
         for name, array in new.items():

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import formulas
 
-__all__ = ["gap_in_words", "recorded_beside"]
-
 Floats = NDArray[np.float64]
 
 _LARGE = 1.25

@@ -15,8 +15,6 @@ from ..errors import OptionError
 if TYPE_CHECKING:
     from ..run.result import Result
 
-__all__ = ["WarmUp", "common_cut", "mser"]
-
 _FEWEST = 10
 """Batches below which there is nothing to choose from."""
 
@@ -87,5 +85,5 @@ def mser(values: ArrayLike, *, batch: int = 5, search: float = 0.5) -> WarmUp:
 def common_cut(results: Iterable[Result]) -> int:
     """Return how many jobs to leave out of runs that are replications of each other."""
     waits = [result.start - result.submit for result in results]
-    length = min(each.size for each in waits)
-    return mser(np.stack([each[:length] for each in waits])).cut
+    length = min(column.size for column in waits)
+    return mser(np.stack([column[:length] for column in waits])).cut

@@ -52,17 +52,8 @@ from .keys.failures import make_checkpoint, make_failures, make_maintenance
 from .keys.policy import SLURM
 from .toml import Path
 
-__all__ = [
-    "make_constraints",
-    "make_control",
-    "make_nodes",
-    "make_placement",
-    "make_policy",
-    "make_power",
-    "problems_together",
-]
-
 _Kind = TypeVar("_Kind", Score, NodeScore)
+_Table = TypeVar("_Table", bound=Keys)
 
 _OF_NODES = (
     *(("cluster", name) for name in ("where", "processor", "keep_noncompliant")),
@@ -193,15 +184,19 @@ def _nodes(keys: ClusterKeys, stamps: tuple[Stamp, ...], strict: bool) -> Cluste
 
 
 def problems_together(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield a key and what is wrong with it beside the others; each has been checked alone."""
+    """Yield a key and what is wrong with it beside the others; each has been checked alone.
+
+    Parameters
+    ----------
+    keys : all of them.
+    given : those that are set, as they were written; tables that are not say nothing wrong.
+    """
     yield from _workload(keys)
     yield from _cluster(keys)
     yield from _slurm(keys)
-    yield from _policy(keys)
-    yield from _control(keys, given)
-    yield from _power(keys)
-    yield from _defer(keys)
-    yield from _failures(keys, given)
+    for section, problems in _ALONE.items():
+        if section in given:
+            yield from problems(keys, given)
 
 
 def _is_given(table: Keys, name: str) -> bool:
@@ -287,7 +282,7 @@ def _slurm(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
         yield ("slurm", name), str(error).removeprefix(f"{name}=")
 
 
-def _policy(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
+def _policy(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     policy = keys.policy
     if policy.name == SLURM:
         return
@@ -345,19 +340,19 @@ def _domains(control: ControlKeys) -> Iterator[tuple[Path, str]]:
         yield ("control", "domains"), str(error)
 
 
-def _power(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
-    given = [(name, names) for names in _POWERS for name in names if _is_given(keys.power, name)]
-    for name, names in given[1:]:
-        if names is not given[0][1]:
-            yield ("power", name), f"{{power.{given[0][0]}}} says the watts; leave one of them out"
+def _power(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    said = [(name, names) for names in _POWERS for name in names if _is_given(keys.power, name)]
+    for name, names in said[1:]:
+        if names is not said[0][1]:
+            yield ("power", name), f"{{power.{said[0][0]}}} says the watts; leave one of them out"
             return
     try:
         make_power(keys.power)
     except InputError as error:
-        yield _blamed(error, "power", *(name for name, _ in given[:1])), str(error)
+        yield _blamed(error, "power", *(name for name, _ in said[:1])), str(error)
 
 
-def _defer(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
+def _defer(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     defer, power = keys.defer, keys.power
     if defer.kind == "none":
         for name in type(defer).model_fields:
@@ -370,36 +365,54 @@ def _defer(keys: ScenarioKeys) -> Iterator[tuple[Path, str]]:
         yield _blamed(error, "defer"), str(error)
         return
     by = series_name(defer.by, power.carbon, power.price)
-    given = getattr(power, by)
-    if given is None:
+    series = getattr(power, by)
+    if series is None:
         either = f"{{power.{by}}}" if defer.by else "{power.carbon} or {power.price}"
         yield ("defer", "kind"), f"jobs are held for what? give {either}, a series"
-    elif isinstance(given, float | int):
-        words = f"{{power.{by}}} is {given:g} at all times, and nothing is gained by waiting"
+    elif isinstance(series, float | int):
+        words = f"{{power.{by}}} is {series:g} at all times, and nothing is gained by waiting"
         yield ("defer", "kind"), f"{words}; give a series"
 
 
 def _failures(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    makers: dict[str, Callable[[Any], object]] = {
-        "failures": make_failures,
-        "checkpoint": make_checkpoint,
-        "maintenance": make_maintenance,
-    }
-    first = {"failures": "mtbf", "checkpoint": "every", "maintenance": "length"}
-    for name, make in makers.items():
-        table = getattr(keys, name)
-        try:
-            made = make(table)
-        except InputError as error:
-            yield _blamed(error, name), str(error).removeprefix(f"{name}: ")
-            return
-        said = list(given.get(name) or ())
-        if made is None and said:
-            yield (name, said[0]), f"{said[0]} alone says nothing; give {first[name]}"
-            return
+    yield from _alone(keys.failures, given, "failures", make_failures, "mtbf")
+
+
+def _checkpoint(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    yield from _alone(keys.checkpoint, given, "checkpoint", make_checkpoint, "every")
     if isinstance(keys.checkpoint.every, str) and make_failures(keys.failures) is None:
         problem = f"'{keys.checkpoint.every}' follows from failures; give {{failures}}, or a time"
         yield ("checkpoint", "every"), problem
+
+
+def _maintenance(keys: ScenarioKeys, given: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    yield from _alone(keys.maintenance, given, "maintenance", make_maintenance, "length")
+
+
+def _alone(
+    table: _Table, given: dict[str, Any], name: str, make: Callable[[_Table], object], first: str
+) -> Iterator[tuple[Path, str]]:
+    """What is wrong with a table which says nothing unless it has its `first` key."""
+    try:
+        made = make(table)
+    except InputError as error:
+        yield _blamed(error, name), str(error).removeprefix(f"{name}: ")
+        return
+    said = list(given[name] or ())
+    if made is None and said:
+        yield (name, said[0]), f"{said[0]} alone says nothing; give {first}"
+
+
+_ALONE = {
+    "policy": _policy,
+    "control": _control,
+    "power": _power,
+    "defer": _defer,
+    "failures": _failures,
+    "checkpoint": _checkpoint,
+    "maintenance": _maintenance,
+}
+"""What is wrong with a table, by its name."""
 
 
 def _blamed(error: InputError, *otherwise: str) -> Path:

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..files.access import note_input
 from ..jobs import Jobs
@@ -25,9 +25,10 @@ from .inputs import digest_of
 from .scenario import Scenario
 
 if TYPE_CHECKING:
+    from ..cluster.report import ClusterReport
     from .result import Result
 
-__all__ = ["carry_out", "check_results", "digests_ahead", "origin_of", "run_scenario"]
+__all__ = ["Caller", "carry_out", "check_results", "digests_ahead", "origin_of", "run_scenario"]
 
 _LOOK_AGAIN = 0.004
 
@@ -40,20 +41,34 @@ def run_scenario(
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Run a scenario, and write to a folder what ``sojourn simulate`` writes; see `carry_out`."""
-    return carry_out(scenario, folder, pictures=pictures, progress=progress)
+    return carry_out(scenario, folder, Caller(progress=progress), pictures)
+
+
+class Caller(NamedTuple):
+    """Who has a run carried out: what the provenance says of it, and what is called on the way.
+
+    Parameters
+    ----------
+    command, options : for the provenance; options by default the keys of the scenario.
+    more_files : that the scenario is from, by what they are.
+    progress : called with (jobs arrived, jobs) from time to time.
+    say : called with what is taken for granted.
+    meanwhile : what to load while the engine runs.
+    """
+
+    command: str = "run"
+    options: Mapping[str, Any] | None = None
+    more_files: Mapping[str, str] | None = None
+    progress: Callable[[int, int], None] | None = None
+    say: Callable[[str], None] | None = None
+    meanwhile: Callable[[], object] | None = None
 
 
 def carry_out(
     scenario: Scenario,
     folder: str | os.PathLike[str] | None = None,
-    *,
-    command: str = "run",
-    options: Mapping[str, Any] | None = None,
-    more_files: Mapping[str, str] | None = None,
+    caller: Caller | None = None,
     pictures: Callable[[Result], Mapping[str, Write]] | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    say: Callable[[str], None] | None = None,
-    meanwhile: Callable[[], object] | None = None,
 ) -> dict[str, Any]:
     """Run a scenario from beginning to end.
 
@@ -61,12 +76,8 @@ def carry_out(
     ----------
     scenario : what to run; its table ``run`` says with which seed and what is written.
     folder : for the results; None: nothing is written.
-    command, options : what the provenance says of them; default: the keys of the scenario.
-    more_files : that the scenario is from, by what they are.
+    caller : who has it carried out.
     pictures : of a result, files by name and what draws each; asked where ``run.plots`` is set.
-    progress : called with (jobs arrived, jobs) from time to time.
-    say : called with what is taken for granted.
-    meanwhile : what to load while the engine runs.
 
     Returns
     -------
@@ -78,16 +89,16 @@ def carry_out(
     OptionError
         With the key, and where it stands, that it is about.
     """
-    wanted = scenario.keys.run
+    wanted, asked = scenario.keys.run, caller or Caller()
     check_results(scenario, folder)
     # Whatever can be wrong is found before the log is read.
     scenario.check_parts()
-    files = scenario.files | dict(more_files or {})
+    files = scenario.files | dict(asked.more_files or {})
     digests = digests_ahead(files)
     engine = Ahead(lambda: scenario.preload(decisions=wanted.decisions), _reader_is_loaded)
-    others = Ahead(meanwhile or (lambda: None), lambda: engine.is_over)
+    others = Ahead(asked.meanwhile or (lambda: None), lambda: engine.is_over)
     clock = [time.perf_counter()]
-    jobs = scenario.read_jobs(say)
+    jobs = scenario.read_jobs(asked.say)
     if folder is not None:
         check_run(
             folder,
@@ -103,7 +114,7 @@ def carry_out(
             jobs,
             record=wanted.trajectory and folder is not None,
             decisions=wanted.decisions,
-            progress=progress,
+            progress=asked.progress,
         )
         clock.append(time.perf_counter())
         others.wait()
@@ -112,15 +123,12 @@ def carry_out(
         with scenario.locating():
             return result.summary  # Energy and its cost are reckoned now.
 
-    given = scenario.as_mapping() if options is None else options
+    given = scenario.as_mapping() if asked.options is None else asked.options
     shas = digests.wait()
-    origin = origin_of(scenario, jobs, files, shas, command, given)
+    origin = origin_of(scenario, jobs, files, shas, asked.command, given)
     if result.cluster.report is not None:
-        report = result.cluster.report.as_dict()
         origin.setdefault("cluster", {"path": scenario.keys.cluster.nodes, "sha256": None})
-        origin["cluster"] |= {key: report[key] for key in ("kind", "rows", "repaired", "refused")}
-        if gone := _left_out(report["remarks"]):
-            origin["cluster"]["left_out"] = gone
+        origin["cluster"] |= _reading_of(result.cluster.report)
     origin["scenario"] = scenario.digest_given(shas)
     origin["seconds"] = {"read": clock[1] - clock[0], "simulate": clock[2] - clock[1]}
     by = wanted.by or ()
@@ -169,13 +177,16 @@ def origin_of(
     return origin
 
 
-def _left_out(remarks: list[dict[str, Any]]) -> list[str]:
-    """What of a cluster's file does not count, each with its nodes."""
-    return [
+def _reading_of(report: ClusterReport) -> dict[str, Any]:
+    """What became of the rows of a cluster's file, and what of it does not count."""
+    read = report.as_dict()
+    gone = [
         f"{remark['what']} ({remark['example']})"
-        for remark in remarks
+        for remark in read["remarks"]
         if remark["what"].endswith("left out") and remark["example"]
     ]
+    counts = {key: read[key] for key in ("kind", "rows", "repaired", "refused")}
+    return {**counts, "left_out": gone} if gone else counts
 
 
 class Ahead:

@@ -19,19 +19,6 @@ from .toml import Path as KeyPath
 if TYPE_CHECKING:
     from .scenario import Scenario
 
-__all__ = [
-    "TYPED",
-    "CommandLine",
-    "check_saving",
-    "keys_of",
-    "merged",
-    "save_options",
-    "save_scenario",
-    "saved_form",
-    "scenario_of",
-    "without_defaults",
-]
-
 
 @dataclass(frozen=True)
 class CommandLine(Source):

@@ -36,17 +36,6 @@ from .simulate import machine_of, outlasting, prepare
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Comparison",
-    "Outcome",
-    "best",
-    "change",
-    "compare",
-    "measures_of",
-    "outcomes_of",
-    "report",
-]
-
 
 def measures_of(cluster: Cluster | int, options: Mapping[str, Any]) -> tuple[Measure, ...]:
     """Return the columns of a comparison on a cluster, with these options of `simulate`.
@@ -114,10 +103,10 @@ class Comparison(Sequence[Outcome]):
     --------
     >>> import sojourn
     >>> jobs = sojourn.lublin(100, 16, load=0.8, seed=3)
-    >>> found = sojourn.compare(jobs, 16, ["fcfs", "easy"])
-    >>> found[1].result
+    >>> compared = sojourn.compare(jobs, 16, ["fcfs", "easy"])
+    >>> compared[1].result
     <Result of 100 jobs on 16 processors, easy>
-    >>> bool(found.table.loc["easy", "wait_mean"] < found.table.loc["fcfs", "wait_mean"])
+    >>> bool(compared.table.loc["easy", "wait_mean"] < compared.table.loc["fcfs", "wait_mean"])
     True
     """
 
@@ -147,7 +136,7 @@ class Comparison(Sequence[Outcome]):
         return pd.DataFrame([outcome.row() for outcome in self]).set_index("policy")
 
     def by(self, what: str) -> pd.DataFrame:
-        """Measures per class of jobs under measure policy, and on named nodes placement.
+        """Measures per class of jobs under each policy, and on named nodes each placement.
 
         Parameters
         ----------
@@ -236,7 +225,7 @@ def outcomes_of(
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Iterator[Outcome]:
-    """Run the same jobs under measure policy, one after the other, and with measure placement.
+    """Run the same jobs under each policy, one after the other, and with each placement.
 
     Parameters
     ----------

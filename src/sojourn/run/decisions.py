@@ -31,8 +31,6 @@ from .outcome.energy import allocation_in_pieces, stretches_in_pieces
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Decisions"]
-
 _STARTS = (STARTED, BACKFILLED_IN_TIME, BACKFILLED_BESIDE, KEPT)
 
 

@@ -18,19 +18,6 @@ from .keys import ScenarioKeys
 from .keys.describing import is_score_file
 from .keys.typed import number_or_text
 
-__all__ = [
-    "Stamp",
-    "digest_of",
-    "digest_with_files",
-    "key_of",
-    "machine_files",
-    "module_files",
-    "moved",
-    "resolved",
-    "stamp_of",
-    "with_others",
-]
-
 Stamp = tuple[str, int, int, int] | None
 """A file as it is now: path, times of change and size; None if it is not there."""
 

@@ -23,8 +23,6 @@ from .build.events import External
 from .build.machine import NamedMachine
 from .keys import SAME, Described, adapter, described_by_keyword, with_names
 
-__all__ = ["Options", "Prepared", "default_of", "with_keywords"]
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _MARK = "**options : the keywords of `Options`."
 
@@ -42,9 +40,8 @@ class Options:
             if name not in known:
                 hint = did_you_mean(name, known) or f"; it takes {', '.join(known)}"
                 raise OptionError(f"simulate: unknown option '{name}'{hint}")
-        for name, key in known.items():
-            value = _read(name, key, given[name]) if name in given else default_of(key)
-            self.__dict__[name] = value
+        self.__dict__.update(_DEFAULTS)
+        self.__dict__.update({name: _read(name, known[name], given[name]) for name in given})
 
     def changed(self, **given: Any) -> Options:
         """Return the options with some others in their place."""
@@ -82,13 +79,6 @@ def _shown(key: Described) -> Any:
     return key.default if keyword.default is SAME else keyword.default
 
 
-def default_of(key: Described) -> Any:
-    """Return what a keyword of `simulate` is where it is not given."""
-    keyword, default = key.key.keyword, _shown(key)
-    assert keyword is not None
-    return default if keyword.read is None or default is None else keyword.read(default)
-
-
 def _read(name: str, key: Described, value: Any) -> Any:
     """What a keyword stands for; OptionError says what it may be."""
     keyword, wanted = key.key.keyword, key.key.value
@@ -102,6 +92,16 @@ def _read(name: str, key: Described, value: Any) -> Any:
     except ValidationError:
         verb = "choose" if isinstance(value, str) else "give"
         raise OptionError(f"{name} {value!r}: {verb} {wanted}", key=key.name) from None
+
+
+def _default(key: Described) -> Any:
+    keyword, default = key.key.keyword, _shown(key)
+    assert keyword is not None
+    return default if keyword.read is None or default is None else keyword.read(default)
+
+
+_DEFAULTS = {name: _default(key) for name, key in described_by_keyword().items()}
+"""What a keyword of `simulate` is where it is not given."""
 
 
 def with_keywords(function: _Function) -> _Function:

@@ -18,8 +18,6 @@ from .problems import Source, read_toml
 from .scenario import Scenario
 from .toml import Path as KeyPath
 
-__all__ = ["KEYS", "read_config"]
-
 KEYS: dict[str, str] = {
     "policy": "policy.name",
     "placement": "policy.placement",
@@ -63,7 +61,7 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
         When it is not TOML, has a key that is not known, or a value that its key cannot have.
     """
     values, place = read_toml(path)
-    source = _Config(place.name, place.lines)
+    source = _Config(place.name, place.text)
     keys: dict[str, Any] = {}
     for name, value in _flat(values, source):
         if name not in KEYS:

@@ -32,8 +32,6 @@ from .options import Options, Prepared
 from .outcome.schedule import Schedule
 from .result import Result
 
-__all__ = ["PlannedPieces", "RunInPieces", "plan_pieces", "simulate_in_pieces"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -28,17 +28,6 @@ from .keys import (
 )
 from .toml import Path, key_lines, statements, value_as_toml
 
-__all__ = [
-    "Source",
-    "choices",
-    "dotted",
-    "field_at",
-    "model_at",
-    "problem_of",
-    "read_toml",
-    "unknown_key",
-]
-
 _LONGEST = 60
 _WHERE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
 _TWICE = re.compile(r"Cannot (?:overwrite|declare|mutate|redefine|update)|Duplicate .* key")
@@ -54,10 +43,12 @@ class Source:
     Parameters
     ----------
     name : its file, or what it is called.
-    lines : line of each key, where there is a file.
+    text : of its file, which says where each key stands.
+    lines : of some keys, where there is no such text.
     """
 
     name: str = "scenario"
+    text: str = ""
     lines: Mapping[Path, int] | None = None
 
     def error(self, key: Path, problem: str) -> OptionError:
@@ -79,7 +70,7 @@ class Source:
 
     def changed(self) -> Source:
         """Return where a scenario is from whose values are no longer those of its lines."""
-        return replace(self, lines=None)
+        return replace(self, text="", lines=None)
 
     @contextlib.contextmanager
     def locating(self, files: Mapping[str, str], key: Path = ()) -> Iterator[None]:
@@ -102,11 +93,9 @@ class Source:
 
     def line(self, key: Path) -> int | None:
         """Return the line of a key, or of the table in which it should be."""
-        for length in range(len(key), 0, -1):
-            number = (self.lines or {}).get(key[:length])
-            if number is not None:
-                return number
-        return None
+        known = self.lines or key_lines(self.text)
+        above = (key[:length] for length in range(len(key), 0, -1))
+        return next((known[part] for part in above if part in known), None)
 
 
 def _file_key(error: InputError, files: Mapping[str, str], likely: Path) -> Path:
@@ -311,7 +300,7 @@ def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Source]:
         values = load_toml(text)
     except ValueError as error:
         raise _toml_problem(path, text, str(error)) from None
-    return values, Source(str(path), key_lines(text))
+    return values, Source(str(path), text)
 
 
 def _toml_problem(path: str | os.PathLike[str], text: str, message: str) -> OptionError:
@@ -323,7 +312,7 @@ def _toml_problem(path: str | os.PathLike[str], text: str, message: str) -> Opti
         if match and match[2]:
             before[-1] = before[-1][: int(match[2]) - 1]
         key, problem = _given_twice("\n".join(before), message)
-        return Source(str(path), {key: line} if line else None).error(key, problem)
+        return Source(str(path), lines={key: line} if line else None).error(key, problem)
     where = f"{path}" if line is None else f"{path}, line {line}"
     if "so many digits" in message:
         return OptionError(f"{where}: a number of so many digits; give a smaller one")

@@ -23,7 +23,7 @@ from ..policy import Control, Placement, Policy
 from ..policy.slurm import SlurmPolicy, policy_from_slurm
 from . import building, inputs, workloads
 from .build.queues import take_turns
-from .keys import ASIDE, ScenarioKeys, described_by_keyword
+from .keys import ASIDE, FailureKeys, MaintenanceKeys, ScenarioKeys, described_by_keyword
 from .keys.failures import make_checkpoint, make_failures, make_maintenance
 from .problems import Source, problem_of, read_toml
 from .setting import with_setting
@@ -32,8 +32,6 @@ from .toml import as_toml
 if TYPE_CHECKING:
     # The engine takes long to load; whoever describes a run need not wait for it.
     from .result import Result
-
-__all__ = ["SCHEMA_FILE", "Scenario", "read_scenario", "scenario_of"]
 
 _Made = TypeVar("_Made")
 
@@ -276,22 +274,23 @@ class Scenario:
         nodes = self.nodes
         if nodes is not None:
             return nodes
-        option = self.source.name_of("cluster.procs")
-        procs = machine_size(jobs, self.keys.cluster.procs, option)
+        procs = self.keys.cluster.procs
+        if procs is None:
+            procs = machine_size(jobs, None, self.source.name_of("cluster.procs"))
         return Cluster.homogeneous(procs, power=building.make_power(self._resolved.power))
 
     @property
     def _has_events(self) -> bool:
         """Whether anything happens from outside."""
         keys = self.keys
-        made = make_failures(keys.failures), make_maintenance(keys.maintenance)
-        return keys.workload.events is not None or any(part is not None for part in made)
+        fails, is_kept_free = keys.failures != FailureKeys(), keys.maintenance != MaintenanceKeys()
+        return keys.workload.events is not None or fails or is_kept_free
 
     @property
     def is_random(self) -> bool:
         """Whether another seed gives another run."""
         drawn = self.control.draws or self.placement.rule == "random"
-        drawn = drawn or is_drawn(self.keys.defer.who)
+        drawn = drawn or (self.keys.defer.kind != "none" and is_drawn(self.keys.defer.who))
         failures = self.keys.failures
         drawn = drawn or (failures.mtbf is not None and failures.seed is None)
         return drawn or workloads.is_random(self.keys.workload)
@@ -364,9 +363,8 @@ class Scenario:
                 check_known(jobs, name)
         with self.locating("cluster", "procs"):
             self.cluster_for(jobs)
-        if say is not None and self.nodes is None:
-            option = self.source.name_of("cluster.procs")
-            words = size_in_words(jobs, self.keys.cluster.procs, option)
+        if say is not None and self.keys.cluster.procs is None and self.nodes is None:
+            words = size_in_words(jobs, None, self.source.name_of("cluster.procs"))
             if words:
                 say(words)
         return jobs
@@ -446,24 +444,36 @@ class Scenario:
         return result.after_warmup(common_cut([result]))
 
     def options(self, jobs: Jobs) -> dict[str, Any]:
-        """Return what `sojourn.simulate` is given for these jobs, which are cleaned already."""
+        """Return what `sojourn.simulate` is given for these jobs, which are cleaned already.
+
+        Keywords of keys that hold their defaults are left out.
+        """
         keys = self._resolved
-        given = {
+        held = {
             name: reduce(getattr, key.path, keys) for name, key in described_by_keyword().items()
         }
-        warmup = keys.workload.warmup
-        if isinstance(warmup, float):
-            warmup = int(warmup * len(jobs))
-        return given | {
-            "clean": (),
-            "events": workloads.read_external_events(keys.workload),
-            "warmup": 0 if warmup == "mser" else warmup,
-            "placement": self.placement,
-            "constraints": building.make_constraints(keys.policy.constraints),
-            "failures": make_failures(keys.failures),
-            "checkpoint": make_checkpoint(keys.checkpoint),
-            "maintenance": make_maintenance(keys.maintenance),
+        made: dict[str, Callable[[], Any]] = {
+            "events": lambda: workloads.read_external_events(keys.workload),
+            "warmup": lambda: self._jobs_left_out(jobs),
+            "placement": lambda: self.placement,
+            "constraints": lambda: building.make_constraints(keys.policy.constraints),
+            "failures": lambda: make_failures(keys.failures),
+            "checkpoint": lambda: make_checkpoint(keys.checkpoint),
+            "maintenance": lambda: make_maintenance(keys.maintenance),
         }
+        options = {
+            name: made[name]() if name in made else held[name]
+            for name, key in described_by_keyword().items()
+            if held[name] != key.default
+        }
+        return {**options, "clean": (), "record": keys.run.trajectory}
+
+    def _jobs_left_out(self, jobs: Jobs) -> int:
+        """How many jobs come before those that measures are of."""
+        warmup = self.keys.workload.warmup
+        if isinstance(warmup, str):  # Found after the run.
+            return 0
+        return int(warmup * len(jobs)) if isinstance(warmup, float) else warmup
 
     def summary(self, result: Result) -> dict[str, float]:
         """Return every measure of a run as one number with a name, such as ``wait_mean``.

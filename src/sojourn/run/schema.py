@@ -6,8 +6,6 @@ from typing import Any
 
 from .keys import ScenarioKeys
 
-__all__ = ["scenario_schema"]
-
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 

@@ -14,8 +14,6 @@ from .keys import adapter
 from .problems import Source, model_at, unknown_key
 from .toml import Path
 
-__all__ = ["with_setting"]
-
 _ELEMENT = re.compile(r"\[(\d+)\]")
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..jobs import Jobs
 
-__all__ = ["Decision", "Simulation"]
-
 
 class Decision:
     """The system at an instant at which somebody waits, before anything is started.

@@ -9,8 +9,6 @@ from typing import Any
 
 import tomli_w
 
-__all__ = ["Path", "as_toml", "key_lines", "statements", "value_as_toml"]
-
 Path = tuple[str | int, ...]
 """Where a value is: names of tables and keys, and places in lists."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ..jobs import Jobs
     from .result import Result
 
-__all__ = ["Variant", "policies_of", "runs_of", "variants_of"]
-
 Values = Mapping[str, Any]
 """Values of keys, by their dotted names."""
 

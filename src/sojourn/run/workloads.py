@@ -18,17 +18,6 @@ from .build.events import before_cleaning, load_events
 from .inputs import Stamp, stamp_of
 from .keys import OF_LOGS, WorkloadKeys
 
-__all__ = [
-    "READ_BY",
-    "clean_log",
-    "is_random",
-    "make_workload",
-    "read_external_events",
-    "read_raw",
-    "read_workload",
-    "reading",
-]
-
 READ_BY = {"log", "events", *OF_LOGS} - {"resample"}
 """Keys by which a log is read and cleaned; all others come after that."""
 _BLOCKS = 1 << 20

@@ -54,6 +54,19 @@ class Precision:
         if not 0 < self.relative < 1:
             raise OptionError(f"a precision of {self.relative:g}: give a share such as 0.05")
 
+    def check(self, plan: StudyPlan, replications: int) -> None:
+        """Raise OptionError where more replications would not tell more."""
+        if replications < 2:
+            raise OptionError(
+                "precision: one replication says nothing of its spread; give replications = 10 or "
+                "so"
+            )
+        if plan.is_resampled:
+            raise OptionError(
+                "precision: all draws are of one log, and more of them do not make its numbers "
+                "more certain; give replications alone"
+            )
+
     def replications(self, point: Point) -> int:
         """Return how many good replications a point needs, those that it has included."""
         mean = point.measures.get(self.measure)
@@ -126,15 +139,8 @@ def sweep(
     chosen = replicable(chosen, points, replications)
     chosen = settled(chosen, points, replications, start)
     plan = plan_runs(chosen, points, replications, start)
-    if precision is not None and replications < 2:
-        raise OptionError(
-            "precision: one replication says nothing of its spread; give replications = 10 or so"
-        )
-    if precision is not None and plan.is_resampled:
-        raise OptionError(
-            "precision: all draws are of one log, and more of them do not make its numbers more "
-            "certain; give replications alone"
-        )
+    if precision is not None:
+        precision.check(plan, replications)
     description = {
         **described(chosen, plan.keys, start, origin),
         **added_to(given, chosen),

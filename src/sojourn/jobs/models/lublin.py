@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -246,6 +247,8 @@ def daily_cycle(parameters: LublinParameters) -> Floats:
     return normal
 
 
+# The same daily cycle for every draw of a study.
+@lru_cache(maxsize=1024)
 def _gamma_cdf(x: float, shape: float) -> float:
     """Distribution function of a gamma with scale 1, as a sum of positive terms.
 

@@ -7,8 +7,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError
 
-__all__ = ["DAY", "JOULES_PER_KWH", "number", "pieces"]
-
 Floats = NDArray[np.float64]
 
 JOULES_PER_KWH = 3.6e6

@@ -17,8 +17,6 @@ from ._values import JOULES_PER_KWH, number, pieces
 from .clock import Clock
 from .series import ValueColumn, Wanted, covering, read_series, span_of
 
-__all__ = ["Carbon", "emissions", "parse_carbon", "read_carbon"]
-
 Floats = NDArray[np.float64]
 
 

@@ -17,8 +17,6 @@ from .clock import Clock
 from .series import ValueColumn, Wanted, covering, read_series, span_of
 from .tariff import Tariff, parse_tariff
 
-__all__ = ["Prices", "is_price_file", "known_span", "parse_price", "read_prices", "steps_over"]
-
 Floats = NDArray[np.float64]
 
 _FILE = re.compile(r".*\.csv(\.gz|\.xz)?", re.IGNORECASE | re.DOTALL)

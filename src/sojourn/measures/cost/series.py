@@ -24,8 +24,6 @@ from ...files.access import read_text
 from ._values import number
 from .clock import START_HINT, Clock, timestamp
 
-__all__ = ["SeriesFile", "ValueColumn", "Wanted", "covering", "read_series", "span_of"]
-
 Floats = NDArray[np.float64]
 
 _HOUR = 3600.0

@@ -14,8 +14,6 @@ from ...errors import OptionError
 from .carbon import Carbon
 from .clock import known_zone
 
-__all__ = ["ShiftedEmissions", "shift_emissions", "shifted_by_hour"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -17,8 +17,6 @@ from .clock import Clock
 if TYPE_CHECKING:
     from .price import Prices
 
-__all__ = ["Tariff", "electricity_cost", "parse_tariff"]
-
 Floats = NDArray[np.float64]
 
 _WEEK = 7 * DAY

@@ -87,17 +87,17 @@ class Fragmentation:
         nodes : places of some nodes; default: all.
         """
         chosen = slice(None) if nodes is None else np.asarray(nodes, np.int64)
-        told: dict[str, dict[str, Any]] = {}
+        rows: dict[str, dict[str, Any]] = {}
         for r, name in enumerate(self.resources):
             capacity = int(self.capacity[r, chosen].sum())
             if capacity > 0:
                 sums = self.seconds[r][:, chosen].sum(axis=1)
-                told[name] = {
+                rows[name] = {
                     "capacity": capacity,
                     **{state: float(value) for state, value in zip(STATES, sums, strict=True)},
                     "share": {state: self.share(r, state, nodes) for state in STATES},
                 }
-        return told
+        return rows
 
 
 def measure_fragmentation(

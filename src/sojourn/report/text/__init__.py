@@ -2,8 +2,9 @@
 
 - `layout`: how tables and numbers look
 - `facts`: what a log holds, and what became of it
-- `summary`: a run; `comparison`: several
-- `classes`: jobs by user, partition and so on
+- `summary`: a run; `comparison`: several; `classes`: jobs by user, partition and so on
+- `capacity`: whether a machine keeps up, and how large it must be; `fitting`: models from a log
+- `adequacy`: how far a model is from what it models
 """
 
 from ..._lazy import attach

@@ -61,7 +61,7 @@ def show_peas(summary: dict[str, Any], out: Path | None) -> None:
 def _show_start(summary: dict[str, Any], settings: str) -> Terminal:
     """Print what cleaning did, what was run, and what is left out of it; return the terminal."""
     console = Terminal()
-    if "cleaning" in summary:
+    if summary.get("cleaning", {}).get("findings"):
         show_report(summary["cleaning"])
     _show_cluster_report(console, summary)
     console.print(_head(summary), style="bold")

@@ -1,7 +1,7 @@
 """A run on disk: tables of jobs, schedule and trajectory, and the summary with its provenance.
 
 - `writing`: the files of a run
-- `files`: those that get their names together, or not at all; large tables; where results are from
+- `files`: JSON and tables, of which large ones are written piece by piece; where results are from
 """
 
 from ..._lazy import attach

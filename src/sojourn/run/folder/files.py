@@ -1,12 +1,7 @@
-"""Files that get their names together, or not at all; large tables, written piece by piece.
-
-Everything is written to a hidden folder first and put in place together, so that a folder never
-holds half of what belongs together. Memory does not grow with a table.
-"""
+"""JSON, provenance, and tables: large ones are written piece by piece, within the same memory."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
@@ -21,9 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...__about__ import __version__
-from ...errors import OptionError, RunError
-from ...files.access import check_outputs
-from ...files.staging import FULL, Stage, staging
+from ...files.staging import check_file, check_folder, staged
 
 __all__ = [
     "Columns",
@@ -61,62 +54,6 @@ def _finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value
-
-
-def check_folder(folder: str | os.PathLike[str]) -> None:
-    """Raise OptionError if results could not be written to a folder, before the work is done."""
-    path = Path(folder)
-    try:
-        if path.exists() and not path.is_dir():
-            raise OptionError(f"{folder}: is a file, results go to a folder; name another")
-        while not path.exists():
-            path = path.parent
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise OptionError(f"{folder}: cannot be a folder ({reason}); name another") from None
-    if not path.is_dir():
-        raise OptionError(f"{folder}: {path} is a file, not a folder; name another")
-    if not os.access(path, os.W_OK | os.X_OK):
-        raise OptionError(f"{folder}: {path} cannot be written to; name another folder")
-
-
-def check_file(path: str | os.PathLike[str]) -> None:
-    """Raise OptionError if a file could not be written, or is one that the command reads."""
-    target = Path(path)
-    if target.is_dir():
-        raise OptionError(f"{path}: is a folder; name a file")
-    check_folder(target.parent)
-    check_outputs([target])
-
-
-@contextlib.contextmanager
-def staged(folder: str | os.PathLike[str]) -> Iterator[Stage]:
-    """Yield a function from a file's name to a path of the same name where it is to be written.
-
-    At the end all files get their places, the last one last; on any error none does, and folders
-    made for them go.
-    """
-    target = Path(folder)
-    check_folder(target)
-    made: list[Path] = []
-    done = False
-    try:
-        for part in [*reversed(target.parents), target]:
-            if not part.exists():
-                made.append(part)
-                part.mkdir(exist_ok=True)
-        with staging(target) as stage:
-            yield stage
-        done = True
-    except OSError as error:
-        reason = error.strerror or error
-        kind = RunError if error.errno in FULL else OptionError
-        raise kind(f"{folder}: cannot be written ({reason}); check the folder") from None
-    finally:
-        if not done:
-            for part in reversed(made):
-                with contextlib.suppress(OSError):
-                    part.rmdir()
 
 
 def write_rows(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) -> None:

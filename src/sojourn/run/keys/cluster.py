@@ -8,8 +8,6 @@ from ...cluster.query import parse_query
 from . import typed
 from .describing import A_COUNT, TRUE, File, Key, Keys, Option, Processors, reads
 
-__all__ = ["ClusterKeys"]
-
 _NODES = "Nodes"
 
 

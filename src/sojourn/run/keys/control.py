@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, Field, create_model
 
 from ...policy import CONTROLS
-from .describing import A_NUMBER, TRUE, Key, Keys, Keyword, Option, Positive, alternatives
-from .units import TIME
-
-__all__ = ["ControlKeys"]
+from .describing import A_NUMBER, TIME, TRUE, Key, Keys, Keyword, Option, Positive, alternatives
 
 
 def _known(value: float) -> float:

@@ -10,10 +10,7 @@ from pydantic import Field, ValidationError
 from ...errors import InputError, OptionError
 from ...jobs.deferrable import parse_chosen
 from ...policy import DEFERRALS, Deferral
-from .describing import Key, Keys, Keyword, Number, Option, alternatives, reads
-from .units import TIME
-
-__all__ = ["DeferKeys", "read_deferral", "typed_deferral"]
+from .describing import TIME, Key, Keys, Keyword, Number, Option, alternatives, reads
 
 if TYPE_CHECKING:
     _Kind = str

@@ -11,8 +11,18 @@ from ...errors import OptionError, did_you_mean
 from ...jobs.models.failures import REPAIRS, Failures
 from ...policy.checkpoints import RULES, Checkpoint
 from ..build.maintenance import Maintenance
-from .describing import A_COUNT, A_NUMBER, TRUE, Count, File, Key, Keys, Positive, alternatives
-from .units import TIME
+from .describing import (
+    A_COUNT,
+    A_NUMBER,
+    TIME,
+    TRUE,
+    Count,
+    File,
+    Key,
+    Keys,
+    Positive,
+    alternatives,
+)
 
 __all__ = [
     "CheckpointKeys",

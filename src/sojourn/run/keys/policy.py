@@ -24,6 +24,7 @@ from .describing import (
     A_COUNT,
     A_POWER,
     A_TIME,
+    MEMORY,
     TRUE,
     Key,
     Keys,
@@ -37,9 +38,6 @@ from .describing import (
     alternatives,
     reads,
 )
-from .units import MEMORY
-
-__all__ = ["SLURM", "ConstraintKeys", "PolicyKeys"]
 
 _NODES, _SCHEDULING = "Nodes", "Scheduling"
 

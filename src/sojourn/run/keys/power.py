@@ -24,8 +24,6 @@ from .describing import (
     reads,
 )
 
-__all__ = ["LevelKeys", "PowerKeys"]
-
 _COST, _MACHINE = "Cost", "Machine"
 
 

@@ -10,8 +10,6 @@ from ..classes import CLASSES
 from . import typed
 from .describing import TRUE, Key, Keys, Keyword, OneOf, Option
 
-__all__ = ["RunKeys"]
-
 _RESULTS, _SCHEDULING = "Results", "Scheduling"
 
 

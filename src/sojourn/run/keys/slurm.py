@@ -10,8 +10,6 @@ from ...policy.slurm.policy import CHOICES, LINES
 from ...policy.slurm.scheduling import PARAMETERS
 from .describing import File, Key, Keys, Number, Option
 
-__all__ = ["SlurmKeys"]
-
 _Whole = Annotated[int, Field(ge=0, lt=10**9)]
 
 

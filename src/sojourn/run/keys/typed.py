@@ -14,25 +14,6 @@ from ...jobs.classes import listed_classes
 from ...policy import Constraints
 from ..classes import CLASSES
 
-__all__ = [
-    "budget",
-    "classes",
-    "cluster",
-    "columns",
-    "constraints",
-    "control",
-    "feature",
-    "jobs_left_out",
-    "levels",
-    "memory",
-    "names",
-    "number_or_text",
-    "pairs",
-    "placement",
-    "rules",
-    "score_file",
-]
-
 _BY_COLUMN = re.compile(r"\s*(\w+)\s*:\s*(-?\d{1,18})\s*=\s*(\S+)\s*")
 
 

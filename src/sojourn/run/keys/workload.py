@@ -31,8 +31,6 @@ from .describing import (
     reads,
 )
 
-__all__ = ["CLEANED_BY", "OF_LOGS", "OF_MODELS", "WorkloadKeys"]
-
 OF_LOGS = (
     *(
         "format",

@@ -304,9 +304,10 @@ def summarise(schedule: Schedule) -> dict[str, Any]:
             summary["mean_slowness"] = float(np.mean(slowness)) if len(submit) else np.nan
     if schedule.after is not None and prepared.external is not None:
         summary["events"] = _events(schedule, schedule.after)
-    costs = costs_of_failures(schedule)
-    if costs is not None:
-        summary["failures"] = costs
+    if options.failures is not None or options.checkpoint is not None:
+        costs = costs_of_failures(schedule)
+        if costs is not None:
+            summary["failures"] = costs
     if schedule.caps is not None:
         summary["caps"] = schedule.caps.as_dict()
     summary |= _parts(schedule, ran)

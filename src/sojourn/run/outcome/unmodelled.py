@@ -108,7 +108,7 @@ def _columns_met(jobs: Jobs, cluster: Cluster) -> set[str]:
 
 
 def _names_one_of(jobs: Jobs, column: str, known: list[str]) -> bool:
-    names = jobs.coded(column)[1] if column in jobs.names else []
+    names = jobs.coded(column)[1] if known and column in jobs.names else []
     return any(part.strip() in known for name in names for part in name.split(","))
 
 
