@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from .entry import Measure
 
-__all__ = ["CATALOGUE", "DISTRIBUTIONS", "HEADLINE", "STATISTICS"]
-
 STATISTICS = {
     "mean": ("mean {}", "mean"),
     "median": ("median {}", "median"),

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 from .._html import plain
 
-__all__ = ["KINDS", "TABLES", "UNITS", "Measure", "Unit"]
-
 KINDS = ("job", "system", "count", "energy", "cost", "events")
 """What measures are of: jobs, the machine over time, numbers of jobs, energy, what energy costs,
 external events. Those of energy and cost rest on watts."""

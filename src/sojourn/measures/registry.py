@@ -17,26 +17,6 @@ from ..errors import OptionError, RunError
 from .catalogue import CATALOGUE, HEADLINE
 from .entry import KINDS, TABLES, Measure
 
-__all__ = [
-    "add_computed",
-    "all_measures",
-    "also_known",
-    "described_own",
-    "find",
-    "flat_summary",
-    "get",
-    "headline",
-    "in_table",
-    "is_own",
-    "measure",
-    "name_of",
-    "own_measures",
-    "register",
-    "replace_own",
-    "rests_on_watts",
-    "unregister",
-]
-
 Function = TypeVar("Function", bound=Callable[[Any], float])
 
 _OURS = {each.name: each for each in CATALOGUE}

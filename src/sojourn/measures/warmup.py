@@ -15,8 +15,6 @@ from ..errors import OptionError
 if TYPE_CHECKING:
     from ..run.result import Result
 
-__all__ = ["WarmUp", "common_cut", "mser"]
-
 _FEWEST = 10
 """Batches below which there is nothing to choose from."""
 

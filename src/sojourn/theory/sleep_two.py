@@ -20,17 +20,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Floats
 from ..checks import non_negative, numbers, positive, probability, stable
 from ..errors import OptionError
 from ._qbd import Levels, solve
 from ._sleeping import SleepingSystem
 from .saturated import max_throughput
 
-__all__ = ["SleepingTwoServer", "sleeping_two_server"]
-
-Floats = NDArray[np.float64]
 Phase = tuple[str, int]
 """The first jobs (N and W: one job), and how many servers are on."""
 

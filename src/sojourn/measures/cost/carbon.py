@@ -9,17 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...errors import OptionError
 from ..formulas import clock_at, product_sum, step_integral
 from ._values import JOULES_PER_KWH, number, pieces
 from .clock import Clock
 from .series import ValueColumn, Wanted, covering, read_series, span_of
-
-__all__ = ["Carbon", "emissions", "parse_carbon", "read_carbon"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

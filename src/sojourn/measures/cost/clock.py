@@ -20,8 +20,6 @@ from ._values import DAY, number
 if TYPE_CHECKING:
     from ...jobs.header import Header
 
-__all__ = ["START_HINT", "Clock", "known_zone", "start_of", "timestamp"]
-
 START_HINT = "give the start as 2011-05-01T00:00+09:00"
 _MONDAY = datetime(1970, 1, 5, tzinfo=UTC)
 _WITH_ZONE = re.compile(r"(?P<time>.*?)\s*(?:\s|(?P<open>\[))(?P<zone>[A-Za-z][^\s\]]*)(?(open)\])")

@@ -8,18 +8,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...arrays import Floats
 from ._values import pieces
 from .carbon import Carbon
 from .clock import Clock
 from .series import ValueColumn, Wanted, covering, read_series, span_of
 from .tariff import Tariff, parse_tariff
-
-__all__ = ["Prices", "is_price_file", "known_span", "parse_price", "read_prices", "steps_over"]
-
-Floats = NDArray[np.float64]
 
 _FILE = re.compile(r".*\.csv(\.gz|\.xz)?", re.IGNORECASE | re.DOTALL)
 _UNITS = {"kwh": 1.0, "mwh": 1e-3}

@@ -16,16 +16,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...errors import LogError, OptionError
 from ...files.access import read_text
 from ._values import number
 from .clock import START_HINT, Clock, timestamp
-
-__all__ = ["SeriesFile", "ValueColumn", "Wanted", "covering", "read_series", "span_of"]
-
-Floats = NDArray[np.float64]
 
 _HOUR = 3600.0
 _TIMES = ("time", "datetime", "datetime (utc)", "timestamp")

@@ -9,19 +9,6 @@ from numpy.typing import NDArray
 
 from ...jit import compiled, inlined
 
-__all__ = [
-    "ALL_FIT",
-    "DOWN",
-    "FREE",
-    "STRANDED",
-    "USED",
-    "Gone",
-    "NodeTables",
-    "Rows",
-    "Steps",
-    "walk",
-]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arrays import Floats, Ints
 from ...errors import OptionError, RunError
 from ._walk import ALL_FIT, Gone, NodeTables, Rows, Steps, walk
 from .states import STATES
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["Absences", "Fragmentation", "Holdings", "measure_fragmentation", "over_time"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Holdings(NamedTuple):
@@ -61,7 +57,7 @@ class Fragmentation:
     """
 
     resources: tuple[str, ...]
-    capacity: Integers
+    capacity: Ints
     span: float
     seconds: Floats
 
@@ -230,7 +226,7 @@ def _own(values: ArrayLike, dtype: Any) -> NDArray[Any]:
     return np.require(values, dtype=dtype, requirements=["C", "W"])
 
 
-def _in_order(begin: Floats, end: Floats) -> tuple[Integers, Integers]:
+def _in_order(begin: Floats, end: Floats) -> tuple[Ints, Ints]:
     """Return what takes time, by its beginning and by its end.
 
     What takes none is left out: it would end before it has begun.
