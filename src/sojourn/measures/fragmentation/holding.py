@@ -226,8 +226,8 @@ def _course(
     _check(
         away.shape == since.shape == until.shape, "give one node, begin and end for each absence"
     )
-    for places in (node, away):
-        _check(((places >= 0) & (places < count)).all(), f"a row names a node beyond the {count}")
+    for named in (node, away):
+        _check(((named >= 0) & (named < count)).all(), f"a row names a node beyond the {count}")
     inside = (start >= begin).all() and (stop <= end).all()
     _check(inside, f"rows must lie between {begin:g} and {end:g} s")
     # What takes no time would end before it has begun.
