@@ -20,8 +20,6 @@ from .states import PowerLevel, PowerStates, SleepState
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["BatsimHost", "Pstate", "read_batsim_cluster", "read_hosts"]
-
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _SPEED = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([kMGTPE]?)f?")
 

@@ -6,8 +6,11 @@ and one-socket servers of the years since.
 
 from __future__ import annotations
 
+import csv
 import re
+from collections.abc import Mapping
 from functools import cache, lru_cache
+from pathlib import Path
 
 from ..errors import OptionError, nearest
 from ._table import key
@@ -47,42 +50,6 @@ _COUNTS = {
 }
 _CORES = re.compile(rf"\b(\d+|{'|'.join(_COUNTS)})[\s-]*cores?\b", re.IGNORECASE)
 
-# model, vendor, system, published, available, chips, cores, threads per core, MHz, memory (GB),
-# operations per second at 100 %, watts at idle, 10 %, ..., 100 %.
-_FACTS = """\
-X3360|ASUSTeK Computer|RS100-E5|2009-01|2008-04|1|4|1|2833|4|165064\
-|56.7 64 72.2 79.1 88.6 95.3 101 106 111 115 118
-L5420|ASUSTeK Computer|RS160-E5|2008-11|2008-10|2|8|1|2500|8|270621\
-|86 99 110 121 131 140 148 154 160 166 170
-L5430|ASUSTeK Computer|RS160-E5|2008-11|2008-10|2|8|1|2666|8|278927\
-|89.4 102 113 123 133 142 150 157 163 168 173
-X3470|Acer|AT310 F1|2011-02|2010-03|1|4|2|2933|8|309401\
-|35.4 46.1 51.2 57.5 64.6 71.6 82.6 94.8 106 117 125
-E3-1260L|Acer|AC100|2011-09|2011-09|1|4|2|2400|8|295443\
-|21.5 24.3 28.9 31.9 34.9 38.9 44.6 47.5 53 54.6 58
-X5670|Acer|AR160 F1|2010-11|2010-06|2|12|2|2933|12|898544\
-|76.9 125 138 149 164 181 200 219 236 250 267
-E5-2670|Dell|PowerEdge R720|2012-03|2012-03|2|16|2|2600|24|1238930\
-|51 75 84.5 95 110 120 137 159 187 217 231
-E5-2699v3|Dell|PowerEdge R730|2015-02|2015-04|2|36|2|2300|64|3253450\
-|46.9 87.8 107 124 141 156 171 191 215 243 272
-E5-2699v4|Dell|PowerEdge R730|2016-05|2016-03|2|44|2|2200|128|3513210\
-|44.6 84.8 102 120 136 150 163 181 205 238 272
-Platinum-8180|Dell|PowerEdge R740|2017-09|2017-07|2|56|2|2500|192|5.73e6\
-|52.3 129 147 170 195 224 255 292 344 408 457
-EPYC-7601|Dell|PowerEdge R7425|2018-06|2018-05|2|64|2|2200|128|4.38e6\
-|84.9 138 154 168 182 197 214 234 253 271 287
-EPYC-7742|ASUSTeK Computer|RS700A-E9-RS4V2|2020-04|2020-02|2|128|2|2250|256|1.17e7\
-|106 197 227 244 270 294 311 344 372 400 430
-EPYC-7763|Hewlett Packard Enterprise|ProLiant DL325 Gen10 Plus|2021-03|2021-03|1|64|2|2450|128\
-|6.34e6|56.8 100 116 130 143 162 191 211 231 250 268
-Platinum-8380|ASUSTeK Computer|RS720-E10-R12|2022-01|2021-08|2|80|2|2300|256|8.96e6\
-|110 181 212 244 269 303 342 386 443 514 623
-EPYC-9654P|Dell|PowerEdge R7615|2023-09|2023-02|1|96|2|2400|192|1.12e7\
-|77.4 145 168 190 211 231 249 269 301 327 347
-Platinum-8490H|ASUSTeK Computer|ESC4000-E11|2023-11|2023-07|2|120|2|1900|256|1.51e7\
-|181 268 306 339 372 411 454 509 570 654 775
-"""
 _LONGEST_HINT = 300
 
 
@@ -133,29 +100,27 @@ def cores_in_words(characteristics: str) -> int | None:
 @cache
 def library() -> Cluster:
     """Return the built-in servers as a cluster with one node of each, named by its model."""
-    return Cluster.of(_server(line.split("|")) for line in _FACTS.splitlines())
+    # Operations per second are those at 100 % load; watts those at idle, 10 %, ..., 100 %.
+    with open(Path(__file__).with_name("servers.csv"), encoding="utf-8", newline="") as file:
+        return Cluster.of(map(_server, csv.DictReader(file)))
 
 
-def _server(cells: list[str]) -> Server:
-    model, vendor, system, published, available, *rest = cells
-    chips, cores, threads, mhz, memory, ops, watts = rest
+def _server(row: Mapping[str, str]) -> Server:
+    model, available = row["model"], row["hw_available"]
     return Server(
         model=model,
-        cores=int(cores),
-        ops=float(ops),
-        watts=tuple(map(float, watts.split())),
-        chips=int(chips),
-        memory=float(memory),
+        cores=int(row["cores"]),
+        ops=float(row["ops"]),
+        watts=tuple(map(float, row["watts"].split())),
+        chips=int(row["chips"]),
+        memory=float(row["memory"]),
         facts={
-            "vendor": vendor,
-            "system": system,
+            **{name: row[name] for name in ("vendor", "system", "published", "hw_available")},
             "processor": model.replace("-", " ") if model.startswith("EPYC") else f"Xeon {model}",
-            "published": published,
-            "hw_available": available,
             "year": int(available[:4]),
             "nodes": 1,
-            "threads_per_core": float(threads),
-            "mhz": float(mhz),
+            "threads_per_core": float(row["threads_per_core"]),
+            "mhz": float(row["mhz"]),
         },
     )
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import OptionError
-
-Floats = NDArray[np.float64]
 
 _WATTS = ("busy", "idle", "levels", "static", "dynamic", "exponent", "reference")
 _PRICES = ("price", "carbon")

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Floats
 from . import formulas
-
-Floats = NDArray[np.float64]
 
 _LARGE = 1.25
 """Factor between both means from which on it is worth a word."""

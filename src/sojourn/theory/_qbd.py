@@ -7,7 +7,7 @@ one R_n per level.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..errors import RunError
-from ._chain import eliminate
+from ._chain import State, eliminate
 
 _STEPS = 100
 """Steps of logarithmic reduction; each doubles the levels looked at."""
@@ -83,6 +83,20 @@ class Levels:
     def decay(self) -> float:
         """Factor by which the probability of a level falls in the end, from level to level."""
         return float(np.abs(np.linalg.eigvals(self.ratio)).max())
+
+
+def block(
+    here: Sequence[State],
+    there: Sequence[State],
+    step: Callable[[State], Iterable[tuple[State, float]]],
+) -> Floats:
+    """Return the rates from the phases of a level to those of another, as `step` yields them."""
+    index = {state: i for i, state in enumerate(there)}
+    rates = np.zeros((len(here), len(there)))
+    for i, state in enumerate(here):
+        for after, rate in step(state):
+            rates[i, index[after]] += rate
+    return rates
 
 
 def solve(

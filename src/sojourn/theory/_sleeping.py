@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-__all__ = ["SleepingSystem"]
-
 
 class SleepingSystem(ABC):
     """Servers that are busy, idle, in setup or off; means over time."""

@@ -7,9 +7,9 @@ the phase form a chain that moves one level at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -20,7 +20,7 @@ from ..checks import positive, probability, stable
 from ..errors import OptionError
 from ._chain import explore
 from ._phases import NOBODY, Classes, Phase, classes_of
-from ._qbd import Levels, solve
+from ._qbd import Levels, block, solve
 from ._speeds import SpeedControl, control_of
 
 _MOST = 2_000
@@ -147,24 +147,18 @@ class SmallSystem:
         """Rho, below 1: the arrival rate over the largest the system can take."""
         return self.arrival_rate / self.max_throughput
 
-    def _up(self, n: int, state: _State) -> dict[_State, float]:
-        rates: dict[_State, float] = {}
+    def _up(self, n: int, state: _State) -> Iterator[tuple[_State, float]]:
         for phase, share in self.classes.arrive(state.phase):
             for speed, chance in self.control.at_arrival(n, state.speed):
-                after = _State(phase, speed)
-                rates[after] = rates.get(after, 0.0) + self.arrival_rate * share * chance
-        return rates
+                yield _State(phase, speed), self.arrival_rate * share * chance
 
-    def _down(self, n: int, state: _State) -> dict[_State, float]:
-        rates: dict[_State, float] = {}
+    def _down(self, n: int, state: _State) -> Iterator[tuple[_State, float]]:
         pace = self.control.speeds[state.speed]
         waiting = n - sum(state.phase.running)
         for kind, rate in self.classes.departures(state.phase):
             for phase, share in self.classes.depart(state.phase, kind, waiting).items():
                 for speed, chance in self.control.at_departure(n, state.speed):
-                    after = _State(phase, speed)
-                    rates[after] = rates.get(after, 0.0) + pace * rate * share * chance
-        return rates
+                    yield _State(phase, speed), pace * rate * share * chance
 
     @cached_property
     def _last(self) -> int:
@@ -178,11 +172,11 @@ class SmallSystem:
 
         def neighbours(at: tuple[int, _State]) -> list[tuple[int, _State]]:
             n, state = at
-            reached = [(min(n + 1, last), after) for after in self._up(n, state)]
+            reached = [(min(n + 1, last), after) for after, _ in self._up(n, state)]
             if n:
-                reached += [(n - 1, after) for after in self._down(n, state)]
+                reached += [(n - 1, after) for after, _ in self._down(n, state)]
             if n == last:
-                reached += [(n, after) for after in self._down(n + 1, state)]
+                reached += [(n, after) for after, _ in self._down(n + 1, state)]
             return reached
 
         begin = (0, _State(self.classes.empty, self.control.begin))
@@ -198,10 +192,15 @@ class SmallSystem:
     def levels(self) -> Levels:
         """Stationary probabilities by the number in the system."""
         states, last = self._states, self._last
-        up = [_block(states[n], states[min(n + 1, last)], self._up, n) for n in range(last + 1)]
+        up = [
+            block(states[n], states[min(n + 1, last)], partial(self._up, n))
+            for n in range(last + 1)
+        ]
         down = [np.zeros((len(states[0]), 0))]
-        down += [_block(states[n], states[n - 1], self._down, n) for n in range(1, last + 1)]
-        return solve(up, down, _block(states[last], states[last], self._down, last + 1))
+        down += [
+            block(states[n], states[n - 1], partial(self._down, n)) for n in range(1, last + 1)
+        ]
+        return solve(up, down, block(states[last], states[last], partial(self._down, last + 1)))
 
     def pmf(self, n: ArrayLike) -> Floats:
         """Probability of n jobs in the system, waiting or running."""
@@ -321,18 +320,3 @@ class SmallSystem:
     def energy_per_job(self, power: _Power) -> float:
         """Energy of the whole system per job (J)."""
         return self.mean_power(power) / self.arrival_rate
-
-
-def _block(
-    here: Sequence[_State],
-    there: Sequence[_State],
-    step: Callable[[int, _State], dict[_State, float]],
-    n: int,
-) -> Floats:
-    """Rates from the states of level n to those of a neighbouring level."""
-    index = {state: i for i, state in enumerate(there)}
-    block = np.zeros((len(here), len(there)))
-    for i, state in enumerate(here):
-        for after, rate in step(n, state).items():
-            block[i, index[after]] += rate
-    return block

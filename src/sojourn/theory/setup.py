@@ -18,8 +18,6 @@ from functools import cached_property
 from ..checks import non_negative, positive, stable
 from ..errors import OptionError
 
-__all__ = ["SleepingServer", "sleeping_server"]
-
 
 def sleeping_server(
     arrival_rate: float,

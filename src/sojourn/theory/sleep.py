@@ -19,14 +19,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..checks import non_negative, positive, servers, stable
 from ..errors import OptionError
 from ._qbd import Levels, solve
 from ._sleeping import SleepingSystem
-
-__all__ = ["SleepingServers", "sleeping_servers"]
-
-Floats = NDArray[np.float64]
 
 _MOST = 500
 """Servers beyond which solving takes more than seconds."""

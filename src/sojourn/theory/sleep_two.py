@@ -17,20 +17,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Floats
 from ..checks import non_negative, numbers, positive, probability, stable
 from ..errors import OptionError
-from ._qbd import Levels, solve
+from ._qbd import Levels, block, solve
 from ._sleeping import SleepingSystem
 from .saturated import max_throughput
 
-__all__ = ["SleepingTwoServer", "sleeping_two_server"]
-
-Floats = NDArray[np.float64]
 Phase = tuple[str, int]
 """The first jobs (N and W: one job), and how many servers are on."""
 
@@ -111,7 +109,13 @@ class SleepingTwoServer(SleepingSystem):
             for whole, more in self._after(front + letter, jobs):
                 yield whole, share * more
 
-    def _left(self, phase: Phase, jobs: int) -> Iterator[tuple[Phase, float]]:
+    def _joined(self, jobs: int, phase: Phase) -> Iterator[tuple[Phase, float]]:
+        """Rates of arrivals: the phase that each makes."""
+        front, on = phase
+        for after, share in self._after(front, jobs + 1):
+            yield (after, on), self.arrival_rate * share
+
+    def _left(self, jobs: int, phase: Phase) -> Iterator[tuple[Phase, float]]:
         """Rates of departures: the phase that each leaves behind."""
         front, on = phase
         served = _served(front, on)
@@ -126,37 +130,28 @@ class SleepingTwoServer(SleepingSystem):
             still = on if self.delay else min(on, _wanted(after))
             yield (after, still), rate * share
 
+    def _switched(self, jobs: int, phase: Phase) -> Iterator[tuple[Phase, float]]:
+        """Rates at which a server is on, or off."""
+        front, on = phase
+        wanted = _wanted(front)
+        if wanted > on:
+            yield (front, on + 1), (wanted - on) / self.setup
+        elif wanted < on and self.delay < math.inf:
+            # A state that is never reached must lead back.
+            yield (front, on - 1), (on - wanted) / (self.delay or 1.0)
+
     @cached_property
     def _levels(self) -> Levels:
-        up, down, within = [], [], []
-        for jobs in range(3):
-            mine, above, below = (self._phases(jobs + more) for more in (0, 1, -1))
-            up.append(np.zeros((len(mine), len(above))))
-            down.append(np.zeros((len(mine), len(below))))
-            within.append(np.zeros((len(mine), len(mine))))
-            for i, (front, on) in enumerate(mine):
-                for after, share in self._after(front, jobs + 1):
-                    up[jobs][i, above.index((after, on))] += self.arrival_rate * share
-                if jobs:
-                    for phase, rate in self._left((front, on), jobs):
-                        down[jobs][i, below.index(phase)] += rate
-                wanted = _wanted(front)
-                if wanted > on:
-                    within[jobs][i, mine.index((front, on + 1))] = (wanted - on) / self.setup
-                elif wanted < on and self.delay < math.inf:
-                    # A state that is never reached must lead back.
-                    rate = (on - wanted) / (self.delay or 1.0)
-                    within[jobs][i, mine.index((front, on - 1))] = rate
-        return solve(up, down, self._repeating(), within)
+        def rates(
+            step: Callable[..., Iterator[tuple[Phase, float]]], jobs: int, more: int
+        ) -> Floats:
+            return block(self._phases(jobs), self._phases(jobs + more), partial(step, jobs))
 
-    def _repeating(self) -> Floats:
-        """Rates from any level above 2 to the one below."""
-        phases = self._phases(3)
-        rates = np.zeros((len(phases), len(phases)))
-        for i, phase in enumerate(phases):
-            for left, rate in self._left(phase, 3):
-                rates[i, phases.index(left)] += rate
-        return rates
+        up, down, within = (
+            [rates(step, jobs, more) for jobs in range(3)]
+            for step, more in ((self._joined, 1), (self._left, -1), (self._switched, 0))
+        )
+        return solve(up, down, rates(self._left, 3, -1), within)
 
     def _mean(self, number: Callable[[str, int], int]) -> float:
         """Mean of a number of servers, by who is first and how many are on."""

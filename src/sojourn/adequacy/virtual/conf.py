@@ -7,6 +7,7 @@ import pwd
 import random
 import socket
 from pathlib import Path
+from string import Template
 
 from ...errors import RunError
 from ...policy.slurm.scheduling import Scheduling as Scheduling
@@ -55,51 +56,13 @@ def slurm_conf(
     """
     user = pwd.getpwuid(os.geteuid()).pw_name
     kind = "none" if munge is None else "munge"
-    lines = {
-        "ClusterName": "virtual",
-        "SlurmctldHost": f"localhost({_LOOPBACK})",
-        "SlurmctldPort": port,
-        "SlurmdPort": port + 1,
-        "SlurmUser": user,
-        "SlurmdUser": user,
-        "AuthType": f"auth/{kind}",
-        "CredType": f"cred/{kind}",
-        **({} if munge is None else {"AuthInfo": f"socket={munge}"}),
-        "CommunicationParameters": "NoInAddrAny,NoCtldInAddrAny",
-        "StateSaveLocation": folder / "state",
-        "SlurmdSpoolDir": folder / "spool" / "%n",
-        "SlurmctldPidFile": folder / "slurmctld.pid",
-        "SlurmdPidFile": folder / "%n.pid",
-        "SlurmctldLogFile": folder / "slurmctld.log",
-        "SlurmdLogFile": folder / "%n.log",
-        # Logs when a loop begins a pass.
-        "SlurmctldDebug": "debug",
-        "SlurmdDebug": "error",
-        "LogTimeFormat": "iso8601_ms",
-        "SlurmdParameters": "config_overrides",
-        "ProctrackType": "proctrack/pgid",
-        "TaskPlugin": "task/none",
-        "SwitchType": "switch/none",
-        "MpiDefault": "none",
-        "JobAcctGatherType": "jobacct_gather/none",
-        "JobAcctGatherFrequency": 0,
-        "AccountingStorageType": "accounting_storage/none",
-        "JobCompType": "jobcomp/filetxt",
-        "JobCompLoc": folder / "jobcomp.log",
-        "SelectType": "select/linear",
-        "MailProg": "/bin/true",
-        "ReturnToService": 2,
-        # A daemon that is slow to answer is late, not lost.
-        "SlurmctldTimeout": 300,
-        "SlurmdTimeout": 0,
-        "InactiveLimit": 0,
-        "UnkillableStepTimeout": 65_000,
-        "BatchStartTimeout": 1000,
-        "MessageTimeout": 60,
-        "MaxJobCount": 100_000,
-        "JobRequeue": 0,
-        **scheduling.lines,
-    }
+    given = {"user": user, "kind": kind, "munge": munge, "folder": folder}
+    text = Template(Path(__file__).with_name("slurm.conf.in").read_text(encoding="utf-8"))
+    told = text.substitute(given, host=_LOOPBACK, port=port, next=port + 1).splitlines()
+    lines = dict(line.split("=", 1) for line in told if line and not line.startswith("#"))
+    if munge is None:
+        del lines["AuthInfo"]
+    lines |= scheduling.lines
     if scheduling.get("SelectTypeParameters"):
         lines.pop(next(name for name in lines if name.lower() == "selecttypeparameters"))
     first, last = port + 1, port + nodes

@@ -10,9 +10,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Floats
 from ...errors import OptionError
-
-Floats = npt.NDArray[np.float64]
 
 
 def positive(who: str, what: str, value: float) -> None:

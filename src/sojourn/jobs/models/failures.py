@@ -19,14 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...checks import positive, probability, servers
 from ...errors import LogError, OptionError
 from ...files.access import read_log_text
-
-__all__ = ["REPAIRS", "FailureLog", "Failures", "Outages", "merged", "read_failures"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 REPAIRS = ("exponential", "constant", "lognormal")
 """Distributions of times to repair."""
@@ -50,7 +46,7 @@ _DATES = ("%m/%d/%y %H:%M", "%m/%d/%Y %H:%M", "%m/%d/%y %H:%M:%S", "%m/%d/%Y %H:
 class Outages(NamedTuple):
     """When units (nodes, or so many processors) are down, [down, up) in s; by unit and time."""
 
-    unit: Integers
+    unit: Ints
     down: Floats
     up: Floats
 

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...__about__ import __version__
+from ...arrays import Floats, Ints
 from ...errors import OptionError
 from ...measures.formulas import product_sum
 from ..estimates import EstimateModel, estimate_runtimes
@@ -28,8 +29,6 @@ from ..table import Jobs
 from . import streams
 from .distributions import at_least_one
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.intp]
 
 _SLOTS = 48

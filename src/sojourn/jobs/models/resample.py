@@ -11,16 +11,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import checks
+from ...arrays import Floats, Ints
 from ...errors import OptionError
 from ..facts import local_clock
 from ..schema import MISSING
 from ..table import Jobs
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
 
 BLOCKS = ("user", "day", "week", "jobs")
 """What may be drawn."""
@@ -92,7 +89,7 @@ def fitting_block(jobs: Jobs) -> str:
     return "day" if length >= _FEW_DAYS * _DAY else "jobs"
 
 
-def _spans(log: Jobs, rng: np.random.Generator, by: str) -> tuple[Places, Floats]:
+def _spans(log: Jobs, rng: np.random.Generator, by: str) -> tuple[Ints, Floats]:
     """Days or weeks of a log in the places of others: rows, and their submit times."""
     length = _DAY if by == "day" else _WEEK
     offset, _ = local_clock(log.header)
@@ -135,7 +132,7 @@ def _spans(log: Jobs, rng: np.random.Generator, by: str) -> tuple[Places, Floats
     return np.concatenate(rows), np.concatenate(submit)
 
 
-def _stretches(log: Jobs, rng: np.random.Generator) -> tuple[Places, Floats]:
+def _stretches(log: Jobs, rng: np.random.Generator) -> tuple[Ints, Floats]:
     """Stretches of jobs that follow each other: rows, and their submit times."""
     count = len(log)
     if count < 2:
@@ -153,7 +150,7 @@ def _stretches(log: Jobs, rng: np.random.Generator) -> tuple[Places, Floats]:
     return rows, log.submit[0] + np.cumsum(before) - before[0]
 
 
-def _users(log: Jobs, rng: np.random.Generator) -> tuple[Places, Floats]:
+def _users(log: Jobs, rng: np.random.Generator) -> tuple[Ints, Floats]:
     """Users with all their jobs: rows, and their submit times."""
     _, user = np.unique(log.user, return_inverse=True)
     count = int(user.max()) + 1

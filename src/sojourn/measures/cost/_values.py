@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats
 from ...errors import OptionError
-
-Floats = NDArray[np.float64]
 
 JOULES_PER_KWH = 3.6e6
 DAY = 86400

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...errors import OptionError
 from ..formulas import clock_at, product_sum, step_integral
-from ._values import JOULES_PER_KWH, number, pieces
+from ._values import JOULES_PER_KWH, number
 from .clock import Clock
-from .series import ValueColumn, Wanted, covering, read_series, span_of
-
-Floats = NDArray[np.float64]
+from .series import TimeSeries, ValueColumn, Wanted, read_series
 
 
 @dataclass(frozen=True, eq=False)
-class Carbon:
+class Carbon(TimeSeries):
     """Carbon intensity of the electricity, in grams of CO2 per kWh.
 
     Nothing is known before the first value nor after the last one, which lasts as long as the one
@@ -45,28 +42,19 @@ class Carbon:
     repeats: bool = False
     column: str = ""
 
+    _value = "grams"
+
     def __post_init__(self) -> None:
-        time, grams = pieces(self.source, self.time, self.grams)
-        if (grams < 0).any():
+        super().__post_init__()
+        if (self.grams < 0).any():
             raise OptionError(
-                f"{self.source}: {grams.min():g} g per kWh; give at least 0", path=self.source
+                f"{self.source}: {self.grams.min():g} g per kWh; give at least 0", path=self.source
             )
-        object.__setattr__(self, "time", time)
-        object.__setattr__(self, "grams", grams)
 
     @classmethod
     def constant(cls, grams: float) -> Carbon:
         """Return an intensity that never changes."""
         return cls(np.zeros(1), np.array([grams]))
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """From when to when it is known, in seconds of the log."""
-        return (-math.inf, math.inf) if self.repeats else span_of(self.time)
-
-    def over(self, first: float, last: float) -> tuple[Floats, Floats]:
-        """Return times (s) and the g per kWh from each on, over a stretch of the log."""
-        return covering(self.source, self.time, self.grams, self.repeats, first, last)
 
 
 def parse_carbon(
@@ -95,20 +83,17 @@ def read_carbon(
     clock : which moment second 0 of the log is; needed for timestamps.
     repeats : whether the series begins again where it ends.
     """
-    read = read_series(path, clock, _Grams("time,g_per_kwh", 0.0))
+    read = read_series(path, clock, Wanted("time,g_per_kwh", _grams, 0.0))
     source = os.fspath(path)
     return Carbon(read.time, read.value, source, read.is_dated, repeats, read.column)
 
 
-class _Grams(Wanted):
-    """Grams of CO2 per kWh."""
-
-    def column(self, names: Sequence[str]) -> ValueColumn | None:
-        """Return the column of intensities: our own, else any of that name, direct ones last."""
-        known = [name for name in names if name in ("g_per_kwh", "slack_0")]
-        others = [name for name in names if re.match(r"carbon[ _]intensity", name)]
-        others.sort(key=lambda name: "direct" in name)
-        return next((ValueColumn(names.index(name)) for name in (*known, *others)), None)
+def _grams(names: Sequence[str]) -> ValueColumn | None:
+    """Return the column of intensities: our own, else any of that name, direct ones last."""
+    known = [name for name in names if name in ("g_per_kwh", "slack_0")]
+    others = [name for name in names if re.match(r"carbon[ _]intensity", name)]
+    others.sort(key=lambda name: "direct" in name)
+    return next((ValueColumn(names.index(name)) for name in (*known, *others)), None)
 
 
 def emissions(time: Floats, watts: Floats, carbon: Carbon) -> float:

@@ -8,16 +8,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ._values import pieces
+from ...arrays import Floats
 from .carbon import Carbon
 from .clock import Clock
-from .series import ValueColumn, Wanted, covering, read_series, span_of
+from .series import TimeSeries, ValueColumn, Wanted, read_series
 from .tariff import Tariff, parse_tariff
-
-Floats = NDArray[np.float64]
 
 _FILE = re.compile(r".*\.csv(\.gz|\.xz)?", re.IGNORECASE | re.DOTALL)
 _UNITS = {"kwh": 1.0, "mwh": 1e-3}
@@ -29,7 +24,7 @@ _NAMED = re.compile(
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class Prices(TimeSeries):
     """Prices of a kWh over time.
 
     Parameters
@@ -49,33 +44,18 @@ class Prices:
     is_dated: bool = False
     repeats: bool = False
 
-    def __post_init__(self) -> None:
-        time, price = pieces(self.source, self.time, self.price)
-        object.__setattr__(self, "time", time)
-        object.__setattr__(self, "price", price)
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """From when to when they are known, in seconds of the log."""
-        return (-math.inf, math.inf) if self.repeats else span_of(self.time)
-
-    def over(self, first: float, last: float) -> tuple[Floats, Floats]:
-        """Return times (s) and the price of a kWh from each on, over a stretch of the log."""
-        return covering(self.source, self.time, self.price, self.repeats, first, last)
+    _value = "price"
 
 
-class _Price(Wanted):
-    """Prices of a kWh or of a MWh."""
-
-    def column(self, names: Sequence[str]) -> ValueColumn | None:
-        """Return the column of prices: ``price_per_kwh``, ``eur_per_mwh``, ``Price (EUR/MWhe)``."""
-        for place, name in enumerate(names):
-            match = _NAMED.fullmatch(name)
-            if match is not None:
-                unit = match["plain"] or match["per"] or match["unit"] or "kwh"
-                money = match["word"] or match["money"] or ""
-                return ValueColumn(place, money.upper(), _UNITS[unit])
-        return None
+def _price(names: Sequence[str]) -> ValueColumn | None:
+    """Return the column of prices: ``price_per_kwh``, ``eur_per_mwh``, ``Price (EUR/MWhe)``."""
+    for place, name in enumerate(names):
+        match = _NAMED.fullmatch(name)
+        if match is not None:
+            unit = match["plain"] or match["per"] or match["unit"] or "kwh"
+            money = match["word"] or match["money"] or ""
+            return ValueColumn(place, money.upper(), _UNITS[unit])
+    return None
 
 
 def read_prices(
@@ -90,7 +70,7 @@ def read_prices(
     clock : which moment second 0 of the log is; needed for timestamps.
     repeats : whether the series begins again where it ends.
     """
-    read = read_series(path, clock, _Price("time,price_per_kwh"))
+    read = read_series(path, clock, Wanted("time,price_per_kwh", _price))
     source = os.fspath(path)
     return Prices(read.time, read.value, read.currency, source, read.is_dated, repeats)
 

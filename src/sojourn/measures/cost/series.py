@@ -11,20 +11,17 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...errors import LogError, OptionError
 from ...files.access import read_text
-from ._values import number
+from ._values import number, pieces
 from .clock import START_HINT, Clock, timestamp
-
-Floats = NDArray[np.float64]
 
 _HOUR = 3600.0
 _TIMES = ("time", "datetime", "datetime (utc)", "timestamp")
@@ -58,67 +55,72 @@ class SeriesFile(NamedTuple):
     column: str
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What is looked for in a file.
 
-    Parameters
-    ----------
-    header : how a file should begin, for messages.
-    least : the least value that makes sense.
+    `header` is how it should begin, for messages; `column` finds the values among its names, in
+    lower case; `least` is the least value that makes sense.
     """
 
     header: str
+    column: Callable[[Sequence[str]], ValueColumn | None]
     least: float = -math.inf
 
-    def column(self, names: Sequence[str]) -> ValueColumn | None:
-        """Return the column of the values, from the names in a header in lower case."""
-        raise NotImplementedError
 
+class TimeSeries:
+    """What prices and intensities share: a value from each time (s of the log) on."""
 
-def span_of(time: Floats) -> tuple[float, float]:
-    """Return from when to when a series with values from these times on is known (s)."""
-    if len(time) == 1:
-        return -math.inf, math.inf
-    return float(time[0]), float(2 * time[-1] - time[-2])
+    time: Floats
+    source: str
+    repeats: bool
+    _value: ClassVar[str]
+    """Name of the field that has the values."""
 
+    def __post_init__(self) -> None:
+        time, value = pieces(self.source, self.time, getattr(self, self._value))
+        object.__setattr__(self, "time", time)
+        object.__setattr__(self, self._value, value)
 
-def covering(
-    source: str, time: Floats, value: Floats, repeats: bool, first: float, last: float
-) -> tuple[Floats, Floats]:
-    """Return the steps of a series that cover a stretch of the log.
+    @property
+    def span(self) -> tuple[float, float]:
+        """From when to when it is known, in seconds of the log."""
+        if self.repeats or len(self.time) == 1:
+            return -math.inf, math.inf
+        return float(self.time[0]), self._end
 
-    Parameters
-    ----------
-    source : of the series, for messages.
-    time, value : from each on (s).
-    repeats : whether it begins again where it ends, and before it begins; else it is an error to
-        ask beyond.
-    first, last : of the stretch (s).
-    """
-    if len(time) == 1:
-        return np.array([first]), value
-    begin, end = span_of(time)
-    if not repeats:
-        if not begin <= first <= last <= end:
+    @property
+    def _end(self) -> float:
+        return float(2 * self.time[-1] - self.time[-2])
+
+    def over(self, first: float, last: float) -> tuple[Floats, Floats]:
+        """Return times (s) and the value of a kWh from each on, over a stretch of the log.
+
+        It is an error to ask beyond the span.
+        """
+        source, time, value = self.source, self.time, getattr(self, self._value)
+        if len(time) == 1:
+            return np.array([first]), value
+        begin, end = float(time[0]), self._end
+        if not self.repeats:
+            if not begin <= first <= last <= end:
+                raise OptionError(
+                    f"{source}: known from {begin:.15g} s to {end:.15g} s of the log, but the run "
+                    f"lasts from {first:.15g} s to {last:.15g} s; check when the log starts, give "
+                    "a series that covers it, or let it repeat",
+                    path=source,
+                )
+            return time, value
+        period = end - begin
+        early, late = (math.floor((at - begin) / period) for at in (first, last))
+        if (late - early + 1) * len(time) > _MOST:
             raise OptionError(
-                f"{source}: known from {begin:.15g} s to {end:.15g} s of the log, but the run "
-                f"lasts from {first:.15g} s to {last:.15g} s; check when the log starts, give a "
-                "series that covers it, or let it repeat",
+                f"{source}: would repeat {late - early + 1:,} times from {first:.15g} s to "
+                f"{last:.15g} s; give a longer series",
                 path=source,
             )
-        return time, value
-    period = end - begin
-    early, late = (math.floor((at - begin) / period) for at in (first, last))
-    if (late - early + 1) * len(time) > _MOST:
-        raise OptionError(
-            f"{source}: would repeat {late - early + 1:,} times from {first:.15g} s to "
-            f"{last:.15g} s; give a longer series",
-            path=source,
-        )
-    turns = np.arange(early, late + 1)
-    times = (turns[:, None] * period + time[None, :]).reshape(-1)
-    return times, np.tile(value, len(turns))
+        turns = np.arange(early, late + 1)
+        times = (turns[:, None] * period + time[None, :]).reshape(-1)
+        return times, np.tile(value, len(turns))
 
 
 def read_series(path: str | os.PathLike[str], clock: Clock | None, wanted: Wanted) -> SeriesFile:

@@ -8,14 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats, Ints
 from ...errors import OptionError
 from .carbon import Carbon
 from .clock import known_zone
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _HOUR = 3600.0
 _ROUNDED = 1e-6  # of a step
@@ -134,7 +132,7 @@ def shifted_by_hour(
     return rows
 
 
-def _hours(seconds: Floats, zone: str | None) -> Integers:
+def _hours(seconds: Floats, zone: str | None) -> Ints:
     """Return the hour of the day at seconds since a midnight of UTC, on the clocks of a zone."""
     if zone is None:
         return (seconds // _HOUR % 24).astype(np.int64)
@@ -199,7 +197,7 @@ def _sliding(sums: np.ufunc, values: Floats, width: int, neutral: float) -> Floa
     return np.where(at % width == 0, whole, sums(ended[at], whole))
 
 
-def _least_sums(values: Floats, first: Integers, last: Integers, count: int) -> Floats:
+def _least_sums(values: Floats, first: Ints, last: Ints, count: int) -> Floats:
     """Return the sum of the `count` least values of each window, from `first` to before `last`.
 
     All windows go down a wavelet matrix together [claude2015]: bit by bit of the ranks, from the

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats
 from ...errors import OptionError
 from ..formulas import clock_at, product_sum, step_integral
 from ._values import DAY, JOULES_PER_KWH, pieces
@@ -17,7 +18,6 @@ from .clock import Clock
 if TYPE_CHECKING:
     from .price import Prices
 
-Floats = NDArray[np.float64]
 
 _WEEK = 7 * DAY
 _MOST_STEPS = 20_000_000

@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arrays import Floats
 from ...errors import OptionError
-
-__all__ = ["check", "check_epochs", "check_stretches", "is_known", "own"]
-
-Floats = NDArray[np.float64]
 
 
 def own(values: ArrayLike, dtype: Any) -> NDArray[Any]:

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...arrays import Floats, Ints
 from ...jit import compiled, inlined
-
-__all__ = ["ACCOUNT", "ALL_FIT", "BUSY", "IDLE", "BilledJobs", "BilledNodes", "BilledRows", "walk"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 ALL_FIT = -1
 
@@ -26,9 +19,9 @@ class BilledJobs(NamedTuple):
 
     start: Floats
     end: Floats
-    by_start: Integers  # without jobs that take no time
-    by_end: Integers
-    first_row: Integers
+    by_start: Ints  # without jobs that take no time
+    by_end: Ints
+    first_row: Ints
     joules: Floats
 
 
@@ -38,8 +31,8 @@ class BilledRows(NamedTuple):
     From its end on the first part is what the job used there (J).
     """
 
-    node: Integers
-    procs: Integers
+    node: Ints
+    procs: Ints
     share: Floats
     share_rest: Floats
 
@@ -47,9 +40,9 @@ class BilledRows(NamedTuple):
 class BilledNodes(NamedTuple):
     """Columns by node; ``[first[k] + b]`` of the others is that of node k with b in use."""
 
-    procs: Integers
-    busy: Integers
-    first: Integers
+    procs: Ints
+    busy: Ints
+    first: Ints
     base: Floats  # W of each processor, whatever the rate
     dynamic: Floats  # W of all busy processors together, at rate 1
     account: Floats  # nodes x ACCOUNT

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats
 from ._checks import check, own
-
-__all__ = ["BesideCap", "beside_cap", "stretch_steps"]
-
-Floats = NDArray[np.float64]
 
 _TOLERANCE = 1e-9
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats
 from ...errors import RunError
 from .. import formulas
 from ._checks import check, check_epochs, check_stretches, own
-
-__all__ = ["counted_steps", "most_busy"]
-
-Floats = NDArray[np.float64]
 
 
 def counted_steps(

@@ -13,16 +13,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats, Ints
 from ...errors import RunError
 from ._checks import check, check_epochs, check_stretches, is_known, own
 from ._walk import ACCOUNT, ALL_FIT, BUSY, IDLE, BilledJobs, BilledNodes, BilledRows, walk
-
-__all__ = ["Bill", "bill_domains", "bill_nodes", "in_other_states", "switched_off", "watts_by_busy"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _LEVELS = 11
 
@@ -41,7 +37,7 @@ class Bill(NamedTuple):
     step_watts: Floats  # W of the whole cluster from then on
 
 
-def watts_by_busy(procs: Integers, curves: Floats) -> tuple[Floats, Integers]:
+def watts_by_busy(procs: Ints, curves: Floats) -> tuple[Floats, Ints]:
     """Watts of each node by the number of its processors in use, one node after the other.
 
     Parameters
@@ -64,7 +60,7 @@ def watts_by_busy(procs: Integers, curves: Floats) -> tuple[Floats, Integers]:
     return np.where(beyond > 0, low + (high - low) * (beyond / procs[node]), low), first[:-1]
 
 
-def _check_nodes(first: Integers, rows: BilledRows, procs: Integers, curves: Floats) -> None:
+def _check_nodes(first: Ints, rows: BilledRows, procs: Ints, curves: Floats) -> None:
     check((procs >= 1).all(), "a node without processors")
     shape = (len(procs), _LEVELS)
     check(curves.shape == shape, f"curves of shape {curves.shape}; give {shape} watts")

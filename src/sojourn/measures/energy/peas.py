@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats
 from .. import formulas
-
-__all__ = ["peas_energy"]
-
-Floats = NDArray[np.float64]
 
 
 def peas_energy(

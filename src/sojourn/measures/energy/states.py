@@ -15,14 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arrays import Floats, Ints
 from ...errors import OptionError
 from ..cost import Carbon, Clock, Prices, Tariff, electricity_cost, emissions
 from ._checks import check, is_known
-
-__all__ = ["KINDS", "NodeState", "Occupation", "StateLedger", "state_ledger"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 KINDS = ("busy", "idle", "sleep", "entering", "leaving", "off", "failed")
 """What a ledger distinguishes; a node that is ``on`` is busy or idle."""
@@ -77,10 +73,10 @@ class Occupation(NamedTuple):
 class _StateSpans(NamedTuple):
     """Between two changes of a node, in the order of nodes, then of time."""
 
-    node: Integers
+    node: Ints
     begin: Floats  # s
     end: Floats  # s
-    kind: Integers  # place in `KINDS`
+    kind: Ints  # place in `KINDS`
     watts: Floats
 
 
@@ -119,7 +115,7 @@ class StateLedger:
         return self._instants[0]
 
     @cached_property
-    def _instants(self) -> tuple[Floats, Integers]:
+    def _instants(self) -> tuple[Floats, Ints]:
         """All instants, and which of them each stretch begins at; at last, that of the end."""
         last = self.stretches.end.max(initial=-np.inf)
         time, place = np.unique(np.append(self.stretches.begin, last), return_inverse=True)
@@ -131,7 +127,7 @@ class StateLedger:
         return self._stepped(self.stretches.watts)
 
     @cached_property
-    def step_nodes(self) -> Integers:
+    def step_nodes(self) -> Ints:
         """How many nodes are in each state (row), from each instant on."""
         return self._stepped(np.ones(len(self.stretches.node))).astype(np.int64)
 
@@ -273,14 +269,14 @@ def _column(values: ArrayLike) -> Floats:
     return column
 
 
-def _whole(values: ArrayLike, what: str) -> Integers:
+def _whole(values: ArrayLike, what: str) -> Ints:
     given = np.asarray(values)
     column = given.astype(np.int64)
     check((column == given).all() and (column >= 0).all(), f"{what} are numbered from 0")
     return column
 
 
-def _watts(states: Sequence[NodeState], current: Integers, load: Floats) -> Floats:
+def _watts(states: Sequence[NodeState], current: Ints, load: Floats) -> Floats:
     """Return the watts of states at loads; at load 0 those of an idle node."""
     idle = np.array([state.watts for state in states], dtype=np.float64)[current]
     curves = [state.busy_watts or (state.watts, state.watts) for state in states]
@@ -294,12 +290,12 @@ def _watts(states: Sequence[NodeState], current: Integers, load: Floats) -> Floa
     return np.where(load > 0, low * (1 - beyond) + high * beyond, idle)
 
 
-def _is_last(node: Integers) -> NDArray[np.bool_]:
+def _is_last(node: Ints) -> NDArray[np.bool_]:
     """Whether a stretch is the last of its node."""
     return np.append(np.diff(node) != 0, True)[: len(node)]
 
 
-def _sums(place: Integers, value: Floats, shape: tuple[int, int]) -> Floats:
+def _sums(place: Ints, value: Floats, shape: tuple[int, int]) -> Floats:
     """Return the sum of a value at each place of a table, by rows."""
     sums = np.bincount(place, weights=value, minlength=shape[0] * shape[1])
     return sums.astype(np.float64).reshape(shape)

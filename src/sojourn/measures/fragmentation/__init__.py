@@ -10,8 +10,7 @@ At any time what a node has of a resource is
 These four add up to what the node has, at any time. The walk knows allocations only, nothing of the
 engine that made them.
 
-- `states`: their names; `holding`: from allocations to totals and to a table over time; `_walk`:
-  the compiled part, which is loaded when it is first needed
+- `states`: their names; `holding`: from allocations to totals and to a table over time
 """
 
 from ..._lazy import attach

@@ -6,19 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats, Ints
 from ...errors import OptionError, RunError
-from ._walk import ALL_FIT, Gone, NodeTables, Rows, Steps, walk
 from .states import STATES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Absences", "Fragmentation", "Holdings", "measure_fragmentation", "over_time"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+_USED, _STRANDED, _FREE, _DOWN = range(len(STATES))
 
 
 class Holdings(NamedTuple):
@@ -61,7 +59,7 @@ class Fragmentation:
     """
 
     resources: tuple[str, ...]
-    capacity: Integers
+    capacity: Ints
     span: float
     seconds: Floats
 
@@ -135,9 +133,17 @@ def measure_fragmentation(
     >>> found.as_dict()["cores"]["used"], found.as_dict()["cores"]["stranded"]
     (10.0, 10.0)
     """
-    nodes, _ = _walked(holdings, capacity, begin, end, absences or Absences(), record=False)
-    seconds = nodes.seconds + nodes.rest
-    return Fragmentation(resources, nodes.capacity, max(float(end - begin), 0.0), seconds)
+    course = _course(holdings, capacity, begin, end, absences or Absences())
+    count = course.capacity.shape[1]
+    is_last = np.append(course.node[1:] != course.node[:-1], True)[: len(course.node)]
+    until = np.where(is_last, end, np.append(course.time[1:], end)[: len(course.node)])
+    lapse = np.minimum(until, end) - np.minimum(course.time, end)
+    seconds = np.zeros((len(resources), len(STATES), count))
+    for part, used, left in zip(seconds, course.used, course.left, strict=True):
+        place = course.idle * count + course.node
+        part += np.bincount(place, left * lapse, len(STATES) * count).reshape(part.shape)
+        part[_USED] = np.bincount(course.node, used * lapse, count)
+    return Fragmentation(resources, course.capacity, max(float(end - begin), 0.0), seconds)
 
 
 def over_time(
@@ -164,100 +170,104 @@ def over_time(
     """
     import pandas as pd
 
-    nodes, steps = _walked(holdings, capacity, begin, end, absences or Absences(), record=True)
-    time, level = steps
+    course = _course(holdings, capacity, begin, end, absences or Absences())
+    level = np.zeros((len(course.node), *course.used.T.shape[1:], len(STATES)), np.int64)
+    level[:, :, _USED] = course.used.T
+    np.put_along_axis(level, course.idle[:, None, None], course.left.T[:, :, None], axis=2)
+    change = np.diff(level, axis=0, prepend=0)
+    is_first = np.append(True, course.node[1:] != course.node[:-1])[: len(course.node)]
+    change[is_first] = level[is_first]
+    order = np.argsort(course.time, kind="stable")
+    order = order[course.time[order] <= max(begin, end)]
+    time, level = course.time[order], np.cumsum(change[order], axis=0)
+    lasts = np.append(time[1:] > time[:-1], True)
+    time, level = time[lasts], level[lasts]
+    differs = np.append(True, (level[1:] != level[:-1]).any(axis=(1, 2)))
+    time, level = time[differs], level[differs]
     if time[-1] < end:
         # What lasts to the end has its last row there, as power over time has.
         time, level = np.append(time, end), np.concatenate([level, level[-1:]])
-    there = nodes.capacity.sum(axis=1) > 0
     columns: dict[str, Any] = {"time": time}
-    for r in np.flatnonzero(there).tolist():
+    for r in np.flatnonzero(course.capacity.sum(axis=1) > 0).tolist():
         for s, state in enumerate(STATES):
             columns[f"{resources[r]}_{state}"] = np.ascontiguousarray(level[:, r, s])
     return pd.DataFrame(columns, copy=False)
 
 
-def _walked(
-    holdings: Holdings,
-    capacity: ArrayLike,
-    begin: float,
-    end: float,
-    absences: Absences,
-    *,
-    record: bool,
-) -> tuple[NodeTables, Steps]:
-    """Return the nodes at the end, with their sums, and the steps where they are asked for."""
-    size = _own(capacity, np.int64)
+class _Course(NamedTuple):
+    """What became of the nodes, by node and time: from each instant on to the next of its node."""
+
+    capacity: Ints  # resources x nodes
+    node: Ints
+    time: Floats  # s
+    used: Ints  # resources x instants
+    left: Ints  # held by nobody, likewise
+    idle: Ints  # what that counts as, a place in `STATES`
+
+
+def _course(
+    holdings: Holdings, capacity: ArrayLike, begin: float, end: float, absences: Absences
+) -> _Course:
+    """Return what is held of each node, and what the rest of it counts as."""
+    size = np.asarray(capacity, np.int64)
     _check(size.ndim == 2 and (size >= 0).all(), "capacity: give 0 or more by resource and node")
     resources, count = size.shape
-    rows, gone = _rows(holdings, resources), _gone(absences, begin)
-    for node in (rows.node, gone.node):
-        _check(((node >= 0) & (node < count)).all(), f"a row names a node beyond the {count}")
-    inside = (rows.start >= begin).all() and (rows.stop <= end).all()
-    _check(inside, f"rows must lie between {begin:g} and {end:g} s")
-    nodes = NodeTables(
-        capacity=size,
-        left=size.copy(),
-        used_up=np.zeros(count, np.int64),
-        gone=np.zeros(count, np.int64),
-        since=np.zeros(count),
-        seconds=np.zeros((resources, len(STATES), count)),
-        rest=np.zeros((resources, len(STATES), count)),
+    node, held = np.asarray(holdings.node, np.int64), np.asarray(holdings.held, np.int64)
+    start, stop = (np.asarray(x, np.float64) for x in (holdings.start, holdings.stop))
+    held = held if len(node) else held.reshape(resources, 0)
+    _check(node.shape == start.shape == stop.shape, "give one node, start and stop for each row")
+    shape = (resources, len(node))
+    _check(held.shape == shape, f"held is of shape {held.shape}; give {shape}")
+    _check(held.min(initial=0) >= 0, "a row holds less than 0")
+    away = np.asarray(absences.node, np.int64)
+    since, until = (
+        np.maximum(np.asarray(x, np.float64), begin) for x in (absences.begin, absences.end)
     )
-    room = 0
-    if record:
-        instants = [rows.start, rows.stop, gone.begin, gone.end, np.array([begin, end])]
-        room = len(np.unique(np.concatenate(instants)))
-    steps = Steps(np.empty(room), np.empty((room, resources, len(STATES)), np.int64))
-    level = np.zeros((resources, len(STATES)), np.int64)
-    made, over = walk(rows, gone, nodes, steps, level, float(begin), float(end))
-    if over != ALL_FIT:
-        job, node = np.asarray(holdings.job)[over], rows.node[over]
+    _check(
+        away.shape == since.shape == until.shape, "give one node, begin and end for each absence"
+    )
+    for named in (node, away):
+        _check(((named >= 0) & (named < count)).all(), f"a row names a node beyond the {count}")
+    inside = (start >= begin).all() and (stop <= end).all()
+    _check(inside, f"rows must lie between {begin:g} and {end:g} s")
+    # What takes no time would end before it has begun.
+    rows, gone = np.flatnonzero(stop > start), np.flatnonzero(until > since)
+    # At one instant stops come first, and starts last.
+    places = [np.arange(count), node[rows], away[gone], away[gone], node[rows]]
+    times = [np.full(count, float(begin)), stop[rows], until[gone], since[gone], start[rows]]
+    nobody = np.zeros((resources, count), np.int64), np.zeros((resources, 2 * len(gone)), np.int64)
+    taken = np.concatenate(
+        [nobody[0], -held.take(rows, axis=1), nobody[1], held.take(rows, axis=1)], axis=1
+    )
+    absent = np.repeat([0, -1, 1, 0], [count + len(rows), len(gone), len(gone), len(rows)])
+    which, when = np.concatenate(places), np.concatenate(times)
+    order = np.argsort(when, kind="stable")
+    # Small integers are sorted by counting.
+    order = order[np.argsort(which.astype(np.min_scalar_type(count))[order], kind="stable")]
+    which = which[order]
+    # Whatever a node gives away comes back to it, so that each begins with 0 again.
+    used = np.cumsum(taken.take(order, axis=1), axis=1)
+    room = size.take(which, axis=1)
+    left = room - used
+    _check_room(holdings, left, rows, order, start)
+    used_up = ((left == 0) & (room > 0)).any(axis=0)
+    idle = np.where(np.cumsum(absent[order]) > 0, _DOWN, np.where(used_up, _STRANDED, _FREE))
+    return _Course(size, which, when[order], used, left, idle)
+
+
+def _check_room(holdings: Holdings, left: Ints, rows: Ints, order: Ints, start: Floats) -> None:
+    """Raise RunError for the first row that takes more than its node has."""
+    started = order[(left < 0).any(axis=0)] - (len(order) - len(rows))
+    over = rows[started[started >= 0]]
+    if len(over):
+        first = over[np.lexsort((over, start[over]))[0]]
         raise RunError(
-            f"fragmentation: with job {job} more is held of node {node} than it has, at "
-            f"{rows.start[over]:g} s; please report this as a bug"
+            f"fragmentation: with job {np.asarray(holdings.job)[first]} more is held of node "
+            f"{np.asarray(holdings.node)[first]} than it has, at {start[first]:g} s; please report "
+            "this as a bug"
         )
-    return nodes, Steps(steps.time[:made], steps.level[:made])
 
 
 def _check(good: object, problem: str) -> None:
     if not good:
         raise OptionError(f"fragmentation: {problem}")
-
-
-def _own(values: ArrayLike, dtype: Any) -> NDArray[Any]:
-    """Return an array that kernels take: of one type, in one piece, not read-only."""
-    return np.require(values, dtype=dtype, requirements=["C", "W"])
-
-
-def _in_order(begin: Floats, end: Floats) -> tuple[Integers, Integers]:
-    """Return what takes time, by its beginning and by its end.
-
-    What takes none is left out: it would end before it has begun.
-    """
-    lasting = np.flatnonzero(end > begin)
-    first, second = (lasting[np.argsort(x[lasting], kind="stable")] for x in (begin, end))
-    return first, second
-
-
-def _rows(holdings: Holdings, resources: int) -> Rows:
-    node, held = _own(holdings.node, np.int64), _own(holdings.held, np.int64)
-    start, stop = _own(holdings.start, np.float64), _own(holdings.stop, np.float64)
-    if not len(node):
-        held = held.reshape(resources, 0)
-    _check(node.shape == start.shape == stop.shape, "give one node, start and stop for each row")
-    shape = (resources, len(node))
-    _check(held.shape == shape, f"held is of shape {held.shape}; give {shape}")
-    _check(held.min(initial=0) >= 0, "a row holds less than 0")
-    return Rows(node, start, stop, held, *_in_order(start, stop))
-
-
-def _gone(absences: Absences, begin: float) -> Gone:
-    node = _own(absences.node, np.int64)
-    since, until = (
-        np.maximum(np.asarray(x, dtype=np.float64), begin) for x in (absences.begin, absences.end)
-    )
-    _check(
-        node.shape == since.shape == until.shape, "give one node, begin and end for each absence"
-    )
-    return Gone(node, since, until, *_in_order(since, until))

@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-__all__ = ["STATES"]
-
 STATES = ("used", "stranded", "free", "down")
 """What a part of a resource can be at a time; `sojourn.fragmentation` says what they mean."""

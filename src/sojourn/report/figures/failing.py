@@ -11,8 +11,6 @@ from matplotlib.figure import Figure, SubFigure
 from ...errors import OptionError
 from . import style
 
-__all__ = ["failure_costs"]
-
 _PARTS = {
     "lost_core_hours": ("lost", style.PALETTE[1]),
     "dump_core_hours": ("dumps", style.PALETTE[0]),

@@ -6,17 +6,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure, SubFigure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...errors import OptionError
 from ...measures.registry import get as measure
 from . import style
 from .binning import Path, bin_path, counted
 from .timeline import draw_path
-
-__all__ = ["clean_hours"]
-
-Floats = NDArray[np.float64]
 
 _CLEAN_TO_DIRTY = LinearSegmentedColormap.from_list("hours", ["#B7E4D3", "#FFFFFF", "#F3C9AE"])
 _STRIPS = 720

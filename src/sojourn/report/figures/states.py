@@ -19,8 +19,6 @@ from .stacking import shares, stack
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["energy_by_cause", "node_states"]
-
 _EXACT = 2000
 """Instants up to which every one of them is drawn."""
 
