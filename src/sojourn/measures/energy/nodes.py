@@ -173,7 +173,7 @@ def bill_domains(
     first, node = own(first_row, np.int64), own(row_node, np.int64)
     taken, count = own(row_procs, np.int64), own(procs, np.int64)
     curve, where = own(curves, np.float64), own(domain, np.int64)
-    joules = np.zeros(len(own(start, np.float64)))
+    joules, of_rows = np.zeros(len(own(start, np.float64))), np.zeros(len(node))
     accounts = np.zeros((2, len(count)))
     steps = []
     for d, (epochs, speed) in enumerate(rates):
@@ -197,11 +197,12 @@ def bill_domains(
             until=until,
         )
         joules += part.job_joules
+        of_rows[mine] = part.row_joules
         accounts[0, members], accounts[1, members] = part.node_busy_joules, part.node_idle_joules
         steps.append((part.step_time, part.step_watts))
     time = np.unique(np.concatenate([at for at, _ in steps]))
     watts = sum(drawn[np.searchsorted(at, time, side="right") - 1] for at, drawn in steps)
-    return Bill(joules, *accounts, step_time=time, step_watts=np.asarray(watts))
+    return Bill(joules, of_rows, *accounts, step_time=time, step_watts=np.asarray(watts))
 
 
 def switched_off(
