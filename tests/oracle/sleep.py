@@ -311,9 +311,9 @@ class SleepyDispatcher(Dispatcher):
                     self._change(k, ASLEEP, now)
         for k in self.order:
             depth = self.sleep.depths[k]
-            if self.of[k] == ASLEEP and depth is not None and k in self.wanted:
-                if self._when(k) - depth.leave <= now:
-                    self._wake_idle(k)
+            asleep = self.of[k] == ASLEEP and depth is not None and k in self.wanted
+            if asleep and self._when(k) - depth.leave <= now:
+                self._wake_idle(k)
         coming = [
             k
             for k in range(len(self.of))
