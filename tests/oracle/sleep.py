@@ -298,7 +298,7 @@ class SleepyDispatcher(Dispatcher):
             if depth is None or since + self.sleep.idle > now:
                 continue
             back = now + depth.enter + depth.leave
-            more = self._more(k)[0]
+            more = self._more(k)[0] if depth.enter > 0 else 0
             needed = k in self.wanted and back > self._when(k)
             if self._able() > self.sleep.keep and not needed and self._may_draw(k, more):
                 del self.idle[k]

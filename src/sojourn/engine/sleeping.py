@@ -535,7 +535,7 @@ def put_to_sleep(s, nodes, keep, theta):
         after = it.after
         back = s.now + it.enter + it.leave
         if s.idlers > wanted_awake and back <= _wanted(s, nodes, node):
-            if may_draw_more(nodes.caps, nodes.node[node].pool, False):
+            if it.enter == 0.0 or may_draw_more(nodes.caps, nodes.node[node].pool, False):
                 _fall_asleep(s, nodes, node)
         node = after
     if s.asleep > 0 and s.counted > 0:
