@@ -321,7 +321,7 @@ class SleepyDispatcher(Dispatcher):
             if depth is None or until > now:
                 continue
             back = now + depth.enter + depth.leave
-            more = self._more(k)[0]
+            more = self._more(k)[0] if depth.enter > 0 else 0
             needed = k in self.wanted and back > self._when(k)
             if self._able() > self.sleep.keep and not needed and self._may_draw(k, more):
                 del self.idle[k]
@@ -334,9 +334,9 @@ class SleepyDispatcher(Dispatcher):
                     self._change(k, ASLEEP, now)
         for k in self.order:
             depth = self.sleep.depths[k]
-            if self.of[k] == ASLEEP and depth is not None and k in self.wanted:
-                if self._when(k) - depth.leave <= now:
-                    self._wake_idle(k)
+            asleep = self.of[k] == ASLEEP and depth is not None and k in self.wanted
+            if asleep and self._when(k) - depth.leave <= now:
+                self._wake_idle(k)
         coming = [
             k
             for k in range(len(self.of))

@@ -22,6 +22,7 @@ __all__ = [
     "arrive_ahead",
     "draw_by_count",
     "draw_more",
+    "is_hopeless",
     "least_room",
     "leave_room",
     "look_at_room",
@@ -376,6 +377,27 @@ def row_with_arrived(caps, row):
             caps.plan[row, c] += caps.free[_ON_WAY, c]
 
 
+@inlined
+def _from_sleepers(s, nodes, j, free):
+    """How many of so many free processors `j` can have from sleepers only, which are all alike."""
+    return max(nodes.job[j].tasks - (free - s.asleep * s.nap_procs), 0)
+
+
+@inlined
+def is_hopeless(s, nodes, caps, j):
+    """Whether `j` adds too much wherever it runs; for sleepers that are all alike."""
+    if caps is not None:
+        if s.lends == 1 and s.pinned == 0:
+            watts = nodes.job[j].tasks * watts_of_task(s, nodes, caps, j, 0)
+            left = _from_sleepers(s, nodes, j, s.free)
+            if left > 0:
+                watts += (left + s.nap_procs - 1) // s.nap_procs * caps.lent[s.nap_pool]
+            for c in range(caps.free.shape[1]):
+                if watts > max(caps.free[_FREE, c], 0):
+                    return True
+    return False
+
+
 @called
 def draw_by_count(s, nodes, caps, j, free):
     """Note what `j` adds if so many processors are free, wherever: it wakes no more than it must.
@@ -383,19 +405,12 @@ def draw_by_count(s, nodes, caps, j, free):
     For sleepers that are all alike.
     """
     if caps is not None:
-        watts = nodes.job[j].tasks * watts_of_task(s, nodes, caps, j, 0)
-        # Of those that are asleep; `most` if none is.
-        q, procs = np.int64(0), s.most
-        while q < s.pools and s.asleep > 0:
-            if nodes.sleeper[nodes.node[q].order].able == 1:
-                procs = nodes.node[nodes.node[q].order].procs
-                break
-            q += 1
-        left = max(nodes.job[j].tasks - (free - s.asleep * procs), 0)
-        if left > 0 and s.asleep > 0:
-            each = watts_of_task(s, nodes, caps, j, 0)
+        each = watts_of_task(s, nodes, caps, j, 0)
+        watts = nodes.job[j].tasks * each
+        left = _from_sleepers(s, nodes, j, free)
+        if left > 0:
+            q, procs, zero = s.nap_pool, s.nap_procs, np.int64(0)
             whole, rest = left // procs, left % procs
-            zero = np.int64(0)
             watts += whole * (caps.lent[q] + max(caps.changing[q] - procs * each, zero))
             if rest > 0:
                 watts += caps.lent[q] + max(caps.changing[q] - rest * each, zero)

@@ -378,10 +378,10 @@ def _count_on_nodes(s, jobs, run, nodes, find_shadow, score, theta):
     """Which nodes the reservation of a blocked head counts on, where that decides who sleeps."""
     if s.counted == s.passes:
         return
-    if s.backfill != EASY or s.blocked < 0 or s.reserving == 1:
+    if s.backfill != EASY or s.blocked < 0 or s.reserving == 1 or s.falling == 1:
         s.counted = 0
         return
-    if s.not_up == 0 and not is_anybody_due(s, nodes):
+    if s.asleep == 0 and not is_anybody_due(s, nodes):
         return
     if find_shadow is not None:
         if s.pinned == 1:

@@ -303,6 +303,9 @@ def make_nodes(
     s.classes = rows
     s.varied = capped is not None and capped.varied
     s.lends = capped is not None and capped.lends
+    if sleep is not None:
+        able = int(np.argmax(sleep.able))
+        s.nap_pool, s.nap_procs = pool_of_place[place[able]], procs[able]
     s.evenly = 0 if capped is None else capped.evenly
     whole = np.int64
     return Nodes(

@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 
 from ..jit import called, inlined
-from .bits import bit_clear, bit_set
+from .bits import bit_clear, bit_next, bit_set
 from .caps import draw_more, may_draw_more, wake_for
 from .draws import uniform
 from .heap import heap_discard, heap_pop, heap_push
@@ -441,6 +441,19 @@ def count_on(s, nodes, begin):
         _rely_on(s, nodes, nodes.node[nodes.list[PICK, i]].order, begin)
 
 
+@inlined
+def _next_free(s, nodes, place):
+    """The first place from one on, in the order of visits, whose node may have free processors."""
+    if s.rule != ORDERED or place >= s.nodes:
+        return np.int64(place)
+    up, other = bit_next(nodes.bits, 0, place), bit_next(nodes.bits, s.classes + 1, place)
+    if up < 0 and other < 0:
+        return np.int64(s.nodes)
+    if up < 0 or other < 0:
+        return max(up, other)
+    return min(up, other)
+
+
 @called
 def count_on_free(s, nodes):
     """The head's reservation counts on as many of the free processors as it needs of them.
@@ -451,13 +464,13 @@ def count_on_free(s, nodes):
     s.awake_by = s.shadow
     left = s.free - s.extra
     for turn in range(2):
-        place = 0
+        place = _next_free(s, nodes, 0)
         while left > 0 and place < s.nodes:
             node = nodes.node[place].order
             if nodes.node[node].free > 0 and is_up_by(s, nodes, place) == (turn == 0):
                 _rely_on(s, nodes, node, s.shadow)
                 left -= nodes.node[node].free
-            place += 1
+            place = _next_free(s, nodes, place + 1)
 
 
 @inlined
@@ -501,15 +514,25 @@ def _wake_in_time(s, nodes):
 
     Where watts may be short, in the order of visits.
     """
-    at_next = np.inf
-    for i in range(s.nodes if s.lends == 1 else s.relied):
-        node = nodes.relied[i] if s.lends == 0 else nodes.node[i].order
+    at_next, late = np.inf, False
+    for i in range(s.relied):
+        node = nodes.relied[i]
+        if nodes.sleeper[node].state == ASLEEP:
+            at = _wanted(s, nodes, node) - nodes.sleeper[node].leave
+            if at - s.now > _ROUNDING * abs(s.now):
+                at_next = min(at_next, at)
+            elif s.lends == 0:
+                wake(s, nodes, node)
+            else:
+                late = True
+    place = 0 if late else s.nodes
+    while place < s.nodes:
+        node = nodes.node[place].order
         if nodes.sleeper[node].state == ASLEEP:
             at = _wanted(s, nodes, node) - nodes.sleeper[node].leave
             if at - s.now <= _ROUNDING * abs(s.now):
                 _wake_idle(s, nodes, node)
-            else:
-                at_next = min(at_next, at)
+        place += 1
     return at_next
 
 
@@ -543,12 +566,12 @@ def put_to_sleep(s, nodes, keep, theta):
         after = it.after
         back = s.now + it.enter + it.leave
         if s.idlers > wanted_awake and back <= _wanted(s, nodes, node):
-            if may_draw_more(nodes.caps, nodes.node[node].pool, False):
+            if it.enter == 0.0 or may_draw_more(nodes.caps, nodes.node[node].pool, False):
                 _fall_asleep(s, nodes, node)
         node = after
-    if s.not_up > 0 and s.counted > 0:
+    if s.asleep > 0 and s.counted > 0:
         s.stir = _wake_in_time(s, nodes)
-    if s.not_up > 0 and wanted_awake > 0.0:
+    if s.asleep > 0 and wanted_awake > 0.0:
         _wake_some(s, nodes, wanted_awake)
     # Who is due and has not gone is asked again after the next pass.
     if node == s.nodes:

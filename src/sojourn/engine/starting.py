@@ -10,6 +10,7 @@ from .caps import (
     anything_on_way,
     arrive_ahead,
     draw_by_count,
+    is_hopeless,
     look_at_room,
     may_draw,
     may_stay_on,
@@ -244,6 +245,8 @@ def find_naturally(s, nodes, jobs, j, score, theta):
     """
     if s.varied == 0 and not may_draw(nodes.caps, FREE, j):
         return False
+    if is_hopeless(s, nodes, nodes.caps, j):
+        return False
     s.awake_by = s.work
     awake = s.not_up == 0
     if nodes.job[j].plain == 1 and (s.rule == ORDERED or (awake and s.rule != SCORED)):
@@ -319,6 +322,9 @@ def _try_around(s, nodes, jobs, j, reserved, score, theta):
         return True
     boot = boot_of_nodes(s, nodes)
     put_back(s, nodes, j, True)
+    if s.lends == 1 and s.pinned == 0 and s.speeds == 1:
+        # It would find the same nodes again.
+        return False
     # Among fewer nodes a placement finds no more, but for neighbours that draw too much: without
     # them others come first. Or others that take less to wake.
     draws = s.rule == CONTIGUOUS and (nodes.job[j].budget < np.inf or s.varied == 1)

@@ -62,9 +62,10 @@ picked steps free_rows free_cells needed vectors reserved_for passes varied even
 domains switched"""
 # Of nodes that sleep: whether they do, how many are not up, idle, on their way, changes so far;
 # whether a choice is made from those that are up alone; the job that blocks others, and the pass in
-# which reservations last counted on nodes; how many are asleep, and whether watts depend on that.
+# which reservations last counted on nodes; how many are asleep, whether watts depend on that, and
+# where a node that can sleep is found: its pool and its processors.
 _SLEEP = """sleeps keeps idle_varies seed_of_boots not_up idlers transits changes stirred
-only_up blocked counted relied asleep lends"""
+only_up blocked counted relied asleep lends nap_pool nap_procs"""
 
 UP, ENTERING, ASLEEP, LEAVING, FAILED = range(5)
 """States of a node, as they are recorded."""
