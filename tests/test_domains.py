@@ -82,7 +82,7 @@ def test_a_domain_of_all_nodes_is_as_one_rate_of_all(policy, rate):
 def test_likewise_where_nodes_sleep(policy):
     sleepy = [replace(server, states=SLEEPS) for server in (*[THIN] * 4, *[FAT] * 2)]
     jobs = work(3, load=0.4)
-    one, other = both(jobs, cluster_of(*sleepy), policy, RATES[3], sleep="after:300")
+    one, other = both(jobs, cluster_of(*sleepy), policy, RATES[3], sleep="idle:300")
     assert one.summary["sleep"]
     must_agree(one, other)
 
