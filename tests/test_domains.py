@@ -12,7 +12,6 @@ import pytest
 import sojourn
 from sojourn.cluster import Partition, PowerStates, Queue, SleepState
 from sojourn.errors import OptionError
-from sojourn.jobs import ExternalEvents
 from sojourn.policy import by_domain, domain_texts
 
 POLICIES = ("fcfs", "first-fit", "easy", "easy:2", "easy:inf", "sjf+easy", "wfp3+easy")
@@ -32,7 +31,10 @@ def cluster_of(*servers: sojourn.Server, **more) -> sojourn.Cluster:
 
 MIXED = cluster_of(*[THIN] * 4, *[FAT] * 2)
 SPLIT = cluster_of(
-    *[THIN] * 4, *[FAT] * 2, partitions=(Partition("cpu", (0, 1, 2, 3)), Partition("gpu", (4, 5)))
+    *[THIN] * 4,
+    *[FAT] * 2,
+    partitions=(Partition("cpu", (0, 1, 2, 3)), Partition("gpu", (4, 5))),
+    reference_ops=1e6,
 )
 
 
@@ -82,7 +84,7 @@ def test_a_domain_of_all_nodes_is_as_one_rate_of_all(policy, rate):
 def test_likewise_where_nodes_sleep(policy):
     sleepy = [replace(server, states=SLEEPS) for server in (*[THIN] * 4, *[FAT] * 2)]
     jobs = work(3, load=0.4)
-    one, other = both(jobs, cluster_of(*sleepy), policy, RATES[3], sleep="after:300")
+    one, other = both(jobs, cluster_of(*sleepy), policy, RATES[3], sleep="idle:300")
     assert one.summary["sleep"]
     must_agree(one, other)
 
@@ -100,14 +102,12 @@ def test_likewise_under_a_cap(policy):
 def test_likewise_where_nodes_fail_and_jobs_are_withdrawn(policy, failing):
     jobs = work(4)
     span = float(jobs.submit[-1])
-    events = ExternalEvents(
-        [
-            {"time": 0.2 * span, "kind": "down", "nodes": MIXED.nodes[1].name, "until": 0.4 * span},
-            {"time": 0.3 * span, "kind": "down", "nodes": MIXED.nodes[4].name, "until": 0.5 * span},
-            {"time": 0.35 * span, "kind": "cancel", "job": int(jobs.job[60])},
-            {"time": 0.6 * span, "kind": "down", "nodes": MIXED.nodes[0].name, "until": 0.7 * span},
-        ]
-    )
+    events = [
+        {"time": 0.2 * span, "kind": "down", "nodes": MIXED.nodes[1].name, "until": 0.4 * span},
+        {"time": 0.3 * span, "kind": "down", "nodes": MIXED.nodes[4].name, "until": 0.5 * span},
+        {"time": 0.35 * span, "kind": "cancel", "job": int(jobs.job[60])},
+        {"time": 0.6 * span, "kind": "down", "nodes": MIXED.nodes[0].name, "until": 0.7 * span},
+    ]
     one, other = both(jobs, MIXED, policy, RATES[3], events=events, node_failure=failing)
     assert one.summary["rate_switches"] > 0
     must_agree(one, other)

@@ -1,6 +1,7 @@
 """What a run looks like; each picture is a function that returns a `matplotlib.figure.Figure`.
 
-- over time: `workload`, `utilisation`, `power`, `rates`; `fragmentation`, of the resources of named nodes
+- over time: `workload`, `utilisation`, `power`, `rates`; `fragmentation`, of the resources of
+  named nodes
 - who ran where: `gantt`, `occupation`, and `assign_servers`, which names the servers; `node_gantt`
   of a run on named nodes
 - what a cluster is made of: `cluster`

@@ -92,7 +92,8 @@ def simulate(
     held = options.get("defer")
     deferral = None if held is None else Options(**options).defer
     if deferral is not None and deferral.kind == "pieces":
-        if isinstance(parse_control(rate), DomainControl):
+        control = parse_control(rate)
+        if isinstance(control, DomainControl):
             raise OptionError(
                 "defer 'pieces': jobs run in pieces only where all servers have one rate; give "
                 "rate without domains, or another defer",
@@ -100,7 +101,7 @@ def simulate(
             )
         from .pieces import simulate_in_pieces
 
-        return simulate_in_pieces(jobs, cluster, policy, rate, progress, options)
+        return simulate_in_pieces(jobs, cluster, policy, control, progress, options)
     run, prepared = outlasting(
         lambda horizon: prepare(jobs, cluster, policy, rate=rate, horizon=horizon, **options),
         lambda run, prepared: finish(run, prepared, progress),

@@ -202,7 +202,7 @@ def bill_domains(
         steps.append((part.step_time, part.step_watts))
     time = np.unique(np.concatenate([at for at, _ in steps]))
     watts = sum(drawn[np.searchsorted(at, time, side="right") - 1] for at, drawn in steps)
-    return Bill(joules, of_rows, *accounts, step_time=time, step_watts=np.asarray(watts))
+    return Bill(joules, of_rows, accounts[0], accounts[1], time, np.asarray(watts))
 
 
 def switched_off(
