@@ -141,7 +141,16 @@ def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
     if summary.get("rate_switches"):
         shares = ", ".join(f"{100 * s:.1f} % at {r}" for r, s in summary["rate_shares"].items())
         rows.append(("rate", f"{summary['rate_switches']:,} switches; {shares}"))
-    return [*rows, *_caps(summary)]
+    return [*rows, *_sleep(summary), *_caps(summary)]
+
+
+def _sleep(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """When nodes sleep, how often they booted, and who waited for it."""
+    if "sleep" in summary:
+        slept = summary["sleep"]
+        waited = f"{slept['jobs_that_waited']:,} jobs waited {as_seconds(slept['mean_boot_wait'])}"
+        yield "sleep", slept["policy"]
+        yield "", f"{slept['boots']:,} boots; {waited} on average for their nodes to be up"
 
 
 def _caps(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
