@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 from oracle import slurm as oracle
+from oracle import slurm_power
 
 from sojourn.engine.drive import DONE
 from sojourn.policy.slurm import priority
 from sojourn.policy.slurm.controller import (
     CONSUMABLE,
     LINEAR,
+    NEVER,
     Controller,
     Loops,
     Machine,
     Pace,
+    Saving,
     Wants,
 )
 
@@ -26,6 +29,7 @@ PIECE = 7
 MOST_PIECES = 100_000
 
 Drawn = tuple[list[dict[str, Any]], list[dict[str, Any]], oracle.Conf, oracle.Pace]
+Asleep = tuple[*Drawn, slurm_power.Saving]
 
 
 def draw(seed: int) -> Drawn:
@@ -99,6 +103,58 @@ def on_many_nodes(drawn: Drawn, times: int = 9) -> Drawn:
     return [{**job, "nodes": times * job["nodes"]} for job in jobs], nodes * times, conf, pace
 
 
+def that_sleeps(seed: int, drawn: Drawn, scale: int = 1) -> Asleep:
+    """The same on nodes that are powered down; of `scale` times as many."""
+    rng = random.Random(seed)
+    jobs, nodes, conf, pace = drawn
+    count = len(nodes)
+    whole = rng.random() < 0.3
+    each = [rng.choice((0, 5, 5, 20, 60)) for _ in range(rng.choice((1, 2)))]
+    idle = [rng.choice(each) for _ in nodes]
+    if rng.random() < 0.2:
+        idle[0] = math.inf
+    timeout = rng.choice((0, 3, 30))
+    enter = [min(timeout, rng.choice((0, 2, 30)) if whole else 2.5) for _ in nodes]
+    leave = [rng.choice((0, 5, 45, 100) if whole else (4.7, 45.3)) for _ in nodes]
+    some = rng.sample(range(count), rng.randint(1, count))
+    saving = slurm_power.Saving(
+        idle_time=idle,
+        enter=enter,
+        leave=leave,
+        suspend_timeout=timeout,
+        suspend_rate=scale * rng.choice((0, 1, 3, 60)),
+        resume_rate=scale * rng.choice((0, 1, 3, 300)),
+        spared=[(some, rng.randint(0, count))] if rng.random() < 0.3 else [],
+        spare_planned=rng.random() < 0.2,
+        interval=rng.choice((1, 10, 10)),
+        least_interval=rng.choice((0, 0, 3)),
+    )
+    return jobs, nodes, conf, pace, saving
+
+
+def _saving(saving: slurm_power.Saving) -> Saving:
+    """The same for the compiled controller."""
+    lists = [sorted(nodes) for nodes, _ in saving.spared]
+    # All of a set are spared whatever they do, as nodes without an idle time are.
+    never = {n for nodes, number in saving.spared if number >= len(nodes) for n in nodes}
+    idle = [math.inf if n in never else t for n, t in enumerate(saving.idle_time)]
+    return Saving(
+        on=True,
+        timeout=saving.suspend_timeout,
+        suspend_rate=saving.suspend_rate,
+        resume_rate=saving.resume_rate,
+        interval=saving.interval,
+        least_interval=saving.least_interval,
+        spare_planned=saving.spare_planned,
+        idle_time=np.array([NEVER if t == math.inf else t for t in idle], np.int64),
+        enter=np.array(saving.enter, np.float64),
+        leave=np.array(saving.leave, np.float64),
+        first=np.cumsum([0, *map(len, lists)]).astype(np.int64),
+        spared=np.array([n for nodes in lists for n in nodes], np.int64),
+        number=np.array([number for _, number in saving.spared], np.int64),
+    )
+
+
 def _node(rng: random.Random, partitions: int, whole: bool, leaves: int) -> dict[str, Any]:
     other = partitions == 2 and rng.random() < 0.6
     return {
@@ -133,14 +189,14 @@ def _job(rng: random.Random, submit: float, partitions: int, whole: bool) -> dic
     }
 
 
-def run_oracle(drawn: Drawn) -> oracle.Controller:
+def run_oracle(drawn: Drawn | Asleep) -> oracle.Controller:
     """What the description says."""
     return oracle.Controller(*drawn).run()
 
 
-def run_kernel(drawn: Drawn) -> Controller:
+def run_kernel(drawn: Drawn | Asleep) -> Controller:
     """What the compiled controller does."""
-    jobs, nodes, conf, pace = drawn
+    jobs, nodes, conf, pace = drawn[:4]
 
     def column(rows: list[dict[str, Any]], name: str, dtype: Any = np.int64) -> Any:
         values = [row[name] for row in rows]
@@ -167,7 +223,13 @@ def run_kernel(drawn: Drawn) -> Controller:
     loops = Loops(select=CONSUMABLE if conf.shared else LINEAR, **rules)
     times = Pace(**vars(pace))
     run = Controller(
-        wants, machine, loops, times, priority.unchanging(), priority.no_associations()
+        wants,
+        machine,
+        loops,
+        times,
+        priority.unchanging(),
+        priority.no_associations(),
+        saving=_saving(drawn[4]) if len(drawn) == 5 else None,
     )
     # In pieces, as `schedule` runs it.
     for _ in range(MOST_PIECES):

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from .slurm_power import PowerLoop
+
 
 @dataclass
 class Conf:
@@ -74,6 +76,7 @@ class Controller:
     nodes: list
     conf: Conf
     pace: Pace
+    saving: object = None
     start: dict = field(default_factory=dict)
     end: dict = field(default_factory=dict)
     by: dict = field(default_factory=dict)
@@ -119,11 +122,25 @@ class Controller:
         self.waiting.remove(j)
         self.start[j], self.by[j], self.given[j] = now, by, list(nodes)
         self.running[j] = math.floor(now) + 60 * job["limit"]
-        self.ends[j] = now + job["launch"] + job["run"] + job["finish"]
         self.jobs_changed = self.nodes_changed = math.floor(now)
+        if self.power and not self.power.is_up(nodes):
+            self.power.claim(j)
+        else:
+            self.set_going(j, now)
+
+    def set_going(self, j, now):
+        """All nodes of a job are up."""
+        job = self.jobs[j]
+        self.running[j] = math.floor(now) + 60 * job["limit"]
+        self.ends[j] = now + job["launch"] + job["run"] + job["finish"]
+        self.jobs_changed = math.floor(now)
 
     def finish(self, j, now):
-        del self.running[j], self.ends[j]
+        del self.running[j]
+        self.ends.pop(j, None)
+        if self.power and j in self.power.booting:
+            self.power.booting.remove(j)
+            self.power.up[j] = now
         self.end[j] = now
         self.closing[j] = now + self.pace.epilog
         self.jobs_changed = self.nodes_changed = math.floor(now)
@@ -150,8 +167,13 @@ class Controller:
                 if not node["partitions"] & stopped and n not in self.closing_nodes()
             }
             fitting = self.fits(j, among, self.running)
-            if len(fitting) >= job["nodes"]:
-                self.begin(j, tightest_groups(self.nodes, fitting, job["nodes"]), now, "main")
+            if self.power:
+                nodes = self.power.choose(fitting, job["nodes"], tightest_groups)
+            else:
+                enough = len(fitting) >= job["nodes"]
+                nodes = tightest_groups(self.nodes, fitting, job["nodes"]) if enough else None
+            if nodes is not None:
+                self.begin(j, nodes, now, "main")
                 started += 1
             else:
                 stopped.add(job["partition"])
@@ -211,7 +233,8 @@ class Controller:
             return
         # [from, until, nodes kept for somebody], one after the other.
         begins, ends = self.rounded(now, step), self.rounded(now + conf.window, step)
-        space = [[begins, ends, frozenset()]]
+        away = frozenset(self.power.blocked) if self.power else frozenset()
+        space = [[begins, ends, away]]
 
         def reserve(begin, end, nodes):
             begin = max(begin, space[0][0])
@@ -274,6 +297,11 @@ class Controller:
                     self.jobs_changed = now
                 if at <= now and set(nodes) & self.closing_nodes():
                     at, later = now + 1, None
+                elif at <= now and self.power:
+                    # Nodes are chosen anew where some that it could use are not up.
+                    fitting = self.fits(j, kept, self.running)
+                    if fitting & self.power.down:
+                        nodes = self.power.choose(fitting, job["nodes"], tightest_groups)
                 if at > now and now_only:
                     break
                 if at > now:
@@ -315,6 +343,7 @@ class Controller:
         since = math.floor(pace.started)
         self.waiting, self.running, self.ends, self.closing = set(), {}, {}, {}
         self.planned = set()
+        self.power = PowerLoop(self.saving, self) if self.saving else None
         self.jobs_changed = self.nodes_changed = since
         last_full = last_main = last_backfill = last_limits = last_purge = since
         purged = set()
@@ -331,7 +360,9 @@ class Controller:
             first_idle = min(((t, j) for j, t in self.closing.items()), default=(math.inf, -1))
             comes = self.jobs[arrivals[0]]["submit"] if arrivals else math.inf
             goes = self.jobs[cancels[0]]["cancel"] if cancels else math.inf
-            now = min(first_end[0], first_idle[0], comes, goes, tick, wake)
+            change = self.power.first_change()[0] if self.power else math.inf
+            look = self.power.at if self.power else math.inf
+            now = min(first_end[0], first_idle[0], comes, change, goes, tick, wake, look)
             second = math.floor(now)
             if first_end[0] == now:
                 self.finish(first_end[1], now)
@@ -339,10 +370,14 @@ class Controller:
                 del self.closing[first_idle[1]]
                 self.jobs_changed = self.nodes_changed = second
                 wanted = True
+                if self.power:
+                    self.power.leave_nodes(first_idle[1], second)
             elif comes == now:
                 self.waiting.add(arrivals.pop(0))
                 self.jobs_changed = second
                 wanted = True
+            elif change == now:
+                self.power.change()
             elif goes == now:
                 j = cancels.pop(0)
                 if j in self.waiting:
@@ -355,8 +390,11 @@ class Controller:
                 tick = now + pace.tick
                 if second - last_limits >= conf.limit_period:
                     last_limits = second
+                    if self.power:
+                        self.power.let_go(now)
                     for j in sorted(self.running, key=lambda j: (self.running[j], j)):
-                        if self.running[j] + conf.over_limit <= second:
+                        boots = self.power and j in self.power.booting
+                        if self.running[j] + conf.over_limit <= second and not boots:
                             self.timed_out.add(j)
                             self.finish(j, now)
                 if conf.purge_age and second - last_purge >= conf.purge_period:
@@ -372,6 +410,8 @@ class Controller:
                     wanted, last_main = False, second
                     last_full = second if everybody else last_full
                     self.main_pass(now, everybody)
+            elif look == now and wake != now:
+                self.power.look()
             else:
                 changed = max(self.jobs_changed, self.nodes_changed)
                 if second - last_backfill < conf.backfill_period or changed < last_backfill:

@@ -242,6 +242,28 @@ class Run:
         return self.jobs.submit
 
     @property
+    def up(self) -> Floats:
+        """When the nodes of each job were up (s), in a run whose nodes sleep."""
+        assert self.nodes is not None
+        up: Floats = self.nodes.job["up"]
+        return up
+
+    @property
+    def boot(self) -> Floats:
+        """The work of each job that was its boot, in a run whose nodes sleep."""
+        assert self.nodes is not None
+        boot: Floats = self.nodes.job["boot"]
+        return boot
+
+    @property
+    def state_changes(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """Nodes that changed their state, the new state, and when (s); in order of time."""
+        assert self.nodes is not None
+        changes = self.nodes.change[: self.s.changes]
+        node, state, time = (changes[name].copy() for name in ("node", "state", "time"))
+        return node, state, time
+
+    @property
     def allocated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """First rows of each job's nodes, the nodes and processors; of a discipline that has own.
 

@@ -13,6 +13,7 @@ from ..jobs import Jobs
 from ..jobs import clean as clean_jobs
 from ..jobs.arrivals import arrivals_of, order_of_arrival
 from ..policy import Control, Placement, parse_placement
+from ..policy.sleep import SleepPolicy
 from ..policy.slurm.controller import Controller
 from ..policy.slurm.model import make_run
 from ..policy.slurm.nodes import NodeTable, node_table
@@ -85,6 +86,7 @@ def prepare_slurm(
         launch=policy.launch,
         completion=policy.completion,
         record=bool(options.record),
+        cluster=machine,
     )
     reason = np.array([REASONS.index(kind_of_objection(text)) for text in run.why], np.int8)
     accepted = reason == 0
@@ -99,6 +101,11 @@ def prepare_slurm(
     remarks = [*conf.not_modelled, *asked.said]
     if machine.has_speeds:
         remarks.append("speeds of nodes: jobs run as long as recorded")
+    plan, sleep = run.power_plan, options.sleep
+    if plan is not None:
+        remarks += plan.said
+        # For what is said of the run: its own loop decides.
+        sleep = SleepPolicy(plan.idle_time, text=plan.text)
     return run, Prepared(
         jobs,
         reason,
@@ -106,7 +113,7 @@ def prepare_slurm(
         machine,
         policy,
         control,
-        options.changed(placement=TIGHTEST),
+        options.changed(placement=TIGHTEST, sleep=sleep),
         named,
         remarks=tuple(remarks),
         deferred=deferred,
@@ -123,11 +130,11 @@ def _check_options(control: Control, options: Options) -> None:
         ("placement", placement.name != "first-fit", "it chooses nodes itself"),
         ("constraints", not options.constraints.are_none, "jobs ask for what their table says"),
         ("foresight", options.foresight != "nodes", "it plans by limits"),
-        ("events", options.events is not None, "its nodes are always up"),
-        ("failures", options.failures is not None, "its nodes are always up"),
-        ("maintenance", options.maintenance is not None, "its nodes are always up"),
-        ("checkpoint", options.checkpoint is not None, "its nodes are always up"),
-        ("sleep", not options.sleep.is_never, "its nodes are always up"),
+        ("events", options.events is not None, "its nodes do not fail"),
+        ("failures", options.failures is not None, "its nodes do not fail"),
+        ("maintenance", options.maintenance is not None, "its nodes do not fail"),
+        ("checkpoint", options.checkpoint is not None, "its nodes do not fail"),
+        ("sleep", not options.sleep.is_never, "its nodes sleep as slurm.SuspendTime says"),
         (
             "decisions",
             options.decisions,

@@ -2,7 +2,9 @@ from .lines import Line as Line
 from .lines import files_beside as files_beside
 from .lines import read_lines as read_lines
 from .machine import read_slurm_cluster as read_slurm_cluster
+from .power import power_saving_in as power_saving_in
 from .power import power_saving_of as power_saving_of
+from .power import suspend_times as suspend_times
 from .reading import SlurmNode as SlurmNode
 from .reading import SlurmPartition as SlurmPartition
 from .reading import SlurmTables as SlurmTables

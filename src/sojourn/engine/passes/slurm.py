@@ -5,8 +5,9 @@ through its beginning when jobs were submitted or have ended and the delay is ov
 loop sleeps for its period after each pass, and then from second to second until something has
 changed. The engine's loop comes to the first of the controller's clocks by the timer `s.due`.
 
-At one instant: ends, nodes that are idle again, submits, cancellations, priorities, the main loop,
-the backfill loop. A job that ends at the instant of its start does so before the next of them.
+At one instant: ends, nodes that are idle again, submits, nodes that are asleep or up,
+cancellations, priorities, the main loop, the backfill loop, the power loop. A job that ends at the
+instant of its start does so before the next of them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from . import GO_ON, discipline
 from .slurm_backfill import backfill_pass
 from .slurm_main import close_job, enqueue, main_pass, note_change, place, unqueue
 from .slurm_nodes import remove
+from .slurm_power import arrive, first_change, is_idle_look, look, note_idle, pass_look, set_going
 from .slurm_priority import fade, priority_at, share_out, spend
 from .slurm_tables import Slurm
 
@@ -56,6 +58,8 @@ def _leave_nodes(d, s):
         d.closing[node] -= 1
         if d.closing[node] == 0:
             remove(d.closing_set, node)
+            if d.power.saving.on:
+                note_idle(d, node, int(np.floor(s.now)))
     note_change(d, int(np.floor(s.now)))
     c.wanted += 1
 
@@ -87,7 +91,10 @@ def _stop(d, s, jobs, run, j):
     let_go(s, run, j)
     run.end[j] = s.now
     # What it would have worked, or what it worked beyond that, is no part of the load.
-    _lighten(s, jobs.work[j] - (s.now - run.start[j]))
+    began = run.start[j]
+    if d.power.saving.on and d.power.up[j] > began:
+        began = d.power.up[j]
+    _lighten(s, jobs.work[j] - (s.now - began))
     _end(d, s, run, j)
 
 
@@ -132,10 +139,16 @@ def _enforce_limits(d, s, jobs, run):
     if second - c.last_limits < d.loops.limit_period:
         return
     c.last_limits = second
-    while s.running > 0:
-        j = run.plan[s.running - 1]
+    if c.ready > 0:
+        set_going(d, s, run)
+    at = s.running
+    while at > 0:
+        at -= 1
+        j = run.plan[at]
         if run.planned[j] + d.loops.over_limit > second:
             return
+        if d.power.saving.on and d.power.boots[j]:
+            continue
         d.timed_out[j] = True
         _stop(d, s, jobs, run, j)
 
@@ -237,9 +250,11 @@ def _take_in(d, s, run):
 
 
 @inlined
-def _forget_row(s, recording):
+def _forget_row(c, s, recording):
     """A round that changed nothing, as most do, leaves no row."""
-    if s.records == 1 and s.recorded > 1:
+    if c.stirred == 1:
+        c.stirred = 0
+    elif s.records == 1 and s.recorded > 1:
         last, before = recording.row[s.recorded - 1], recording.row[s.recorded - 2]
         if (
             last.present == before.present
@@ -275,7 +290,11 @@ def _pass_over(d, until):
     """Let the loops go round in vain before a time: nothing but their clocks changes there."""
     c = d.controller[0]
     while True:
-        if c.tick <= c.wake:
+        if c.look < c.tick and c.look < c.wake:
+            if c.look >= until or not is_idle_look(d, int(np.floor(c.look))):
+                return
+            pass_look(d)
+        elif c.tick <= c.wake:
             if c.tick >= until or not _is_idle_tick(d, int(np.floor(c.tick))):
                 return
             c.tick += d.pace.tick
@@ -289,7 +308,7 @@ def _pass_over(d, until):
 def slurm_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     """Carry out what is due, in order; the next of the controller's clocks is the timer."""
     c = d.controller[0]
-    _forget_row(s, recording)
+    _forget_row(c, s, recording)
     if c.opened == 0:
         c.opened = 1
         share_out(d.tree, d.rule)
@@ -297,6 +316,8 @@ def slurm_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     while c.left > 0 and not (s.running > 0 and first_end(s, run) <= s.work):
         if _first_idle(d) <= s.now:
             _leave_nodes(d, s)
+        elif first_change(d) <= s.now:
+            arrive(d, s)
         elif _first_cancel(d) <= s.now:
             _cancel(d, s, jobs, run)
         elif c.period <= s.now:
@@ -305,15 +326,18 @@ def slurm_pass(d, s, jobs, run, recording, nodes, calendar, laws):
             _tick(d, s, jobs, run)
         elif c.wake <= s.now:
             _wake(d, s, jobs, run)
+        elif c.look <= s.now:
+            look(d, s)
         else:
             break
     s.due_work = np.inf
     if c.left > 0:
-        until = min(_first_idle(d), _first_cancel(d), c.period)
+        until = min(_first_idle(d), first_change(d), _first_cancel(d), c.period)
         if s.arrived < jobs.submit.shape[0]:
             until = min(until, jobs.submit[s.arrived])
         if s.running > 0:
             until = min(until, first_end(s, run))
         _pass_over(d, until)
-        s.due_work = min(_first_idle(d), _first_cancel(d), c.period, c.tick, c.wake)
+        until = min(_first_idle(d), first_change(d), _first_cancel(d), c.period)
+        s.due_work = min(until, c.tick, c.wake, c.look)
     return GO_ON

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...jit import called, inlined
 from ..words import count, first_in
-from .slurm_main import begin_job
+from .slurm_main import begin_job, leave_sleepers
 from .slurm_nodes import (
     NOW,
     PLACES,
@@ -182,6 +182,19 @@ def _suffice(d, row, need):
     return found >= need
 
 
+@called
+def _choose_anew(d, j, row):
+    """Choose nodes for a job that starts now anew, where some that it could use are not up."""
+    sleepers = 0
+    for w in range(d.kept.shape[0]):
+        room = d.kept[w] & d.room.now[row, w]
+        sleepers |= room & d.power.down[w]
+        d.usable[w] = room & ~d.closing_set[w]
+    if sleepers != 0:
+        leave_sleepers(d, d.wants.nodes[j])
+        tightest_groups(d, d.wants.nodes[j])
+
+
 @inlined
 def _plan(d, s, run, j, now, now_only):
     """Find when and where a job starts: now, at a time to be reserved, or `NO_TIME`."""
@@ -213,6 +226,8 @@ def _plan(d, s, run, j, now, now_only):
             for k in range(wants.nodes[j]):
                 closing = closing or d.closing[d.chosen[k]] > 0
             if not closing:
+                if d.power.saving.on:
+                    _choose_anew(d, j, row)
                 return now
             at = now + 1
             later = NO_TIME

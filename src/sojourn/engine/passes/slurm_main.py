@@ -9,10 +9,11 @@ from ..heap import heap_push
 from ..service import enter
 from ..words import count
 from .slurm_nodes import give_back, moment_of, put, room_for, take, tightest_groups
+from .slurm_power import claim, forget_boot, is_not_up
 from .slurm_tables import MAIN
 
 __all__ = ["begin_job", "close_job", "enqueue", "is_before", "main_pass", "note_change"]
-__all__ += ["place", "unqueue"]
+__all__ += ["leave_sleepers", "place", "unqueue"]
 
 
 @inlined
@@ -73,9 +74,11 @@ def begin_job(d, s, run, at, by):
     second = int(np.floor(s.now))
     planned = second + 60 * d.wants.limit[j]
     d.by[j] = by
-    held = 0
+    held = missing = 0
     for k in range(d.wants.nodes[j]):
         node = d.chosen[k]
+        if is_not_up(d, node):
+            missing += 1
         d.given[d.first[j] + k] = node
         take(d, j, node, moment_of(planned, j))
         held += d.machine.cpus[node]
@@ -84,6 +87,10 @@ def begin_job(d, s, run, at, by):
     d.controller[0].plans += 1
     # The rate is 1: work is time. The order of the additions is part of the result.
     ends = s.now + d.wants.launch[j] + d.wants.run[j] + d.wants.finish[j]
+    if missing > 0:
+        # When its nodes will be up is not known yet.
+        claim(d, j, missing)
+        ends = np.inf
     enter(s, run, j, float(planned), ends)
     note_change(d, second)
 
@@ -92,6 +99,7 @@ def begin_job(d, s, run, at, by):
 def close_job(d, s, j):
     """A job has left service; its nodes are idle a moment later."""
     c = d.controller[0]
+    forget_boot(d, s, j)
     c.left -= 1
     d.ended[c.ended] = j
     c.ended += 1
@@ -106,6 +114,17 @@ def close_job(d, s, j):
 
 
 @called
+def leave_sleepers(d, need):
+    """Of the usable nodes, leave those alone that are powered down, if the others suffice."""
+    down, awake = d.power.down, 0
+    for w in range(down.shape[0]):
+        awake += count(d.usable[w] & ~down[w])
+    if awake >= need:
+        for w in range(down.shape[0]):
+            d.usable[w] &= ~down[w]
+
+
+@called
 def main_pass(d, s, run, everybody):
     """Start jobs in order; one that cannot start holds up all others of its partition.
 
@@ -115,8 +134,12 @@ def main_pass(d, s, run, everybody):
         return
     wants, loops, kept = d.wants, d.loops, d.kept
     words = kept.shape[0]
+    power = d.power
     for w in range(words):
         kept[w] = ~d.closing_set[w]
+    if power.saving.on:
+        for w in range(words):
+            kept[w] &= ~power.blocked[w]
     stopped = 0
     tested = started = at = 0
     while at < s.waiting:
@@ -139,6 +162,8 @@ def main_pass(d, s, run, everybody):
             d.usable[w] = kept[w] & d.room.now[row, w]
             usable += count(d.usable[w])
         if usable >= wants.nodes[j]:
+            if power.saving.on:
+                leave_sleepers(d, wants.nodes[j])
             tightest_groups(d, wants.nodes[j])
             begin_job(d, s, run, at, MAIN)
             started += 1

@@ -27,6 +27,7 @@ __all__ = [
     "moment_of",
     "put",
     "remove",
+    "replan",
     "room_for",
     "take",
     "tightest_groups",
@@ -179,6 +180,23 @@ def give_back(d, j, node):
     d.cpus[node] += _processors(wants, d.machine, j, node)
     d.memory[node] += wants.memory[j]
     d.gpus[node] += wants.gpus[j]
+    _note_change(d, node)
+
+
+@inlined
+def replan(d, node, before, after):
+    """A job of a node is planned to end at another moment than before."""
+    last = d.busy[node] - 1
+    k = 0
+    while d.ending[node, k] != before:
+        k += 1
+    while k < last and d.ending[node, k + 1] < after:
+        d.ending[node, k] = d.ending[node, k + 1]
+        k += 1
+    while k > 0 and d.ending[node, k - 1] > after:
+        d.ending[node, k] = d.ending[node, k - 1]
+        k -= 1
+    d.ending[node, k] = after
     _note_change(d, node)
 
 

@@ -23,12 +23,15 @@ def copy(target, source):
 
 @inlined
 def open_map(d, begin, end):
-    """One stretch in which every node is free."""
+    """One stretch in which every node is free that can be given to jobs."""
     c = d.controller[0]
     d.space_begin[0] = begin
     d.space_end[0] = end
     for w in range(d.space_free.shape[1]):
         d.space_free[0, w] = 0xFFFFFFFF
+    if d.power.saving.on:
+        for w in range(d.space_free.shape[1]):
+            d.space_free[0, w] &= ~d.power.blocked[w]
     c.slots = 1
     c.plans += 1
 

@@ -13,6 +13,7 @@ import numpy as np
 from ...errors import OptionError
 from ..state import table
 from .slurm_nodes import PLACES
+from .slurm_power import NEVER, Power, Saving, make_power, no_saving
 from .slurm_priority import Associations, Rule, no_associations, unchanging
 
 __all__ = [
@@ -36,14 +37,16 @@ LINEAR, CONSUMABLE = 0, 1
 MAIN, BACKFILL = 1, 2
 
 # When a loop wakes next, and when priorities are counted anew.
-_CLOCKS = "tick wake period"
+# Nodes that were lately powered down, and woken, as rates count them.
+_CLOCKS = "tick wake period look"
+_RATED = "suspended resumed"
 _SECONDS = """jobs_changed nodes_changed last_full last_main last_backfill last_limits last_period
-last_purge"""
+last_purge last_power"""
 _COUNTS = """wanted left slots cancelled ending tried ended purged oldest opened leaves changes
-plans moment"""
+plans moment power_due changing resuming ready naps stirred"""
 
 CONTROLLER = np.dtype(
-    [(name, "f8") for name in _CLOCKS.split()]
+    [(name, "f8") for name in f"{_CLOCKS} {_RATED}".split()]
     + [(name, "i8") for name in f"{_SECONDS} {_COUNTS}".split()],
     align=True,
 )
@@ -165,7 +168,8 @@ class Slurm(NamedTuple):
     backfill loop's map of the future `space_*`, `kept`, what a pass finds free, and `usable`.
 
     `kind` numbers what jobs ask of a node, `alike` what they ask for in all, limits included;
-    `vain` remembers for whom of these the backfill loop has looked in vain.
+    `vain` remembers for whom of these the backfill loop has looked in vain. `power` are the nodes
+    as power saving sees them.
     """
 
     wants: Wants
@@ -212,6 +216,7 @@ class Slurm(NamedTuple):
     looked: np.ndarray
     reserved: np.ndarray
     cancels: np.ndarray
+    power: Power
 
 
 def example() -> tuple[Wants, Machine, Loops, Pace, Rule, Associations]:
@@ -222,7 +227,7 @@ def example() -> tuple[Wants, Machine, Loops, Pace, Rule, Associations]:
     return wants, Machine(*(whole,) * 7), loops, Pace(), unchanging(), no_associations()
 
 
-def _make_controller(jobs: int, loops: Loops, pace: Pace, rule: Rule) -> np.ndarray:
+def _make_controller(jobs: int, loops: Loops, pace: Pace, rule: Rule, saving: Saving) -> np.ndarray:
     """The controller has just looked at everything, and its nodes have just come up."""
     controller = table(1, CONTROLLER)
     for name in _SECONDS.split():
@@ -234,6 +239,8 @@ def _make_controller(jobs: int, loops: Loops, pace: Pace, rule: Rule) -> np.ndar
     controller["wake"] = wake if loops.backfill else np.inf
     period = int(np.floor(pace.started)) + rule.period
     controller["period"] = period if rule.period > 0 else np.inf
+    controller["look"] = pace.started + 1.0 + pace.nap if saving.on else np.inf
+    controller["power_due"] = -NEVER
     return controller
 
 
@@ -260,9 +267,16 @@ def _members(machine: Machine, words: int) -> np.ndarray:
 
 
 def make_slurm(
-    wants: Wants, machine: Machine, loops: Loops, pace: Pace, rule: Rule, tree: Associations
+    wants: Wants,
+    machine: Machine,
+    loops: Loops,
+    pace: Pace,
+    rule: Rule,
+    tree: Associations,
+    saving: Saving | None = None,
 ) -> Slurm:
     """An idle machine before the first submit."""
+    saving = no_saving() if saving is None else saving
     jobs, nodes = len(wants.submit), len(machine.cpus)
     slots = 2 * min(jobs, loops.tests) + 8
     whole, real = np.int64, np.float64
@@ -272,7 +286,7 @@ def make_slurm(
     kind, alike = _kinds(wants)
     rows = max(1, min(int(kind.max(initial=0)) + 1, _ROOM // max(nodes, 1)))
     given = int(wants.nodes.sum())
-    controller = _make_controller(jobs, loops, pace, rule)
+    controller = _make_controller(jobs, loops, pace, rule, saving)
     controller["leaves"] = int(machine.leaf.max(initial=-1)) + 1
     cancelled = np.flatnonzero(np.isfinite(wants.cancel))
     return Slurm(
@@ -304,7 +318,8 @@ def make_slurm(
         busy=np.zeros(nodes, dtype=whole),
         # Each job of a node has a processor of its own.
         ending=np.zeros((nodes, int(machine.cpus.max(initial=0)) + 1), dtype=whole),
-        changed=np.zeros(2 * given, dtype=whole),
+        # A job comes and goes, and may have another limit when its nodes are up.
+        changed=np.zeros((3 if saving.on else 2) * given, dtype=whole),
         closing=np.zeros(nodes, dtype=whole),
         closing_set=np.zeros(words, dtype=whole),
         cpus=machine.cpus.copy(),
@@ -327,4 +342,5 @@ def make_slurm(
         looked=np.zeros(len(machine.tier), dtype=whole),
         reserved=np.zeros(len(machine.tier), dtype=whole),
         cancels=cancelled[np.argsort(wants.cancel[cancelled], kind="stable")].astype(whole),
+        power=make_power(saving, jobs, nodes, given, pace.started),
     )

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ...cluster.slurm import read_tables
+from ...cluster.slurm import read_tables, suspend_times
 from ...errors import ClusterError, OptionError
 from ...jobs.formats.slurm_fields import fold_nodes
 from .site import Node, Partition, SlurmConf
@@ -22,6 +22,8 @@ _UNMODELLED = {
     ("partitionname", "maxcpuspersocket"): (("unlimited",), "jobs may use all of a socket"),
     ("partitionname", "lln"): (("no",), "nodes are not chosen by their load"),
     ("partitionname", "exclusiveuser"): (("no",), "users share nodes"),
+    ("partitionname", "suspendtimeout"): ((), "that of the whole file holds"),
+    ("partitionname", "resumetimeout"): ((), "that of the whole file holds"),
 }
 """What lines of nodes and partitions say that changes a schedule and is not modelled: values that
 change nothing, and why."""
@@ -86,6 +88,7 @@ def read_slurm_conf(path: str | os.PathLike[str]) -> SlurmConf:
         ),
         tuple(tuple(name for name in leaf if name not in gone) for leaf in tables.switches),
         (*left_out, *unmodelled, *tables.assumed),
+        suspend_times(tables),
     )
 
 

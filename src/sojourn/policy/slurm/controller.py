@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...engine.drive import PAUSED, Orders, PolicyFunctions, Rules, Run
 from ...engine.pacing import asked_to_pause
 from ...engine.passes.slurm import Slurm
+from ...engine.passes.slurm_power import NEVER, Saving
 from ...engine.passes.slurm_priority import Associations, Rule
 from ...engine.passes.slurm_tables import (
     CONSUMABLE,
@@ -23,20 +24,26 @@ from ...engine.passes.slurm_tables import (
     make_slurm,
 )
 from ...engine.queues import Queues
+from ...engine.sleeping import ASLEEP, ENTERING, LEAVING, UP
 from ...engine.state import Running
 from ...engine.types import JobView
 from ...errors import RunError
 from ..control import constant
 from ..orders import ORDERS
 
+if TYPE_CHECKING:
+    from .power import PowerPlan
+
 __all__ = [
     "CONSUMABLE",
     "LINEAR",
     "LOOPS",
+    "NEVER",
     "Controller",
     "Loops",
     "Machine",
     "Pace",
+    "Saving",
     "Wants",
     "load_kernel",
 ]
@@ -59,6 +66,7 @@ class Controller(Run):
     machine : the nodes.
     loops, pace : the numbers of the two loops, and how long the controller takes.
     rule, tree : how priorities are counted, and the accounts.
+    saving : when nodes are powered down; None if they are always up.
     record : keep the trajectory.
     """
 
@@ -71,9 +79,10 @@ class Controller(Run):
         rule: Rule,
         tree: Associations,
         *,
+        saving: Saving | None = None,
         record: bool = False,
     ) -> None:
-        self._tables_of_slurm: Slurm = make_slurm(wants, machine, loops, pace, rule, tree)
+        self._tables_of_slurm: Slurm = make_slurm(wants, machine, loops, pace, rule, tree, saving)
         rules = Rules(servers=int(machine.cpus.sum()), record=record)
         order, theta = ORDERS["fcfs"].compiled(checked=False), ORDERS["fcfs"].parameters
         law, wake = constant(1.0).pointers
@@ -83,15 +92,19 @@ class Controller(Run):
         super().__init__(view, rules, Orders(None, None), laws, 1.0, np.zeros(0))
         s = self.s
         s.plans = 1
+        s.sleeps = int(self._tables_of_slurm.power.saving.on)
         self.running = _make_running(view)
         # The first instant: nothing is before the controller's start, unless somebody comes then.
         first = min(wants.submit.min(initial=np.inf), wants.cancel.min(initial=np.inf))
         s.now = s.work = s.due = s.due_work = min(pace.started, first)
         s.anchor_time = s.anchor_work = 0.0
         self._left: NDArray[np.float64] | None = None
+        self._shift = 0.0
         self.requests: Any = None
         self.why: tuple[str, ...] = ("",) * len(wants.submit)
         """What was asked for, and what is wrong with each job; those that are refused included."""
+        self.power_plan: PowerPlan | None = None
+        """When nodes are powered down; None if they are always up."""
         self.places = np.arange(len(machine.cpus))
         """Where the nodes, which are in Slurm's order, stand in the cluster."""
 
@@ -124,6 +137,34 @@ class Controller(Run):
             np.isfinite(self.start)
         )
         return np.asarray(self.discipline.timed_out | cancelled)
+
+    @property
+    def up(self) -> NDArray[np.float64]:
+        """When all nodes of each job were up (s): its start, unless it waited for them."""
+        if not self.s.sleeps:
+            return self.start
+        up = self.discipline.power.up - self._shift
+        return np.asarray(np.where(np.isnan(up), self.start, up))
+
+    @property
+    def boot(self) -> NDArray[np.float64]:
+        """Work of a job that is its boot: none, since times of jobs are those they had nodes."""
+        return np.zeros(len(self.start))
+
+    @property
+    def state_changes(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Nodes that changed their state, the new state, and when (s); in order of time."""
+        power, naps = self.discipline.power, int(self.discipline.controller[0].naps)
+        node, begin = power.nap_node[:naps], power.nap_begin[:naps]
+        over, up = power.nap_over[:naps], power.nap_up[:naps]
+        asleep = begin + power.saving.enter[node]
+        time = np.concatenate([begin, asleep, over, up]) - self._shift
+        state = np.repeat([ENTERING, ASLEEP, LEAVING, UP], naps)
+        # A nap may be without end; what was before the first submit is no part of the run.
+        first = self.jobs.submit.min(initial=np.inf)
+        order = np.argsort(time, kind="stable")
+        order = order[~np.isnan(time[order])]
+        return self.places[np.tile(node, 4)[order]], state[order], np.maximum(time, first)[order]
 
     @property
     def allocated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -164,6 +205,7 @@ class Controller(Run):
             and controller.cancelled == len(self.discipline.cancels)
         )
         now, patience = float(self.s.now), 100.0 * (loops.main_period + loops.backfill_period)
+        patience += 10.0 * self.discipline.power.saving.timeout
         if not only_waits:
             self._moved = (np.inf, 0)
         elif self._moved[0] == np.inf:
@@ -175,7 +217,7 @@ class Controller(Run):
         """Turn times of the controller's clock into those of the stream."""
         pace, running, recording = self.discipline.pace, self.running, self.recording
         start, left = running.start - pace.zero, running.end - pace.zero
-        self._left = left
+        self._left, self._shift = left, pace.zero
         never = np.isnan(start)
         self.running = running._replace(start=start, end=np.where(never, np.nan, left))
         submit = self.discipline.wants.submit - (pace.zero + pace.latency)

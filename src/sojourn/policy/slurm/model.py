@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...cluster import Cluster
 from ...errors import OptionError
 from .controller import CONSUMABLE, LINEAR, LOOPS, Controller, Loops, Machine, Pace, Wants
 from .nodes import NodeTable
 from .objections import objections
+from .power import power_plan
 from .priority import associations, fixed_priority, rule_of
 from .requests import Requests
 from .site import SlurmConf
@@ -90,7 +92,7 @@ def outcome_of(run: Controller, nodes: NodeTable) -> Scheduled:
     names = np.array(nodes.names)[np.argsort(run.places)]
     given = iter([tuple(names[node[a:b]].tolist()) for a, b in pairwise(first.tolist())])
     return Scheduled(
-        start=_spread(run.start, taken),
+        start=_spread(run.up, taken),
         end=_spread(run.left, taken),
         by=_spread(run.discipline.by, taken, 0),
         nodes=tuple(next(given) if mine else () for mine in taken.tolist()),
@@ -116,6 +118,7 @@ def make_run(
     launch: ArrayLike = 0.0,
     completion: ArrayLike = 0.0,
     record: bool = False,
+    cluster: Cluster | None = None,
 ) -> Controller:
     """Return a run before its first submit; its `why` says what is wrong with jobs not in it.
 
@@ -124,6 +127,7 @@ def make_run(
     conf, nodes, requests, pace, launch, completion : as for `schedule`; without a pace, the
         built-in one with the clock of the requests.
     record : keep the trajectory.
+    cluster : whose nodes may have states of sleep.
     """
     pace = Pace(epoch=int(requests.origin)) if pace is None else pace
     if not requests.submit.max(initial=0.0) <= _LONGEST:
@@ -164,8 +168,12 @@ def make_run(
     if not math.isfinite(conf.kill_after) and endless.any():
         raise OptionError("a job runs until its limit, and OverTimeLimit=UNLIMITED never ends it")
     machine = Machine(*(np.ascontiguousarray(column) for column in machine))
-    run = Controller(wants, machine, loops_of(conf), pace, rule_of(conf), tree, record=record)
-    run.requests, run.why = requests, why
+    plan = power_plan(conf, nodes, cluster)
+    saving = None if plan is None else plan.saving
+    run = Controller(
+        wants, machine, loops_of(conf), pace, rule_of(conf), tree, saving=saving, record=record
+    )
+    run.requests, run.why, run.power_plan = requests, why, plan
     return run
 
 

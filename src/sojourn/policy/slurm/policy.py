@@ -16,7 +16,7 @@ from ...errors import ClusterError, OptionError, did_you_mean
 from ..policy import Policy
 from .conf import plain_conf, read_slurm_conf
 from .nodes import node_table
-from .scheduling import PARAMETERS, UNMODELLED
+from .scheduling import PARAMETERS, POWER_LINES, UNMODELLED
 from .site import SlurmConf
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ LINES = (
     *("MinJobAge", "PriorityFlags", "PriorityFavorSmall", "FairShareDampeningFactor"),
     *("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod", "PriorityWeightAge"),
     *("PriorityWeightFairshare", "PriorityWeightJobSize", "PriorityWeightPartition"),
+    *POWER_LINES,
 )
 """Lines of a configuration that the model reads, besides those with few values."""
 
@@ -45,6 +46,7 @@ _NUMBERS = (
     *("MinJobAge", "FairShareDampeningFactor", "PriorityWeightAge", "PriorityWeightFairshare"),
     *("PriorityWeightJobSize", "PriorityWeightPartition", "OverTimeLimit"),
 )
+_WHOLE = ("SuspendTime", "SuspendTimeout", "ResumeTimeout", "SuspendRate", "ResumeRate")
 _DIGITS, _LONGEST = 10, 1_000  # of a number, which has 32 bits in Slurm; of any value
 
 
@@ -184,5 +186,10 @@ def _check(name: str, value: str) -> None:
     except ClusterError:
         wanted = "a number of at least 0" if name in _NUMBERS else "minutes, or days-hours:minutes"
         raise OptionError(f"{name}={value[:40]}: give {wanted}") from None
+    never = name == "SuspendTime" and value.upper() in ("INFINITE", "UNLIMITED", "NONE", "-1")
+    is_whole = value.isdecimal() and len(value) < _DIGITS
+    if name in _WHOLE and not (is_whole or never):
+        or_never = ", or INFINITE" if name == "SuspendTime" else ""
+        raise OptionError(f"{name}={value[:40]}: give a whole number below 1e9{or_never}")
     if value.lower() not in CHOICES.get(name, (value.lower(),)):
         raise OptionError(f"{name}={value}: choose {' or '.join(CHOICES[name])}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ...cluster.slurm import read_lines
 
-__all__ = ["PARAMETERS", "UNMODELLED", "Scheduling", "read_scheduling"]
+__all__ = ["PARAMETERS", "POWER_LINES", "UNMODELLED", "Scheduling", "read_scheduling"]
 
 # What decides who starts when. All other lines of a site's file name machines, paths and people
 # that a virtual cluster does not have.
@@ -56,6 +56,12 @@ UNMODELLED: dict[str, str] = {
     "sched_min_interval": "the main loop looks about once a second",
 }
 """Scheduler parameters that are known and have no effect here, each with the reason."""
+
+POWER_LINES = (
+    *("SuspendTime", "SuspendTimeout", "ResumeTimeout", "SuspendRate", "ResumeRate"),
+    *("SuspendExcNodes", "SuspendExcParts", "SuspendExcStates"),
+)
+"""Lines of power saving."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ _UNMODELLED_LINES = {
     "prioritysitefactorplugin": ("", "the site's own factor is not known"),
     "priorityusageresetperiod": ("none", "usage is never set to zero"),
     "jobsubmitplugins": ("", "jobs are taken as they were submitted"),
-    "suspendtime": ("-1", "nodes are always awake"),
     "completewait": ("0", "freed nodes are used at once"),
 }
 """Lines that change a schedule and are not modelled: the value that changes nothing, and why."""
@@ -44,6 +43,7 @@ class SlurmConf:
     nodes, partitions : in the order of the file.
     switches : the nodes of each leaf switch; empty where Slurm is told of none.
     assumed : what had to be assumed, in words.
+    suspend_times : of partitions that have their own (s).
     """
 
     path: str
@@ -52,6 +52,7 @@ class SlurmConf:
     partitions: tuple[Partition, ...]
     switches: tuple[tuple[str, ...], ...] = ()
     assumed: tuple[str, ...] = ()
+    suspend_times: tuple[tuple[str, float], ...] = ()
 
     def get(self, name: str, default: str = "") -> str:
         """Return a line's value by name, whatever its case."""

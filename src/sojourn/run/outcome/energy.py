@@ -166,9 +166,7 @@ class Energy:
     @property
     def _up(self) -> Floats:
         """When the nodes of each stretch of service were up (s)."""
-        assert self._run.nodes is not None
-        rows = _pieces(self._run) if self._in_pieces else self._run.nodes.job
-        up: Floats = np.nan_to_num(rows["up"])
+        up: Floats = np.nan_to_num(_pieces(self._run)["up"] if self._in_pieces else self._run.up)
         return up
 
     @cached_property

@@ -51,8 +51,7 @@ class Schedule:
         self.claim: Floats = run.running.start
         self.start: Floats = self.claim
         if run.s.sleeps:
-            assert run.nodes is not None
-            self.start = np.maximum(self.claim, run.nodes.job["up"])
+            self.start = np.maximum(self.claim, run.up)
         self.end: Floats = run.running.end
         self.held: NDArray[np.int64] = run.running.held
         self.in_pieces = run.in_pieces
@@ -195,8 +194,7 @@ class Schedule:
         held: NDArray[Any] = self.held
         work = run.jobs.work * slowness
         if run.s.sleeps:
-            assert run.nodes is not None
-            work = work + run.nodes.job["boot"]
+            work = work + run.boot
         if self.in_pieces:
             held, work = run.rows("segment_held"), run.rows("segment_work")
         left = self.end

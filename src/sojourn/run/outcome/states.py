@@ -33,10 +33,9 @@ class NodeStates:
 
     def __init__(self, schedule: Schedule) -> None:
         run, self._cluster = schedule.run, schedule.prepared.cluster
-        assert run.nodes is not None
-        changes = run.nodes.change[: run.s.changes]
-        changes = changes[np.argsort(changes["node"], kind="stable")]
-        node, state, time = (changes[name].copy() for name in ("node", "state", "time"))
+        node, state, time = run.state_changes
+        order = np.argsort(node, kind="stable")
+        node, state, time = node[order], state[order], time[order]
         ends = np.append(time[1:], schedule.last)
         ends[np.append(node[1:] != node[:-1], True)[: len(node)]] = schedule.last
         # What begins after the last job has ended is of no account.
@@ -58,6 +57,9 @@ class NodeStates:
             if depth is not None:
                 table[k, ENTERING], table[k, ASLEEP] = depth.enter_watts, depth.watts
                 table[k, LEAVING] = depth.leave_watts
+            else:
+                # Assumed of nodes that are powered down though no state says how.
+                table[k, [ENTERING, LEAVING]] = self._cluster.curves[k, 0]
         watts: Floats = table[self.node, self.state]
         return watts
 
