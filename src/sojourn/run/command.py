@@ -33,6 +33,9 @@ __all__ = [
 ]
 
 
+_NO_QUANTITY = re.compile(r"'[^']*'(: '[^']*')? is (not? |too )")
+
+
 @dataclass(frozen=True)
 class CommandLine(Source):
     """A scenario that is written as options of a command; keys go by the names of these.
@@ -47,14 +50,17 @@ class CommandLine(Source):
 
     def error(self, key: KeyPath, problem: str) -> OptionError:
         """Return the error for an option."""
-        text = self._behind(self._flag(key), with_names(problem, self.name_of))
+        flag = self._flag(key)
+        if _NO_QUANTITY.match(problem):  # A value, of which the option may have several.
+            flag += self._inside(key)
+        text = self._behind(flag, with_names(problem, self.name_of))
         return OptionError(" ".join(text.split()), key=dotted(key))
 
     def refusal(self, key: KeyPath, value: str, wanted: str, hint: str = "") -> OptionError:
         """Return the error for a value that is not what an option takes."""
         field = field_at(key)
         verb = "choose" if list(choices(field.annotation)) else "give"
-        text = f"{self._flag(key)} {value}: {verb} {wanted}{hint}"
+        text = f"{self._flag(key)}{self._inside(key)} {value}: {verb} {wanted}{hint}"
         return OptionError(" ".join(text.split()), key=dotted(key))
 
     def name_of(self, key: str) -> str:
@@ -86,6 +92,14 @@ class CommandLine(Source):
             return self.renamed[names[0]]
         keys = (described()[name] for name in names if name in described())
         return next((known.first_flag for known in keys if known.first_flag), names[0])
+
+    def _inside(self, key: KeyPath) -> str:
+        """Which of several values of an option a key is, as in ``--failures shape``."""
+        table = described().get(".".join(map(str, key[:-1])))
+        own = described().get(dotted(key))
+        if table is None or not table.is_table or (own is not None and own.first_flag):
+            return ""
+        return f" {key[-1]} ="
 
 
 TYPED = CommandLine()
