@@ -197,7 +197,7 @@ def test_texts():
         ("=5W", "names no nodes"),
         ("gpu=", "is no power"),
         ("1kW,2kW", "two of the whole cluster"),
-        ("639", "capped at 639 W, but its 64 processors draw 640 W when idle; give more"),
+        ("639", "capped at 639 W, below its idle power of 640 W"),
         ("gpu=1kW", "cap 'gpu': processors are only counted"),
     ],
 )
@@ -300,7 +300,7 @@ def test_nobody_knows_the_watts():
         sojourn.simulate(work(), mute, cap=500)
     with pytest.raises(OptionError, match="the watts of a processor are not known"):
         sojourn.simulate(work(), 64, cap=500)
-    with pytest.raises(OptionError, match="there is no cap; give --cap"):
+    with pytest.raises(OptionError, match="there is none for rates 'cap' to keep"):
         sojourn.simulate(work(), COUNTED, rate="cap:0.5,1")
     with pytest.raises(OptionError, match=r"all processors together draw 2560 W at rate 0\.5"):
         sojourn.simulate(work(), COUNTED, rate="cap:0.5,1", cap=2000)

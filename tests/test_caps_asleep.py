@@ -163,12 +163,12 @@ def test_the_rate_keeps_a_cap():
 
 
 def test_caps_below_idle_power_are_one_line():
-    with pytest.raises(OptionError, match="its 8 nodes draw 760 W when idle; give more") as raised:
+    with pytest.raises(OptionError, match=r"below its idle power of 760 W \(8 nodes\); give more") as raised:
         sojourn.simulate(work(), ALIKE, cap=700, sleep="idle:300")
     assert "\n" not in str(raised.value)
     hot = SleepState("hot", 99.0, enter=1.0, leave=1.0)
     dear = sojourn.Cluster.of([replace(EVEN, states=PowerStates((hot,)))] * 8)
-    words = "its 8 nodes draw 792 W when idle, or asleep where that is more; give more"
+    words = "below its idle power of 792 W (8 nodes, asleep where that is more); give more"
     with pytest.raises(OptionError, match=re.escape(words)):
         sojourn.simulate(work(), dear, cap=780, sleep="idle:300")
 

@@ -194,3 +194,11 @@ def test_a_cap_of_a_rack_is_kept(described):
     assert run.summary["caps"]["r1"]["exceeded_seconds"] == 0
     free = sojourn.simulate(jobs, cluster, "easy")
     assert run.summary["wait"]["mean"] > free.summary["wait"]["mean"]
+
+
+def test_a_rack_is_maintained(described):
+    jobs = sojourn.Jobs({"submit": [0, 10], "runtime": [50, 50], "procs": [4, 32]})
+    cluster = replace(described(), partitions=())
+    run = sojourn.simulate(jobs, cluster, "easy", maintenance="first=5,length=100,nodes=r1 r2")
+    # Five nodes are left from 5 to 105 s, and the second job asks for eight.
+    assert run.start.tolist() == [0, 105]

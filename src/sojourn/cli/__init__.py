@@ -73,6 +73,13 @@ _UsageError = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "Usage
 _ClickException = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 
+_PLAIN = {
+    "Input should be a valid number, unable to parse string as a number": "give a number",
+    "Input should be a valid integer, unable to parse string as an integer": "give a whole number",
+}
+"""Words of Typer for what is typed, and ours."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     is_process = arguments is None
@@ -168,6 +175,8 @@ def _complain_of_usage(error: BaseException) -> int:
     hint = f"; see {path} --help" if isinstance(error, _UsageError) else ""
     if not message:  # No arguments at all: the help has been shown.
         return WRONG
+    for technical, plain in _PLAIN.items():
+        message = message.replace(technical, plain)
     return _complain(f"{message.rstrip('.')}{hint}", WRONG)
 
 

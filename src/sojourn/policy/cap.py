@@ -14,13 +14,18 @@ from ..cluster import Cluster
 from ..errors import LogError, OptionError, nearest
 from ..files.access import read_text
 
-__all__ = ["Cap", "NodeCap", "is_cap_file", "parse_caps", "read_caps", "resolve_caps"]
+__all__ = ["OF_CLUSTER", "Cap", "NodeCap", "is_cap_file", "parse_caps", "read_caps", "resolve_caps"]
 
 _UNITS = {"": 1.0, "W": 1.0, "kW": 1e3, "MW": 1e6}
 _WATTS = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([^\W\d_]*)\s*")
+_NO_NUMBERS = ("nan", "inf", "infinity")
 _TIMES, _POWERS = ("time", "time_s"), ("watts", "cap_w", "cap")
 _SETS = ("partition", "nodes", "of")
 _FORM = "write 2MW, gpu=40kW, several with commas between, or name a CSV file time,watts"
+
+
+OF_CLUSTER = "the cluster's file"
+"""Source of a cap that the cluster has."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,8 @@ def _watts(text: str, where: str) -> float:
 
 def is_cap_file(text: str) -> bool:
     """Whether a text names a file, not watts."""
-    return "=" not in text and "," not in text and _WATTS.fullmatch(text) is None
+    plain = "=" not in text and "," not in text and _WATTS.fullmatch(text) is None
+    return plain and text.strip().lower().lstrip("+-") not in _NO_NUMBERS
 
 
 def parse_caps(given: Any, *, files: bool = True) -> tuple[Cap, ...]:
@@ -214,7 +220,7 @@ def resolve_caps(given: Sequence[Cap], cluster: Cluster) -> tuple[NodeCap, ...]:
             f"cap: two of {twice.of or 'the whole cluster'}; leave one out", key="power.cap"
         )
     caps = [
-        NodeCap(Cap((own.watts,), of=own.name), own.nodes)
+        NodeCap(Cap((own.watts,), of=own.name, source=OF_CLUSTER), own.nodes)
         for own in cluster.caps
         if own.watts is not None and own.name not in named
     ]
@@ -246,8 +252,9 @@ def _places(cap: Cap, cluster: Cluster) -> tuple[int, ...] | None:
         return nodes[cap.of]
     known = [*parts, *(own.name for own in cluster.caps)]
     hint = nearest(cap.of, known) if known else "the cluster has neither; name a node"
+    where = "cap" if cap.source == "cap" else f"{cap.source}: cap"
     raise OptionError(
-        f"cap '{cap.of[:40]}': no partition, rack or set of nodes is called so; {hint}",
+        f"{where} '{cap.of[:40]}': no partition, rack or set of nodes is called so; {hint}",
         key="power.cap",
     )
 

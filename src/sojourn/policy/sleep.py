@@ -293,8 +293,11 @@ def _seconds(time: float | str) -> float:
     text = time.strip().lower()
     unit = text.lstrip("0123456789.e+").strip()
     try:
-        return float(text.removesuffix(unit)) * _UNITS[unit]
+        seconds = float(text.removesuffix(unit)) * _UNITS[unit]
     except (KeyError, ValueError):
+        seconds = math.inf
+    if not math.isfinite(seconds):
         raise OptionError(
             f"sleep: '{time}' is no time; give seconds, or such as 10m or 2h", key=_KEY
-        ) from None
+        )
+    return seconds

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from .scenario import Scenario
 
 
+_NO_QUANTITY = re.compile(r"'[^']*'(: '[^']*')? is (not? |too )")
+
+
 @dataclass(frozen=True)
 class CommandLine(Source):
     """A scenario that is written as options of a command; keys go by the names of these.
@@ -34,7 +37,12 @@ class CommandLine(Source):
 
     def error(self, key: KeyPath, problem: str) -> OptionError:
         """Return the error for an option."""
-        text = self._behind(self._flag(key), with_names(problem, self.name_of))
+        problem = with_names(problem, self.name_of)
+        part = self._part(key)
+        if part and _NO_QUANTITY.match(problem):  # One of several values of the option.
+            text = f"{self._flag(key)} {part}{problem}"
+        else:
+            text = self._behind(self._flag(key), problem)
         return OptionError(" ".join(text.split()), key=dotted(key))
 
     def refusal(self, key: KeyPath, value: str, wanted: str, hint: str = "") -> OptionError:

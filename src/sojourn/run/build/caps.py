@@ -22,7 +22,7 @@ from ...errors import JobError, OptionError
 from ...jobs import Jobs
 from ...measures.energy import watts_by_busy
 from ...policy import Control, highest_rates, parts_of
-from ...policy.cap import NodeCap, parse_caps, resolve_caps
+from ...policy.cap import OF_CLUSTER, NodeCap, parse_caps, resolve_caps
 from .machine import REASONS, NamedMachine, usable_tasks
 
 __all__ = ["CapPlan", "plan_caps", "rate_watts", "watts_of_jobs"]
@@ -224,7 +224,7 @@ def plan_caps(
     caps = resolve_caps(parse_caps(given), cluster)
     if not caps:
         if control.keeps_cap:
-            raise OptionError("rate control 'cap': there is no cap; give --cap", key=_KEY)
+            raise OptionError("cap: there is none for rates 'cap' to keep; give one", key=_KEY)
         return None
     rates = np.array(control.rates or (control.initial,), np.float64)
     known = all(each.is_constant or each.rates for each in parts_of(control))
@@ -240,17 +240,19 @@ def plan_caps(
 
 
 def _levels(
-    cap: NodeCap, idle: float, what: str, when: str = "when idle"
+    cap: NodeCap, idle: float, what: str, when: str = ""
 ) -> tuple[tuple[float, float, int], ...]:
     """Steps of a cap with what it leaves (mW); an error where that is less than nothing."""
     steps = []
     for begin, end, watts in cap.cap.steps:
         if watts < idle - 1e-9 * idle:
             since = "" if begin == -np.inf else f" from {begin:g} s on"
+            who = f"'{cap.cap.of}'" if cap.cap.of else "the cluster"
+            own = cap.cap.source == OF_CLUSTER
             raise OptionError(
-                f"{cap.cap.source}: {cap.name} is capped at {watts:g} W{since}, but its {what} "
-                f"draw {idle:g} W {when}; give more",
-                key=_KEY,
+                f"{cap.cap.source}: {who} is capped at {watts:g} W{since}, below its idle power of "
+                f"{idle:g} W ({what}{when}); give more",
+                key="cluster.nodes" if own else _KEY,
             )
         room = 2**60 if watts == np.inf else int(np.floor((watts - idle) * _MILLI + _SLACK))
         steps.append((begin, end, max(room, 0)))
@@ -342,9 +344,9 @@ def _named(
             row[list(cap.nodes)] = True
     drawn: Floats = over.astype(np.float64) @ idle
     more = bool(np.any(idle > cluster.curves[:, 0]))
-    when = "when idle, or asleep where that is more" if more else "when idle"
+    when = ", asleep where that is more" if more else ""
     levels = tuple(
-        _levels(cap, float(watts), f"{int(row.sum())} nodes", when)
+        _levels(cap, float(watts), f"{int(row.sum())} node{'s' if row.sum() > 1 else ''}", when)
         for cap, row, watts in zip(caps, over, drawn, strict=True)
     )
     of_proc = _added(cluster, highest)

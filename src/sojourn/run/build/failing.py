@@ -51,7 +51,11 @@ class Beside:
         arrival = arrivals_of(jobs)
         if self.maintenance is not None and len(arrival):
             rows = self.maintenance.events(cluster, float(arrival.min()), float(arrival.max()))
-            gather_rows(into, ExternalEvents(tuple(rows)), jobs, jobs.work, cluster, unused)
+            try:
+                gather_rows(into, ExternalEvents(tuple(rows)), jobs, jobs.work, cluster, unused)
+            except OptionError as error:
+                problem = str(error).partition("': ")[2] or str(error)
+                raise OptionError(f"maintenance: {problem}", key="maintenance.nodes") from None
             number += len(rows)
         if self.outages is not None:
             number += self._gather_failures(into, cluster, unused)

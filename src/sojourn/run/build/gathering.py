@@ -121,13 +121,15 @@ def gather_rows(
 
 
 def _nodes(event: ExternalEvent, events: ExternalEvents, cluster: Cluster) -> list[int]:
-    """The nodes that an event names, by their places in the cluster."""
+    """The nodes that an event names, itself or by their rack, by their places in the cluster."""
     if not cluster.is_named:
         raise events.error(event, "nodes", "processors are only counted; give 'procs'")
     names = [node.name for node in cluster.nodes]
+    racks = {rack.name: list(rack.nodes) for rack in cluster.racks}
     places: list[int] = []
     for pattern in event.nodes:
         hits = [k for k, name in enumerate(names) if name == pattern]
+        hits = hits or racks.get(pattern, [])
         hits = hits or [k for k, name in enumerate(names) if fnmatchcase(name, pattern)]
         if not hits:
             shown = ", ".join(names[:3])

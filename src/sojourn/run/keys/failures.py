@@ -137,7 +137,7 @@ class MaintenanceKeys(Keys):
     nodes: Annotated[
         str | None,
         Key(
-            "Names of nodes, or patterns, separated by spaces; default: all.",
+            "Names of nodes or racks, or patterns, separated by spaces; default: all.",
             "a text such as 'r1-*'",
         ),
     ] = None
@@ -155,7 +155,15 @@ def make_failures(keys: FailureKeys) -> Failures | None:
 
 def make_checkpoint(keys: CheckpointKeys) -> Checkpoint | None:
     """Return what the keys describe; None where jobs save nothing."""
-    return None if keys.every is None else Checkpoint(**keys.model_dump())
+    if keys.every is None:
+        return None
+    if not isinstance(keys.every, str) and keys.dump > keys.every:
+        raise OptionError(
+            f"checkpoint: a dump takes {keys.dump:g} s, longer than the {keys.every:g} s of work "
+            "between two; give a longer time between, or a shorter dump",
+            key="checkpoint.dump",
+        )
+    return Checkpoint(**keys.model_dump())
 
 
 def make_maintenance(keys: MaintenanceKeys) -> Maintenance | None:

@@ -25,6 +25,7 @@ from .describing import (
     A_POWER,
     A_TIME,
     MEMORY,
+    TIME,
     TRUE,
     Key,
     Keys,
@@ -33,7 +34,6 @@ from .describing import (
     OneOf,
     Option,
     Positive,
-    Seconds,
     Watts,
     alternatives,
     reads,
@@ -41,6 +41,7 @@ from .describing import (
 
 _NODES, _SCHEDULING = "Nodes", "Scheduling"
 
+_Length = Annotated[float, Field(ge=0, allow_inf_nan=False), TIME]
 _Gigabytes = Annotated[float, Field(ge=0, le=1e9), MEMORY]
 _Order = Annotated[str, OneOf(ORDERS, "order")]
 # Editors complete the names; what is made of several parts is as good.
@@ -247,10 +248,10 @@ class PolicyKeys(Keys):
         ),
     ] = 0.0
     boot_repair: Annotated[
-        Seconds,
+        _Length,
         Key(
             "How long a node is away whose boot has failed.",
-            A_TIME,
+            "a number of seconds, 0 or more, or a text such as '1 h'",
             Option(_NODES, "TIME"),
             Keyword(),
         ),
