@@ -12,7 +12,7 @@ import sojourn
 from sojourn.cli import main
 from sojourn.cluster import Partition, find_cluster, read_cluster
 from sojourn.cluster.slurm import read_slurm_cluster
-from sojourn.errors import ClusterError
+from sojourn.errors import ClusterError, OptionError
 from sojourn.policy.slurm import node_table, read_slurm_conf
 
 SITE = r"""
@@ -286,3 +286,20 @@ def test_a_study_on_nodes_without_watts_states_no_energy(write, monkeypatch, cap
         page = (path.parent / f"{out}.html").read_text()
         # Packed parts of the page are letters and digits in any order.
         assert bool(re.search(r"[ (]kWh\b", page)) == stated
+
+
+def test_processors_that_are_hardware_threads(write):
+    """CPUs counts threads on t1 and t2, cores on c1, which has as many threads, unused."""
+    path = write(
+        "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
+        "NodeName=t[1-2] CPUs=32 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2\n"
+        "NodeName=c1 CPUs=16 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2\n"
+        "PartitionName=p Nodes=ALL Default=YES\n"
+    )
+    cluster = read_cluster(path)
+    assert cluster.procs == 80
+    assert "ThreadsPerCore=2: a processor is a hardware thread" in str(cluster.report)
+    for condition, procs in (("threads >= 32", 64), ("threads_per_core == 1", 16)):
+        assert cluster.select(condition).procs == procs
+    with pytest.raises(OptionError, match="no node is left"):
+        cluster.select("threads > 32")

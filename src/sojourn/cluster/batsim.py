@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_MOST_HOSTS = 1_000_000
 _SPEED = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([kMGTPE]?)f?")
 
 
 class Pstate(NamedTuple):
-    """A state of a host: flop/s, and W when idle, at a load close to 0, and at full load."""
+    """A state of a host: flop/s of a core, W when idle, at a load close to 0, and at full load."""
 
     speed: float
     idle: float
@@ -86,16 +87,36 @@ def read_hosts(path: PathName) -> tuple[BatsimHost, ...]:
     if root.tag != "platform":
         raise ClusterError(path, f"holds a '{root.tag[:40]}', but no platform; check the file")
     hosts: dict[str, BatsimHost] = {}
-    for element in root.iter("host"):
-        name = element.get("id", "")
-        if not name or name in hosts:
-            raise ClusterError(path, f"two hosts are called '{name[:40]}'; rename one")
+    for element in root.iter():
+        if element.tag not in ("host", "cluster"):
+            continue
         properties = {prop.get("id", ""): prop.get("value", "") for prop in element.iter("prop")}
-        if name != "master_host" and "master" not in properties.get("role", ""):
-            hosts[name] = _host(path, name, element, properties)
+        for name in _names(path, element):
+            if not name or name in hosts:
+                raise ClusterError(path, f"two hosts are called '{name[:40]}'; rename one")
+            if name != "master_host" and "master" not in properties.get("role", ""):
+                hosts[name] = _host(path, name, element, properties)
     if not hosts:
-        raise ClusterError(path, "has no host that computes; give hosts one by one, as <host>")
+        raise ClusterError(path, "has no host that computes; add <host> or <cluster>")
     return tuple(sorted(hosts.values(), key=lambda host: natural_order(host.name)))
+
+
+def _names(path: PathName, element: Element) -> list[str]:
+    """Return the name of a host, or those of the hosts of a cluster: ``radical="0-3,7"``."""
+    if element.tag == "host":
+        return [element.get("id", "")]
+    radical = element.get("radical", "")
+    numbers: list[int] = []
+    for part in radical.split(","):
+        first, dash, last = (word.strip() for word in part.partition("-"))
+        last = last if dash else first
+        is_range = first.isdecimal() and last.isdecimal() and int(first) <= int(last)
+        if not is_range or len(numbers) + int(last) - int(first) >= _MOST_HOSTS:
+            problem = f"'{radical[:40]}' are no numbers of hosts; write for example 0-31"
+            field = f"cluster {element.get('id', '')[:40]}: radical"
+            raise ClusterError(path, problem, field=field)
+        numbers += range(int(first), int(last) + 1)
+    return [f"{element.get('prefix', '')}{n}{element.get('suffix', '')}" for n in numbers]
 
 
 def _host(path: PathName, name: str, element: Element, properties: Mapping[str, str]) -> BatsimHost:
@@ -159,8 +180,9 @@ def _host(path: PathName, name: str, element: Element, properties: Mapping[str, 
 def read_batsim_cluster(path: PathName, *, processor: str = "core") -> Cluster:
     """Read a platform as a cluster: a node for each host, with its levels and depths of sleep.
 
-    A node's speed is in flop/s. Its watts by load are those of its first state; the watts close to
-    load 0, where they differ from those of an idle host, are in the watts at 10 % of load and more.
+    A node's speed is in flop/s, that of all of its cores. Its watts by load are those of its first
+    state; the watts close to load 0, where they differ from those of an idle host, are in the watts
+    at 10 % of load and more.
     """
     hosts = read_hosts(path)
     has_watts = all(pstate.full for host in hosts for pstate in host.pstates[:1])
@@ -194,7 +216,7 @@ def _server(host: BatsimHost, model: str, has_watts: bool) -> Server:
     return Server(
         model=model,
         cores=host.cores,
-        ops=first.speed,
+        ops=first.speed * host.cores,  # SimGrid's speed is that of a core.
         watts=(first.idle, *above) if has_watts else (),
         states=PowerStates(sleep, tuple(made) if len(made) > 1 else (), host.off_watts),
     )

@@ -107,7 +107,7 @@ def facts_of(server: Server) -> dict[str, Any]:
         facts["idle_watts"] = server.watts[0]
     if server.has_speed and server.has_watts and server.watts[-1] > 0:
         facts["efficiency"] = server.ops / server.watts[-1]
-    if facts.get("threads_per_core"):
+    if facts.get("threads_per_core") and "threads" not in facts:
         facts["threads"] = server.cores * facts["threads_per_core"]
     return facts
 

@@ -218,7 +218,7 @@ def _server(node: SlurmNode, counts: Mapping[str, int]) -> Server:
         # Slurm takes 1 MB where the file says nothing.
         memory=memory / _MB_PER_GB if node.memory > 1 and memory > 0 else math.nan,
         features=frozenset(node.features),
-        facts={"threads_per_core": float(node.threads_per_core)},
+        facts={"threads_per_core": float(node.threads_per_core), "threads": float(node.cpus)},
         resources={name: count for name, count in counts.items() if count},
     )
 
@@ -314,6 +314,14 @@ def _unmodelled(tables: SlurmTables) -> list[str]:
         if share not in ("NO", "EXCLUSIVE"):
             name = said["partitionname"]
             words.append(f"partition {name} OverSubscribe={share}: no two jobs share a processor")
+    threads = max((node.threads_per_core for node in tables.nodes), default=1)
+    if threads > 1:
+        whole = (
+            ""
+            if "core" not in tables.lines.get("selecttypeparameters", "").lower()
+            else ("; Slurm gives whole cores, here a job gets as many processors as it asks for")
+        )
+        words.append(f"ThreadsPerCore={threads}: a processor is a hardware thread{whole}")
     if len({node.weight for node in tables.nodes}) > 1:
         words.append("NodeName Weight: nodes of all weights are used alike")
     return words

@@ -43,7 +43,7 @@ class SlurmNode:
     weight : nodes with less are used first.
     types : generic resources of a type, by ``kind:type``.
     held : kinds of generic resources that are not used up (``no_consume``).
-    sockets, threads_per_core : of its processors.
+    sockets, threads_per_core : of its processors; 1 where these are whole cores.
     reserved_cpus, reserved_memory : not for jobs: processors, and MB.
     state : in capitals, as its line says; empty if it does not.
     """
@@ -332,12 +332,14 @@ def _yes_or_no(line: Line, said: Mapping[str, str], field: str) -> bool:
 def _nodes(line: Line, said: Mapping[str, str]) -> dict[str, SlurmNode]:
     sockets = _whole(line, said, "Sockets", 0)
     threads = max(_whole(line, said, "ThreadsPerCore", 1), 1)
-    inner = _whole(line, said, "CoresPerSocket", 1) * threads
+    cores = _whole(line, said, "CoresPerSocket", 1)
     boards = _whole(line, said, "Boards", 1)
     sockets = sockets or boards * _whole(line, said, "SocketsPerBoard", 1)
-    cpus = _whole(line, said, "CPUs", _whole(line, said, "Procs", sockets * inner))
+    cpus = _whole(line, said, "CPUs", _whole(line, said, "Procs", sockets * cores * threads))
     if cpus == 0:
         raise line.bad("CPUs", "0")
+    if cpus <= sockets * cores:  # Slurm then uses one thread of each core.
+        threads = 1
     gres, types, held = _gres(line, said.get("gres", ""))
     node = SlurmNode(
         name="",
