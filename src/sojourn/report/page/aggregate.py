@@ -32,14 +32,7 @@ class Blocks(NamedTuple):
 
     def take(self, rows: NDArray[np.bool_] | Ints) -> Blocks:
         """Return some of the blocks, by mask or by place."""
-        return Blocks(
-            self.start[rows],
-            self.end[rows],
-            self.first[rows],
-            self.procs[rows],
-            self.job[rows],
-            self.wait[rows],
-        )
+        return Blocks(*(column[rows] for column in self))
 
 
 class Cells(NamedTuple):
