@@ -6,7 +6,7 @@ and the mean wait of the jobs that kept it busy; a bin of a path its exact mean 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,8 @@ class Blocks(NamedTuple):
 
     def take(self, rows: NDArray[np.bool_] | Ints) -> Blocks:
         """Return some of the blocks, by mask or by place."""
-        return Blocks(*(column[rows] for column in self))
+        columns: Any = (column[rows] for column in self)
+        return Blocks(*columns)
 
 
 class Cells(NamedTuple):

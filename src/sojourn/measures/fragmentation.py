@@ -1,4 +1,15 @@
-"""From allocations to the resource-seconds used, stranded, free and down, and to their course."""
+"""Fragmentation: resources that nobody can use because another one is used up on the same node.
+
+At any time what a node has of a resource is
+
+- *used*: held by jobs (a job with whole nodes holds all processors of its nodes);
+- *stranded*: held by nobody, while the node is there and another resource that it has is used up;
+- *free*: held by nobody, while the node is there and has some of every resource left;
+- *down*: held by nobody, while the node is not there.
+
+These four add up to what the node has, at any time. They follow from allocations alone, and know
+nothing of the engine that made them.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +19,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...arrays import Floats, Ints
-from ...errors import OptionError, RunError
-from .states import STATES
+from ..arrays import Floats, Ints
+from ..errors import OptionError, RunError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
+STATES = ("used", "stranded", "free", "down")
+"""What a part of a resource can be at a time."""
 
 _USED, _STRANDED, _FREE, _DOWN = range(len(STATES))
 
