@@ -65,16 +65,9 @@ class BatsimHost:
 
 
 def read_hosts(path: PathName) -> tuple[BatsimHost, ...]:
-    """Read the hosts of a platform, in Batsim's order, without the one of its scheduler.
+    """Read the hosts of a platform in XML, in Batsim's order, without the one of its scheduler.
 
-    Parameters
-    ----------
-    path : the file, in XML.
-
-    Raises
-    ------
-    ClusterError
-        When it is no platform, or a host says what cannot be.
+    ClusterError is raised where it is no platform, or a host says what cannot be.
     """
     from .slurm.reading import natural_order
 

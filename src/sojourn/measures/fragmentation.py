@@ -79,11 +79,7 @@ class Fragmentation:
     def share(self, resource: int, state: str, nodes: ArrayLike | None = None) -> float:
         """Return the share of the capacity that was in a state; nan where there was none.
 
-        Parameters
-        ----------
-        resource : its place among the names.
-        state : one of `STATES`.
-        nodes : places of some nodes; default: all.
+        The resource is given by its place, some nodes by theirs; default: all nodes.
         """
         chosen = slice(None) if nodes is None else np.asarray(nodes, np.int64)
         whole = float(self.capacity[resource, chosen].sum()) * self.span
@@ -91,12 +87,7 @@ class Fragmentation:
         return part / whole if whole > 0 else float("nan")
 
     def as_dict(self, nodes: ArrayLike | None = None) -> dict[str, dict[str, Any]]:
-        """Return the totals of each resource that some node has, ready for JSON.
-
-        Parameters
-        ----------
-        nodes : places of some nodes; default: all.
-        """
+        """Return the totals of each resource that nodes have, of all or some, ready for JSON."""
         chosen = slice(None) if nodes is None else np.asarray(nodes, np.int64)
         told: dict[str, dict[str, Any]] = {}
         for r, name in enumerate(self.resources):

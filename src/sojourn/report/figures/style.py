@@ -305,18 +305,11 @@ def log_axis(axis: Axis, form: str = "{}") -> None:
 
 @dataclass(frozen=True)
 class TimeAxis:
-    """How the seconds of a run are written along a time axis.
+    """How the seconds of a run are written along a time axis."""
 
-    Parameters
-    ----------
-    unit : name of the unit (``s``, ``min``, ``h``, ``days``), or ``UTC`` for calendar dates.
-    length : seconds in a unit.
-    origin : Unix time (s) of second 0 of the run; 0 without a calendar.
-    """
-
-    unit: str
-    length: float
-    origin: float = 0.0
+    unit: str  # ``s``, ``min``, ``h``, ``days``, or ``UTC`` for calendar dates
+    length: float  # seconds in a unit
+    origin: float = 0.0  # Unix time (s) of second 0 of the run; 0 without a calendar
 
     @classmethod
     def spanning(cls, first: float, last: float, unix_start: float | None = None) -> TimeAxis:
