@@ -37,21 +37,15 @@ class Pstate(NamedTuple):
 class BatsimHost:
     """A host of a platform.
 
-    Parameters
-    ----------
-    name : of the host.
-    cores : it has.
-    pstates : its states, as they are numbered; virtual ones stand for switching.
-    sleep : by the number of a sleep state: those of the states that stand for switching off to it
-        and for switching on from it.
-    off_watts : W when it is off.
+    `sleep` has, by the number of a sleep state, those of the states that stand for switching off to
+    it and for switching on from it.
     """
 
     name: str
     cores: int
-    pstates: tuple[Pstate, ...]
+    pstates: tuple[Pstate, ...]  # as they are numbered; virtual ones stand for switching
     sleep: Mapping[int, tuple[int, int]]
-    off_watts: float
+    off_watts: float  # W
 
     def seconds(self, virtual: int) -> float:
         """How long switching takes: a virtual state stands for it, in which 1 flop is computed."""

@@ -50,12 +50,7 @@ class Wait(NamedTuple):
 
 
 class ModelClock:
-    """The clock of one cluster, in memory that its daemons and jobs share.
-
-    Parameters
-    ----------
-    folder : the cluster's own, where the library is built and the memory lies.
-    """
+    """The clock of one cluster, in memory that its daemons and jobs share, in its folder."""
 
     def __init__(self, folder: Path) -> None:
         self._library = _build(folder)
