@@ -48,15 +48,10 @@ _MINUTE = 60.0
 def table_columns(
     path: str | os.PathLike[str], format: str, mapping: Mapping[str, str] | None = None
 ) -> dict[str, Any] | None:
-    """Return the columns of a stream, as `JobStream.of` takes them.
+    """Return the columns of a stream in CSV or Parquet, as `JobStream.of` takes them.
 
-    None if the table is a log with waits and runtimes instead of starts and ends.
-
-    Parameters
-    ----------
-    path : the table.
-    format : ``csv`` or ``parquet``.
-    mapping : our name -> the table's.
+    None if the table is a log with waits and runtimes instead of starts and ends. The mapping leads
+    from our names to the table's.
     """
     table = csv_columns(path) if format == "csv" else _parquet(path, mapping)
     chosen = _chosen(path, list(table), mapping)

@@ -202,10 +202,7 @@ def time_limits(
 def picture(answer: TimeLimits, limits: str = "each") -> Figure:
     """Draw figures 3 and 4 of [mminf2023] for a log, with what was measured beside them.
 
-    Parameters
-    ----------
-    answer : what `time_limits` returned.
-    limits : reading of the second panel: ``each`` or ``shared``.
+    `limits` is the reading of the second panel: ``each`` or ``shared``.
     """
     from ..report import limit_curves
 

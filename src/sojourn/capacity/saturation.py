@@ -117,10 +117,7 @@ def looks_at_all(policy: Policy) -> bool:
 def default_jobs(policy: Policy, at_once: float = 0.0) -> int:
     """Return how many jobs a batch of a discipline has if nobody says.
 
-    Parameters
-    ----------
-    policy : the discipline.
-    at_once : jobs that fill the machine: a batch is long only if it has many times as many.
+    A batch is long only if it has many times the jobs that fill the machine, which are `at_once`.
     """
     if policy.rule.keeps_promises:
         # Each end before the estimate plans all of them anew: cubic in the backlog.

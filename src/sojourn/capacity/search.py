@@ -59,16 +59,10 @@ class Size:
 
 @dataclass(frozen=True)
 class Expected:
-    """What theory expects over a range of sizes.
-
-    Parameters
-    ----------
-    procs : the sizes.
-    values : for each target its measure (s) at each size; inf where rho >= 1.
-    """
+    """What theory expects over a range of sizes."""
 
     procs: tuple[int, ...]
-    values: tuple[tuple[float, ...], ...]
+    values: tuple[tuple[float, ...], ...]  # of each target at each size (s); inf where rho >= 1
 
 
 def whole(procs: float, step: int) -> int:

@@ -36,14 +36,7 @@ class Week:
 
 
 def by_week(submit: Floats, wait: Floats, targets: Sequence[Target]) -> tuple[Week, ...]:
-    """Measure each week of a log that has jobs.
-
-    Parameters
-    ----------
-    submit : submit times (s) in the log's own time, ascending.
-    wait : wait of each job (s).
-    targets : what to measure.
-    """
+    """Measure each week of a log that has jobs, of submits (s, ascending) and waits (s)."""
     weeks = []
     week = _numbers(submit)
     for number in np.unique(week):
@@ -64,14 +57,9 @@ def resampled(
 ) -> tuple[Estimate, ...]:
     """Estimate measures of waits with intervals, by drawing whole weeks with replacement.
 
-    Waits of neighbours depend on each other, those of different weeks much less so.
-
-    Parameters
-    ----------
-    submit, wait, targets : as for `by_week`.
-    confidence : of the intervals, which are quantiles over the draws; nan to nan for less than
-        four weeks, which say nothing about those to come.
-    seed : of the draws.
+    Waits of neighbours depend on each other, those of different weeks much less so. Intervals are
+    quantiles over the draws; nan to nan for less than four weeks, which say nothing about those to
+    come.
     """
     _, week = np.unique(_numbers(submit), return_inverse=True)
     count = int(week.max()) + 1

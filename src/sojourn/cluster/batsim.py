@@ -38,21 +38,15 @@ class Pstate(NamedTuple):
 class BatsimHost:
     """A host of a platform.
 
-    Parameters
-    ----------
-    name : of the host.
-    cores : it has.
-    pstates : its states, as they are numbered; virtual ones stand for switching.
-    sleep : by the number of a sleep state: those of the states that stand for switching off to it
-        and for switching on from it.
-    off_watts : W when it is off.
+    `sleep` has, by the number of a sleep state, those of the states that stand for switching off to
+    it and for switching on from it.
     """
 
     name: str
     cores: int
-    pstates: tuple[Pstate, ...]
+    pstates: tuple[Pstate, ...]  # as they are numbered; virtual ones stand for switching
     sleep: Mapping[int, tuple[int, int]]
-    off_watts: float
+    off_watts: float  # W
 
     def seconds(self, virtual: int) -> float:
         """How long switching takes: a virtual state stands for it, in which 1 flop is computed."""
@@ -66,16 +60,9 @@ class BatsimHost:
 
 
 def read_hosts(path: PathName) -> tuple[BatsimHost, ...]:
-    """Read the hosts of a platform, in Batsim's order, without the one of its scheduler.
+    """Read the hosts of a platform in XML, in Batsim's order, without the one of its scheduler.
 
-    Parameters
-    ----------
-    path : the file, in XML.
-
-    Raises
-    ------
-    ClusterError
-        When it is no platform, or a host says what cannot be.
+    ClusterError is raised where it is no platform, or a host says what cannot be.
     """
     from .slurm.reading import natural_order
 

@@ -60,10 +60,7 @@ def _described(wait: Floats, service: Floats) -> dict[str, Any]:
 def gap_in_words(section: Mapping[str, Any], run: str = "") -> str:
     """Return what a large gap between recorded and simulated waits means; nothing if it is small.
 
-    Parameters
-    ----------
-    section : as from `recorded_beside`.
-    run : what the run is called where there are several.
+    The section is one of `recorded_beside`; the run has a name where there are several.
     """
     real, model = section["wait"]["mean"], section["simulated"]["wait"]["mean"]
     low, high = sorted((real, model))

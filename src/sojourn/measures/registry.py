@@ -215,12 +215,7 @@ def described_own() -> dict[str, Any]:
 
 @contextmanager
 def also_known(described: Mapping[str, Mapping[str, Any]]) -> Iterator[None]:
-    """Know the measures that a file describes, as long as its numbers are shown.
-
-    Parameters
-    ----------
-    described : by name, as from `described_own`.
-    """
+    """Know the measures that a file describes, as `described_own` does, while it is shown."""
     read = {name: Measure.from_file(name, each) for name, each in described.items()}
     before = _from_files.set({name: each for name, each in read.items() if name not in _OURS})
     try:
@@ -244,10 +239,7 @@ def _digest_of(function: Callable[..., Any]) -> str:
 def flat_summary(summary: Mapping[str, Any], rates: Sequence[float] = ()) -> dict[str, float]:
     """Return every number of a summary under the name of its measure, such as ``wait_mean``.
 
-    Parameters
-    ----------
-    summary : of a run.
-    rates : of the control: each has its share of the time, be it 0.
+    Each of the control's rates has its share of the time, be it 0.
     """
     flat = {name: float(value) for name, value in _numbers(summary)}
     shares = summary.get("rate_shares", {})

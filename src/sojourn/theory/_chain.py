@@ -20,13 +20,9 @@ def explore(
     *,
     most: int,
 ) -> list[State] | None:
-    """Find all states that can be reached, in the order in which they are found.
+    """Return all states that can be reached, in the order in which they are found.
 
-    Parameters
-    ----------
-    begin : the first states.
-    neighbours : the states one step away.
-    most : states beyond which the search is given up and None returned.
+    From those to `begin` with it goes on to neighbours; None where there are more than `most`.
     """
     states = dict.fromkeys(begin)
     fresh = list(states)
@@ -61,16 +57,11 @@ def rates_between(
 
 
 def stationary(rates: Any) -> Floats:
-    """Solve pi Q = 0, sum pi = 1, for a chain with one closed class.
+    """Solve pi Q = 0, sum pi = 1, for a chain with one closed class, from a sparse matrix of rates.
 
-    Parameters
-    ----------
-    rates : sparse matrix of the rates between states; what is on its diagonal does not matter.
-
-    Notes
-    -----
-    Transient states get probability 0. Small classes are solved without a subtraction (Grassmann,
-    Taksar and Heyman), so that each probability is right to rounding, however small.
+    What is on its diagonal does not matter. Transient states get probability 0. Small classes are
+    solved without a subtraction (Grassmann, Taksar and Heyman), so that each probability is right
+    to rounding, however small.
     """
     from scipy import sparse
 
@@ -132,15 +123,9 @@ def _solve(rates: Any) -> Floats:
 
 
 def deviation(rates: Any, pi: Floats, reward: Floats) -> Floats:
-    """Solve Poisson's equation Q g = mean - reward with pi g = 0.
+    """Solve Poisson's equation Q g = mean - reward with pi g = 0, of rates and rewards per second.
 
     g is how much more reward than on average is to come, for each state to begin in.
-
-    Parameters
-    ----------
-    rates : sparse matrix of the rates between states.
-    pi : its stationary distribution.
-    reward : reward per second in each state.
     """
     from scipy import sparse
     from scipy.sparse import linalg

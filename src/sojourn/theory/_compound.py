@@ -105,10 +105,7 @@ def _descend(entering: Floats, passing: Floats) -> None:
 def visits(p: Floats, passing: Floats) -> Floats:
     """Probability that a request ever has j servers busy, in j = 1, ..., len(p).
 
-    Parameters
-    ----------
-    p : p[k-1] is the probability that it starts with k.
-    passing : passing[j-1] is the probability that j are followed by j - 1, not by none.
+    It starts with k by probability p[k-1]; j are followed by j - 1, not by none, by passing[j-1].
     """
     seen = np.array(p, dtype=np.float64)
     _descend(seen, np.ascontiguousarray(passing, dtype=np.float64))
@@ -118,11 +115,7 @@ def visits(p: Floats, passing: Floats) -> Floats:
 def occupancies(states: int, sizes: NDArray[np.int64], loads: Floats) -> Floats:
     """Distribution of N given N < states: of servers that lose what does not fit.
 
-    Parameters
-    ----------
-    states : how many of p_0, p_1, ... to give.
-    sizes : distinct numbers of servers, ascending.
-    loads : mean number of servers in groups of each size.
+    Sizes of groups are distinct and ascending, loads the mean number of servers in groups of each.
     """
     p = np.zeros(states)
     p[0] = 1.0

@@ -29,11 +29,7 @@ def count_partitions(widths: Ints, servers: int, most: float = np.inf) -> float:
 def over_partitions(widths: Ints, p: Floats, tail: Floats, servers: int) -> float:
     """C as the sum over all partitions [rumyantsev2014, eq. 9].
 
-    Parameters
-    ----------
-    widths, p : widths that occur, ascending, and their probabilities.
-    tail : P{N > m} of m = 0, ..., servers.
-    servers : s.
+    Widths are those that occur, ascending; tail[m] is P{N > m} of m = 0, ..., servers.
     """
     depth = servers // int(widths[0]) + 1
     kinds, weight = np.zeros((2, depth), np.int64), np.zeros(depth)

@@ -27,16 +27,10 @@ _LEVELS = np.concatenate([10.0 ** np.arange(-18, -1), [0.03, 0.06, 0.1, 0.2, 0.3
 
 @dataclass(frozen=True)
 class Lifetime:
-    """A time: with a law, always the same, or without end.
+    """A time: with a law, always the same, or without end."""
 
-    Parameters
-    ----------
-    law : frozen continuous distribution of SciPy, in seconds; None for an atom.
-    atom : the one value that the time has without a law (s), maybe infinite.
-    """
-
-    law: Any = None
-    atom: float = float("inf")
+    law: Any = None  # frozen continuous distribution of SciPy, in seconds; None for an atom
+    atom: float = float("inf")  # the one value that the time has without a law (s)
 
     def sf(self, t: Floats) -> Floats:
         """P{T > t}."""
@@ -65,13 +59,7 @@ class Lifetime:
 
 
 def lifetime(value: Any, name: str) -> Lifetime:
-    """Return a time from a number of seconds or a frozen continuous distribution.
-
-    Parameters
-    ----------
-    value : what was given.
-    name : what it is called in a message.
-    """
+    """Return a time of seconds or a continuous distribution, which messages call by `name`."""
     if not hasattr(value, "pdf") or not hasattr(value, "isf"):
         if hasattr(value, "pmf"):
             raise OptionError(f"{name}: a discrete law; give a continuous one, or seconds")
@@ -98,13 +86,7 @@ def _rule() -> tuple[Floats, Floats, Floats]:
 
 
 class TimeGrid:
-    """Instants and weights to integrate over the time that a server is busy, min(X, Z).
-
-    Parameters
-    ----------
-    service, limit : X and Z.
-    halvings : how often each panel is cut into two.
-    """
+    """Instants and weights to integrate over the time that a server is busy, min(X, Z)."""
 
     def __init__(self, service: Lifetime, limit: Lifetime, halvings: int = 0) -> None:
         edges = _edges(service, limit)
@@ -160,13 +142,7 @@ def _edges(service: Lifetime, limit: Lifetime) -> Floats:
 def integrated(
     compute: Callable[[TimeGrid], Floats], service: Lifetime, limit: Lifetime
 ) -> tuple[Floats, TimeGrid]:
-    """Return integrals on panels so fine that halving them once more changes nothing.
-
-    Parameters
-    ----------
-    compute : gives the integrals on a grid.
-    service, limit : X and Z.
-    """
+    """Return integrals on panels so fine that halving them once more changes nothing."""
     grid = TimeGrid(service, limit)
     before = compute(grid)
     for halvings in range(1, _HALVINGS + 1):

@@ -36,20 +36,12 @@ class Phase(NamedTuple):
 
 @dataclass(frozen=True)
 class Classes:
-    """Jobs by width: class i needs `widths[i]` servers at once for an exponential time.
+    """Jobs by width: class i needs `widths[i]` servers at once for an exponential time."""
 
-    Parameters
-    ----------
-    widths : servers a job needs, increasing.
-    shares : probability of each class.
-    rates : service rate of each class (1/s) at speed 1.
-    servers : of the system.
-    """
-
-    widths: tuple[int, ...]
-    shares: tuple[float, ...]
-    rates: tuple[float, ...]
-    servers: int
+    widths: tuple[int, ...]  # servers a job needs, increasing
+    shares: tuple[float, ...]  # probability of each class
+    rates: tuple[float, ...]  # 1/s, of service at speed 1
+    servers: int  # of the system
 
     @property
     def empty(self) -> Phase:
@@ -121,12 +113,8 @@ class Classes:
     def depart(self, phase: Phase, kind: int, waiting: int) -> dict[Phase, float]:
         """Phases after a departure and the starts it allows, with their probabilities.
 
-        Parameters
-        ----------
-        phase : before the departure.
-        kind : class of the job that leaves.
-        waiting : jobs in the queue, its head included; as many as there are servers is as good
-            as any larger number.
+        As many jobs waiting, the head included, as there are servers are as good as any larger
+        number.
         """
         left = _plus(phase, kind, -1)
         if phase.head == NOBODY or not self.fits(left, phase.head):
@@ -167,13 +155,9 @@ def _plus(phase: Phase, kind: int, number: int = 1) -> Phase:
 
 
 def classes_of(p: ArrayLike, service_rates: ArrayLike, machine: int | None = None) -> Classes:
-    """Check widths and rates, and keep the classes that occur.
+    """Check shares of widths and rates (1/s), one or one for each, and keep classes that occur.
 
-    Parameters
-    ----------
-    p : p[k-1] is the probability that a job needs k servers.
-    service_rates : service rate of each width (1/s), or one for all.
-    machine : servers; as many as `p` has entries if None.
+    p[k-1] is the probability that a job needs k servers; the machine has as many as `p` if None.
     """
     shares = probabilities(p)
     size = servers(len(shares) if machine is None else machine)

@@ -23,16 +23,10 @@ _STEPS = 100
 
 @dataclass(frozen=True)
 class Levels:
-    """Stationary probabilities of all levels.
+    """Stationary probabilities of all levels."""
 
-    Parameters
-    ----------
-    boundary : probabilities of the phases of levels 0 .. L.
-    ratio : R, by which each level above L follows from the one below.
-    """
-
-    boundary: tuple[Floats, ...]
-    ratio: Floats
+    boundary: tuple[Floats, ...]  # of the phases of levels 0 .. L
+    ratio: Floats  # R, by which each level above L follows from the one below
 
     @property
     def last(self) -> int:
@@ -163,12 +157,9 @@ def _ratio(up: Floats, down: Floats, inside: Floats) -> Floats:
 def _upward(up: Floats, around: Floats, down: Floats) -> Floats:
     """Solve up = R (D - around) for R: time in the phases of the level above, per time in these.
 
-    Parameters
-    ----------
-    up : rates from a level to the one above.
-    around : rates within that one, through the levels above it.
-    down : rates out of it downwards. D holds the sums of both, so that the rows of D - around are
-        those of `down` without a difference of near numbers.
+    `around` are the rates within that level, through the levels above it; `down` those out of it
+    downwards. D holds the sums of both, so that the rows of D - around are those of `down` without
+    a difference of near numbers.
     """
     system = -around
     np.fill_diagonal(system, 0.0)

@@ -65,21 +65,10 @@ def walk(
     length: int,
     generator: np.random.Generator,
 ) -> tuple[float, float, float]:
-    """Follow a saturated FCFS system through so many completions.
+    """Follow a saturated FCFS system, `at` some point of a `Walk`, through `length` completions.
 
-    Parameters
-    ----------
-    widths, rates : of each class.
-    cumulated : probabilities of the classes, added up.
-    servers : of the machine.
-    at : a `Walk`, which goes on.
-    length : completions.
-
-    Returns
-    -------
-    3 numbers
-        The mean time it took given the phases, the sum of the squared mean times between
-        completions, and the integral of busy servers.
+    Returns the mean time it took given the phases, the sum of the squared mean times between
+    completions, and the integral of busy servers.
     """
     running, sums = at.running, at.sums
     leaves = len(sums) // 2

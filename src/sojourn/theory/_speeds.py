@@ -20,16 +20,12 @@ _FARTHEST = 10_000
 class SpeedControl:
     """Speeds and the law by which they change; with neither law the first speed stays.
 
-    Parameters
-    ----------
-    speeds : increasing.
-    switch : probabilities to go down at a departure and up at an arrival, or None.
-    low : numbers of jobs at which a departure lowers the speed, one below each speed but the first.
-    high : numbers of jobs above which an arrival raises it.
+    At `low` numbers of jobs a departure lowers the speed, one below each speed but the first; above
+    `high` ones an arrival raises it.
     """
 
-    speeds: tuple[float, ...]
-    switch: tuple[float, float] | None = None
+    speeds: tuple[float, ...]  # increasing
+    switch: tuple[float, float] | None = None  # chances to go down at a departure, up at an arrival
     low: tuple[int, ...] = ()
     high: tuple[int, ...] = ()
 

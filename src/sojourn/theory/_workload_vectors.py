@@ -144,11 +144,7 @@ def _merge(runs: Any, parts: Any, many: int, servers: int, delay: float, gap: fl
 def subtract(stream: Any, runs: Any, concurrent: bool, vectors: Any) -> None:
     """Go through the customers as eqs. (1) and (2) are written.
 
-    Parameters
-    ----------
-    stream, runs : see their classes.
-    concurrent : whether the servers of a customer are released together.
-    vectors : what each customer sees, customers x servers; without rows if not wanted.
+    `vectors` is room for what each customer sees, customers x servers; without rows if not wanted.
     """
     for i in range(len(stream.gap)):
         if vectors.shape[0] > 0:

@@ -54,14 +54,9 @@ def geometric(a: float) -> Geometric:
 
 
 def width_probabilities(width: Width, name: str = "width") -> Floats:
-    """Return p with p[k-1] = P{width = k} for any way of giving a width.
+    """Return p with p[k-1] = P{width = k} for any `Width`, which messages call by `name`.
 
     A law without end is cut where less than 1e-18 lies beyond.
-
-    Parameters
-    ----------
-    width : servers per request; see `Width`.
-    name : what it is called in a message.
     """
     if isinstance(width, Geometric):
         last = 1 if width.a == 0 else int(np.ceil(np.log(_CUT) / np.log(width.a)))

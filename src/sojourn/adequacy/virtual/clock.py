@@ -31,29 +31,17 @@ def compiler() -> str | None:
 
 
 class Wait(NamedTuple):
-    """A timed wait under way: times in ns, by the moved clock.
+    """A timed wait under way: times in ns, by the moved clock."""
 
-    Parameters
-    ----------
-    deadline : when it ends, or a little later.
-    length : that was asked for.
-    late : by how much such a wait of this thread ends late, on average.
-    lag : by how much the next one begins late, from the deadline.
-    pid, tid : whose it is.
-    word : changes when it is to be looked at again.
-    kind : `DAEMON`, `STEP` or `JOB`.
-    round : number of waits of the thread before it since it last read a clock.
-    """
-
-    deadline: int
-    length: int
-    late: int
-    lag: int
+    deadline: int  # when it ends, or a little later
+    length: int  # that was asked for
+    late: int  # by how much such a wait of this thread ends late, on average
+    lag: int  # by how much the next one begins late, from the deadline
     pid: int
     tid: int
-    word: int
-    kind: int
-    round: int
+    word: int  # changes when it is to be looked at again
+    kind: int  # `DAEMON`, `STEP` or `JOB`
+    round: int  # number of waits of the thread before it since it last read a clock
 
     @property
     def end(self) -> float:
@@ -62,12 +50,7 @@ class Wait(NamedTuple):
 
 
 class ModelClock:
-    """The clock of one cluster, in memory that its daemons and jobs share.
-
-    Parameters
-    ----------
-    folder : the cluster's own, where the library is built and the memory lies.
-    """
+    """The clock of one cluster, in memory that its daemons and jobs share, in its folder."""
 
     def __init__(self, folder: Path) -> None:
         self._library = _build(folder)

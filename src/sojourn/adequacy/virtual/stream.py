@@ -125,13 +125,8 @@ def play(
 ) -> Played:
     """Submit a stream to an idle cluster, each job at its instant, and wait for its end.
 
-    Parameters
-    ----------
-    cluster : the cluster, idle.
-    jobs : the stream, by submit.
-    pace : how time passes on the cluster.
-    log : the controller's log; what was read of it before does not count.
-    progress : called now and then with (jobs ended, jobs).
+    What was read of the controller's log before does not count; `progress` is called now and then
+    with (jobs ended, jobs).
     """
     known: dict[int, Job] = {}
     looked = 0.0

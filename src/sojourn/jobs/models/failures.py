@@ -227,15 +227,10 @@ class FailureLog(NamedTuple):
     def outages(
         self, path: str, names: Sequence[str] | None, units: int, shift: float = 0.0
     ) -> Outages:
-        """Return when units are down.
+        """Return when units are down, all times moved by `shift` (s).
 
-        Parameters
-        ----------
-        path : of the log, for messages.
-        names : of the nodes; None where processors are only counted: nodes of the log are units
-            in the order of their names.
-        units : how many there are.
-        shift : added to all times (s).
+        Where processors are only counted there are no names, and nodes of the log are units in the
+        order of theirs. The path is for messages.
         """
         known = _numbered(self.node) if names is None else {name: k for k, name in enumerate(names)}
         if names is None and len(known) > units:

@@ -221,17 +221,7 @@ def lublin(
 
 
 def daily_cycle(parameters: LublinParameters) -> Floats:
-    """Arrival rate in each half hour from midnight, relative to the mean of the day.
-
-    Parameters
-    ----------
-    parameters : the type of jobs; ``anum`` and ``bnum`` are used.
-
-    Returns
-    -------
-    numpy.ndarray
-        48 weights with mean 1.
-    """
+    """Arrival rate in each half hour from midnight, relative to the mean of the day: 48 weights."""
     slot = np.arange(_FIRST_SLOT, _FIRST_SLOT + _SLOTS)
     edges = np.append(slot - 0.5, slot[-1] + 0.5) / parameters.bnum
     share = np.diff([_gamma_cdf(x, parameters.anum) for x in edges])

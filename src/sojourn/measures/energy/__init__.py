@@ -1,9 +1,9 @@
 """The energy bill: what each job used, what idle processors used, and the power over time.
 
-- `nodes`: nodes with names, which jobs may share; `counted`: equal servers, only counted
+- `nodes`: nodes with names, which jobs may share, and the energy of jobs as a paper counts it
+- `counted`: equal servers, only counted
 - `states`: the ledger of nodes that sleep, switch and fail
 - `capped`: power beside its cap
-- `peas`: the energy of jobs as a paper counts it
 """
 
 from ..._lazy import attach

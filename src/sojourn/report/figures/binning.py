@@ -12,18 +12,11 @@ from ...errors import OptionError
 
 
 class Path(NamedTuple):
-    """A path that jumps at instants and is straight between them, right-continuous.
+    """A path that jumps at instants and is straight between them, right-continuous."""
 
-    Attributes
-    ----------
-    time : instants (s), never falling; of several rows at one instant the last one counts.
-    value : value from each instant on.
-    slope : change per second until the next instant; 0 for a path of steps.
-    """
-
-    time: Floats
-    value: Floats
-    slope: Floats
+    time: Floats  # s, never falling; of several rows at one instant the last one counts
+    value: Floats  # from each instant on
+    slope: Floats  # change per second until the next instant; 0 for a path of steps
 
     @classmethod
     def of(cls, time: ArrayLike, value: ArrayLike, slope: ArrayLike = 0.0) -> Path:
@@ -49,19 +42,12 @@ class Path(NamedTuple):
 
 
 class Bins(NamedTuple):
-    """What a path did between consecutive edges.
+    """What a path did between consecutive edges."""
 
-    Attributes
-    ----------
-    edges : the n + 1 edges (s).
-    mean : time average in each bin, exact: ``sum(mean * diff(edges))`` is the path's integral.
-    low, high : smallest and largest value held for any length of time in the bin.
-    """
-
-    edges: Floats
-    mean: Floats
-    low: Floats
-    high: Floats
+    edges: Floats  # n + 1 of them, s
+    mean: Floats  # exact: ``sum(mean * diff(edges))`` is the path's integral
+    low: Floats  # smallest value held for any length of time in the bin
+    high: Floats  # largest, likewise
 
 
 def bin_path(path: Path, edges: ArrayLike) -> Bins:

@@ -20,18 +20,11 @@ _COLUMNS, _ROWS = 960, 400
 
 
 class Pieces(NamedTuple):
-    """Blocks of neighbouring servers held by jobs.
+    """Blocks of neighbouring servers held by jobs."""
 
-    Attributes
-    ----------
-    job : row of the job in the arrays given, counted from 0.
-    first : lowest server of the block, counted from 0.
-    procs : servers in the block.
-    """
-
-    job: NDArray[np.int64]
-    first: NDArray[np.int64]
-    procs: NDArray[np.int64]
+    job: NDArray[np.int64]  # row of the job in the arrays given, counted from 0
+    first: NDArray[np.int64]  # lowest server of the block, counted from 0
+    procs: NDArray[np.int64]  # servers in the block
 
 
 def assign_servers(start: ArrayLike, end: ArrayLike, procs: ArrayLike, servers: int) -> Pieces:
@@ -91,20 +84,13 @@ def assign_servers(start: ArrayLike, end: ArrayLike, procs: ArrayLike, servers: 
 
 
 class Boxes(NamedTuple):
-    """Rectangles over time, each of one colour.
+    """Rectangles over time, each of one colour."""
 
-    Attributes
-    ----------
-    left, right : times (s).
-    bottom, top : servers or customers.
-    color : red, green and blue (0 to 1), one row per box.
-    """
-
-    left: Floats
-    right: Floats
-    bottom: Floats
+    left: Floats  # s
+    right: Floats  # s
+    bottom: Floats  # servers or customers
     top: Floats
-    color: Floats
+    color: Floats  # red, green and blue (0 to 1), one row per box
 
     @classmethod
     def of(cls, pieces: Pieces, start: Floats, end: Floats, color: Floats) -> Boxes:
@@ -151,11 +137,9 @@ def draw_boxes(
 ) -> str:
     """Draw boxes one by one if they are few, else averaged into cells; say how, if averaged.
 
-    Parameters
-    ----------
-    window : first and last time (s), lowest and highest row of the picture.
-    rows : what the rows are, in the plural.
-    solid : colour cells by what covers them, however little, instead of fading them to white.
+    The `window` is first and last time (s), lowest and highest row of the picture; `rows` is what
+    the rows are, in the plural. Cells are faded to white, or `solid`: coloured by whatever covers
+    them.
     """
     first, last, low, high = window
     last = last if last > first else first + 1.0

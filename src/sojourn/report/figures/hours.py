@@ -110,13 +110,4 @@ def _tint(ax: Axes, values: Path, clock: style.TimeAxis, first: float, last: flo
     mean = bin_path(values, edges).mean
     low, high = float(mean.min()), float(mean.max())
     shade = (mean - low) / (high - low) if high > low else np.full(len(mean), 0.5)
-    left = clock(edges)
-    ax.broken_barh(
-        np.column_stack((left[:-1], np.diff(left))).tolist(),
-        (0, 1),
-        transform=ax.get_xaxis_transform(),
-        facecolors=_CLEAN_TO_DIRTY(shade),
-        linewidth=0,
-        antialiased=False,
-        zorder=0,
-    )
+    style.tint(ax, clock(edges), _CLEAN_TO_DIRTY(shade))

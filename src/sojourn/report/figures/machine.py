@@ -52,10 +52,8 @@ def cluster(machine: Cluster, *, fig: Figure | SubFigure | None = None) -> Figur
     _draw_speeds(left, machine, servers, colors)
     _draw_curves(right, servers, colors)
     if scale is not None:
-        bar = fig.colorbar(scale, ax=right, pad=0.02, fraction=0.04, aspect=30)
-        bar.outline.set_visible(False)
-        bar.ax.tick_params(length=2, color=style.MUTED, labelcolor=style.INK)
-        bar.set_label("operations/s per W at full load")
+        words = "operations/s per W at full load"
+        bar = style.colorbar(right, scale, words, pad=0.02, fraction=0.04)
         least, most = scale.get_clim()
         bar.set_ticks([least, (least * most) ** 0.5, most])
         bar.ax.yaxis.set_major_formatter(style.number_tick)

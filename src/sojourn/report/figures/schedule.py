@@ -171,16 +171,12 @@ def explain_colors(ax: Axes, colors: _Colors, color: Color) -> None:
     """Say beside a chart what its colours mean."""
     if colors.scale is not None:
         extend = "min" if color == "wait" else "neither"
-        bar = style.root(ax).colorbar(
-            colors.scale, ax=ax, pad=0.01, fraction=0.03, aspect=30, extend=extend
-        )
+        look = {"pad": 0.01, "fraction": 0.03, "extend": extend}
+        bar = style.colorbar(ax, colors.scale, colors.label, **look)
         if color == "wait":
             style.duration_axis(bar.ax.yaxis, *colors.scale.get_clim())
         else:
             style.log_axis(bar.ax.yaxis)
-        bar.outline.set_visible(False)
-        bar.ax.tick_params(length=2, color=style.MUTED, labelcolor=style.INK)
-        bar.set_label(colors.label)
     if colors.patches:
         ax.legend(
             handles=colors.patches,

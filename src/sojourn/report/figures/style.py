@@ -17,6 +17,8 @@ from matplotlib import dates, ticker
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.colorbar import Colorbar
 from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike, NDArray
 
@@ -167,6 +169,28 @@ def title(ax: Axes, text: str, caption: str = "") -> None:
         ax.set_title(caption, loc="right", color=MUTED, fontsize=_SIZE - 1.5)
 
 
+def colorbar(ax: Axes, scale: ScalarMappable, label: str, **look: Any) -> Colorbar:
+    """Say beside axes what the colours of a scale mean."""
+    bar = root(ax).colorbar(scale, ax=ax, aspect=30, **look)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(length=2, color=MUTED, labelcolor=INK)
+    bar.set_label(label)
+    return bar
+
+
+def tint(ax: Axes, edges: NDArray[np.float64], colors: Any) -> None:
+    """Colour the background of axes between places along time, behind everything else."""
+    ax.broken_barh(
+        np.column_stack((edges[:-1], np.diff(edges))).tolist(),
+        (0, 1),
+        transform=ax.get_xaxis_transform(),
+        facecolors=colors,
+        linewidth=0,
+        antialiased=False,
+        zorder=0,
+    )
+
+
 def note(
     ax: Axes,
     text: str,
@@ -281,18 +305,11 @@ def log_axis(axis: Axis, form: str = "{}") -> None:
 
 @dataclass(frozen=True)
 class TimeAxis:
-    """How the seconds of a run are written along a time axis.
+    """How the seconds of a run are written along a time axis."""
 
-    Parameters
-    ----------
-    unit : name of the unit (``s``, ``min``, ``h``, ``days``), or ``UTC`` for calendar dates.
-    length : seconds in a unit.
-    origin : Unix time (s) of second 0 of the run; 0 without a calendar.
-    """
-
-    unit: str
-    length: float
-    origin: float = 0.0
+    unit: str  # ``s``, ``min``, ``h``, ``days``, or ``UTC`` for calendar dates
+    length: float  # seconds in a unit
+    origin: float = 0.0  # Unix time (s) of second 0 of the run; 0 without a calendar
 
     @classmethod
     def spanning(cls, first: float, last: float, unix_start: float | None = None) -> TimeAxis:

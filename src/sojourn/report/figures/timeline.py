@@ -91,16 +91,7 @@ def _tint_rates(
         bins = bin_path(Path.of(time, rate), np.linspace(time[0], time[-1], 2 * _BINS + 1))
         edges, level = bins.edges, bins.mean
     shade = (level - known[0]) / (known[-1] - known[0])
-    left = clock(edges)
-    ax.broken_barh(
-        np.column_stack((left[:-1], np.diff(left))).tolist(),
-        (0, 1),
-        transform=ax.get_xaxis_transform(),
-        facecolors=_RATES(shade),
-        linewidth=0,
-        antialiased=False,
-        zorder=0,
-    )
+    style.tint(ax, clock(edges), _RATES(shade))
     if known.size > 4:
         known = known[[0, -1]]
     span = known[-1] - known[0]

@@ -6,7 +6,7 @@ and the mean wait of the jobs that kept it busy; a bin of a path its exact mean 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,14 +32,8 @@ class Blocks(NamedTuple):
 
     def take(self, rows: NDArray[np.bool_] | Ints) -> Blocks:
         """Return some of the blocks, by mask or by place."""
-        return Blocks(
-            self.start[rows],
-            self.end[rows],
-            self.first[rows],
-            self.procs[rows],
-            self.job[rows],
-            self.wait[rows],
-        )
+        columns: Any = (column[rows] for column in self)
+        return Blocks(*columns)
 
 
 class Cells(NamedTuple):

@@ -90,10 +90,7 @@ def _ticks(low: float, high: float) -> dict[str, Any]:
 def describe_classes(classes: pd.DataFrame, what: str, several: str) -> dict[str, Any]:
     """Return the chart of users, accounts and so on: what each used, and how each was served.
 
-    Parameters
-    ----------
-    classes : their measures, by name.
-    what, several : one of them, and more of them, in words.
+    `what` is one of them, and `several` are more of them, in words.
     """
     share, wait, slowdown = (
         classes[name].to_numpy(np.float64)
@@ -145,13 +142,9 @@ def describe_classes(classes: pd.DataFrame, what: str, several: str) -> dict[str
 
 
 def describe_points(points: Points, packer: Packer, *, curves: bool) -> dict[str, Any]:
-    """Return the chart of a study's points, whose axes the reader chooses.
+    """Return the chart of a study's points, whose axes the reader chooses; arrays go to the packer.
 
-    Parameters
-    ----------
-    points : of a study or a comparison.
-    packer : takes the arrays.
-    curves : begin with a measure over what was varied, else with a measure over another.
+    It begins with `curves` of a measure over what was varied, else with a measure over another.
     """
     # Of a search, points by its own replications look better than those that were run again.
     drawn = sorted(points.fresh) if points.confirmed else list(range(len(points)))

@@ -31,32 +31,22 @@ _WINDOWS = 512
 class Points:
     """One entry per point, in the order of the study.
 
-    Parameters
-    ----------
-    keys : values of what was varied, by key.
-    samples : by measure, the values of each point's replications.
-    replications : which replications these are, by point.
-    objectives : measures that the study is about; at least one.
-    front : points of the front that a search found, and how sure each is of its place (0 to 1).
-    fresh : points that are measured by replications that the search has not seen; those of a front
-        are among them, or there are none.
-    resampled : whether replications are draws of one log.
-    maximised : measures of which more is better, whatever is usual.
-    jobs : by measure, its values job by job in the order of submission, for points that are one
-        run each of the same jobs.
-    alone : of points that are one run each, the intervals that the run itself has, by measure.
+    The `front` is the points of it that a search found, and how sure each is of its place (0 to 1).
+    Points that are `fresh` are measured by replications that the search has not seen; those of a
+    front are among them, or there are none. Points that are one run each of the same jobs have
+    values job by job, in the order of submission, and intervals of the run `alone`.
     """
 
-    keys: Mapping[str, Sequence[Any]]
-    samples: Mapping[str, Sequence[Floats]]
-    replications: Sequence[NDArray[np.int64]]
-    objectives: tuple[str, ...]
+    keys: Mapping[str, Sequence[Any]]  # values of what was varied
+    samples: Mapping[str, Sequence[Floats]]  # by measure, of each point's replications
+    replications: Sequence[NDArray[np.int64]]  # which these are, by point
+    objectives: tuple[str, ...]  # measures that the study is about; at least one
     front: Mapping[int, float] = field(default_factory=dict)
     fresh: frozenset[int] = frozenset()
-    resampled: bool = False
-    maximised: tuple[str, ...] = ()
-    jobs: Mapping[str, Sequence[Floats]] = field(default_factory=dict)
-    alone: Sequence[Mapping[str, Interval]] = ()
+    resampled: bool = False  # whether replications are draws of one log
+    maximised: tuple[str, ...] = ()  # measures of which more is better, whatever is usual
+    jobs: Mapping[str, Sequence[Floats]] = field(default_factory=dict)  # by measure
+    alone: Sequence[Mapping[str, Interval]] = ()  # of each point, by measure
 
     def __len__(self) -> int:
         return len(self.replications)

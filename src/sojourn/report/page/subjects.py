@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ...jobs import Jobs
 
 Columns = dict[str, NDArray[Any]]
+_READING = ("width", "delimiter", "timezone", "wait_from", "partition_column")
+"""Options of the reader of a log."""
 
 
 @dataclass(frozen=True)
@@ -121,11 +123,7 @@ class RunFolder:
                 Path(path),
                 self._option("workload", "format", "log_format"),
                 columns=typed.columns(names) if isinstance(names, str) else names,
-                width=self._option("workload", "width"),
-                delimiter=self._option("workload", "delimiter"),
-                timezone=self._option("workload", "timezone"),
-                wait_from=self._option("workload", "wait_from"),
-                partition_column=self._option("workload", "partition_column"),
+                **{name: self._option("workload", name) for name in _READING},
             )
         except (InputError, ValueError):
             return None

@@ -63,22 +63,11 @@ def sub_request_test(
     sample: int = _REFITTED,
     seed: int = 0,
 ) -> tuple[Statistic, Statistic]:
-    """Test whether durations are those of the reading ``sub-request``.
+    """Test whether durations are those of the reading ``sub-request``, as `exponential_test` does.
 
     p-values come from 199 samples drawn from the model, to each of which it is fitted anew.
-
-    Parameters
-    ----------
-    duration, width : of jobs that ended (s; processors).
-    rates : those of the model.
-    limits : ``each`` or ``shared``, as in `fit_rates`.
-    sample : of more jobs than this so many are drawn without replacement.
-    seed : of that draw and of the bootstrap.
-
-    Returns
-    -------
-    tuple of Statistic
-        As of `exponential_test`.
+    Duration (s) and width are of jobs that ended, `limits` is as in `fit_rates`; of more jobs than
+    `sample` so many are drawn without replacement.
     """
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(duration.size)[:sample]
@@ -153,18 +142,11 @@ def stitched(duration: Floats, ended: NDArray[np.bool_]) -> Floats:
 
 
 def dispersion_test(instants: Floats, window: float) -> Statistic:
-    """Test whether counts in equal windows vary as a Poisson process lets them.
+    """Test whether counts in equal windows (s) vary as a Poisson process lets them.
 
-    Parameters
-    ----------
-    instants : in order (s).
-    window : length (s); what is left after the last whole one does not count.
-
-    Returns
-    -------
-    Statistic
-        The index of dispersion (variance over mean, 1 for a Poisson process); two-sided p-value
-        by chi-square; the number of windows.
+    Returns the index of dispersion (variance over mean, 1 for a Poisson process); its two-sided
+    p-value by chi-square; the number of windows. What is left after the last whole one does not
+    count.
     """
     from scipy.stats import chi2
 
@@ -184,18 +166,10 @@ def rank_tests(
 ) -> dict[str, Statistic]:
     """Test two independences that the model assumes, of jobs that ended.
 
-    Parameters
-    ----------
-    residual : durations, rid of what the model lets depend on the width.
-    removed : whether a job was removed, not served.
-    width : of the same jobs (processors).
-
-    Returns
-    -------
-    dict
-        ``cause_duration``: probability that a removed job outlasts a served one, ties counting
-        half (1/2 if cause and duration are independent), by Mann and Whitney.
-        ``width_duration``: Spearman's rank correlation. Those that can be computed.
+    ``cause_duration`` is the probability that a removed job outlasts a served one, ties counting
+    half (1/2 if cause and duration are independent), by Mann and Whitney; ``width_duration``
+    Spearman's rank correlation. Those that can be computed are returned. Of the residual durations
+    is gone what the model lets depend on the width.
     """
     from scipy import stats
 

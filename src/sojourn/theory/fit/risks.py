@@ -192,13 +192,9 @@ def residuals(
     reading: str = "job",
     limits: str = "each",
 ) -> Floats:
-    """Return durations in a clock in which the model makes them exponential with mean 1.
+    """Return durations (s) in a clock in which the model makes them exponential with mean 1.
 
-    Parameters
-    ----------
-    duration, width : of jobs that ended (s; processors).
-    rates : those of the model.
-    reading, limits : as in `fit_rates`.
+    They are of jobs that ended; reading and limits are as in `fit_rates`.
     """
     if reading == "job":
         return (rates.service_rate + rates.limit_rate) * duration

@@ -1,4 +1,15 @@
-"""From allocations to the resource-seconds used, stranded, free and down, and to their course."""
+"""Fragmentation: resources that nobody can use because another one is used up on the same node.
+
+At any time what a node has of a resource is
+
+- *used*: held by jobs (a job with whole nodes holds all processors of its nodes);
+- *stranded*: held by nobody, while the node is there and another resource that it has is used up;
+- *free*: held by nobody, while the node is there and has some of every resource left;
+- *down*: held by nobody, while the node is not there.
+
+These four add up to what the node has, at any time. They follow from allocations alone, and know
+nothing of the engine that made them.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +19,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...arrays import Floats, Ints
-from ...errors import OptionError, RunError
-from .states import STATES
+from ..arrays import Floats, Ints
+from ..errors import OptionError, RunError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
+STATES = ("used", "stranded", "free", "down")
+"""What a part of a resource can be at a time."""
 
 _USED, _STRANDED, _FREE, _DOWN = range(len(STATES))
 
@@ -66,11 +79,7 @@ class Fragmentation:
     def share(self, resource: int, state: str, nodes: ArrayLike | None = None) -> float:
         """Return the share of the capacity that was in a state; nan where there was none.
 
-        Parameters
-        ----------
-        resource : its place among the names.
-        state : one of `STATES`.
-        nodes : places of some nodes; default: all.
+        The resource is given by its place, some nodes by theirs; default: all nodes.
         """
         chosen = slice(None) if nodes is None else np.asarray(nodes, np.int64)
         whole = float(self.capacity[resource, chosen].sum()) * self.span
@@ -78,12 +87,7 @@ class Fragmentation:
         return part / whole if whole > 0 else float("nan")
 
     def as_dict(self, nodes: ArrayLike | None = None) -> dict[str, dict[str, Any]]:
-        """Return the totals of each resource that some node has, ready for JSON.
-
-        Parameters
-        ----------
-        nodes : places of some nodes; default: all.
-        """
+        """Return the totals of each resource that nodes have, of all or some, ready for JSON."""
         chosen = slice(None) if nodes is None else np.asarray(nodes, np.int64)
         rows: dict[str, dict[str, Any]] = {}
         for r, name in enumerate(self.resources):
