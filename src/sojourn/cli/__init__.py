@@ -18,6 +18,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -26,8 +27,6 @@ from ..errors import InputError, OptionError, SojournError
 from ..files.access import Ledger, keeping_ledger
 from ..report.text.streams import OutputError, drop, own_streams, visible
 from ._options import VerbGroup, add_verb
-
-__all__ = ["app", "main"]
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 _OUTPUTS = ("--out", "-o", "--csv", "--plot", "--report", "--save-scenario")
@@ -40,22 +39,33 @@ _VERBS = (
 )
 """In the order of the help; each is what its module of the same name has under that name."""
 
-app = typer.Typer(
-    name="sojourn",
-    cls=VerbGroup,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
-for _verb in _VERBS:
-    # Whoever hands on the package without the papers leaves out ``reproduce``.
-    if find_spec(f"{__name__}.{_verb}") is not None:
-        add_verb(app, getattr(import_module(f".{_verb}", __name__), _verb))
+def _command_line(verbs: Sequence[str]) -> typer.Typer:
+    """The command line with some of its verbs."""
+    made = typer.Typer(
+        name="sojourn",
+        cls=VerbGroup,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback(invoke_without_command=True)(_options)
+    for verb in verbs:
+        # Whoever hands on the package without the papers leaves out ``reproduce``.
+        if find_spec(f"{__name__}.{verb}") is not None:
+            add_verb(made, getattr(import_module(f".{verb}", __name__), verb))
+    return made
 
 
-@app.callback(invoke_without_command=True)
+def __getattr__(name: str) -> Any:
+    """Return ``app``, the command line with all of its verbs, which most commands do not need."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = made = _command_line(_VERBS)
+    return made
+
+
 def _options(
     version: bool = typer.Option(False, "--version", help="Show the version and exit."),
 ) -> None:
@@ -105,8 +115,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _carry_out(arguments: Sequence[str]) -> int:
     _check_paths(arguments)
+    command_line = _command_line([verb for verb in arguments[:1] if verb in _VERBS] or _VERBS)
     try:
-        code = app(arguments, standalone_mode=False, prog_name="sojourn")
+        code = command_line(arguments, standalone_mode=False, prog_name="sojourn")
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else FAILED
     else:

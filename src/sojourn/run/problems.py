@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -93,9 +94,13 @@ class Source:
 
     def line(self, key: Path) -> int | None:
         """Return the line of a key, or of the table in which it should be."""
-        known = self.lines or key_lines(self.text)
         above = (key[:length] for length in range(len(key), 0, -1))
-        return next((known[part] for part in above if part in known), None)
+        return next((self._known[part] for part in above if part in self._known), None)
+
+    @cached_property
+    def _known(self) -> Mapping[Path, int]:
+        """Lines of keys, looked up when the first of them is asked for."""
+        return self.lines or key_lines(self.text)
 
 
 def _file_key(error: InputError, files: Mapping[str, str], likely: Path) -> Path:
