@@ -163,7 +163,9 @@ def test_the_rate_keeps_a_cap():
 
 
 def test_caps_below_idle_power_are_one_line():
-    with pytest.raises(OptionError, match=r"below its idle power of 760 W \(8 nodes\); give more") as raised:
+    with pytest.raises(
+        OptionError, match=r"below its idle power of 760 W \(8 nodes\); give more"
+    ) as raised:
         sojourn.simulate(work(), ALIKE, cap=700, sleep="idle:300")
     assert "\n" not in str(raised.value)
     hot = SleepState("hot", 99.0, enter=1.0, leave=1.0)

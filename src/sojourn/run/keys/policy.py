@@ -23,7 +23,6 @@ from . import typed
 from .describing import (
     A_COUNT,
     A_POWER,
-    A_TIME,
     MEMORY,
     TIME,
     TRUE,
