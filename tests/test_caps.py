@@ -327,3 +327,21 @@ def test_the_command_and_the_scenario_say_the_same(tmp_path, monkeypatch, capsys
     said = capsys.readouterr().err
     assert "'GW' is no unit of power" in said
     assert "Traceback" not in said
+
+
+def test_a_comparison_says_that_fewer_jobs_fit_under_a_cap(tmp_path, capsys):
+    """Waits under the tighter cap are those of the narrow jobs alone."""
+    from sojourn.cli import main
+
+    (tmp_path / "nodes.toml").write_text(
+        "[[node]]\ncount = 4\ncores = 1\nops = 1\nidle_watts = 50\nwatts = 100\n"
+    )
+    (tmp_path / "log.csv").write_text("submit,runtime,procs\n0,10,4\n0,10,1\n")
+    options = ("--cluster", str(tmp_path / "nodes.toml"), "--policies", "easy")
+    log = str(tmp_path / "log.csv")
+    assert main(["compare", log, *options, "--set", "power.cap=300W,400W"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "jobs that never fit" in out
+    assert "power.cap=300W 1, power.cap=400W 0" in out
+    assert main(["compare", log, *options, "--set", "power.cap=400W,500W"]) == 0
+    assert "never fit" not in capsys.readouterr().out

@@ -148,6 +148,7 @@ class _Compared:
     recorded : recorded beside simulated waits, by run.
     not_modelled : what runs take no notice of, each once.
     about : the machine, the jobs, and what cleaning did.
+    unaccepted : jobs that never fit, by run.
     """
 
     classes: dict[str, list[dict[str, Any]]]
@@ -156,6 +157,7 @@ class _Compared:
     recorded: dict[str, Any] = field(default_factory=dict)
     not_modelled: dict[str, None] = field(default_factory=dict)
     about: dict[str, Any] = field(default_factory=dict)
+    unaccepted: dict[str, int] = field(default_factory=dict)
 
     def add(self, variant: Variant, result: Result, seconds: float) -> dict[str, Any]:
         """Take up a run, which took so long, and return its row."""
@@ -172,6 +174,7 @@ class _Compared:
         if "recorded" in result.summary:
             self.recorded[_label(row)] = result.summary["recorded"]
         self.not_modelled |= dict.fromkeys(result.summary["not_modelled"])
+        self.unaccepted[_label(row)] = result.summary["unaccepted"]
         return row
 
     @property
@@ -207,6 +210,7 @@ def _show(compared: _Compared) -> None:
         [measure for name, measure in compared.measures.items() if name in common],
         assumed=compared.about["power_model"] or "",
         recorded=compared.recorded,
+        unaccepted=compared.unaccepted,
     )
     show_compared_classes(Terminal(), compared.classes)
 

@@ -23,6 +23,7 @@ def show_comparison(
     *,
     assumed: str = "",
     recorded: Mapping[str, Mapping[str, Any]] | None = None,
+    unaccepted: Mapping[str, int] | None = None,
 ) -> None:
     """Print one line per run; ``*`` marks the best, changes are against the first.
 
@@ -32,6 +33,7 @@ def show_comparison(
     measures : which columns are shown, in their order.
     assumed : the watts that energies rest on where nobody gave any.
     recorded : by run, recorded beside simulated waits, as a summary has them.
+    unaccepted : by run, jobs that never fit.
     """
     from ...run.compare import best, change
 
@@ -72,6 +74,10 @@ def show_comparison(
     names = {measure.name for measure in shown}
     for words in _legend(names, _label(rows[0]), assumed if "energy_kwh" in names else ""):
         console.note(words)
+    left = unaccepted or {}
+    if len(set(left.values())) > 1:
+        counts = ", ".join(f"{name} {count:,}" for name, count in left.items())
+        console.warn(f"jobs that never fit, and are in no number above, differ: {counts}")
     show_recorded(console, recorded or {})
 
 
