@@ -340,9 +340,11 @@ def test_one_description_three_ways(files, tmp_path, capsys):
     for name in ("domains", "wait", "rate", "rate_shares"):
         expected = json.loads(json.dumps(told.summary[name]))
         assert typed[name] == read[name] == expected, name
-    # What a run saves of its options makes the same run again.
-    again = tmp_path / "again"
-    assert main(["run", str(out / "scenario.toml"), "--out", str(again)]) == 0
+    # What is saved of options makes the same run again.
+    saved, again = tmp_path / "saved.toml", tmp_path / "again"
+    options = ["--cluster", machine, "--rate", text, "--save-scenario", str(saved)]
+    assert main(["simulate", log, *options]) == 0
+    assert main(["run", str(saved), "--out", str(again)]) == 0
     assert summary_of(again)["domains"] == typed["domains"]
 
 
