@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sojourn
-from sojourn.cluster import Partition, PowerStates, Queue, SleepState
+from sojourn.cli import main
+from sojourn.cluster import (
+    Partition,
+    PowerStates,
+    Queue,
+    SleepState,
+    read_cluster,
+    write_cluster,
+)
 from sojourn.errors import OptionError
 from sojourn.policy import by_domain, domain_texts
 
@@ -297,3 +307,85 @@ def test_what_does_not_go_with_domains(policy, options, words):
 def test_counted_processors_have_no_domains():
     with pytest.raises(OptionError, match="processors are only counted"):
         sojourn.simulate(work(), 64, "easy", rate={"gpu": 2})
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """A log and a cluster with two partitions."""
+    log, machine = str(tmp_path / "log.swf"), str(tmp_path / "cluster.toml")
+    sojourn.write_swf(parted(1), log)
+    write_cluster(SPLIT, machine)
+    return log, machine
+
+
+def summary_of(folder: Path) -> dict:
+    return json.loads((folder / "summary.json").read_text())
+
+
+def test_one_description_three_ways(files, tmp_path, capsys):
+    log, machine = files
+    text = "cpu=workload:0.5,1:2e4:4e4,gpu=0.5"
+    out = tmp_path / "typed"
+    assert main(["simulate", log, "--cluster", machine, "--rate", text, "--out", str(out)]) == 0
+    assert "rate of cpu" in capsys.readouterr().out
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(
+        f'[workload]\nlog = "{log}"\n[cluster]\nnodes = "{machine}"\n'
+        '[control.domains]\ncpu = "workload:0.5,1:2e4:4e4"\ngpu = 0.5\n'
+    )
+    assert main(["run", str(scenario), "--out", str(tmp_path / "read")]) == 0
+    rate = {"cpu": sojourn.workload_hysteresis((0.5, 1), 2e4, 4e4), "gpu": 0.5}
+    told = sojourn.simulate(sojourn.read_log(log), read_cluster(machine), "easy", rate=rate)
+    typed, read = summary_of(out), summary_of(tmp_path / "read")
+    for name in ("domains", "wait", "rate", "rate_shares"):
+        expected = json.loads(json.dumps(told.summary[name]))
+        assert typed[name] == read[name] == expected, name
+    # What is saved of options makes the same run again.
+    saved, again = tmp_path / "saved.toml", tmp_path / "again"
+    options = ["--cluster", machine, "--rate", text, "--save-scenario", str(saved)]
+    assert main(["simulate", log, *options]) == 0
+    assert main(["run", str(saved), "--out", str(again)]) == 0
+    assert summary_of(again)["domains"] == typed["domains"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("gpus=0.5", "did you mean 'gpu'"),
+        ("gpu=0.5,gpu=1", "two of 'gpu'"),
+        ("gpu=often", "cannot be read"),
+    ],
+)
+def test_a_wrong_domain_is_one_line(files, capsys, text, words):
+    log, machine = files
+    assert main(["simulate", log, "--cluster", machine, "--rate", text]) == 2
+    error = capsys.readouterr().err.strip()
+    assert words in error
+    assert "\n" not in error
+
+
+def test_a_control_and_domains_are_one_too_many(files, tmp_path, capsys):
+    log, machine = files
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(
+        f'[workload]\nlog = "{log}"\n[cluster]\nnodes = "{machine}"\n'
+        "[control]\nrate = 0.5\n[control.domains]\ngpu = 0.5\n"
+    )
+    assert main(["run", str(scenario)]) == 2
+    assert "control.domains says the rates; leave one of them out" in capsys.readouterr().err
+
+
+def test_the_picture_has_a_panel_for_each_domain():
+    result = sojourn.simulate(
+        parted(1), SPLIT, "easy", rate={"cpu": RATES[1], "gpu": 0.5}, record=True
+    )
+    titles = [ax.get_title(loc="left") for ax in result.plot.rates().axes]
+    assert len(titles) == 2
+    assert titles[1].startswith("Rate of gpu: 0.5")
+    for name in ("cpu", "gpu"):
+        path, known = result.trajectory, result.rates[result.rates["domain"] == name]
+        last = path.iloc[-1]
+        before = known["rate"][known["time"] <= last["time"]]
+        assert last[f"rate_{name}"] == before.iloc[-1]
+    assert len(sojourn.simulate(work(), 64, rate=RATES[1]).plot.rates().axes) == 1
+    result.plot.workload()

@@ -50,6 +50,7 @@ def main() -> None:
     draw_clean_hours()
     draw_failures(jobs)
     draw_sleep()
+    draw_domains(jobs)
 
 
 def draw_cap(jobs: sojourn.Jobs) -> None:
@@ -186,6 +187,18 @@ def draw_sleep() -> None:
     day = log[(log.submit > 30 * 3600) & (log.submit < 46 * 3600)]
     few = sojourn.simulate(day, machine, "easy", sleep="idle:600")
     save(few.plot.node_states(), HERE / "node-states.png", dpi=DOTS_PER_INCH)
+
+
+def draw_domains(jobs: sojourn.Jobs) -> None:
+    """Draw the rates of the domains in the guide "Rate control and energy"."""
+    guide = (HERE.parent / "guides" / "rates.md").read_text(encoding="utf-8")
+    part = guide[guide.index("## A rate for each domain") : guide.index("## Your own control")]
+    names: dict[str, object] = {"sojourn": sojourn, "jobs": jobs}
+    for snippet in re.findall(r"^```python\n(.*?)^```", part, re.DOTALL | re.MULTILINE):
+        exec(snippet, names)
+    run = names["result"]
+    assert isinstance(run, sojourn.Result)
+    save(run.plot.rates(), HERE / "domain-rates.png", dpi=DOTS_PER_INCH)
 
 
 def cut_at_limits(jobs: sojourn.Jobs) -> sojourn.Jobs:

@@ -102,10 +102,14 @@ def test_keys_of_the_summary(result):
     keys |= {name: held[name] for name in ("deferred", "others")}
     for name in (*held["deferred"], *held["others"]):
         assert f"`{name}`" in page("reference/summary.md"), name
-    assert set(told) == {*keys, "caps", "provenance", *keys["energy"]}
+    assert set(told) == {*keys, "caps", "domains", "provenance", *keys["energy"]}
     power = sojourn.ConstantPower(40, 10)
     capped = sojourn.simulate(later, sojourn.Cluster.homogeneous(8, power=power), cap="1kW")
     for name in capped.summary["caps"]["cluster"]:
+        assert f"`{name}`" in page("reference/summary.md"), name
+    node = sojourn.Node("one", sojourn.Server("made", cores=8, ops=1e6))
+    parted = sojourn.simulate(later, sojourn.Cluster.of([node]), rate={"one": 2})
+    for name in parted.summary["domains"]["one"]:
         assert f"`{name}`" in page("reference/summary.md"), name
     for name in (*result.summary["wait"], *result.summary["cleaning"]):
         assert f"`{name}`" in page("reference/summary.md")

@@ -31,7 +31,7 @@ class RunPlots:
     >>> result.plot
     <pictures of a run: plot(), plot.clean_hours(), plot.distributions(), plot.fragmentation(),
     plot.gantt(), plot.node_states(), plot.occupation(), plot.power(), plot.queue(),
-    plot.utilisation(), plot.workload()>
+    plot.rates(), plot.utilisation(), plot.workload()>
     """
 
     def __init__(self, result: Result) -> None:
