@@ -224,7 +224,7 @@ def test_sleep_of_other_policies_is_refused_with_the_line_to_set():
 def test_whoever_is_taken_back_while_its_node_boots_leaves_it_to_the_next():
     # The second job goes at 215; its node is up at 240 all the same, and the third has it at 250.
     jobs = log((0, 1, 20, 60), (200, 1, 20, 60), (250, 1, 20, 60))
-    jobs = jobs.replace(cancel_after=np.array([np.inf, 15.0, np.inf]))
+    jobs = jobs.replace(cancel_after=np.array([-1.0, 15.0, -1.0]))
     result = run(jobs, SchedulerParameters="batch_sched_delay=0")
     table = result.node_states
     assert table.state.tolist() == ["entering", "sleep", "leaving"]
