@@ -159,6 +159,7 @@ def examples() -> list[Any]:
         *(widest_first, patient, patient.with_theta(5), policy.Score(plain, (1.0,)), coolest),
         *(policy.ORDERS["sjf"], policy.parse_policy("sjf+easy:2"), policy.Policy(patient, "easy")),
         *(in_a_hurry, sojourn.threshold([0.8, 1.0], 1e5), sojourn.randomized(0.5, 1, 0.2, 0.3)),
+        sojourn.policy.by_domain({"gpu": "count:0.8,1:2:5", "cpu": 0.9}),
         *sojourn.PLACEMENTS.values(),
         policy.parse_placement(coolest),
         *(asked, asked.of(jobs())),
