@@ -84,7 +84,10 @@ def _draw_others(ax: Axes, others: Mapping[str, ArrayLike], size: float) -> None
         wait, saved, clean = np.asarray(point, dtype=np.float64).reshape(3)
         at = (wait / size, 100 * saved)
         ax.plot(*at, marker="D", markersize=6, color=style.PALETTE[1], zorder=3)
-        style.note(ax, f"{name}: CO2 {100 * clean:.1f} %", at, (8, -3), color=style.INK)
+        words = f"{name}: CO2 {100 * clean:.1f} %"
+        late = at[0] > 0.6 * ax.get_xlim()[1]
+        side = "right" if late else "left"
+        style.note(ax, words, at, (-8 if late else 8, -3), ha=side, color=style.INK)
 
 
 def _draw_setting(ax: Axes, x: Floats, values: Floats, name: str) -> None:
