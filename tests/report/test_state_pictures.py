@@ -114,6 +114,28 @@ def test_savings_against_waits_with_the_knee_marked():
         report.sleep_curve([60, 600], saved, waits)
 
 
+def test_a_front_is_coloured_by_carbon_with_its_settings_below():
+    waits = [(3600, 3000, 4200), (7200, 7000, 7400)]
+    energy = [(0.1, 0.09, 0.11), (0.2, 0.18, 0.22)]
+    settings = {"idle time (s)": [60, 90], "threshold": [1e3, 1e6]}
+    others = {"sleep alone": (1800, 0.05, 0.06)}
+    ax, idle, threshold, bar = sorted(
+        report.saving_front(waits, energy, [0.1, 0.3], settings=settings, others=others).axes,
+        key=lambda ax: (
+            "CO2" in ax.get_ylabel(),
+            ax.get_title(loc="left") != "The best trade-offs",
+        ),
+    )
+    (dots,) = (part for part in ax.collections if part.get_array() is not None)
+    assert dots.get_offsets().tolist() == [[1, 10], [2, 20]]
+    assert dots.get_array().tolist() == [10, 30]
+    assert [text.get_text() for text in ax.texts] == ["sleep alone: CO2 6.0 %"]
+    assert (idle.get_yscale(), threshold.get_yscale()) == ("linear", "log")
+    assert bar.get_ylabel() == "CO2 saved (%)"
+    with pytest.raises(OptionError, match="differ in number"):
+        report.saving_front(waits, energy[:1], [0.1, 0.3])
+
+
 def test_simulate_draws_the_states_where_nodes_slept(tmp_path):
     sojourn.write_swf(sojourn.lublin(50, 8, load=0.5, seed=1), tmp_path / "log.swf")
     (tmp_path / "nodes.toml").write_text(

@@ -244,7 +244,8 @@ def _places(cap: Cap, cluster: Cluster) -> tuple[int, ...] | None:
             f"cap '{cap.of}': processors are only counted; name nodes with --cluster, or cap all",
             key="power.cap",
         )
-    parts = {part.name: part.nodes for part in (*cluster.partitions, *cluster.racks)}
+    parts = {part.name: part.nodes for part in cluster.partitions}
+    parts |= {rack.name: rack.nodes for rack in cluster.racks}
     if cap.of in parts:
         return parts[cap.of]
     nodes = {node.name: (at,) for at, node in enumerate(cluster.nodes)}

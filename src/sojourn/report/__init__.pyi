@@ -11,6 +11,7 @@ from .figures.curves import distributions as distributions
 from .figures.curves import trade_off as trade_off
 from .figures.failing import failure_costs as failure_costs
 from .figures.fitting import fitted as fitted
+from .figures.front import saving_front as saving_front
 from .figures.hours import clean_hours as clean_hours
 from .figures.machine import cluster as cluster
 from .figures.nodes import node_gantt as node_gantt

@@ -570,4 +570,5 @@ class Result:
         classes = None
         if by not in ("node", "rack", "job"):
             classes = class_codes(self.jobs, self._prepared.jobs, by)
-        return ledger_table(self._schedule, by, classes)
+        table: pd.DataFrame = ledger_table(self._schedule, by, classes)
+        return table

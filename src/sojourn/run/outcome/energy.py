@@ -224,7 +224,8 @@ class Energy:
         if not self.elsewhere:
             return spent
         assert self._absence is not None
-        return spent | {"failed": np.bincount(self._absence.node, self.other_states, count)}
+        where, joules = self._absence.node, self.other_states
+        return spent | {"failed": formulas.sum_by_job(where, joules, count)}
 
     def for_no_job(self) -> dict[str, float]:
         """Joules that no job used, by cause: idle, and where these occur those of other states."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...cluster.rack import racks_around
 from ...errors import OptionError, RunError
+from ...measures.formulas import sum_by_job
 from .energy import Energy
 from .lost import lost_share
 
@@ -79,7 +80,8 @@ class EnergyLedger:
         if share is not None:
             rows = np.diff(energy.given.first)
             weights = energy.nodes.row_joules * np.repeat(share, rows)
-            columns["lost_energy"] = np.bincount(energy.given.node, weights, len(busy[1]))
+            count = len(busy[1])
+            columns["lost_energy"] = sum_by_job(energy.given.node, weights, count)
         columns |= {f"{cause}_energy": joules for cause, joules in others}
 
         def drawn(of: Energy) -> Floats:
@@ -90,10 +92,7 @@ class EnergyLedger:
 
     def by_nodes_of(self, groups: NDArray[np.int64], count: int) -> Columns:
         """One row per group of nodes, from the group of each node."""
-        return {
-            name: np.bincount(groups, weights=column, minlength=count)
-            for name, column in self.by_node().items()
-        }
+        return {name: sum_by_job(groups, column, count) for name, column in self.by_node().items()}
 
     def by_jobs_of(self, groups: NDArray[np.int64], count: int) -> Columns:
         """One row per group of accepted jobs, from the group of each, and one of no job.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...engine.sleeping import ASLEEP, ENTERING, FAILED, LEAVING, UP
+from ...measures.formulas import sum_by_job
 from ..build.sleep import depths_of
 
 if TYPE_CHECKING:
@@ -70,10 +71,11 @@ class NodeStates:
 
     def by_node(self, joules: Floats, count: int) -> dict[str, Floats]:
         """Joules of each of `count` nodes by state, from those of each stretch."""
-        return {
-            name: np.bincount(self.node, np.where(self.state == code, joules, 0.0), count)
-            for code, name in _NAMES.items()
-        }
+        spent: dict[str, Floats] = {}
+        for code, name in _NAMES.items():
+            mine = self.state == code
+            spent[name] = sum_by_job(self.node[mine], joules[mine], count)
+        return spent
 
     def as_dict(self) -> dict[str, Any]:
         """Node seconds by state, boots, and how long jobs waited for their nodes to be up."""
