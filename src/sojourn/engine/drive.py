@@ -195,7 +195,9 @@ class Run:
         s.records, s.logs, s.requeue = rules.record, rules.log, rules.requeue
         s.exact = rules.exact and self.events is None and not fails
         s.exact = s.exact and (sleep is None or not sleep.boots_vary)
-        s.plans = rules.backfill.plans or not indexed
+        # Boots of those who run last longer on the clock of work when the rate changes.
+        shifts = sleep is not None and rules.controlled
+        s.plans = rules.backfill.plans or not indexed or shifts
         s.lists, s.in_pieces = not indexed, calendar is not None
         s.planning = rules.backfill.plans_ahead or self._reserves
         s.written = bool(

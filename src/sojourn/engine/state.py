@@ -35,7 +35,7 @@ __all__ = [
 
 _CLOCKS = """now work anchor_time anchor_work rate load switch_at switch_level due due_work
 shadow until last_pass last_rate
-stir awake_by idle_time ask_every boot_failure repair"""
+stir rouse awake_by nap_leave idle_time ask_every boot_failure repair"""
 _INTEGRALS = "potential effective waste workload workload_left queue_time service_time"
 _COUNTS = """servers gone free running waiting new withdrawn arrived admitted departed events
 instants pause recorded epochs segments logged"""
