@@ -18,6 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import asleep
 import command
 import engine
 import numpy as np
@@ -138,6 +139,7 @@ def main() -> int:
                 )
 
     engine.measure(quick, earlier_version(sys.argv[1:]))
+    asleep.measure(quick)
     placements.measure(quick)
     slurm_site.measure()
     theory.measure(quick)

@@ -331,8 +331,11 @@ class Dispatcher:
                     if pools is not None and not is_in_time(j, pools):
                         pools = None
             if pools is not None:
-                waking = machine.waking(asked.job, pools) if machine.draws else ()
-                spare = less(spare, taken or waking)
+                if machine.draws:
+                    # Its nodes are up by then.
+                    waking = machine.waking(asked.job, pools)
+                    way = less(waking, machine.lending(pools))
+                    spare = less(spare, less(taken or waking, way))
                 self._begin(j, pools)
         self._reserve(shadow, extra)
 

@@ -165,6 +165,11 @@ class Machine:
             [(q, self.draws.lent[q] + self.beyond(job, q, n)) for q, n in pools if self.asleep(q)]
         )
 
+    def lending(self, pools: Allocation) -> Vector:
+        """What the sleepers among these nodes lend under each cap (mW)."""
+        assert self.draws is not None
+        return self._under_caps([(q, self.draws.lent[q]) for q, _ in pools if self.asleep(q)])
+
     def beyond(self, job: Request, q: int, tasks: int) -> int:
         """What a node that wakes for a job draws more than the job adds there (mW)."""
         if not self.draws:

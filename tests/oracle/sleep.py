@@ -96,12 +96,8 @@ class SleepyDispatcher(Dispatcher):
         self.wanted = {}
         self._lend()
         super()._survey(state)
-        draws = self.machine.draws
-        if draws and self.extra:
-            # Right after now nodes have arrived, as far as no fall depends on it.
-            until = (math.inf, 0) if self.falling else (self.now[0], 1)
-            where = len(self.machine.whole) + 1
-            self.holds.append(Hold(self.now, until, {where: self._on_their_way()}))
+        self.on_way: list[Hold] = []
+        self._hold_on_way()
 
     # Watts
 
@@ -111,6 +107,16 @@ class SleepyDispatcher(Dispatcher):
         assert draws
         caps = range(len(draws.room))
         return tuple(sum(draws.of(c, k, it) for k, it in self.extra.items()) for c in caps)
+
+    def _hold_on_way(self) -> None:
+        """What nodes hold that change their states."""
+        self.holds = [hold for hold in self.holds if hold not in self.on_way]
+        if self.machine.draws and any(self.extra.values()):
+            # Right after now nodes have arrived, as far as no fall depends on it.
+            until = (math.inf, 0) if self.falling else (self.now[0], 1)
+            where = len(self.machine.whole) + 1
+            self.on_way = [Hold(self.now, until, {where: self._on_their_way()})]
+            self.holds += self.on_way
 
     def _lend(self) -> None:
         """What caps leave for jobs: sleepers draw less than idle nodes."""
@@ -168,6 +174,7 @@ class SleepyDispatcher(Dispatcher):
         # Who is awake lends nothing from now on, however long the job lasts.
         self.holds[-1] = self.holds[-1]._replace(rooms=self.machine.held(j, pools))
         self._lend()
+        self._hold_on_way()
 
     def _easy_by_count(self, order: list[int], second: list[int]) -> None:
         self.reserved: tuple[Instant, int] | None = None

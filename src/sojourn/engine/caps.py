@@ -35,6 +35,7 @@ __all__ = [
     "note_falls",
     "note_waking",
     "open_caps",
+    "procs_that_may_wake",
     "procs_under",
     "shift_draw",
     "spare_room",
@@ -157,13 +158,55 @@ def may_draw(caps, table, j):
     return True
 
 
-@inlined
-def procs_under(s, caps, table, procs):
+@called
+def procs_under(s, nodes, caps, table, procs):
     """No more processors than caps have room for, where all add the same; a job may find less."""
     if caps is not None:
         if s.evenly > 0:
+            each, awake, least = s.evenly, procs, np.int64(0)
+            q, size = s.nap_pool, s.nap_procs
+            if s.lends == 1 and s.asleep > 0:
+                awake = s.free - s.asleep * size
+                least = _least_of_sleeper(s, nodes, caps, each)
             for c in range(caps.free.shape[1]):
-                procs = min(procs, max(caps.free[table, c], 0) // s.evenly)
+                free = max(caps.free[table, c], 0)
+                most = free // each
+                if most > awake:
+                    # The rest are on nodes that must be woken.
+                    free -= awake * each
+                    whole = caps.lent[q] + max(size * each, caps.changing[q])
+                    most = awake + free // whole * size
+                    rest = free % whole - caps.lent[q]
+                    if rest >= max(each, least):
+                        most += min(rest // each, size - 1)
+                procs = min(procs, most)
+    return procs
+
+
+@inlined
+def _least_of_sleeper(s, nodes, caps, each):
+    """What a job takes at least on a node that it wakes, beside what that lends (mW).
+
+    Where nodes on their way have free processors, it may have more tasks on sleepers than it must.
+    """
+    least = caps.changing[s.nap_pool]
+    if least <= each:
+        return np.int64(0)
+    for i in range(s.transits):
+        if nodes.node[nodes.arriving[i]].free > 0:
+            return np.int64(0)
+    return least
+
+
+@inlined
+def procs_that_may_wake(s, caps, procs):
+    """No more processors than may be had for a time, if what is woken for them stays on ahead."""
+    if caps is not None:
+        lent = caps.lent[s.nap_pool]
+        if s.lends == 1 and s.pinned == 0 and s.asleep > 0 and lent > 0:
+            for c in range(caps.free.shape[1]):
+                woken = max(caps.free[_AHEAD, c], 0) // lent * s.nap_procs
+                procs = min(procs, s.free - s.asleep * s.nap_procs + woken)
     return procs
 
 
@@ -333,6 +376,22 @@ def may_stay_on(caps, table):
     return True
 
 
+@called
+def note_on_way(s, nodes, caps, j):
+    """Note in `waking` what sleepers among the pools of `j` hold until they are up; whether any."""
+    if caps is None:
+        return False
+    if not note_waking(s, nodes, caps, j, False):
+        return False
+    for i in range(s.picked):
+        q = nodes.list[_PICK, i]
+        if nodes.sleeper[nodes.node[q].order].state == ASLEEP:
+            for c in range(caps.free.shape[1]):
+                if caps.over[c, q]:
+                    caps.waking[c] -= caps.lent[q]
+    return caps.waking.max() > 0
+
+
 @inlined
 def row_keeps_on(caps, row):
     """Whether a row of the plan has room for what was noted in `waking`."""
@@ -344,11 +403,11 @@ def row_keeps_on(caps, row):
 
 
 @inlined
-def lower_by_waking(caps, row):
-    """A row of the plan has so much less room as was noted in `waking`."""
+def shift_by_waking(caps, row, sign):
+    """A row of the plan has so much more room (sign 1), or less, as was noted in `waking`."""
     if caps is not None:
         for c in range(caps.free.shape[1]):
-            caps.plan[row, c] -= caps.waking[c]
+            caps.plan[row, c] += sign * caps.waking[c]
 
 
 @inlined
@@ -384,16 +443,20 @@ def _from_sleepers(s, nodes, j, free):
 
 
 @inlined
-def is_hopeless(s, nodes, caps, j):
-    """Whether `j` adds too much wherever it runs; for sleepers that are all alike."""
+def is_hopeless(s, nodes, caps, table, j):
+    """Whether, by a table, `j` adds too much wherever it runs; for sleepers that are all alike."""
     if caps is not None:
         if s.lends == 1 and s.pinned == 0:
-            watts = nodes.job[j].tasks * watts_of_task(s, nodes, caps, j, 0)
+            each = watts_of_task(s, nodes, caps, j, 0)
+            watts = nodes.job[j].tasks * each
             left = _from_sleepers(s, nodes, j, s.free)
             if left > 0:
                 watts += (left + s.nap_procs - 1) // s.nap_procs * caps.lent[s.nap_pool]
+                rest = left % s.nap_procs * each
+                if rest > 0:
+                    watts += max(_least_of_sleeper(s, nodes, caps, each) - rest, np.int64(0))
             for c in range(caps.free.shape[1]):
-                if watts > max(caps.free[_FREE, c], 0):
+                if watts > max(caps.free[table, c], 0):
                     return True
     return False
 
@@ -471,4 +534,6 @@ def wake_for(s, nodes, caps, j, q, tasks):
         for c in range(caps.free.shape[1]):
             if caps.over[c, q]:
                 caps.free[_ON_WAY, c] += it.extra
+                # It has arrived by the head's reservation.
+                caps.free[_AHEAD, c] += it.extra
                 caps.draw[c, j] -= caps.lent[q] + it.extra

@@ -200,7 +200,9 @@ class Run:
         if sleep is not None and sleep.varies.any():
             # Boots take longer or shorter than is planned.
             s.exact, s.may_overrun = False, True
-        s.plans = rules.backfill.plans or not indexed
+        # Boots of those who run last longer on the clock of work when the rate changes.
+        shifts = sleep is not None and rules.controlled
+        s.plans = rules.backfill.plans or not indexed or shifts
         s.lists, s.in_pieces = not indexed, calendar is not None
         s.planning = rules.backfill.plans_ahead or self._reserves
         s.written = bool(

@@ -30,7 +30,13 @@ from .happenings import change_states, happen
 from .nodes import open_nodes
 from .passes import DECIDE, EASY, schedule
 from .service import finish, first_end, present, shift_boots
-from .sleeping import count_on_free, first_rest, is_anybody_due, put_to_sleep
+from .sleeping import (
+    count_on_free,
+    expect_sleepers,
+    first_rest,
+    is_anybody_due,
+    put_to_sleep,
+)
 from .types import ARRIVE, FINISH, SWITCH, UNSEEN, ControlPointers, Laws, Parts, RateLaw, SystemView
 from .verbs import time_of
 
@@ -390,7 +396,8 @@ def _count_on_nodes(s, jobs, run, nodes, find_shadow, score, theta):
                 s.reserved_for = -1
                 find_shadow(s, run, nodes, jobs, s.blocked, score, theta)
         elif s.shadow_known == 1 or find_shadow(s, run, nodes, jobs, s.blocked, score, theta):
-            count_on_free(s, nodes)
+            if not expect_sleepers(s, nodes):
+                count_on_free(s, nodes)
         else:
             s.counted = 0
 

@@ -15,14 +15,15 @@ from .caps import (
     copy_row,
     least_room,
     leave_room,
-    lower_by_waking,
     lower_row,
+    note_on_way,
     note_waking,
     row_from_now,
     row_has_room,
     row_keeps_on,
     row_with_arrived,
     rows_differ,
+    shift_by_waking,
 )
 from .nodes import (
     CELL_POOL,
@@ -215,10 +216,13 @@ def plan_arrivals(s, nodes, soonest):
 
 @called
 def plan_waking(s, nodes, j, end):
-    """What `j` wakes in the picked pools stays on after its end."""
+    """What `j` wakes in the picked pools stays on after its end; right after now it is up."""
     if note_waking(s, nodes, nodes.caps, j, False):
         for i in range(_cut(s, nodes, end), s.steps):
-            lower_by_waking(nodes.caps, nodes.plan_row[STEP_ROW, i])
+            shift_by_waking(nodes.caps, nodes.plan_row[STEP_ROW, i], -1)
+        if s.falling == 0 and note_on_way(s, nodes, nodes.caps, j):
+            for i in range(_cut(s, nodes, np.nextafter(s.work, np.inf)), s.steps):
+                shift_by_waking(nodes.caps, nodes.plan_row[STEP_ROW, i], 1)
 
 
 @called

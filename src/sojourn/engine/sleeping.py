@@ -34,6 +34,7 @@ __all__ = [
     "boot_of_pools",
     "count_on",
     "count_on_free",
+    "expect_sleepers",
     "first_rest",
     "go",
     "is_anybody_due",
@@ -75,7 +76,7 @@ KEEP_POINTER = types.FunctionType(KEEP)
 
 def set_up_sleep(s: Any, facts: SleepFacts | None) -> None:
     """Let nodes of a run sleep; without `facts` none does."""
-    s.sleeps, s.stir = 0, np.inf
+    s.sleeps, s.stir, s.rouse = 0, np.inf, np.inf
     if facts is not None:
         s.sleeps = 1
         s.idle_time, s.ask_every, s.keeps = facts.idle_time, facts.ask_every, facts.keeps
@@ -83,6 +84,9 @@ def set_up_sleep(s: Any, facts: SleepFacts | None) -> None:
             # A drawn time is part of the time from which on a node's idle time counts.
             s.idle_varies, s.idle_mean, s.idle_time = 1, facts.idle_time, 0.0
         s.boot_failure, s.repair, s.seed_of_boots = facts.boot_failure, facts.repair, facts.seed
+        leave = facts.leave[facts.able]
+        # How long a node takes to wake, if all take as long.
+        s.nap_leave = leave[0] if np.all(leave == leave[0]) else np.inf
 
 
 @inlined
@@ -473,6 +477,31 @@ def count_on_free(s, nodes):
             place = _next_free(s, nodes, place + 1)
 
 
+@called
+def expect_sleepers(s, nodes):
+    """Where no node may sleep and none must wake, only when a sleeper must, for the head's sake.
+
+    That is when it is counted on (`count_on_free`), which it is if it would be among the first
+    ones. Whether that is all that there is to know now.
+    """
+    at = s.now + (s.shadow - s.work) / s.rate - s.nap_leave
+    if s.keeps == 1 or at - s.now <= _ROUNDING * abs(s.now) or is_anybody_due(s, nodes):
+        return False
+    s.counted = 0
+    s.awake_by = s.shadow
+    left = s.free - s.extra
+    place = _next_free(s, nodes, 0)
+    while left > 0 and place < s.nodes:
+        node = nodes.node[place].order
+        if nodes.node[node].free > 0 and is_up_by(s, nodes, place):
+            if nodes.sleeper[node].state == ASLEEP:
+                s.rouse = at
+                return True
+            left -= nodes.node[node].free
+        place = _next_free(s, nodes, place + 1)
+    return True
+
+
 @inlined
 def _wanted(s, nodes, node):
     """When a reservation counts on a node (s); inf if none does."""
@@ -559,7 +588,8 @@ def put_to_sleep(s, nodes, keep, theta):
     wanted_awake = 0.0
     if s.keeps == 1:
         wanted_awake = keep(_view(s, nodes), s.now, theta)
-    s.stir = np.inf
+    s.stir = s.rouse
+    s.rouse = np.inf
     node = nodes.sleeper[s.nodes].after
     while node != s.nodes and nodes.sleeper[node].since + s.idle_time <= s.now:
         it = nodes.sleeper[node]
@@ -570,7 +600,7 @@ def put_to_sleep(s, nodes, keep, theta):
                 _fall_asleep(s, nodes, node)
         node = after
     if s.asleep > 0 and s.counted > 0:
-        s.stir = _wake_in_time(s, nodes)
+        s.stir = min(s.stir, _wake_in_time(s, nodes))
     if s.asleep > 0 and wanted_awake > 0.0:
         _wake_some(s, nodes, wanted_awake)
     # Who is due and has not gone is asked again after the next pass.

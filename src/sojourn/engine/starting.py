@@ -70,6 +70,7 @@ __all__ = [
     "find_shadow_around",
     "find_shadow_on_nodes",
     "is_refused",
+    "least_boot",
     "note_reserved",
     "open_again",
     "refuse",
@@ -245,7 +246,7 @@ def find_naturally(s, nodes, jobs, j, score, theta):
     """
     if s.varied == 0 and not may_draw(nodes.caps, FREE, j):
         return False
-    if is_hopeless(s, nodes, nodes.caps, j):
+    if is_hopeless(s, nodes, nodes.caps, FREE, j):
         return False
     s.awake_by = s.work
     awake = s.not_up == 0
@@ -352,6 +353,14 @@ def _try_around(s, nodes, jobs, j, reserved, score, theta):
     return False
 
 
+@inlined
+def least_boot(s):
+    """Work until a node that is asleep is up, where all take as long; not more, for rounding."""
+    if s.nap_leave == np.inf:
+        return 0.0
+    return max((s.nap_leave - 2e-15 * (abs(s.now) + abs(s.work))) * s.rate, 0.0)
+
+
 @called
 def try_to_start(s, nodes, jobs, j, reserved, score, theta):
     """Take nodes for `j`, if it may start now; whether it may.
@@ -362,9 +371,13 @@ def try_to_start(s, nodes, jobs, j, reserved, score, theta):
     begin before it could be over, on the slowest nodes, these are not to be had.
     """
     plan, width = jobs.plan[j], jobs.procs[j]
-    if reserved and width > s.extra:
+    boot = 0.0
+    if s.lends == 1 and s.pinned == 0 and width > s.free - s.asleep * s.nap_procs:
+        # Somebody must be woken.
+        boot = least_boot(s)
+    if reserved and (width > s.extra or is_hopeless(s, nodes, nodes.caps, AHEAD, j)):
         # Then the fastest free processors must do.
-        if s.work + expected(s, plan, nth_slowness(s, nodes, width)) > s.shadow:
+        if s.work + boot + expected(s, plan, nth_slowness(s, nodes, width)) > s.shadow:
             refuse(s, nodes, j, plan)
             return False
     if s.reserving == 1:

@@ -35,7 +35,7 @@ __all__ = [
 
 _CLOCKS = """now work anchor_time anchor_work rate load switch_at switch_level due due_work
 shadow until last_pass last_rate
-stir awake_by idle_time idle_mean ask_every boot_failure repair"""
+stir rouse awake_by nap_leave idle_time idle_mean ask_every boot_failure repair"""
 # Where domains have rates of their own: work done per second, the most that could be, and how fast
 # unfinished work falls.
 _FLOWS = "flow most_flow slope"

@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...jit import inlined
-from ..caps import procs_under
-from ..nodes import AHEAD, FREE, SLOWEST
+from ..caps import procs_that_may_wake, procs_under
+from ..nodes import AHEAD, FREE, SLOWEST, expected
 from ..queue import QueueIndex, make_queue_index, queue_find, queue_insert, queue_remove
 from ..sleeping import is_unsettled
+from ..starting import least_boot, nth_slowness
 from ..verbs import find_shadow, fits, start
 from . import EASY, GO_ON, NONE, Setting, discipline
 
@@ -84,7 +85,7 @@ def _usable(s, nodes):
     """Processors that the widest job could have now, at most."""
     if nodes is None:
         return s.free
-    return procs_under(s, nodes.caps, FREE, s.free)
+    return procs_under(s, nodes, nodes.caps, FREE, s.free)
 
 
 @inlined
@@ -100,6 +101,31 @@ def _settle_arrival(d, s, jobs, run, nodes, calendar, laws, j):
         _enqueue(d, s, jobs, j)
     if s.waiting > 0:
         s.blocked = d.queue.by_rank[s.head]
+
+
+@inlined
+def _next_of(d, s, jobs, free, extra, until):
+    """The next job to be backfilled that needs so few processors, and is so short or so narrow."""
+    if s.own_order == 1:
+        return queue_find(d.backfill, jobs, s.cursor, free, extra, until)
+    return queue_find(d.queue, jobs, s.cursor, free, extra, until)
+
+
+@inlined
+def _candidate(d, s, jobs, nodes, free, extra, until):
+    """The next job that may be backfilled; who must wake somebody has less time under caps."""
+    if nodes is not None:
+        awake = s.free - s.asleep * s.nap_procs
+        if s.lends == 1 and awake < free and until < np.inf and s.nap_leave < np.inf:
+            fastest = expected(s, 1.0, nth_slowness(s, nodes, 1))
+            less = until - least_boot(s) / fastest * (1.0 - 1e-12)
+            a = _next_of(d, s, jobs, awake, min(extra, awake), until)
+            b = _next_of(d, s, jobs, free, extra, less)
+            if a < 0 or b < 0:
+                return max(a, b)
+            rank = d.backfill.rank if s.own_order == 1 else d.queue.rank
+            return a if rank[a] < rank[b] else b
+    return _next_of(d, s, jobs, free, extra, until)
 
 
 @discipline(Ordered, "fixed orders", _make, ("try_to_start", "find_shadow"), (3.0, 4.0))
@@ -147,11 +173,10 @@ def ordered_pass(d, s, jobs, run, recording, nodes, calendar, laws):
             extra, until = min(s.extra, free), s.until
             if nodes is not None:
                 if s.shadow_known == 1:
-                    extra = procs_under(s, nodes.caps, AHEAD, extra)
-        if s.own_order == 1:
-            j = queue_find(d.backfill, jobs, s.cursor, free, extra, until)
-        else:
-            j = queue_find(d.queue, jobs, s.cursor, free, extra, until)
+                    extra = procs_under(s, nodes, nodes.caps, AHEAD, extra)
+                    free = procs_that_may_wake(s, nodes.caps, free)
+                    extra = min(extra, free)
+        j = _candidate(d, s, jobs, nodes, free, extra, until)
         if j < 0:
             return GO_ON
         s.cursor = d.backfill.rank[j] + 1 if s.own_order == 1 else d.queue.rank[j] + 1
