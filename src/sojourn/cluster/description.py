@@ -20,6 +20,7 @@ from ._parts import (
     partitions_of,
     pools_of,
     queues_of,
+    staying_of,
     tables_of,
 )
 from ._table import TextTable, key, read_text
@@ -72,7 +73,7 @@ STATES: Mapping[str, str] = {
 """Keys of a ``[[node]]`` in TOML for the states of its power."""
 
 _NODE = {**KEYS, **RESOURCES, **STATES, **dict.fromkeys(SHORT, "")}
-_OF_NODES = ("processor", "reference_ops", "servers", "node", "partition", "pool", "cap")
+_OF_NODES = ("processor", "reference_ops", "servers", "node", "partition", "pool", "cap", "stay_on")
 _TOP = (*_OF_NODES, "procs", "queue", "between")
 _MOST_NODES = 1_000_000
 Catalogue = Callable[[Path], Cluster]
@@ -288,6 +289,13 @@ def read_toml(
         queues=tuple(queues_of(path, groups["queue"], [part.name for part in partitions])),
         pools=pools_of(path, groups["pool"], plain.resource_names),
         between=between,
+        power_saving=staying_of(
+            path,
+            groups["stay_on"],
+            [node.name for node in plain.nodes],
+            nodes.places(plain),
+            partitions,
+        ),
         report=with_idle_nodes(report, partitions),
     )
 

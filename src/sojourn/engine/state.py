@@ -30,7 +30,8 @@ __all__ = [
 
 _CLOCKS = """now work anchor_time anchor_work rate load switch_at switch_level due due_work
 shadow until last_pass last_rate
-stir awake_by idle_time idle_mean ask_every boot_failure repair"""
+stir awake_by idle_time idle_mean ask_every boot_failure repair
+sleep_gap wake_gap next_sleep next_wake"""
 _INTEGRALS = "potential effective waste workload workload_left queue_time service_time"
 _COUNTS = """servers gone free running waiting new withdrawn arrived admitted departed events
 instants pause recorded epochs segments logged"""
@@ -55,7 +56,7 @@ picked steps free_rows free_cells needed vectors reserved_for passes varied even
 # whether a choice is made from those that are up alone; the job that blocks others, and the pass in
 # which reservations last counted on nodes.
 _SLEEP = """sleeps keeps idle_varies seed_of_boots not_up idlers transits changes stirred
-only_up blocked counted relied"""
+only_up blocked counted relied asked failing"""
 
 SCALARS = np.dtype(
     [(name, "f8") for name in f"{_CLOCKS} {_INTEGRALS}".split()]
@@ -131,7 +132,7 @@ def make_scalars(servers: int, rate: float) -> Any:
     s = record(SCALARS)
     s.rate = rate
     s.last_pass = -np.inf
-    s.reserved_for = -1
+    s.reserved_for = s.failing = -1
     s.switch_at = s.due = s.due_work = s.stir = np.inf
     s.servers = s.free = servers
     return s
