@@ -42,6 +42,7 @@ _NEEDS = {
     "nodes": "on named nodes",
     "events": "with external events",
     "failures": "with failures or checkpoints",
+    "sleep": "where nodes sleep",
     "price": "with a price",
     "carbon": "with a carbon intensity",
     "defer": "where jobs are held",

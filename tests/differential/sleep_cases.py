@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from oracle.everything import Case
 from oracle.sleeping_nodes import Depth, Sleep, boot_fails, boot_time, idle_time
 
 from sojourn.cluster import Cluster
-from sojourn.cluster.states import PowerStates, SleepState
+from sojourn.cluster.states import PowerSaving, PowerStates, SleepState
+from sojourn.policy import parse_sleep
 
 from .harness import TICKS
 from .pairwise import Row
@@ -39,12 +43,31 @@ def sleepy(case: Case, row: Row, rng: random.Random, seed: int, *, apart: bool) 
         depths = (Depth(seconds(1), seconds(5)), *depths[1:])
     keep = rng.randint(1, 2) if kind == "keep" else 0
     sleep = Sleep(depths, seconds(0, 1, 4, 10), keep)
-    may_fail = (row["events"], row["checkpoints"], row["passes"]) == ("none", "no", "instant")
-    if may_fail and row["control"] != "switching" and rng.random() < 0.5:
+    if rng.random() < 0.5:
         sleep = failing(sleep, seed, seconds(0, 2, 8))
     if rng.random() < 0.3:
         sleep = varying(sleep, seed, rng)
+    if rng.random() < 0.4:
+        sleep = staggered(sleep, seconds, rng)
+    if kind == "keep" and rng.random() < 0.5:
+        times = sorted({seconds(*range(40)) for _ in range(rng.randint(1, 5))})
+        steps = tuple((time, rng.randint(0, 3)) for time in times)
+        sleep = sleep._replace(steps=steps, demand=rng.random() < 0.5)
     return case._replace(sleep=sleep)
+
+
+def staggered(sleep: Sleep, seconds: Callable[..., int], rng: random.Random) -> Sleep:
+    """The same with nodes that go or wake one after the other, and sets of which some stay on."""
+    every = range(len(sleep.depths))
+    what = rng.choice(("sleep", "wake", "both", "sets"))
+    if what in ("sleep", "both"):
+        sleep = sleep._replace(sleep_gap=seconds(1, 2, 3, 5))
+    if what in ("wake", "both"):
+        sleep = sleep._replace(wake_gap=seconds(1, 2, 3, 5))
+    if what == "sets" or rng.random() < 0.2:
+        sets = [frozenset(rng.sample(every, rng.randint(1, len(every)))) for _ in range(2)]
+        sleep = sleep._replace(stays=tuple((nodes, rng.randint(0, 2)) for nodes in set(sets)))
+    return sleep
 
 
 def varying(sleep: Sleep, seed: int, rng: random.Random) -> Sleep:
@@ -88,7 +111,9 @@ def drawing(case: Case, rng: random.Random) -> Case:
                 leave_watts=leave if depth.leave else 0,
             )
         depths.append(depth)
-    return case._replace(sleep=case.sleep._replace(depths=tuple(depths)))
+    # Under a cap rates of changes are not defined.
+    sleep = case.sleep._replace(depths=tuple(depths), sleep_gap=0, wake_gap=0)
+    return case._replace(sleep=sleep)
 
 
 def failing(sleep: Sleep, seed: int, repair: int) -> Sleep:
@@ -108,6 +133,9 @@ def with_states(cluster: Cluster, case: Case) -> Cluster:
     """The cluster with the sleep states of a case."""
     if case.sleep is None:
         return cluster
+    names = [node.name for node in cluster.nodes]
+    stays = tuple((tuple(names[k] for k in nodes), least) for nodes, least in case.sleep.stays)
+    saving = PowerSaving(enter_rate=math.inf, leave_rate=math.inf, excluded_nodes=stays)
     nodes = []
     for node, depth in zip(cluster.nodes, case.sleep.depths, strict=True):
         states = ()
@@ -116,15 +144,24 @@ def with_states(cluster: Cluster, case: Case) -> Cluster:
             varies = "exponential" if depth.boots else ""
             states = (SleepState("off", *map(float, numbers), varies),)
         nodes.append(replace(node, server=replace(node.server, states=PowerStates(states))))
-    return replace(cluster, nodes=tuple(nodes))
+    return replace(cluster, nodes=tuple(nodes), power_saving=saving)
 
 
 def options_of(case: Case, kind: str) -> dict[str, Any]:
     """The options of a run of the case."""
     if case.sleep is None:
         return {} if kind == "never" else {"sleep": "idle:10"}
-    idle = float(case.sleep.idle)
+    sleep = case.sleep
+    idle = float(sleep.idle)
     said = f"exp({idle!r})" if case.sleep.rests else repr(idle)
-    text = f"keep:{case.sleep.keep}:{said}" if case.sleep.keep else f"idle:{said}"
+    text: Any = f"keep:{case.sleep.keep}:{said}" if case.sleep.keep else f"idle:{said}"
+    if sleep.steps:
+        time, number = (np.array(column, dtype=float) for column in zip(*sleep.steps, strict=True))
+        text = parse_sleep(f"idle:{said}").with_steps(time, number, of_demand=sleep.demand)
+    rates = {
+        name: 60.0 / float(gap)
+        for name, gap in (("sleep_rate", sleep.sleep_gap), ("wake_rate", sleep.wake_gap))
+        if gap
+    }
     fails = {"boot_failure": FAILURE, "boot_repair": float(case.sleep.repair)}
-    return {"sleep": text, **(fails if case.sleep.may_fail else {})}
+    return {"sleep": text, **rates, **(fails if case.sleep.may_fail else {})}

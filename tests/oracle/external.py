@@ -189,6 +189,8 @@ class ExternalRun(_Run):
     def events(self, switch_due: bool) -> None:
         rows = len(self.trajectory)
         while True:
+            over = len(self.trajectory) > rows and not self._somebody_is_or_comes()
+            changed = not over and self._change_states()
             if self._arrival_due():
                 self._arrive()
             elif complete := self._complete():
@@ -197,7 +199,7 @@ class ExternalRun(_Run):
                 self._happen(self.happenings.pop(0))
                 while self.happenings and self.happenings[0].joined:
                     self._happen(self.happenings.pop(0))
-            else:
+            elif not changed:
                 break
             self._pass()
         if switch_due:
@@ -206,10 +208,18 @@ class ExternalRun(_Run):
         if len(self.trajectory) == rows:
             self._pass()
 
+    def _change_states(self) -> bool:
+        """End changes of what there is that are due; whether some were: none are here."""
+        return False
+
     def _somebody_comes(self) -> bool:
         """Whether something happens while a job is there or still to come."""
+        return bool(self.happenings) and self._somebody_is_or_comes()
+
+    def _somebody_is_or_comes(self) -> bool:
+        """Whether a job is there or still to come."""
         state = self.state
-        return bool(self.happenings) and (state.arrivals < len(state.jobs) or bool(state.present))
+        return state.arrivals < len(state.jobs) or bool(state.present)
 
     def _complete_one(self, j: int) -> None:
         self._depart(j)

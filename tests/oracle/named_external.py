@@ -115,6 +115,12 @@ class _NamedRun(ExternalRun):
 
     def _happen(self, happening: Happening) -> None:
         if happening.kind in ("down", "up"):
+            if isinstance(self.dispatcher, SleepyDispatcher):
+                self.dispatcher.downed ^= {happening.about}
+                if happening.about in self.dispatcher.broken:
+                    # It is away already, until it is repaired.
+                    self.state.spoilt = self.state.changed = True
+                    return
             self.dispatcher.down ^= {happening.about}
         super()._happen(happening)
         if happening.kind in ("down", "up") and isinstance(self.dispatcher, SleepyDispatcher):
@@ -124,24 +130,22 @@ class _NamedRun(ExternalRun):
         self._change_states()
         super().instant(switch_due)
 
-    def events(self, switch_due: bool) -> None:
-        self._change_states()
-        super().events(switch_due)
-
-    def _change_states(self) -> None:
+    def _change_states(self) -> bool:
         """Changes of nodes' states end, before all else; jobs of failed boots wait again."""
         dispatcher, state = self.dispatcher, self.state
         if not isinstance(dispatcher, SleepyDispatcher):
-            return
+            return False
+        due = any(time <= state.now for time in dispatcher.arrives.values())
         while (k := dispatcher.arrive(state)) is not None:
             procs = dispatcher.machine.nodes[k].procs
             state.spoilt = state.changed = True
-            state.servers += procs if k not in dispatcher.down else -procs
             requeue, self.requeue = self.requeue, True
             struck = [j for j in state.running if k in dict(dispatcher.nodes[j])]
             for j in self.latest_first(struck if k in dispatcher.down else []):
                 self._fail(j)
             self.requeue = requeue
+            state.servers += procs if k not in dispatcher.down else -procs
+        return due
 
     def _tell(self, kind: str, before: int, coin: float | None) -> None:
         rate = self.state.rate

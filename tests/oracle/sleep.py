@@ -51,8 +51,14 @@ class SleepyDispatcher(Dispatcher):
         self.arrives: dict[int, Exact] = {}
         self.expected: dict[int, Exact] = {}  # when planning expects nodes that boot
         self.woken = [False] * number
+        self.begins: dict[int, Exact] = {}  # when the boots of those that were woken do
+        self.next_sleep: Exact | None = None  # when the next node may go, and the next boot begin
+        self.next_wake: Exact | None = None
+        self.held_back = False
         self.boots = [0] * number
         self.rested = [0] * number
+        self.broken: set[int] = set()  # by boots that failed, and kept down by events
+        self.downed: set[int] = set()
         self.idle: dict[int, Exact] = {}  # until when they are idle before they sleep
         self.boot: dict[int, Exact] = {}  # of jobs, as work
         self.up_at: dict[int, Exact] = {}  # when their nodes are up
@@ -80,6 +86,8 @@ class SleepyDispatcher(Dispatcher):
         depth, now = self.sleep.depths[k], self.state.now
         if self.of[k] in (UP, FAILED) or depth is None:
             return now
+        if self.woken[k]:
+            return self.begins[k] + depth.leave
         if self.of[k] == ASLEEP:
             return now + depth.leave
         if self.of[k] == ENTERING:
@@ -161,7 +169,7 @@ class SleepyDispatcher(Dispatcher):
         job = state.jobs[j]
         self.up_by_plan[j] = max(map(self._up_time, dict(self.nodes[j])))
         self.running = [*self.running, j]
-        for k, _ in self.nodes[j]:
+        for k in sorted(dict(self.nodes[j])):
             self.idle.pop(k, None)
             if self.of[k] == ASLEEP:
                 self.waker[k] = j
@@ -215,7 +223,9 @@ class SleepyDispatcher(Dispatcher):
         depth = self.sleep.depths[k]
         if self.of[k] in (UP, FAILED) or depth is None:
             return self.state.now
-        return self.arrives[k] + (depth.boot(self.boots[k] + 1) if self.of[k] == ENTERING else 0)
+        if self.woken[k]:
+            return self.begins[k] + depth.boot(self.boots[k] + 1)
+        return self.arrives[k]
 
     def _lie(self, k: int, now: Exact) -> None:
         """A node is idle from now on."""
@@ -228,14 +238,23 @@ class SleepyDispatcher(Dispatcher):
         self.changes.append(Change(now, k, state))
 
     def _wake(self, k: int, extra: int) -> None:
-        if self.of[k] == ENTERING:
-            self.woken[k] = True
-        elif self.of[k] == ASLEEP:
+        if self.woken[k] or self.of[k] not in (ENTERING, ASLEEP):
+            return
+        self.woken[k] = True
+        begins = self.arrives[k] if self.of[k] == ENTERING else self.state.now
+        if self.sleep.wake_gap:
+            begins = begins if self.next_wake is None else max(begins, self.next_wake)
+            self.next_wake = begins + self.sleep.wake_gap
+        self.begins[k] = begins
+        if self.of[k] == ASLEEP:
             self._leave(k, self.state.now, extra)
 
     def _leave(self, k: int, now: Exact, extra: int) -> None:
         depth = self.sleep.depths[k]
         assert depth is not None
+        if self.begins[k] > now:
+            self.arrives[k] = self.begins[k]
+            return
         self.extra[k] = extra
         self.woken[k] = False
         self.boots[k] += 1
@@ -268,15 +287,20 @@ class SleepyDispatcher(Dispatcher):
                 extra = self.extra.pop(k)
                 if self.woken[k]:
                     self._leave(k, now, extra)
+            elif self.of[k] == ASLEEP:
+                self._leave(k, now, 0)
             elif self.of[k] == FAILED:
-                self.down ^= {k}
-                self._come_up(k, now)
-                return k
+                self.broken -= {k}
+                if k not in self.downed:
+                    self.down ^= {k}
+                    self._come_up(k, now)
+                    return k
             elif depth is not None and depth.fails and depth.fails[self.boots[k] - 1]:
                 self._change(k, FAILED, now)
                 self.extra.pop(k)
                 self.waker.pop(k, None)
                 self.down ^= {k}
+                self.broken |= {k}
                 self.arrives[k] = now + self.sleep.repair
                 return k
             else:
@@ -311,6 +335,7 @@ class SleepyDispatcher(Dispatcher):
             self.arrives.pop(k, None)
             self.extra.pop(k, None)
             self.waker.pop(k, None)
+            self.woken[k] = False
             self._change(k, FAILED, now)
         else:
             self._come_up(k, now)
@@ -323,6 +348,7 @@ class SleepyDispatcher(Dispatcher):
         now = state.now
         if state.stopped:
             self.wanted = {}
+        keep, self.held_back = self._keep(), False
         for k, until in sorted(self.idle.items(), key=lambda item: (item[1], item[0])):
             depth = self.sleep.depths[k]
             if depth is None or until > now:
@@ -330,7 +356,16 @@ class SleepyDispatcher(Dispatcher):
             back = now + depth.enter + depth.leave
             more = self._more(k)[0] if depth.enter > 0 else 0
             needed = k in self.wanted and back > self._when(k)
-            if self._able() > self.sleep.keep and not needed and self._may_draw(k, more):
+            if (
+                self._able() > keep
+                and not needed
+                and not self._stays(k)
+                and self._may_draw(k, more)
+            ):
+                if self.sleep.sleep_gap and self.next_sleep is not None and self.next_sleep > now:
+                    self.held_back = True
+                    continue
+                self.next_sleep = now + self.sleep.sleep_gap
                 del self.idle[k]
                 self.woken[k] = False
                 self._change(k, ENTERING, now)
@@ -339,20 +374,20 @@ class SleepyDispatcher(Dispatcher):
                 if depth.enter == 0:
                     del self.arrives[k], self.extra[k]
                     self._change(k, ASLEEP, now)
-        for k in self.order:
+        draws = self.machine.draws
+        for k in [k for k in self.order if k in self.wanted] if draws else self.wanted:
             depth = self.sleep.depths[k]
-            asleep = self.of[k] == ASLEEP and depth is not None and k in self.wanted
-            if asleep and self._when(k) - depth.leave <= now:
+            if self.of[k] == ASLEEP and depth is not None and self._when(k) - depth.leave <= now:
                 self._wake_idle(k)
         coming = [
             k
             for k in range(len(self.of))
-            if (self.of[k] == LEAVING or (self.of[k] == ENTERING and self.woken[k]))
-            and self._is_empty(k)
+            if (self.of[k] == LEAVING or self.woken[k]) and self._is_empty(k)
         ]
         awake = self._able() + len(coming)
         for k in self.order:
-            if self.of[k] == ASLEEP and k not in self.wanted and awake < self.sleep.keep:
+            asleep = self.of[k] == ASLEEP and not self.woken[k]
+            if asleep and k not in self.wanted and awake < keep:
                 awake += self._wake_idle(k)
 
     def _wake_idle(self, k: int) -> bool:
@@ -362,6 +397,20 @@ class SleepyDispatcher(Dispatcher):
             return False
         self._wake(k, extra)
         return True
+
+    def _keep(self) -> int:
+        """How many idle nodes stay on."""
+        past = [number for time, number in self.sleep.steps if time <= self.state.now]
+        if not self.sleep.steps:
+            return self.sleep.keep
+        number = past[-1] if past else self.sleep.steps[0][1]
+        busy = sum(self.of[k] != FAILED and not self._is_empty(k) for k in range(len(self.of)))
+        return max(number - busy, 0) if self.sleep.demand else number
+
+    def _stays(self, k: int) -> bool:
+        """Whether an idle node is one of those of a set that stay on."""
+        able = {i for i in self.idle if self.sleep.depths[i] is not None}
+        return any(k in nodes and len(nodes & able) <= least for nodes, least in self.sleep.stays)
 
     def _able(self) -> int:
         """Idle nodes that could sleep."""
@@ -381,6 +430,10 @@ class SleepyDispatcher(Dispatcher):
                 times.append(until)
         for k in self.wanted:
             depth = self.sleep.depths[k]
-            if self.of[k] == ASLEEP and depth is not None and self._when(k) - depth.leave > now:
+            if self.of[k] != ASLEEP or depth is None or self.woken[k]:
+                continue
+            if self._when(k) - depth.leave > now:
                 times.append(self._when(k) - depth.leave)
-        return times
+        if self.held_back and self.next_sleep is not None:
+            times.append(self.next_sleep)
+        return times + [time for time, _ in self.sleep.steps if time > now]

@@ -62,8 +62,11 @@ class Depth(NamedTuple):
 class Sleep(NamedTuple):
     """By node its depth, None if it never sleeps; the idle time, and how many idle nodes stay on.
 
-    If boots may fail, a node whose boot has failed is back after `repair`. `rests` are idle times by
-    node and number where these are drawn.
+    If boots may fail, a node whose boot has failed is back after `repair`. `rests` are idle times
+    by node and number where these are drawn. `steps` are numbers of nodes from times on, instead of
+    `keep`: of idle ones, or if they are of `demand` those that jobs use with them. Of each set of
+    `stays` so many idle nodes stay on. Nodes begin to go to sleep `sleep_gap` apart, and to boot
+    `wake_gap`.
     """
 
     depths: tuple[Depth | None, ...]
@@ -72,3 +75,8 @@ class Sleep(NamedTuple):
     repair: Exact = 0
     may_fail: bool = False
     rests: tuple[tuple[Exact, ...], ...] = ()
+    steps: tuple[tuple[Exact, int], ...] = ()
+    demand: bool = False
+    stays: tuple[tuple[frozenset[int], int], ...] = ()
+    sleep_gap: Exact = 0
+    wake_gap: Exact = 0

@@ -26,7 +26,7 @@ WALKED = [
 
 
 def _chain(rate: float, count: int, setup: float, delay: float, most: int = 120):
-    """States: which servers are off, idle, booting or serving, and who waits; as numbers of each."""
+    """States: how many servers boot, serve and are idle, and how many jobs wait."""
     states = [
         (boots, served, idle, 0)
         for boots in range(count + 1)

@@ -32,7 +32,7 @@ SLEEP_KEYS: Mapping[str, str] = {
     "enter_watts": "W meanwhile; needed if it takes time",
     "leave": "how long it takes to wake: seconds, or 2:30; default 0",
     "leave_watts": "W meanwhile; needed if it takes time",
-    "leave_varies": "exponential: each boot's time is drawn, with the mean leave; default: it is not",
+    "leave_varies": "exponential: the time of each boot is drawn, with this mean; default: none",
 }
 """Keys of a ``[[node.sleep]]`` in TOML."""
 

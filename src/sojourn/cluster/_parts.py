@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ from ._group import SLEEP_KEYS, Group, GroupReader
 from .partition import Partition, PowerCap, Queue, unknown
 from .rack import Rack
 from .server import MOST_COUNTED
+from .states import PowerSaving
 
 PART_KEYS: Mapping[str, Mapping[str, str]] = {
     "partition": {
@@ -52,8 +54,13 @@ PART_KEYS: Mapping[str, Mapping[str, str]] = {
         "nodes": "its nodes, as of a partition",
         "racks": "racks that it holds, by name",
     },
+    "stay_on": {
+        "nodes": "nodes that do not go to sleep, as of a partition",
+        "partitions": "partitions whose nodes do not, by name",
+        "count": "how many idle ones of them stay on; default: all",
+    },
 }
-"""Keys of a ``[[partition]]``, ``[[queue]]``, ``[[pool]]``, ``[[cap]]``, ``[[rack]]`` in TOML."""
+"""Keys of the tables of a cluster besides ``[[node]]``, in TOML."""
 
 _FEW_NODES = 10_000  # to look for a similar name among
 
@@ -162,17 +169,9 @@ def caps_of(
 ) -> list[PowerCap]:
     """Return the sets of nodes that caps are of."""
     caps: dict[str, PowerCap] = {}
-    parts = {part.name: part.nodes for part in partitions}
     for group in groups:
         reader = GroupReader(path, group, None)
-        name, places = reader.needed("name"), set[int]()
-        names = _words(reader, "partitions")
-        for part in names:
-            if part not in parts:
-                raise reader.error("partitions", unknown("partition", part, parts))
-            places |= set(parts[part])
-        if not names or "nodes" in reader.group.said:
-            places |= set(_places(reader, nodes))
+        name, places = reader.needed("name"), _set_of(reader, nodes, partitions)
         if name in caps:
             raise reader.error("name", f"'{name}' is there already; give each its own name")
         try:
@@ -209,6 +208,42 @@ def racks_of(
                 raise reader.error("name", f"'{one}' is there already; give each its own name")
             racks[one] = tuple(places)[k * size : (k + 1) * size]
     return [Rack(name, places) for name, places in racks.items()]
+
+
+def _set_of(
+    reader: GroupReader, nodes: Mapping[str, Sequence[int]], partitions: Sequence[Partition]
+) -> set[int]:
+    """Return the places of the nodes and of those of the partitions that a table names."""
+    parts, places = {part.name: part.nodes for part in partitions}, set[int]()
+    names = _words(reader, "partitions")
+    for part in names:
+        if part not in parts:
+            raise reader.error("partitions", unknown("partition", part, parts))
+        places |= set(parts[part])
+    if not names or "nodes" in reader.group.said:
+        places |= set(_places(reader, nodes))
+    return places
+
+
+def staying_of(
+    path: PathName,
+    groups: Sequence[Group],
+    named: Sequence[str],
+    nodes: Mapping[str, Sequence[int]],
+    partitions: Sequence[Partition],
+) -> PowerSaving | None:
+    """Return which nodes stay on; `named` are all names in the order of the cluster."""
+    sets: list[tuple[tuple[str, ...], int | None]] = []
+    for group in groups:
+        reader = GroupReader(path, group, None)
+        places = _set_of(reader, nodes, partitions)
+        count = reader.natural("count")
+        if count is not None and count > len(places):
+            raise reader.error("count", f"{count} of {len(places)} nodes; correct it")
+        sets.append((tuple(named[at] for at in sorted(places)), count))
+    if not sets:
+        return None
+    return PowerSaving(enter_rate=math.inf, leave_rate=math.inf, excluded_nodes=tuple(sets))
 
 
 def _power(reader: GroupReader) -> float | None:

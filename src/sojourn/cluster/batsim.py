@@ -195,9 +195,12 @@ def _server(host: BatsimHost, model: str, has_watts: bool) -> Server:
         SleepState(
             f"pstate {number}",
             host.pstates[number].idle,
-            *(value for at in pair for value in (host.seconds(at), host.pstates[at].idle)),
+            enter=host.seconds(off),
+            enter_watts=host.pstates[off].idle,
+            leave=host.seconds(on),
+            leave_watts=host.pstates[on].idle,
         )
-        for number, pair in host.sleep.items()
+        for number, (off, on) in host.sleep.items()
     )
     made = [PowerLevel(at.speed / first.speed, at.full, at.idle, at.least) for at in levels]
     return Server(

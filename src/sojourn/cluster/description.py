@@ -21,6 +21,7 @@ from ._parts import (
     pools_of,
     queues_of,
     racks_of,
+    staying_of,
     tables_of,
 )
 from ._table import TextTable, key, read_text
@@ -73,7 +74,10 @@ STATES: Mapping[str, str] = {
 """Keys of a ``[[node]]`` in TOML for the states of its power."""
 
 _NODE = {**KEYS, **RESOURCES, **STATES, **dict.fromkeys(SHORT, "")}
-_OF_NODES = ("processor", "reference_ops", "servers", "node", "partition", "pool", "cap", "rack")
+_OF_NODES = (
+    *("processor", "reference_ops", "servers", "node", "partition", "pool", "cap", "rack"),
+    "stay_on",
+)
 _TOP = (*_OF_NODES, "procs", "queue", "between")
 _MOST_NODES = 1_000_000
 Catalogue = Callable[[Path], Cluster]
@@ -285,6 +289,8 @@ def read_toml(
     racks = racks_of(path, groups["rack"], nodes.places(plain))
     queues = queues_of(path, groups["queue"], [part.name for part in partitions])
     pools = pools_of(path, groups["pool"], plain.resource_names)
+    names = [node.name for node in plain.nodes]
+    staying = staying_of(path, groups["stay_on"], names, nodes.places(plain), partitions)
     try:
         return replace(
             plain,
@@ -294,6 +300,7 @@ def read_toml(
             queues=tuple(queues),
             pools=pools,
             between=between,
+            power_saving=staying,
             report=with_idle_nodes(report, partitions),
         )
     except OptionError as error:

@@ -19,7 +19,7 @@ from .cluster import Cluster
 from .description import KEYS, PREFIX, is_resource
 from .partition import Partition, Queue
 from .server import Node, Server
-from .states import PowerLevel, PowerStates, SleepState
+from .states import PowerLevel, PowerSaving, PowerStates, SleepState
 
 
 def write_cluster(cluster: Cluster, path: PathName) -> None:
@@ -122,7 +122,18 @@ def _toml(cluster: Cluster) -> Iterator[str]:
     for rack in cluster.racks:
         own = [cluster.nodes[at].name for at in rack.nodes]
         yield from _table("rack", {"name": rack.name, "nodes": _folded(own) or own})
+    if cluster.power_saving is not None:
+        yield from _staying(cluster.power_saving)
     yield ""
+
+
+def _staying(saving: PowerSaving) -> Iterator[str]:
+    """Tables of the nodes that stay on."""
+    for names, count in saving.excluded_nodes:
+        number = {} if count is None else {"count": count}
+        yield from _table("stay_on", {"nodes": _folded(list(names)) or list(names), **number})
+    if saving.excluded_partitions:
+        yield from _table("stay_on", {"partitions": list(saving.excluded_partitions)})
 
 
 def _runs(nodes: Sequence[Node]) -> Iterator[tuple[Server, str]]:

@@ -1,4 +1,4 @@
-"""Numbers at random that depend on what they are drawn for alone, so that no schedule changes them."""
+"""Random numbers that depend on what they are drawn for alone: no schedule changes them."""
 
 from __future__ import annotations
 

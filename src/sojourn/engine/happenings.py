@@ -235,14 +235,19 @@ def _strike(s, jobs, run, recording, nodes, calendar, j):
 def _shift(s, nodes, about, sign):
     """Processors or a node are there again (sign 1), or are not (-1)."""
     procs = about
+    s.stale = 1
     if nodes is not None:
+        if s.sleeps == 1:
+            nodes.sleeper[about].downed = 1 if sign == -1 else 0
+            if nodes.sleeper[about].broken == 1:
+                # It is away already, until it is repaired.
+                return
         procs = nodes.node[about].procs
         shift_node(s, nodes, about, sign)
         if s.sleeps == 1:
             go(s, nodes, about, sign, FAILED, np.inf)
     s.free += sign * procs
     s.gone -= sign * procs
-    s.stale = 1
 
 
 @happens("down", about=("procs", "nodes"), until=UP, code=DOWN)
@@ -323,23 +328,32 @@ def _handle_any(what, s, jobs, run, recording, nodes, calendar, about):
 
 @called
 def change_states(s, jobs, run, recording, nodes, calendar):
-    """Changes of nodes' states end. Who has a node whose boot has failed waits again."""
-    node = stir(s, nodes)
+    """Changes of nodes' states end, up to the next job that must wait again; whether there was one.
+
+    It has a node whose boot has failed.
+    """
+    node = s.failing if s.failing >= 0 else stir(s, nodes)
     while node >= 0:
         if nodes.sleeper[node].state == FAILED:
-            _shift(s, nodes, node, 1)
+            nodes.sleeper[node].broken = 0
+            if nodes.sleeper[node].downed == 0:
+                _shift(s, nodes, node, 1)
         else:
+            s.failing = node
             if calendar is not None:
                 j = _last_started(s, run, nodes, calendar, node)
-                while j >= 0:
+                if j >= 0:
                     _stop(s, jobs, run, recording, nodes, calendar, j, True)
-                    j = _last_started(s, run, nodes, calendar, node)
+                    return True
+            s.failing = -1
             shift_node(s, nodes, node, -1)
             s.free -= nodes.node[node].procs
             s.gone += nodes.node[node].procs
             s.stale = 1
+            nodes.sleeper[node].broken = 1
             go(s, nodes, node, -1, FAILED, s.repair)
         node = stir(s, nodes)
+    return False
 
 
 @called

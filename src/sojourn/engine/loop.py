@@ -440,7 +440,10 @@ def loop(
             budget -= 1 + s.lists * s.waiting
             if nodes is not None:
                 if s.stir <= s.now:
-                    change_states(s, jobs, run, recording, nodes, calendar)
+                    # Of jobs whose nodes have failed the control sees that the workload has grown.
+                    while change_states(s, jobs, run, recording, nodes, calendar):
+                        if s.controlled == 1:
+                            _steer(s, run, recording, nodes, calendar, control, SWITCH, present(s))
             _drain(s, jobs, run, recording, nodes, calendar, control)
         if nodes is not None:
             s.passes += 1

@@ -73,17 +73,23 @@ when the next known reservation begins, as work; `shut` what nobody may find for
 the row of the index that it stands in, where nodes are visited in an order."""
 
 SLEEPER = np.dtype(
-    [(name, "f8") for name in ("enter", "leave", "arrives", "expected", "since", "wanted")]
-    + [(name, "i8") for name in ("state", "able", "varies", "woken", "boots", "rests")]
-    + [(name, "i8") for name in ("before", "after", "counted", "extra", "waker")],
+    [
+        (name, "f8")
+        for name in ("enter", "leave", "arrives", "begins", "expected", "since", "wanted")
+    ]
+    + [(name, "i8") for name in ("state", "able", "varies", "moving", "woken", "boots", "rests")]
+    + [(name, "i8") for name in ("before", "after", "counted", "broken", "downed")]
+    + [(name, "i8") for name in ("extra", "waker")],
     align=True,
 )
-"""Of a node that may sleep: seconds to enter and to leave; when the change under way ends, and for a
-boot when planning expects that; since when its idle time counts, and when, as work, a reservation
-of the pass `counted` counts on it. Whether it is `able` to sleep, its boots `vary`, it is `woken` on
-its way to sleep, how often it has booted and come to be idle; and its neighbours among the idle
-ones, by the time since when: -1 if it is not one of them. Under caps, what it holds beside idle power
-on its way (mW), and the job that it wakes for, or -1."""
+"""Of a node that may sleep: seconds to enter and to leave; when the change under way ends, the boot
+that was asked for begins, and planning expects the present one to end; since when its idle time
+counts, and when, as work, a reservation of the pass `counted` counts on it. Whether it is `able` to
+sleep, the times of its boots vary, a change is under way, it was `woken` but does not boot yet; how
+often it has booted and come to be idle; and its neighbours among the idle ones, by the time since
+when: -1 if it is not one of them. Whether a boot has failed and it is not repaired, and an event
+keeps it down. Under caps, what it holds beside idle power on its way (mW), and the job that it
+wakes for, or -1."""
 
 CHANGE = np.dtype([("time", "f8"), ("node", "i8"), ("state", "i8")], align=True)
 """A node is in a state from a time (s) on."""
@@ -105,10 +111,10 @@ NEED = np.dtype(
     align=True,
 )
 """What a job asks of nodes, and what it has: the slowness and the rows of its allocation, when its
-nodes were `up` (s), when they were planned to be, and the work until then; the end and the first cell of what it is promised. Its
-sets of eligible nodes are `choices` many, from `choice` on. `alike` is the first job with the same
-request, in whose row stands in which pass one of them was last `refused`, and from which plan on
-they all were `too_long`; -1 if none is kept."""
+nodes were `up` (s), when they were planned to be, and the work until then; the end and the first
+cell of what it is promised. Its sets of eligible nodes are `choices` many, from `choice` on.
+`alike` is the first job with the same request, in whose row stands in which pass one of them was
+last `refused`, and from which plan on they all were `too_long`; -1 if none is kept."""
 
 
 class NodeView(NamedTuple):
@@ -155,11 +161,13 @@ class SleepFacts(NamedTuple):
     """When idle nodes sleep.
 
     By node: whether it is `able` to, seconds to enter and to leave, and whether each boot's time
-    `varies`: drawn by `seed`, exponential with the mean that planning knows of. An idle node goes to
-    sleep after `idle_time` (s), or with `idle_varies` after an exponential time of this mean. If the
-    policy `keeps` some on it says how many, after each pass and each `ask_every` seconds (0: not
-    besides). A boot fails with the probability `boot_failure`, and the node is back `repair` s
-    later.
+    `varies`: drawn by `seed`, exponential with the mean that planning knows of. An idle node goes
+    to sleep after `idle_time` (s), or with `idle_varies` after an exponential time of this mean. If
+    the policy `keeps` some on it says how many, after each pass, each `ask_every` seconds (0: not
+    besides) and at the times `asks` (s). Of each row of `stays`, a set of nodes with a number
+    behind, so many idle ones stay on. Two nodes begin to go to sleep `sleep_gap` s apart at least,
+    and two boots `wake_gap` s. A boot fails with the probability `boot_failure`, and the node is
+    back `repair` s later.
     """
 
     able: NDArray[np.bool_]
@@ -173,6 +181,10 @@ class SleepFacts(NamedTuple):
     boot_failure: float = 0.0
     repair: float = 0.0
     seed: int = 0
+    sleep_gap: float = 0.0
+    wake_gap: float = 0.0
+    stays: NDArray[np.int64] | None = None
+    asks: NDArray[np.float64] | None = None
 
 
 class Needs(NamedTuple):
@@ -205,9 +217,10 @@ class Nodes(NamedTuple):
     by resource and job. `given` holds the nodes of each job that has started. `bits` holds the
     nodes with a free processor: by place in the order in one row, or by node in one row for each
     number of free processors (its last row tells which of those have any, `bucket` how many);
-    `stretch` sums them for contiguous choice. `plan_*` and `cell` belong to `plans`, the next five
-    to `sleeping`: of nodes, all changes so far, a heap of the changes under way (end, node), and
-    the nodes that reservations count on. `caps` and `domains` are None where there are none.
+    `stretch` sums them for contiguous choice. `plan_*` and `cell` belong to `plans`, the next seven
+    to `sleeping`: of nodes, all changes so far, a heap of the changes under way (end, node), the
+    nodes that reservations count on, sets of which some stay on, and when to ask. `caps` and
+    `domains` are None where there are none.
     """
 
     node: np.ndarray
@@ -231,6 +244,8 @@ class Nodes(NamedTuple):
     arrival: np.ndarray
     arriving: np.ndarray
     relied: np.ndarray
+    stays: np.ndarray
+    asks: np.ndarray
     caps: Caps | None
     domains: Domains | None
 
@@ -353,6 +368,10 @@ def _sleepers(nodes: int, sleep: SleepFacts | None) -> dict[str, NDArray[Any]]:
         "arrival": np.zeros(n),
         "arriving": np.zeros(n, dtype=np.int64),
         "relied": np.zeros(n, dtype=np.int64),
+        "stays": np.zeros((0, n + 1), dtype=np.int64)
+        if sleep is None or sleep.stays is None
+        else sleep.stays,
+        "asks": np.zeros(0) if sleep is None or sleep.asks is None else sleep.asks,
     }
 
 

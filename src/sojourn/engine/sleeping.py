@@ -83,10 +83,12 @@ def set_up_sleep(s: Any, facts: SleepFacts | None) -> None:
         if facts.idle_varies:
             # A drawn time is part of the time from which on a node's idle time counts.
             s.idle_varies, s.idle_mean, s.idle_time = 1, facts.idle_time, 0.0
+        s.sleep_gap, s.wake_gap = facts.sleep_gap, facts.wake_gap
+        s.next_sleep = s.next_wake = -np.inf
         s.boot_failure, s.repair, s.seed_of_boots = facts.boot_failure, facts.repair, facts.seed
         leave = facts.leave[facts.able]
         # How long a node takes to wake, if all take as long.
-        s.nap_leave = leave[0] if np.all(leave == leave[0]) else np.inf
+        s.nap_leave = leave[0] if len(leave) and np.all(leave == leave[0]) else np.inf
 
 
 @inlined
@@ -125,7 +127,10 @@ def _leave_list(s, nodes, node):
 
 @inlined
 def _exponential(mean, share):
-    """A time of this mean (s), from a number in [0, 1): a multiple of 1/1024, so that sums are exact."""
+    """A time of this mean (s) from a number in [0, 1).
+
+    It is a multiple of 1/1024, so that sums are exact.
+    """
     return np.floor(-1024.0 * mean * np.log1p(-share) + 0.5) / 1024.0
 
 
@@ -195,13 +200,20 @@ def _come_up(s, nodes, node):
         lie_idle(s, nodes, node, s.now)
 
 
+@inlined
+def _await(s, nodes, node, at):
+    """Something happens to a node at a time (s)."""
+    nodes.sleeper[node].arrives = at
+    nodes.sleeper[node].moving = 1
+    heap_push(nodes.arrival, nodes.arriving, s.transits, at, node)
+    s.transits += 1
+
+
 @called
 def _set_out(s, nodes, node, state, lapse):
     """A change of state begins, and ends after so many seconds."""
     _record(s, nodes, node, state)
-    nodes.sleeper[node].arrives = s.now + lapse
-    heap_push(nodes.arrival, nodes.arriving, s.transits, s.now + lapse, node)
-    s.transits += 1
+    _await(s, nodes, node, s.now + lapse)
 
 
 @called
@@ -215,21 +227,37 @@ def _boot_time(s, nodes, node, boot):
 
 @called
 def wake(s, nodes, node):
-    """A sleeper begins to leave; one on its way to sleep does so as soon as it is there."""
+    """A sleeper begins to leave as soon as it is there, and boots that begin are not too many."""
     it = nodes.sleeper[node]
-    if it.state == ENTERING:
-        it.woken = 1
-    elif it.state == ASLEEP:
-        it.woken = 0
-        it.boots += 1
-        s.asleep -= 1
-        it.expected = s.now + it.leave
-        lapse = _boot_time(s, nodes, node, it.boots)
-        if lapse == 0.0 and s.boot_failure == 0.0:
-            _record(s, nodes, node, LEAVING)
-            _come_up(s, nodes, node)
-        else:
-            _set_out(s, nodes, node, LEAVING, lapse)
+    if it.woken == 1 or not (it.state == ENTERING or it.state == ASLEEP):
+        return
+    it.woken = 1
+    it.begins = it.arrives if it.state == ENTERING else s.now
+    if s.wake_gap > 0.0:
+        it.begins = max(it.begins, s.next_wake)
+        s.next_wake = it.begins + s.wake_gap
+    if it.state == ASLEEP:
+        _boot(s, nodes, node)
+
+
+@called
+def _boot(s, nodes, node):
+    """A sleeper that was woken begins to leave, or waits until it may."""
+    it = nodes.sleeper[node]
+    if it.begins > s.now:
+        _put_on(s, nodes, node, s.classes + 1)
+        _await(s, nodes, node, it.begins)
+        return
+    it.woken = 0
+    it.boots += 1
+    s.asleep -= 1
+    it.expected = s.now + it.leave
+    lapse = _boot_time(s, nodes, node, it.boots)
+    if lapse == 0.0 and s.boot_failure == 0.0:
+        _record(s, nodes, node, LEAVING)
+        _come_up(s, nodes, node)
+    else:
+        _set_out(s, nodes, node, LEAVING, lapse)
 
 
 @inlined
@@ -288,10 +316,13 @@ def stir(s, nodes):
         heap_pop(nodes.arrival, nodes.arriving, s.transits)
         s.transits -= 1
         it = nodes.sleeper[node]
+        it.moving = 0
         if it.state == ENTERING:
             _arrive_asleep(s, nodes, node)
             if it.woken == 1:
-                wake(s, nodes, node)
+                _boot(s, nodes, node)
+        elif it.state == ASLEEP:
+            _boot(s, nodes, node)
         elif it.state == LEAVING:
             failure = s.boot_failure
             if failure > 0.0:
@@ -319,10 +350,11 @@ def go(s, nodes, node, sign, state, lapse):
     draw_more(nodes.caps, it, nodes.node[node].pool, 0, -1 if it.state == ASLEEP else 0)
     if it.state == ASLEEP:
         s.asleep -= 1
-    if it.state == ENTERING or it.state == LEAVING:
-        if it.arrives > s.now:
-            heap_discard(nodes.arrival, nodes.arriving, s.transits, node)
-            s.transits -= 1
+    if it.moving == 1:
+        heap_discard(nodes.arrival, nodes.arriving, s.transits, node)
+        s.transits -= 1
+        it.moving = 0
+    it.woken = 0
     if it.state != UP and it.state != FAILED:
         s.not_up -= 1
     if lapse < np.inf:
@@ -341,7 +373,9 @@ def _up_time(s, nodes, node):
     if it.state == UP:
         return s.now
     up = it.expected
-    if it.state == ASLEEP:
+    if it.woken == 1:
+        up = it.begins + it.leave
+    elif it.state == ASLEEP:
         up = s.now + it.leave
     elif it.state == ENTERING:
         up = it.arrives + it.leave
@@ -354,8 +388,8 @@ def _arrival(s, nodes, node):
     it = nodes.sleeper[node]
     if it.state == UP:
         return s.now
-    if it.state == ENTERING:
-        return it.arrives + _boot_time(s, nodes, node, it.boots + 1)
+    if it.woken == 1:
+        return it.begins + _boot_time(s, nodes, node, it.boots + 1)
     return it.arrives
 
 
@@ -400,12 +434,25 @@ def boot_of_nodes(s, nodes):
     return latest - s.work
 
 
+@inlined
+def _next_picked(s, nodes, i, before):
+    """The next of the picked nodes; by number after `before` where it matters who wakes first."""
+    if s.wake_gap == 0.0:
+        return nodes.list[PICK, i]
+    least = s.nodes
+    for k in range(s.picked):
+        if before < nodes.list[PICK, k] < least:
+            least = nodes.list[PICK, k]
+    return least
+
+
 @called
 def use_nodes(s, nodes, j):
     """`j` gets the picked nodes: they are idle no longer, and those that sleep wake."""
     up = by_plan = s.now
+    node = np.int64(-1)
     for i in range(s.picked):
-        node = nodes.list[PICK, i]
+        node = _next_picked(s, nodes, i, node)
         _leave_list(s, nodes, node)
         if nodes.sleeper[node].state == ASLEEP:
             wake_for(s, nodes, nodes.caps, j, nodes.node[node].pool, nodes.list[PICK_TASKS, i])
@@ -516,7 +563,7 @@ def _view(s, nodes):
     coming = asleep = busy = 0
     for node in range(s.nodes):
         it = nodes.sleeper[node]
-        if it.state == LEAVING or (it.state == ENTERING and it.woken == 1):
+        if it.state == LEAVING or it.woken == 1:
             coming += 1 if _is_empty(nodes, node) else 0
         elif it.state == ASLEEP or it.state == ENTERING:
             asleep += 1
@@ -546,7 +593,7 @@ def _wake_in_time(s, nodes):
     at_next, late = np.inf, False
     for i in range(s.relied):
         node = nodes.relied[i]
-        if nodes.sleeper[node].state == ASLEEP:
+        if nodes.sleeper[node].state == ASLEEP and nodes.sleeper[node].woken == 0:
             at = _wanted(s, nodes, node) - nodes.sleeper[node].leave
             if at - s.now > _ROUNDING * abs(s.now):
                 at_next = min(at_next, at)
@@ -573,10 +620,24 @@ def _wake_some(s, nodes, wanted_awake):
     place = 0
     while awake < wanted_awake and place < s.nodes:
         node = nodes.node[place].order
-        if nodes.sleeper[node].state == ASLEEP and _wanted(s, nodes, node) == np.inf:
-            if _wake_idle(s, nodes, node):
+        if nodes.sleeper[node].state == ASLEEP and nodes.sleeper[node].woken == 0:
+            if _wanted(s, nodes, node) == np.inf and _wake_idle(s, nodes, node):
                 awake += 1
         place += 1
+
+
+@called
+def _must_stay(s, nodes, node):
+    """Whether an idle node is one of those of a set that stay on."""
+    for i in range(nodes.stays.shape[0]):
+        if nodes.stays[i, node] == 1:
+            idle = 0
+            for other in range(s.nodes):
+                if nodes.stays[i, other] == 1 and nodes.sleeper[other].after >= 0:
+                    idle += 1
+            if idle <= nodes.stays[i, s.nodes]:
+                return True
+    return False
 
 
 @called
@@ -588,7 +649,7 @@ def put_to_sleep(s, nodes, keep, theta):
     wanted_awake = 0.0
     if s.keeps == 1:
         wanted_awake = keep(_view(s, nodes), s.now, theta)
-    s.stir = s.rouse
+    s.stir, at_next = s.rouse, np.inf
     s.rouse = np.inf
     node = nodes.sleeper[s.nodes].after
     while node != s.nodes and nodes.sleeper[node].since + s.idle_time <= s.now:
@@ -596,13 +657,19 @@ def put_to_sleep(s, nodes, keep, theta):
         after = it.after
         back = s.now + it.enter + it.leave
         if s.idlers > wanted_awake and back <= _wanted(s, nodes, node):
-            if it.enter == 0.0 or may_draw_more(nodes.caps, nodes.node[node].pool, False):
-                _fall_asleep(s, nodes, node)
+            may = it.enter == 0.0 or may_draw_more(nodes.caps, nodes.node[node].pool, False)
+            if may and not _must_stay(s, nodes, node):
+                if s.sleep_gap > 0.0 and s.next_sleep > s.now:
+                    at_next = s.next_sleep
+                else:
+                    _fall_asleep(s, nodes, node)
+                    s.next_sleep = s.now + s.sleep_gap
         node = after
     if s.asleep > 0 and s.counted > 0:
         s.stir = min(s.stir, _wake_in_time(s, nodes))
     if s.asleep > 0 and wanted_awake > 0.0:
         _wake_some(s, nodes, wanted_awake)
+    s.stir = min(s.stir, at_next)
     # Who is due and has not gone is asked again after the next pass.
     if node == s.nodes:
         node = nodes.sleeper[s.nodes].after
@@ -614,4 +681,8 @@ def put_to_sleep(s, nodes, keep, theta):
         s.stir = min(s.stir, nodes.arrival[0])
     if s.ask_every > 0.0:
         s.stir = min(s.stir, (np.floor(s.now / s.ask_every) + 1.0) * s.ask_every)
+    while s.asked < nodes.asks.shape[0] and nodes.asks[s.asked] <= s.now:
+        s.asked += 1
+    if s.asked < nodes.asks.shape[0]:
+        s.stir = min(s.stir, nodes.asks[s.asked])
     s.stirred = 0

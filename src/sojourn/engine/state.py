@@ -35,7 +35,8 @@ __all__ = [
 
 _CLOCKS = """now work anchor_time anchor_work rate load switch_at switch_level due due_work
 shadow until last_pass last_rate
-stir rouse awake_by nap_leave idle_time idle_mean ask_every boot_failure repair"""
+stir rouse awake_by nap_leave idle_time idle_mean ask_every boot_failure repair
+sleep_gap wake_gap next_sleep next_wake"""
 # Where domains have rates of their own: work done per second, the most that could be, and how fast
 # unfinished work falls.
 _FLOWS = "flow most_flow slope"
@@ -65,7 +66,8 @@ domains switched"""
 # which reservations last counted on nodes; how many are asleep, whether watts depend on that, and
 # where a node that can sleep is found: its pool and its processors.
 _SLEEP = """sleeps keeps idle_varies seed_of_boots not_up idlers transits changes stirred
-only_up blocked counted relied asleep lends nap_pool nap_procs"""
+only_up blocked counted relied asleep lends nap_pool nap_procs
+asked failing"""
 
 UP, ENTERING, ASLEEP, LEAVING, FAILED = range(5)
 """States of a node, as they are recorded."""
@@ -144,7 +146,7 @@ def make_scalars(servers: int, rate: float) -> Any:
     s = record(SCALARS)
     s.rate = rate
     s.last_pass = -np.inf
-    s.reserved_for = -1
+    s.reserved_for = s.failing = -1
     s.switch_at = s.due = s.due_work = s.stir = np.inf
     s.servers = s.free = servers
     return s

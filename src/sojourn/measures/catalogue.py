@@ -120,6 +120,49 @@ def _of_held() -> Iterator[Measure]:
         yield of("carbon_kg", f"carbon dioxide of {who}", "kg", kind="cost")
 
 
+def _of_sleep() -> Iterator[Measure]:
+    """Measures of nodes that sleep."""
+
+    def of(
+        name: str, label: str, unit: str, better: str, key: str, kind: str, meaning: str,
+        heading: str = "",
+    ) -> Measure:  # fmt: skip
+        return Measure(
+            name, label, unit, better, ("energy" if kind == "energy" else "sleep", key),
+            kind=kind, needs="sleep", heading=heading, meaning=meaning,
+        )  # fmt: skip
+
+    yield of("boots", "boots", "", "lower", "boots", "count", "every start of one", "boots")
+    yield of(
+        *("booted_jobs", "jobs that waited for a boot", "", "lower", "jobs_that_waited", "count"),
+        *("of their nodes", "jobs\nbooting"),
+    )
+    yield of(
+        *("boot_wait_mean", "mean wait for boots", "s", "lower", "mean_boot_wait", "job"),
+        *("of jobs that waited for one: from when they held their nodes", "boot\nwait {unit}"),
+    )
+    for state, doing in (
+        ("sleep", "are asleep"),
+        ("entering", "go to sleep"),
+        ("leaving", "boot"),
+        ("failed", "have failed, or failed to boot"),
+    ):
+        key = f"{state}_node_seconds"
+        better = "lower" if state == "failed" else ""
+        yield of(
+            key,
+            f"time in which nodes {doing}",
+            "node s",
+            better,
+            key,
+            "system",
+            "summed over nodes",
+        )
+        if state != "failed":
+            key = f"{state}_joules"
+            yield of(key, f"energy of nodes that {doing}", "J", "lower", key, "energy", "")
+
+
 CATALOGUE = (
     *_of_jobs(),
     Measure(
@@ -248,6 +291,7 @@ CATALOGUE = (
         needs="carbon", tables=("simulate", "compare", "sweep", "report"), heading="CO2\n{unit}",
         meaning="emissions of the energy",
     ),
+    *_of_sleep(),
     *_of_held(),
     Measure("procs", "processors", kind="count", meaning="size of the machine", source="c"),
     Measure("nodes", "nodes", kind="count", needs="nodes", meaning="of the machine"),

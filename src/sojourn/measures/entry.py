@@ -53,8 +53,8 @@ class Measure:
     path : where the number is in a summary; default: under its name.
     low, high : what it can never be less, or more, than.
     kind : one of `KINDS`.
-    needs : what a run must have for it: ``nodes`` with names, ``events``, ``failures``, a
-        ``price``, ``carbon``.
+    needs : what a run must have for it: ``nodes`` with names, ``events``, ``failures``, nodes
+        that ``sleep``, a ``price``, ``carbon``.
     tables : of `TABLES`, those that show it.
     heading : of a narrow column, in two lines; ``{unit}`` is where its unit stands.
     meaning, source : for the reference: what it is, and the equation or paper that it is from.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -34,6 +34,25 @@ def _by_hour(view: Any, now: float, theta: Any) -> float:
     return theta[int(now // 3600.0) % 24]
 
 
+def _by_steps(view: Any, now: float, theta: Any) -> float:
+    """So many from times on; of demand, less those that jobs use.
+
+    Theta has how many steps there are, 1 if they are of demand, then their times, then numbers.
+    """
+    steps = int(theta[0])
+    first, behind = 0, steps
+    while behind - first > 1:
+        middle = (first + behind) // 2
+        if theta[2 + middle] <= now:
+            first = middle
+        else:
+            behind = middle
+    number = theta[2 + steps + first]
+    if theta[1] == 1.0:
+        return max(number - view.busy, 0.0)
+    return number
+
+
 @dataclass(frozen=True)
 class SleepPolicy:
     """When idle nodes go to sleep.
@@ -48,6 +67,10 @@ class SleepPolicy:
     ask_every : s after which the law is asked again, besides after each scheduling pass; 0: not.
     depth : name of the depth at which nodes sleep; "": the first of each node.
     idle_varies : whether each idle time is drawn, exponential with the mean `idle_time`.
+    foreseen : what a run looks up before it begins, to know how many nodes stay on when: ``demand``
+        of the log, ``price`` or ``carbon``; "": nothing.
+    level : of demand the quantile, of a price or intensity the threshold.
+    asks : times (s) at which the law is asked, besides after each scheduling pass.
     """
 
     idle_time: float = math.inf
@@ -58,6 +81,9 @@ class SleepPolicy:
     text: str = ""
     house: bool = field(default=True, repr=False)
     idle_varies: bool = False
+    foreseen: str = ""
+    level: float = 0.0
+    asks: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("idle_time", "ask_every"):
@@ -80,11 +106,19 @@ class SleepPolicy:
         """The law, compiled, as the kernels take it; None if it has none."""
         return None if self.law is None else _pointer(self.law, self.house)
 
+    def with_steps(
+        self, time: NDArray[np.float64], number: NDArray[np.float64], *, of_demand: bool
+    ) -> SleepPolicy:
+        """Return the same where numbers of nodes are known, each from a time (s) on."""
+        head = (float(len(time)), float(of_demand))
+        theta = (*head, *time.tolist(), *number.tolist())
+        return replace(self, law=_by_steps, theta=theta, asks=tuple(time.tolist()))
+
     def __reduce__(self) -> Any:
         law = None if self.law is None else portable(self.law, "law")
         others = (
             *(self.theta, self.ask_every, self.depth, self.text, self.house),
-            self.idle_varies,
+            *(self.idle_varies, self.foreseen, self.level, self.asks),
         )
         return _restored, (self.idle_time, law, *others)
 
@@ -184,13 +218,7 @@ def keep_awake(nodes: float | str, time: float | str = 0.0, depth: str = "") -> 
     time : s for which the others are idle before they go to sleep.
     depth : name of the sleep state; default: the first of each node.
     """
-    try:
-        count = float(nodes)
-    except ValueError:
-        raise OptionError(f"sleep: '{nodes}' is no number of nodes; give one", key=_KEY) from None
-    if not (count >= 0 and count == int(count)):
-        raise OptionError(f"sleep: {count:g} nodes; give a whole number, 0 or more", key=_KEY)
-    seconds = _seconds(time)
+    count, seconds = _nodes(nodes), _seconds(time)
     text = f"keep:{count:g}:{seconds:g}" + (f":{depth}" if depth else "")
     return SleepPolicy(seconds, _fixed, (count,), depth=depth, text=text)
 
@@ -223,6 +251,88 @@ def by_hour(numbers: str, time: float | str = 0.0, depth: str = "") -> SleepPoli
     seconds = _seconds(time)
     text = f"hours:{numbers}:{seconds:g}" + (f":{depth}" if depth else "")
     return SleepPolicy(seconds, _by_hour, tuple(counts), 3600.0, depth, text)
+
+
+@_kind("forecast", "quantile[:time[:depth]]", "forecast:0.9:600")
+def by_forecast(quantile: float | str, time: float | str = 0.0, depth: str = "") -> SleepPolicy:
+    """As keep, with as many as past weeks of the log foresee to be used at this hour.
+
+    Parameters
+    ----------
+    quantile : of what was used at the same hour of past weeks, from 0 to 1: 0.5 is the median, 1
+        the most.
+    time : s for which the others are idle before they go to sleep.
+    depth : name of the sleep state; default: the first of each node.
+    """
+    share, seconds = _level(quantile, "quantile"), _seconds(time)
+    if not 0 <= share <= 1:
+        raise OptionError(f"sleep: quantile {share:g}; give a number from 0 to 1", key=_KEY)
+    text = f"forecast:{share:g}:{seconds:g}" + (f":{depth}" if depth else "")
+    return SleepPolicy(seconds, _by_steps, depth=depth, text=text, foreseen="demand", level=share)
+
+
+@_kind("price", "threshold:nodes[:time[:depth]]", "price:0.25:8:600")
+def by_price(
+    threshold: float | str, nodes: float | str, time: float | str = 0.0, depth: str = ""
+) -> SleepPolicy:
+    """As keep while a kWh costs no more than a threshold, and as idle while it does.
+
+    Parameters
+    ----------
+    threshold : per kWh, in the currency of the run's prices.
+    nodes : how many idle nodes stay on while it is at or below.
+    time : s for which the others are idle before they go to sleep.
+    depth : name of the sleep state; default: the first of each node.
+    """
+    return _below("price", threshold, nodes, time, depth)
+
+
+@_kind("carbon", "threshold:nodes[:time[:depth]]", "carbon:300:8:600")
+def by_carbon(
+    threshold: float | str, nodes: float | str, time: float | str = 0.0, depth: str = ""
+) -> SleepPolicy:
+    """As keep while a kWh has no more grams of CO2 than a threshold, and as idle while it does.
+
+    Parameters
+    ----------
+    threshold : g CO2 per kWh.
+    nodes : how many idle nodes stay on while it is at or below.
+    time : s for which the others are idle before they go to sleep.
+    depth : name of the sleep state; default: the first of each node.
+    """
+    return _below("carbon", threshold, nodes, time, depth)
+
+
+def _below(
+    what: str, threshold: float | str, nodes: float | str, time: float | str, depth: str
+) -> SleepPolicy:
+    limit, count, seconds = _level(threshold, "threshold"), _nodes(nodes), _seconds(time)
+    text = f"{what}:{limit:g}:{count:g}:{seconds:g}" + (f":{depth}" if depth else "")
+    return SleepPolicy(
+        seconds, _by_steps, (count,), depth=depth, text=text, foreseen=what, level=limit
+    )
+
+
+def _nodes(given: float | str) -> float:
+    """How many nodes a text or number says."""
+    try:
+        count = float(given)
+    except ValueError:
+        raise OptionError(f"sleep: '{given}' is no number of nodes; give one", key=_KEY) from None
+    if not (count >= 0 and count == count // 1):
+        raise OptionError(f"sleep: {count:g} nodes; give a whole number, 0 or more", key=_KEY)
+    return count
+
+
+def _level(given: float | str, what: str) -> float:
+    """A quantile or threshold of a text or number."""
+    try:
+        level = float(given)
+    except ValueError:
+        level = math.nan
+    if not math.isfinite(level):
+        raise OptionError(f"sleep: '{given}' is no {what}; give a number", key=_KEY)
+    return level
 
 
 def sleep(

@@ -350,7 +350,9 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
             continue
         passed += 1
         if head < 0:
-            head = s.blocked = j
+            head = j
+        # Of those so far it alone may have a reservation: others before it can have none.
+        s.blocked = j
         if verdict == _RESERVED:
             reserved += 1
         if reserved >= reservations:

@@ -149,6 +149,8 @@ def _saving(saving: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     stay = [*nodes, *(f"partition {name}" for name in saving["excluded_partitions"])]
     stay += [f"nodes in state {name}" for name in saving["excluded_states"]]
+    if saving["idle_time"] == math.inf and not saving["by_partition"]:
+        return [("stay on", ", ".join(stay))] if stay else []
     return [
         ("power saving", idle(saving["idle_time"]) + "".join(own)),
         ("switched off", f"{rate('enter_rate')}, can be woken {saving['enter_timeout']:g} s later"),

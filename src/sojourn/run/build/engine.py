@@ -20,9 +20,10 @@ from ...policy.checking import Scene, Watch
 from ...policy.orders import ORDERS
 from ...policy.slurm.policy import SlurmPolicy
 from .domains import domain_facts
+from .foreseen import with_foreseen
 from .machine import empty_nodes
 from .queues import queue_rules, queue_scores, queues_of, ranks_of, take_turns
-from .sleep import refuse_failing_boots, sleep_facts
+from .sleep import refuse_staggered, sleep_facts
 
 if TYPE_CHECKING:
     from ..options import Options, Prepared
@@ -64,12 +65,12 @@ def make_run(
     domains = None
     if named is not None and isinstance(control, DomainControl):
         domains = domain_facts(control, named, accepted)
-    sleep, caps = sleep_facts(cluster, policy, options), prepared.caps
-    refuse_failing_boots(
-        sleep, options, events=calendar is not None, switches=not control.is_constant
-    )
+    resting = with_foreseen(options.sleep, prepared.jobs, cluster, options)
+    sleep, caps = sleep_facts(cluster, policy, options, resting), prepared.caps
     # Where the rate keeps them, nobody waits for watts.
     waits = None if caps is None or caps.by_rate else caps
+    if waits is not None:
+        refuse_staggered(sleep)
     if named is not None:
         limit = np.where(taken.estimate > 0, taken.estimate, np.inf)
         if prepared.every is not None:
@@ -95,7 +96,7 @@ def make_run(
     orders = orders_of(view, policy, scene.numbers, checked=options.check_policy)
     laws = laws_of(policy, control, placement, checked=options.check_policy)
     if sleep is not None and sleep.keeps:
-        laws = replace(laws, keep=options.sleep.pointer, keep_theta=options.sleep.parameters)
+        laws = replace(laws, keep=resting.pointer, keep_theta=resting.parameters)
     queues = None
     # Where Python decides whom to start, nobody has a turn.
     if cluster.queues and not stop_at_decisions:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...cluster import Cluster
 from ...cluster.states import SleepState
 from ...engine.nodes import SleepFacts
 from ...errors import OptionError, PolicyError, nearest
-from ...policy import Policy
+from ...policy import Policy, SleepPolicy
 
 if TYPE_CHECKING:
     from ..options import Options
 
-__all__ = ["depths_of", "refuse_failing_boots", "sleep_facts"]
+__all__ = ["depths_of", "refuse_staggered", "sleep_facts"]
 
 _KEY = "policy.sleep"
 
@@ -30,9 +31,10 @@ def depths_of(cluster: Cluster, depth: str = "") -> list[SleepState | None]:
     return depths
 
 
-def sleep_facts(cluster: Cluster, policy: Policy, options: Options) -> SleepFacts | None:
-    """When the nodes of a run sleep; None if they do not."""
-    sleep = options.sleep
+def sleep_facts(
+    cluster: Cluster, policy: Policy, options: Options, sleep: SleepPolicy
+) -> SleepFacts | None:
+    """When the nodes of a run sleep, by a policy that knows what it foresees; None if never."""
     if sleep.is_never:
         return None
     if not cluster.is_named:
@@ -53,8 +55,14 @@ def sleep_facts(cluster: Cluster, policy: Policy, options: Options) -> SleepFact
         if not names:
             what = "no node of the cluster has a sleep state; give it one with [[node.sleep]]"
         raise OptionError(f"sleep '{sleep}': {what}", key=_KEY)
+    on, stays = _staying(cluster)
+    saving = cluster.power_saving
+    sleep_rate, wake_rate = options.sleep_rate, options.wake_rate
+    if saving is not None:
+        sleep_rate = saving.enter_rate if sleep_rate is None else sleep_rate
+        wake_rate = saving.leave_rate if wake_rate is None else wake_rate
     return SleepFacts(
-        able=np.array([state is not None for state in depths]),
+        able=np.array([state is not None for state in depths]) & ~on,
         enter=np.array([state.enter if state is not None else 0.0 for state in depths]),
         leave=np.array([state.leave if state is not None else 0.0 for state in depths]),
         varies=np.array([state is not None and bool(state.leave_varies) for state in depths]),
@@ -65,24 +73,40 @@ def sleep_facts(cluster: Cluster, policy: Policy, options: Options) -> SleepFact
         boot_failure=options.boot_failure,
         repair=options.boot_repair,
         seed=options.seed,
+        sleep_gap=60.0 / sleep_rate if sleep_rate else 0.0,
+        wake_gap=60.0 / wake_rate if wake_rate else 0.0,
+        stays=stays,
+        asks=np.array(sleep.asks),
     )
 
 
-def refuse_failing_boots(
-    sleep: SleepFacts | None, options: Options, *, events: bool, switches: bool
-) -> None:
-    """Refuse boots that fail where what becomes of their jobs is not defined."""
-    if sleep is None or sleep.boot_failure == 0:
-        return
-    for given, what in (
-        (events, "external events, failures and maintenance"),
-        (options.checkpoint is not None, "checkpoints"),
-        (options.passes == "event", "a scheduling pass after each event"),
-        (switches, "a service rate that changes"),
-    ):
-        if given:
-            raise OptionError(
-                f"boot_failure: boots that fail are not defined together with {what}; leave one of "
-                "them out",
-                key="policy.boot_failure",
-            )
+def refuse_staggered(sleep: SleepFacts | None) -> None:
+    """Refuse rates of going to sleep and of waking where jobs wait for watts."""
+    if sleep is not None:
+        for name, gap in (("sleep_rate", sleep.sleep_gap), ("wake_rate", sleep.wake_gap)):
+            if gap:
+                raise OptionError(
+                    f"{name}: so many nodes a minute are not defined under a cap for which jobs "
+                    "wait; give 0, or no cap",
+                    key=f"policy.{name}",
+                )
+
+
+def _staying(cluster: Cluster) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Which nodes never sleep; and sets, by row, of which so many stay on: the last column."""
+    number, saving = len(cluster.nodes), cluster.power_saving
+    on, rows = np.zeros(number, dtype=bool), []
+    if saving is not None:
+        place = {node.name: at for at, node in enumerate(cluster.nodes)}
+        for partition in cluster.partitions:
+            if partition.name in saving.excluded_partitions:
+                on[list(partition.nodes)] = True
+        for names, least in saving.excluded_nodes:
+            mine = [place[name] for name in names if name in place]
+            if least is None:
+                on[mine] = True
+            else:
+                rows.append(np.zeros(number + 1, dtype=np.int64))
+                rows[-1][mine] = 1
+                rows[-1][number] = least
+    return on, np.array(rows, dtype=np.int64).reshape(-1, number + 1)

@@ -237,6 +237,25 @@ class PolicyKeys(Keys):
             ),
         ),
     ] = "never"
+    sleep_rate: Annotated[
+        Annotated[float, Field(ge=0, allow_inf_nan=False)] | None,
+        Key(
+            "Nodes per minute that may begin to go to sleep; 0: no limit; default: as the cluster "
+            "says.",
+            "a number, 0 or more",
+            Option(_NODES, "N"),
+            Keyword(),
+        ),
+    ] = None
+    wake_rate: Annotated[
+        Annotated[float, Field(ge=0, allow_inf_nan=False)] | None,
+        Key(
+            "Nodes per minute that may begin to wake; 0: no limit; default: as the cluster says.",
+            "a number, 0 or more",
+            Option(_NODES, "N"),
+            Keyword(),
+        ),
+    ] = None
     boot_failure: Annotated[
         Annotated[float, Field(ge=0, le=1)],
         Key(
