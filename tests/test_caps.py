@@ -345,3 +345,39 @@ def test_a_comparison_says_that_fewer_jobs_fit_under_a_cap(tmp_path, capsys):
     assert "power.cap=300W 1, power.cap=400W 0" in out
     assert main(["compare", log, *options, "--set", "power.cap=400W,500W"]) == 0
     assert "never fit" not in capsys.readouterr().out
+
+
+def test_a_sweep_and_a_search_say_that_fewer_jobs_fit_under_a_cap(tmp_path, capsys):
+    """Not only in the terminal: the answer of their pages, too."""
+    from sojourn.cli import main
+    from sojourn.report.page.answers import answer_study
+    from sojourn.report.page.collect import points_of_study
+    from sojourn.report.page.folder import read_folder
+
+    def answered(folder):
+        study = read_folder(folder)
+        return " ".join(answer_study(study, points_of_study(study)).sentences)
+
+    (tmp_path / "nodes.toml").write_text(
+        "[[node]]\ncount = 4\ncores = 1\nops = 1\nidle_watts = 50\nwatts = 100\n"
+    )
+    (tmp_path / "log.csv").write_text("submit,runtime,procs\n0,10,4\n0,10,1\n0,10,1\n")
+    (tmp_path / "s.toml").write_text(
+        '[workload]\nlog = "log.csv"\n[cluster]\nnodes = "nodes.toml"\n'
+    )
+    scenario, out = str(tmp_path / "s.toml"), tmp_path / "sweep"
+    options = ("--out", str(out), "--workers", "1")
+    assert main(["sweep", scenario, "--set", "power.cap=300W,400W", *options]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "never fit, and are in no number above: power.cap=300W 1, power.cap=400W 0" in shown
+    assert "never fit, and are in no number: 300W 1, 400W 0." in answered(out)
+    assert main(["sweep", scenario, "--set", "power.cap=400W,500W", "--workers", "1"]) == 0
+    assert "never fit" not in capsys.readouterr().out
+
+    out = tmp_path / "front"
+    little = ("--population", "4", "--generations", "1", "--workers", "1", "--out", str(out))
+    search = ("--vary", "power.cap=300W,400W", "--minimise", "wait_mean", *little)
+    assert main(["optimise", scenario, *search]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "jobs that never fit, and are in no number above: power.cap=300W 1" in shown
+    assert "never fit, and are in no number: 300W 1." in answered(out)
