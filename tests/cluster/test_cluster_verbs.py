@@ -235,3 +235,20 @@ def test_orders_of_queues_are_checked(run, tmp_path, order, words):
     assert (code, out) == (2, "")
     assert words in err
     assert len(err.splitlines()) == 1
+
+
+def test_nodes_of_a_slurm_conf_sleep_once_it_is_converted(run, tmp_path, capsys):
+    """As the message says that a user gets who wants them to."""
+    conf, machine, log = (tmp_path / name for name in ("slurm.conf", "machine.toml", "log.csv"))
+    conf.write_text("NodeName=n[1-4] CPUs=16\nPartitionName=all Nodes=n[1-4] Default=YES\n")
+    log.write_text("submit,runtime,procs\n0,10,4\n10000,10,1\n")
+    command = ["simulate", str(log), "--sleep", "idle:600", "--cluster"]
+    assert main([*command, str(conf)]) == 2
+    assert (
+        "[[node.sleep]] in a .toml file, which sojourn cluster convert" in capsys.readouterr().err
+    )
+    assert run("convert", conf, machine) == (0, f"4 nodes in {machine}\n", "")
+    with machine.open("a") as file:
+        file.write('[[node.sleep]]\nname = "off"\nwatts = 9\nleave = 60\nleave_watts = 120\n')
+    assert main([*command, str(machine)]) == 0
+    assert "1 boots of nodes" in capsys.readouterr().out
