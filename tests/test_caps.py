@@ -212,7 +212,7 @@ def test_bad_texts_are_one_line(text, problem):
     [
         ("when,watts\n0,5", "line 1: the header must be time,watts"),
         ("time,watts\n", "there is no row"),
-        ("time,watts\nnoon,5", "line 2, field 'time': 'noon' is not a number of seconds"),
+        ("time,watts\nnoon,5", "line 2, field 'time': 'noon' is neither a number of seconds nor"),
         ("time,watts\n0,much", "line 2, field 'watts': .*'much' is no power"),
         ("time,watts\n0,-3", "line 2, field 'watts': '-3' is not a number of at least 0"),
         ("time,watts\n5,3\n5,4", "line 3, field 'time': '5' is not after the row above"),
@@ -225,6 +225,29 @@ def test_bad_files_are_one_line(tmp_path, lines, problem):
     with pytest.raises(OptionError, match=problem) as raised:
         read_caps(path)
     assert "\n" not in str(raised.value)
+
+
+def test_files_may_have_dates(tmp_path):
+    """The same schedule as with seconds; second 0 is what the header or `starts` says."""
+    dates, seconds = tmp_path / "dates.csv", tmp_path / "seconds.csv"
+    dates.write_text("time,watts\n2001-09-09T02:46:40+01:00,9kW\n2001-09-09T01:48:20,500W\n")
+    seconds.write_text("time,watts\n0,9kW\n100,500W\n")
+    jobs = sojourn.Jobs(
+        {"submit": [0, 10, 20], "runtime": [50, 200, 300], "procs": [8, 8, 4]},
+        header=["; UnixStartTime: 1000000000"],
+    )
+    power = sojourn.ConstantPower(41, 18)
+    machine = sojourn.Cluster.homogeneous(16, power=power)
+    starts = [
+        sojourn.simulate(jobs, machine, cap=path, clean=()).start for path in (dates, seconds, None)
+    ]
+    assert list(starts[0]) == list(starts[1]) != list(starts[2])
+    bare = jobs.replace(header=[])
+    with pytest.raises(OptionError, match="line 2, field 'time': the log does not say when it"):
+        sojourn.simulate(bare, machine, cap=str(dates))
+    when = "2001-09-09T01:46:40"
+    again = sojourn.simulate(bare, machine, cap=str(dates), starts=when, clean=())
+    assert list(again.start) == list(starts[0])
 
 
 def test_files_have_steps_of_sets(tmp_path):
