@@ -168,8 +168,9 @@ def _threads(cluster: Cluster) -> list[int]:
     def counted(server: Server) -> int:
         threads, of_core = (server.facts.get(name) for name in ("threads", "threads_per_core"))
         # Benchmarks know of threads as well, and count cores.
-        known = threads and of_core and server.cores * of_core > threads
-        return int(of_core) if known else 1
+        if not threads or not of_core or server.cores * of_core <= threads:
+            return 1
+        return int(of_core)
 
     return sorted({counted(node.server) for node in cluster.nodes})
 

@@ -214,8 +214,8 @@ def prepare(
     reason = _reasons(jobs, machine, named, chosen)
     depths = () if chosen.sleep.is_never else depths_of(machine, chosen.sleep.depth)
     clock = None if chosen.cap is None else Clock.of(jobs.header, chosen.starts)
-    given = parse_caps(chosen.cap, clock=clock)
-    caps = plan_caps(given, jobs, machine, control, named, depths)
+    limits = parse_caps(chosen.cap, clock=clock)
+    caps = plan_caps(limits, jobs, machine, control, named, depths)
     if caps is not None:
         caps.refuse(reason, jobs, named)
         if caps.by_rate:
