@@ -212,7 +212,7 @@ def test_bad_texts_are_one_line(text, problem):
     [
         ("when,watts\n0,5", "line 1: the header must be time,watts"),
         ("time,watts\n", "there is no row"),
-        ("time,watts\nnoon,5", "line 2, field 'time': 'noon' is not a number of seconds"),
+        ("time,watts\nnoon,5", "line 2, field 'time': 'noon' is neither a number of seconds nor"),
         ("time,watts\n0,much", "line 2, field 'watts': .*'much' is no power"),
         ("time,watts\n0,-3", "line 2, field 'watts': '-3' is not a number of at least 0"),
         ("time,watts\n5,3\n5,4", "line 3, field 'time': '5' is not after the row above"),
@@ -225,6 +225,29 @@ def test_bad_files_are_one_line(tmp_path, lines, problem):
     with pytest.raises(OptionError, match=problem) as raised:
         read_caps(path)
     assert "\n" not in str(raised.value)
+
+
+def test_files_may_have_dates(tmp_path):
+    """The same schedule as with seconds; second 0 is what the header or `starts` says."""
+    dates, seconds = tmp_path / "dates.csv", tmp_path / "seconds.csv"
+    dates.write_text("time,watts\n2001-09-09T02:46:40+01:00,9kW\n2001-09-09T01:48:20,500W\n")
+    seconds.write_text("time,watts\n0,9kW\n100,500W\n")
+    jobs = sojourn.Jobs(
+        {"submit": [0, 10, 20], "runtime": [50, 200, 300], "procs": [8, 8, 4]},
+        header=["; UnixStartTime: 1000000000"],
+    )
+    power = sojourn.ConstantPower(41, 18)
+    machine = sojourn.Cluster.homogeneous(16, power=power)
+    starts = [
+        sojourn.simulate(jobs, machine, cap=path, clean=()).start for path in (dates, seconds, None)
+    ]
+    assert list(starts[0]) == list(starts[1]) != list(starts[2])
+    bare = jobs.replace(header=[])
+    with pytest.raises(OptionError, match="line 2, field 'time': the log does not say when it"):
+        sojourn.simulate(bare, machine, cap=str(dates))
+    when = "2001-09-09T01:46:40"
+    again = sojourn.simulate(bare, machine, cap=str(dates), starts=when, clean=())
+    assert list(again.start) == list(starts[0])
 
 
 def test_files_have_steps_of_sets(tmp_path):
@@ -345,3 +368,39 @@ def test_a_comparison_says_that_fewer_jobs_fit_under_a_cap(tmp_path, capsys):
     assert "power.cap=300W 1, power.cap=400W 0" in out
     assert main(["compare", log, *options, "--set", "power.cap=400W,500W"]) == 0
     assert "never fit" not in capsys.readouterr().out
+
+
+def test_a_sweep_and_a_search_say_that_fewer_jobs_fit_under_a_cap(tmp_path, capsys):
+    """Not only in the terminal: the answer of their pages, too."""
+    from sojourn.cli import main
+    from sojourn.report.page.answers import answer_study
+    from sojourn.report.page.collect import points_of_study
+    from sojourn.report.page.folder import read_folder
+
+    def answered(folder):
+        study = read_folder(folder)
+        return " ".join(answer_study(study, points_of_study(study)).sentences)
+
+    (tmp_path / "nodes.toml").write_text(
+        "[[node]]\ncount = 4\ncores = 1\nops = 1\nidle_watts = 50\nwatts = 100\n"
+    )
+    (tmp_path / "log.csv").write_text("submit,runtime,procs\n0,10,4\n0,10,1\n0,10,1\n")
+    (tmp_path / "s.toml").write_text(
+        '[workload]\nlog = "log.csv"\n[cluster]\nnodes = "nodes.toml"\n'
+    )
+    scenario, out = str(tmp_path / "s.toml"), tmp_path / "sweep"
+    options = ("--out", str(out), "--workers", "1")
+    assert main(["sweep", scenario, "--set", "power.cap=300W,400W", *options]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "never fit, and are in no number above: power.cap=300W 1, power.cap=400W 0" in shown
+    assert "never fit, and are in no number: 300W 1, 400W 0." in answered(out)
+    assert main(["sweep", scenario, "--set", "power.cap=400W,500W", "--workers", "1"]) == 0
+    assert "never fit" not in capsys.readouterr().out
+
+    out = tmp_path / "front"
+    little = ("--population", "4", "--generations", "1", "--workers", "1", "--out", str(out))
+    search = ("--vary", "power.cap=300W,400W", "--minimise", "wait_mean", *little)
+    assert main(["optimise", scenario, *search]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "jobs that never fit, and are in no number above: power.cap=300W 1" in shown
+    assert "never fit, and are in no number: 300W 1." in answered(out)

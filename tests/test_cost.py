@@ -446,3 +446,13 @@ def test_carbon_files_that_are_none(tmp_path: Path):
 def test_any_text_is_a_tariff_or_a_plain_error(text: str):
     tariff, problem = parsed(text)
     assert problem.startswith("tariff: ") if tariff is None else tariff.prices
+
+
+def test_a_series_that_does_not_cover_the_run_says_dates(tmp_path):
+    """Seconds since a log began say nothing to whoever looks for the right file."""
+    path = tmp_path / "co2.csv"
+    path.write_text("time,g_per_kwh\n2021-07-01T00:00,100\n2021-07-01T01:00,200\n")
+    clock = Clock.of(start="2021-07-01T12:00 Europe/Berlin")
+    known = "from -36000 s .2021-07-01 02:00.02:00. to -28800 s .2021-07-01 04:00.02:00. of the log"
+    with pytest.raises(OptionError, match=known):
+        read_carbon(path, clock).over(0.0, 60.0)

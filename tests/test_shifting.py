@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from zoneinfo import ZoneInfo
@@ -192,3 +193,12 @@ def test_local_times_without_an_offset_are_pointed_out(tmp_path, capsys, month, 
     error = capsys.readouterr().err
     assert problem in error
     assert "times without an offset are UTC: give local ones with theirs" in error
+
+
+def test_lengths_are_seconds_without_a_unit(tmp_path, capsys):
+    series = tmp_path / "co2.csv"
+    series.write_text("time,g_per_kwh\n0,5\n3600,6\n7200,7\n10800,8\n")
+    assert main(["carbon", str(series), "--length", "3600", "--slack", "7200", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["length"] == 3600
+    assert main(["carbon", str(series), "--length", "0"]) == 2
+    assert "length 0 s: a job takes some time" in capsys.readouterr().err

@@ -199,10 +199,13 @@ def test_a_series_with_a_gap(grid, refused):
 def test_a_series_that_ends_too_soon(grid, refused):
     (grid / "short.csv").write_text("time,g_per_kwh\n0,5\n1800,6\n")
     words = ("simulate", grid / "log.swf", "--carbon", grid / "short.csv")
-    assert "known from 0 s to 3600 s of the log, but the run lasts" in refused(*words)
+    said = refused(*words)
+    assert "known from 0 s (2022-01-01 01:00+01:00) to 3600 s (2022-01-01 02:00+01:00)" in said
     said = refused(*words, "--defer", "window:1h")
-    assert "--series: job 3 comes at 600 s and may last 7200 s, but --carbon is known from" in said
-    assert "0 s to 3600 s; let it repeat, or give a longer one" in said
+    assert (
+        "--series: job 3 comes at 600 s (2022-01-01 01:10+01:00) and may last 7200 s, but" in said
+    )
+    assert "; let it repeat, or give a longer one" in said
 
 
 def test_a_negative_slack_of_a_job(grid, refused):

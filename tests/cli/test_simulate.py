@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import sojourn
+from sojourn.cli import main
 from sojourn.run.folder import files
 
 from .conftest import SMALL, Run
@@ -378,3 +379,24 @@ def test_a_run_is_written_without_pandas(small: Path, tmp_path: Path, format: st
         "sys.exit('pandas' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_keys_can_be_set_by_name(tmp_path, capsys):
+    """As sweeps and comparisons take them: the same run as by the option of the key."""
+    log, out = tmp_path / "log.swf", tmp_path / "run"
+    sojourn.write_swf(sojourn.lublin(50, 16, load=0.9, seed=1), log)
+    assert main(["simulate", str(log), "--procs", "16", "--policy", "fcfs", "--json"]) == 0
+    fcfs = json.loads(capsys.readouterr().out)
+    command = ["simulate", str(log), "--procs", "32", "--set", "cluster.procs=16", "--json"]
+    assert main([*command, "--set", "policy.name=fcfs", "--out", str(out)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["policy"], told["wait"]) == ("fcfs", fcfs["wait"])
+    options = json.loads((out / "summary.json").read_text())["provenance"]["options"]
+    assert options["set"] == ["cluster.procs=16", "policy.name=fcfs"]
+    for wrong, words in (
+        (["policy.nme=fcfs"], "did you mean 'policy.name'"),
+        (["policy.name"], "write --set KEY=VALUE"),
+        (["policy.name=fcfs", "policy.name=easy"], "is set twice"),
+    ):
+        assert main([*command, *(part for each in wrong for part in ("--set", each))]) == 2
+        assert words in capsys.readouterr().err

@@ -235,3 +235,38 @@ def test_orders_of_queues_are_checked(run, tmp_path, order, words):
     assert (code, out) == (2, "")
     assert words in err
     assert len(err.splitlines()) == 1
+
+
+def test_nodes_of_a_slurm_conf_sleep_once_it_is_converted(run, tmp_path, capsys):
+    """As the message says that a user gets who wants them to."""
+    conf, machine, log = (tmp_path / name for name in ("slurm.conf", "machine.toml", "log.csv"))
+    conf.write_text("NodeName=n[1-4] CPUs=16\nPartitionName=all Nodes=n[1-4] Default=YES\n")
+    log.write_text("submit,runtime,procs\n0,10,4\n10000,10,1\n")
+    command = ["simulate", str(log), "--sleep", "idle:600", "--cluster"]
+    assert main([*command, str(conf)]) == 2
+    assert (
+        "[[node.sleep]] in a .toml file, which sojourn cluster convert" in capsys.readouterr().err
+    )
+    assert run("convert", conf, machine) == (0, f"4 nodes in {machine}\n", "")
+    with machine.open("a") as file:
+        file.write('[[node.sleep]]\nname = "off"\nwatts = 9\nleave = 60\nleave_watts = 120\n')
+    assert main([*command, str(machine)]) == 0
+    assert "1 boots of nodes" in capsys.readouterr().out
+
+
+def test_threads_are_no_cores_and_kinds_of_one_name_are_told_apart(run, tmp_path):
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(
+        "NodeName=n[1-4] CPUs=32 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2 RealMemory=32768\n"
+        "NodeName=n[5-6] CPUs=64 Sockets=2 CoresPerSocket=16 ThreadsPerCore=2 RealMemory=65536\n"
+        "PartitionName=all Nodes=n[1-6] Default=YES\n"
+    )
+    code, out, _ = run("inspect", conf)
+    assert code == 0
+    lines = [line.split() for line in out.splitlines()]
+    assert ["processors", "256,", "each", "a", "hardware", "thread", "(12", "chips)"] in lines
+    assert ["model", "nodes", "threads", "GB"] in lines
+    assert ["n", "4", "32", "32"] in lines
+    assert ["n", "2", "64", "64"] in lines
+    conf.write_text(conf.read_text().replace("CPUs=32 ", "CPUs=16 "))
+    assert "a core or a hardware thread of one (12 chips)" in run("inspect", conf)[1]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sojourn import Cluster, Server, read_cluster, write_cluster
+from sojourn import Cluster, Node, Server, read_cluster, write_cluster
 from sojourn.cli import main
 from sojourn.cluster import PowerLevel, PowerSaving, PowerStates, SleepState, break_even
 from sojourn.errors import ClusterError, OptionError
@@ -283,3 +283,11 @@ def test_bad_power_saving_is_one_line(tmp_path, capsys, old, new, problem):
 def test_states_that_cannot_be(made, problem):
     with pytest.raises(OptionError, match=problem):
         made()
+
+
+@pytest.mark.parametrize("kind", ["toml", "csv"])
+@pytest.mark.parametrize("known", [{"watts": (50.0, 100.0)}, {"ops": 1e9}])
+def test_watts_and_speeds_are_written_and_read_one_without_the_other(tmp_path, kind, known):
+    cluster = Cluster.of([Node("a1", Server("made", 16, **known))])
+    write_cluster(cluster, tmp_path / f"nodes.{kind}")
+    assert read_cluster(tmp_path / f"nodes.{kind}").nodes == cluster.nodes

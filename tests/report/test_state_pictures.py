@@ -110,8 +110,24 @@ def test_savings_against_waits_with_the_knee_marked():
     wide = [(120, -900, 1140), *waits[1:]]
     (ax,) = report.sleep_curve([60, 600, 7200], saved, wide).axes
     assert ax.get_title(loc="right") == "95 % intervals, cut where they are wide"
+    assert len(ax.containers[0].lines[2][0].get_segments()) == 3
     with pytest.raises(OptionError, match="differ in number"):
         report.sleep_curve([60, 600], saved, waits)
+
+
+def test_of_many_wide_intervals_one_is_drawn():
+    """All of them would be a grid in front of the curve."""
+    saved = [(0.3, -0.2, 0.8), (0.25, -0.2, 0.7), (0.1, -0.3, 0.5)]
+    waits = [(120, 90, 150), (60, 30, 90), (30, 0, 60)]
+    (ax,) = report.sleep_curve([60, 600, 7200], saved, waits, knee=1).axes
+    across, upright = (bars.get_segments() for bars in ax.containers[0].lines[2])
+    assert [line.tolist() for line in across] == [[[30, 25], [90, 25]]]
+    assert [line[:, 0].tolist() for line in upright] == [[60, 60]]
+    assert ax.get_title(loc="right") == "95 % interval of 10 min, cut; others alike"
+    assert all(text.get_path_effects() for text in ax.texts)
+    left, right = ax.get_xlim()
+    assert left < 0
+    assert right > 120
 
 
 def test_a_front_is_coloured_by_carbon_with_its_settings_below():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -186,6 +186,20 @@ def show_watts(remarks: Mapping[str, Any], measures: Sequence[str]) -> None:
     if remarks["power_model"] and shown:
         labels = ", ".join(measure(name).label for name in shown)
         print(f"{labels}: {remarks['power_model']}")
+
+
+def warn_unaccepted(
+    points: Iterable[tuple[Mapping[str, Any], float]], *, chosen: bool = False
+) -> None:
+    """Say how many jobs never fit at points, by their values; `chosen` are those of a front."""
+    from ..report.text import Terminal, unaccepted_in_words
+
+    counts = [
+        (" ".join(f"{key}={_short(value)}" for key, value in values.items()), count)
+        for values, count in points
+    ]
+    if words := unaccepted_in_words(counts, chosen=chosen):
+        Terminal().warn(f"jobs that never fit, and are in no number above: {words}")
 
 
 def stated(measures: Sequence[str], scenario: Scenario, varied: Sequence[str]) -> list[str]:

@@ -46,10 +46,11 @@ def carbon(
     """
     from ..measures.cost import Clock, read_carbon, shift_emissions, shifted_by_hour
     from ..run.keys.describing import TIME
+    from ..run.keys.typed import number_or_text
 
     def seconds(name: str, text: str) -> float:
         try:
-            return float(TIME.read(text))
+            return float(TIME.read(number_or_text(text)))
         except ValueError as error:
             raise OptionError(f"--{name}: {error}") from None
 

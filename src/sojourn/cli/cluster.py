@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -64,6 +65,29 @@ def inspect(
         print_json({**facts, "where": where})
         return
     show_cluster(facts, where)
+
+
+@cluster.command(cls=Command)
+def convert(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="What cluster inspect takes, such as a slurm.conf."),
+    ],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="Description to write: .toml, or .csv of nodes.")
+    ],
+) -> None:
+    """Write a cluster as a description, to which what its file has no place for can be added.
+
+    Watts, depths of sleep and levels are keys of a .toml file; a slurm.conf has none of them.
+
+    Example: sojourn cluster convert slurm.conf machine.toml
+    """
+    from ..cluster import find_cluster, write_cluster
+
+    machine = find_cluster(file)
+    write_cluster(machine, out)
+    print(f"{len(machine.nodes):,} nodes in {out}" if machine.is_named else f"a count in {out}")
 
 
 @cluster.command(name="list", cls=Command)

@@ -148,6 +148,8 @@ def _show(front: Front) -> None:
         f"{front.evaluated:,} points in {front.runs:,} runs",
         soft_wrap=True,
     )
+    unaccepted = ((point.values, point.unaccepted) for point in front.points)
+    st.warn_unaccepted(unaccepted, chosen=True)
     if front.folder is not None:
         kept = front.done - front.new
         known = f", {kept:,} of them known before" if kept else ""

@@ -24,6 +24,14 @@ def simulate(
         Path | None,
         option("FILE.toml", "Write these options as a scenario too, for sojourn run.", "Results"),
     ] = None,
+    change: Annotated[
+        list[str] | None,
+        option(
+            "KEY=VALUE",
+            "Another value of a key of a scenario, such as slurm.SuspendTime=600; may be repeated.",
+            flag="--set",
+        ),
+    ] = None,
 ) -> None:
     """Schedule the jobs of a log and write what came of each.
 
@@ -32,14 +40,30 @@ def simulate(
 
     Example: sojourn simulate log.swf.gz --procs 100 --policy easy --estimates exact --out run
     """
-    scenario = chosen.scenario
+    scenario, options = chosen.scenario, chosen.options
+    if change:
+        scenario = scenario.with_values(_changes(change))
+        options = {**options, "set": change}
     saved = None if save_scenario is None else _saved(scenario, save_scenario, out)
-    summary = run_chosen("simulate", scenario, chosen.options, out, json=json)
+    summary = run_chosen("simulate", scenario, options, out, json=json)
     if saved is not None and save_scenario is not None:
         from ..run.command import save_scenario as save
 
         save(saved, save_scenario)
     show(summary, out, json=json)
+
+
+def _changes(texts: list[str]) -> dict[str, str]:
+    """Return values as they are typed, by key."""
+    changes: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not (key and equals and value):
+            raise OptionError(f"--set '{text[:40]}': write --set KEY=VALUE")
+        if key in changes:
+            raise OptionError(f"--set {key}: is set twice; give one value")
+        changes[key] = value
+    return changes
 
 
 def _saved(scenario: Scenario, path: Path, out: Path | None) -> Scenario:

@@ -227,6 +227,13 @@ def _show(
             f"{len(points):,} points; allow more replications (--most)"
         )
         console.warn(short_of)
+    if "unaccepted" in study.measures:
+        counted = study.points(["unaccepted"])
+        st.warn_unaccepted(
+            (point.values, point.measures["unaccepted"].estimate)
+            for point in counted
+            if "unaccepted" in point.measures
+        )
     if study.failed:
         failures = f"{study.failed:,} of {len(study.plan):,} runs failed: {study.errors[0]}"
         console.warn(failures)

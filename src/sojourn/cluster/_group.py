@@ -347,10 +347,6 @@ class GroupReader:
         cores, ops, watts = self.whole("cores"), self.positive("ops"), self.watts(base)
         if cores is None and base is None:
             raise self.error("cores", "is missing; give it, or a server to take it from")
-        for name, value, other in (("ops", ops, watts), ("watts", watts, ops)):
-            # Without both, nodes are equally fast and no energy is stated.
-            if value is None and other is not None and base is None:
-                raise self.error(name, "is missing; give it, or a server to take it from")
         given = {
             "model": self.label("model") or (base.model if base else self._kind(ops is None)),
             "cores": cores,

@@ -10,6 +10,7 @@ from typing import Any
 from .._html import html_table
 from .cluster import Cluster
 from .partition import Partition, Queue
+from .server import Server
 from .states import PowerStates, break_even
 
 _KINDS_SHOWN = 10
@@ -139,6 +140,7 @@ def cluster_facts(cluster: Cluster) -> dict[str, Any]:
     return {
         "source": report.source if report else "",
         "processor": cluster.processor,
+        "threads_per_core": _threads(cluster),
         "reference_ops": (cluster.reference_ops or average) if cluster.has_speeds else None,
         "totals": {**_totals(nodes), "procs": cluster.procs},
         "speed": {
@@ -158,6 +160,19 @@ def cluster_facts(cluster: Cluster) -> dict[str, Any]:
         "report": report.as_dict() if report else None,
         "nodes": nodes,
     }
+
+
+def _threads(cluster: Cluster) -> list[int]:
+    """Return how many hardware threads of a core count as cores of their own, of all nodes."""
+
+    def counted(server: Server) -> int:
+        threads, of_core = (server.facts.get(name) for name in ("threads", "threads_per_core"))
+        # Benchmarks know of threads as well, and count cores.
+        if not threads or not of_core or server.cores * of_core <= threads:
+            return 1
+        return int(of_core)
+
+    return sorted({counted(node.server) for node in cluster.nodes})
 
 
 def _resources(cluster: Cluster) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ..cluster import Cluster
 from ..errors import LogError, OptionError, nearest
 from ..files.access import read_text
+from ..measures.cost.clock import START_HINT, Clock, timestamp
 
 __all__ = ["OF_CLUSTER", "Cap", "NodeCap", "is_cap_file", "parse_caps", "read_caps", "resolve_caps"]
 
@@ -122,7 +123,7 @@ def is_cap_file(text: str) -> bool:
     return plain and text.strip().lower().lstrip("+-") not in _NO_NUMBERS
 
 
-def parse_caps(given: Any, *, files: bool = True) -> tuple[Cap, ...]:
+def parse_caps(given: Any, *, files: bool = True, clock: Clock | None = None) -> tuple[Cap, ...]:
     """Return caps from a number of W, a text, a file, caps, or several of these.
 
     Parameters
@@ -130,6 +131,7 @@ def parse_caps(given: Any, *, files: bool = True) -> tuple[Cap, ...]:
     given : ``2e6``, ``'2MW'``, ``'gpu=40kW'``, ``'2MW, gpu=40kW'``, the name of a CSV file, a
         `Cap`, or a list of these.
     files : whether to read files; else they are taken to be good.
+    clock : which moment second 0 of the log is, for files with timestamps.
     """
     if given is None:
         return ()
@@ -141,11 +143,11 @@ def parse_caps(given: Any, *, files: bool = True) -> tuple[Cap, ...]:
         path = os.fspath(given)
         if isinstance(path, str) and not path.strip():
             raise OptionError(f"cap '': {_FORM}", key="power.cap")
-        return read_caps(path) if files else ()
+        return read_caps(path, clock) if files else ()
     if isinstance(given, str):
         return tuple(_one(part) for part in given.split(","))
     if isinstance(given, Iterable):
-        return tuple(cap for one in given for cap in parse_caps(one, files=files))
+        return tuple(cap for one in given for cap in parse_caps(one, files=files, clock=clock))
     raise OptionError(f"cap {given!r}: {_FORM}", key="power.cap")
 
 
@@ -156,11 +158,13 @@ def _one(text: str) -> Cap:
     return Cap((_watts(watts, "cap"),), of=of.strip())
 
 
-def read_caps(path: str | os.PathLike[str]) -> tuple[Cap, ...]:
-    """Read caps over time: CSV with columns ``time`` (s) and ``watts``, and of which nodes.
+def read_caps(path: str | os.PathLike[str], clock: Clock | None = None) -> tuple[Cap, ...]:
+    """Read caps over time: CSV with columns ``time`` and ``watts``, and of which nodes.
 
-    A row holds from its time on. A third column, ``partition`` or ``nodes``, names a set of nodes
-    where rows are not of the whole cluster; each set has its own steps.
+    A row holds from its time on: seconds of the log, or ISO 8601 timestamps (UTC where they have no
+    offset), for which the clock says which moment second 0 is. A
+    third column, ``partition`` or ``nodes``, names a set of nodes where rows are not of the whole
+    cluster; each set has its own steps.
     """
     rows = csv.reader(read_text(path).splitlines())
 
@@ -178,11 +182,9 @@ def read_caps(path: str | os.PathLike[str]) -> tuple[Cap, ...]:
             if len(row) != len(header):
                 raise wrong(f"{len(row)} fields; give {','.join(header)}")
             try:
-                time = float(row[0])
-            except ValueError:
-                time = math.nan
-            if not math.isfinite(time):
-                raise wrong(f"'{row[0][:40]}' is not a number of seconds", "time")
+                time = _second(row[0], clock)
+            except OptionError as error:
+                raise wrong(str(error), "time") from None
             try:
                 watts = _watts(row[1], "watts")
             except OptionError as error:
@@ -201,6 +203,22 @@ def read_caps(path: str | os.PathLike[str]) -> tuple[Cap, ...]:
         Cap(tuple(w for _, w in steps), tuple(t for t, _ in steps), of, os.fspath(path))
         for of, steps in series.items()
     )
+
+
+def _second(text: str, clock: Clock | None) -> float:
+    """Return the second of the log that a number or a timestamp is."""
+    moment = timestamp(text)
+    try:
+        second = float(text)
+    except ValueError:
+        second = math.nan
+        if moment is not None:
+            if clock is None or not clock.known:
+                raise OptionError(f"the log does not say when it begins; {START_HINT}") from None
+            second = (moment - clock.start).total_seconds()
+    if not math.isfinite(second):
+        raise OptionError(f"'{text[:40]}' is neither a number of seconds nor a timestamp")
+    return second
 
 
 def resolve_caps(given: Sequence[Cap], cluster: Cluster) -> tuple[NodeCap, ...]:

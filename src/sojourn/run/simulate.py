@@ -19,12 +19,14 @@ from ..jobs import clean as clean_jobs
 from ..jobs.arrivals import arrivals_of, order_of_arrival
 from ..jobs.schema import MISSING
 from ..jobs.table import check_jobs
+from ..measures.cost.clock import Clock
 from ..policy import (
     Control,
     DomainControl,
     Policy,
     Score,
     nodes_of_domains,
+    parse_caps,
     parse_control,
     parse_policy,
 )
@@ -211,7 +213,9 @@ def prepare(
     named = _named(jobs, machine, chosen)
     reason = _reasons(jobs, machine, named, chosen)
     depths = () if chosen.sleep.is_never else depths_of(machine, chosen.sleep.depth)
-    caps = plan_caps(chosen.cap, jobs, machine, control, named, depths)
+    clock = None if chosen.cap is None else Clock.of(jobs.header, chosen.starts)
+    limits = parse_caps(chosen.cap, clock=clock)
+    caps = plan_caps(limits, jobs, machine, control, named, depths)
     if caps is not None:
         caps.refuse(reason, jobs, named)
         if caps.by_rate:

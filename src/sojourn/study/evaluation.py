@@ -24,6 +24,9 @@ from .sweeping import carried_out
 
 Values = tuple[Value, ...]
 
+_UNACCEPTED = "unaccepted"
+"""Measure of jobs that never fit, which no other measure counts."""
+
 
 class Objective(NamedTuple):
     """A measure that is to be small (sign 1), or large (-1)."""
@@ -72,10 +75,12 @@ class Evaluations:
         self._seed, self._store, self._runner, self._report = seed, store, runner, report
         self._known: dict[str, Floats] = {}
         self._failed: dict[str, str] = {}
+        self._unaccepted: dict[str, float] = {}
         self._order: dict[str, None] = {}
         self.points: dict[str, Values] = {}
         """Every point that was looked at, by its spelling."""
         self._samples: dict[str, Floats] = {}
+        self._runs: dict[str, dict[str, None]] = {}
         self.new = 0
         self.problem: InputError | None = None
         """Why the first of the points that cannot be run cannot."""
@@ -143,12 +148,18 @@ class Evaluations:
         columns = [table.column(name).to_pandas().to_numpy(dtype=np.float64) for name in names]
         signed = np.column_stack(columns) * [objective.sign for objective in self._objectives]
         self._known = {name: row for name, row, good in zip(ids, signed, done, strict=True) if good}
+        if _UNACCEPTED in table.column_names:
+            counts = table.column(_UNACCEPTED).to_pylist()
+            self._unaccepted = {
+                name: count for name, count in zip(ids, counts, strict=True) if count is not None
+            }
 
     def _take(self, plan: StudyPlan) -> None:
         """Put together the replications of each point; a failed one is a row of nan."""
         rows: dict[str, list[Floats | None]] = {}
         for run in plan.runs:
             rows.setdefault(spelt(run.values), []).append(self._known.get(run.run_id))
+            self._runs.setdefault(spelt(run.values), {})[run.run_id] = None
         nothing = np.full(len(self._objectives), np.nan)
         for key, runs in rows.items():
             self._samples[key] = np.array(
@@ -163,6 +174,12 @@ class Evaluations:
         """Return the signed mean objectives of a point; nan where a replication failed."""
         sample = self.sample(values)[first:last]
         return sample.mean(axis=0) if len(sample) else np.full(len(self._objectives), math.nan)
+
+    def unaccepted(self, values: Values) -> float:
+        """Return how many jobs never fit at a point: the mean over its runs."""
+        names = self._runs.get(spelt(values), ())
+        counts = [self._unaccepted[name] for name in names if name in self._unaccepted]
+        return float(np.mean(counts)) if counts else 0.0
 
     @property
     def done(self) -> int:

@@ -32,17 +32,24 @@ class FrontPoint:
     """A point of the front: values by key, means with intervals by measure.
 
     `share` says how often (0 to 1) it is on the front when replications are drawn anew, or in how
-    many of the draws of one log.
+    many of the draws of one log. `unaccepted` is the mean number of jobs that never fit, and are in
+    no objective.
     """
 
     values: Mapping[str, Value]
     objectives: Mapping[str, Interval]
     share: float
+    unaccepted: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
         intervals = {name: interval.as_dict() for name, interval in self.objectives.items()}
-        return {"values": dict(self.values), "objectives": intervals, "share": self.share}
+        return {
+            "values": dict(self.values),
+            "objectives": intervals,
+            "share": self.share,
+            "unaccepted": self.unaccepted,
+        }
 
 
 @dataclass(frozen=True)

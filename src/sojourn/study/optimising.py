@@ -297,6 +297,10 @@ class _Search:
             stacked = np.stack([samples[place][common] for place in left])
             known = kept, stacked, limit
             points, volume, corner = estimated_front(*known, keys, objectives, seed, resampled)
+            points = tuple(
+                replace(point, unaccepted=evaluations.unaccepted(tuple(point.values.values())))
+                for point in points
+            )
         return Front(
             keys=keys,
             objectives=objectives,

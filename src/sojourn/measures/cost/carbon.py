@@ -33,6 +33,7 @@ class Carbon(TimeSeries):
     repeats : whether it begins again where it ends, and before it begins: it is then known at all
         times.
     column : of the file, that the values are from.
+    clock : which moment second 0 of the log is, for messages.
     """
 
     time: Floats
@@ -41,6 +42,7 @@ class Carbon(TimeSeries):
     is_dated: bool = False
     repeats: bool = False
     column: str = ""
+    clock: Clock | None = None
 
     _value = "grams"
 
@@ -85,7 +87,7 @@ def read_carbon(
     """
     read = read_series(path, clock, Wanted("time,g_per_kwh", _grams, 0.0))
     source = os.fspath(path)
-    return Carbon(read.time, read.value, source, read.is_dated, repeats, read.column)
+    return Carbon(read.time, read.value, source, read.is_dated, repeats, read.column, clock)
 
 
 def _grams(names: Sequence[str]) -> ValueColumn | None:

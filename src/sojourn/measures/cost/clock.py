@@ -88,6 +88,22 @@ class Clock:
             yield first, change, self.second_of_week + moved.total_seconds()
             first = change
 
+    def shown(self, second: float) -> str:
+        """Return a second of the log, with its moment where that is known.
+
+        >>> Clock.of(start="2021-07-01T08:00+02:00").shown(3600.0)
+        '3600 s (2021-07-01 09:00+02:00)'
+        """
+        text = f"{second:.15g} s"
+        if not self.known:
+            return text
+        try:
+            moment = self.start.astimezone(UTC) + timedelta(seconds=second)
+            moment = moment.astimezone(self.start.tzinfo)
+        except (OverflowError, ValueError):
+            return text
+        return f"{text} ({moment.isoformat(' ', 'minutes')})"
+
     def _ahead(self, second: float) -> timedelta:
         """Return how far clocks are ahead of UTC at a second of the log."""
         moment = self.start

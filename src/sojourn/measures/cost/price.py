@@ -35,6 +35,7 @@ class Prices(TimeSeries):
     source : the file, for messages.
     is_dated : whether the file has timestamps.
     repeats : whether the series begins again where it ends, and before it begins.
+    clock : which moment second 0 of the log is, for messages.
     """
 
     time: Floats
@@ -43,6 +44,7 @@ class Prices(TimeSeries):
     source: str = "prices"
     is_dated: bool = False
     repeats: bool = False
+    clock: Clock | None = None
 
     _value = "price"
 
@@ -72,7 +74,7 @@ def read_prices(
     """
     read = read_series(path, clock, Wanted("time,price_per_kwh", _price))
     source = os.fspath(path)
-    return Prices(read.time, read.value, read.currency, source, read.is_dated, repeats)
+    return Prices(read.time, read.value, read.currency, source, read.is_dated, repeats, clock)
 
 
 def is_price_file(price: object) -> bool:

@@ -73,6 +73,7 @@ class TimeSeries:
     time: Floats
     source: str
     repeats: bool
+    clock: Clock | None
     _value: ClassVar[str]
     """Name of the field that has the values."""
 
@@ -103,9 +104,10 @@ class TimeSeries:
         begin, end = float(time[0]), self._end
         if not self.repeats:
             if not begin <= first <= last <= end:
+                shown = (self.clock or Clock()).shown
                 raise OptionError(
-                    f"{source}: known from {begin:.15g} s to {end:.15g} s of the log, but the run "
-                    f"lasts from {first:.15g} s to {last:.15g} s; check when the log starts, give "
+                    f"{source}: known from {shown(begin)} to {shown(end)} of the log, but the run "
+                    f"lasts from {shown(first)} to {shown(last)}; check when the log starts, give "
                     "a series that covers it, or let it repeat",
                     path=source,
                 )

@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from numpy.typing import ArrayLike
+from matplotlib.patheffects import withStroke
+from numpy.typing import ArrayLike, NDArray
 
 from ...arrays import Floats
 from ...errors import OptionError
@@ -31,6 +32,8 @@ _LOOK = {
     "sleep": ("asleep", "#DCE6EC"),
     "failed": ("failed", style.INK),
 }
+_HALO = [withStroke(linewidth=2.5, foreground="white")]
+"""Keeps lines out of words."""
 _NAMED = 0.045
 """Share of the longest bar from which on a part has its number written on it."""
 
@@ -164,10 +167,14 @@ def sleep_curve(
     x, y = cost / size, 100 * gain
     axes.axhline(0, color=style.FAINT, linewidth=0.8)
     axes.axvline(0, color=style.FAINT, linewidth=0.8)
+    # Many intervals that are wide would hide the curve, and look like a grid.
+    crowded = len(times) > 1 and _is_wide(x, y)
+    one = int(np.argmax(y[:, 0])) if knee is None else knee
+    shown = np.array([one]) if crowded else np.arange(len(times))
     axes.errorbar(
-        *(x[:, 0], y[:, 0]),
-        xerr=_ends(x),
-        yerr=_ends(y),
+        *(x[shown, 0], y[shown, 0]),
+        xerr=_ends(x[shown]),
+        yerr=_ends(y[shown]),
         fmt="none",
         ecolor=style.PALETTE[4],
         elinewidth=1.0,
@@ -178,7 +185,7 @@ def sleep_curve(
     line, dots = x[order, 0], y[order, 0]
     axes.plot(line, dots, color=style.PALETTE[0], linewidth=1.2, marker="o", markersize=4, zorder=2)
     axes.plot([0], [0], color=style.INK, marker="o", markersize=4, zorder=2)
-    style.note(axes, "never", (0, 0), (7, -11), color=style.INK)
+    style.note(axes, "never", (0, 0), (7, -11), color=style.INK, path_effects=_HALO)
     if knee is not None:
         axes.plot(
             *(x[knee, :1], y[knee, :1]),
@@ -190,22 +197,36 @@ def sleep_curve(
             zorder=3,
         )
     # Limits are those of the estimates with some room: intervals of small logs are wide.
-    cut = _frame(axes, x, y)
-    free: list[tuple[float, float]] = []
+    cut = _frame(axes, x, y, shown)
+    taken: list[tuple[float, float, float]] = []
     for k in sorted(range(len(times)), key=lambda k: (k != knee, times[k])):
         place = axes.transData.transform((x[k, 0], y[k, 0])) / axes.figure.dpi
-        near = any(abs(place[0] - a) < 0.55 and abs(place[1] - b) < 0.16 for a, b in free)
+        near = any(
+            -0.55 < place[0] - a < width and abs(place[1] - b) < 0.16 for a, b, width in taken
+        )
         if not near:
-            free.append((float(place[0]), float(place[1])))
             words = f"{style.duration(times[k])}{' (knee)' if k == knee else ''}"
+            taken.append((float(place[0]), float(place[1]), max(0.55, 0.08 * len(words))))
             color = style.PALETTE[1] if k == knee else style.INK
-            style.note(axes, words, (x[k, 0], y[k, 0]), (7, -11), color=color)
+            style.note(axes, words, (x[k, 0], y[k, 0]), (7, -11), color=color, path_effects=_HALO)
     axes.set_xlabel(f"added to the mean wait ({unit})")
     axes.set_ylabel("energy saved (%)")
     axes.xaxis.set_major_formatter(style.number_tick)
     axes.yaxis.set_major_formatter(style.number_tick)
-    style.title(axes, "What sleeping saves and costs, by idle time", f"95 % intervals{cut}")
+    words = f"95 % intervals{cut}"
+    if crowded:
+        words = (
+            f"95 % interval of {style.duration(times[one])}{', cut' if cut else ''}; others alike"
+        )
+    style.title(axes, "What sleeping saves and costs, by idle time", words)
     return style.root(axes)
+
+
+def _is_wide(x: Floats, y: Floats) -> bool:
+    """Whether half of the intervals are wider than a third of what the estimates span, with 0."""
+    spans = (np.ptp(np.append(values[:, 0], 0.0)) or 1.0 for values in (x, y))
+    widths = (np.nanmedian(values[:, 2] - values[:, 1]) for values in (x, y))
+    return any(3 * width > span for width, span in zip(widths, spans, strict=True))
 
 
 def _ends(values: Floats) -> Floats:
@@ -214,13 +235,15 @@ def _ends(values: Floats) -> Floats:
     return np.where(np.isfinite(reach), reach, 0.0)
 
 
-def _frame(axes: Axes, x: Floats, y: Floats) -> str:
-    """Show all estimates, and of their intervals what leaves the curve readable; say if cut."""
+def _frame(axes: Axes, x: Floats, y: Floats, shown: NDArray[np.intp]) -> str:
+    """Show all estimates, and of intervals drawn what leaves the curve readable; say if cut."""
     cut = ""
     for values, limits in ((x, axes.set_xlim), (y, axes.set_ylim)):
         low, high = min(0.0, values[:, 0].min()), max(0.0, values[:, 0].max())
         room = (high - low) or 1.0
-        ends = float(np.nanmin(values[:, 1])), float(np.nanmax(values[:, 2]))
+        ends = float(np.nanmin(values[shown, 1])), float(np.nanmax(values[shown, 2]))
+        # Without an interval at the ends the estimates need room themselves.
+        ends = min(ends[0], low), max(ends[1], high)
         low, high = max(ends[0], low - 0.75 * room), min(ends[1], high + 0.75 * room)
         left, right = min(low, 0.0) - 0.12 * room, max(high, 0.0) + 0.12 * room
         if ends[0] < left or ends[1] > right:

@@ -290,6 +290,7 @@ def answer_comparison(comparison: ComparisonFolder, points: Points) -> Answer:
         f"best on {_machine(first)}?",
         (
             *(sentences or ["All runs are alike."]),
+            *_unaccepted(points),
             *_recorded(comparison.runs),
             *_watts(comparison.runs, points),
             *_left_out(comparison.runs),
@@ -328,7 +329,17 @@ def answer_study(study: StudyFolder, points: Points) -> Answer:
         sentences = [f"The {what.label} is {with_interval(what, mean)}." for what, mean in means]
     watts = study.assumed_watts if any(map(rests_on_watts, points.samples)) else ""
     assumed = [f"No watts were given for energies: {watts}."] if watts else []
-    return Answer(str(title), str(question), (*sentences, *assumed, *_extent(study, points)))
+    more = (*_unaccepted(points), *assumed, *_extent(study, points))
+    return Answer(str(title), str(question), (*sentences, *more))
+
+
+def _unaccepted(points: Points) -> list[str]:
+    """Say how many jobs were not served at all, where points differ in it."""
+    from ..text import unaccepted_in_words
+
+    counts = [(points.names[i], points.unaccepted[i]) for i in points.judged if points.unaccepted]
+    words = unaccepted_in_words(counts, chosen=bool(points.front))
+    return [f"Jobs that never fit, and are in no number: {words}."] if words else []
 
 
 def _extent(study: StudyFolder, points: Points) -> list[str]:

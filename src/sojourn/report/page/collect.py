@@ -57,7 +57,15 @@ def points_of_study(study: StudyFolder) -> Points:
         fresh,
         study.is_resampled,
         tuple(str(name) for name in study.facts.get("maximised", ())),
+        unaccepted=_unaccepted(groups),
     )
+
+
+def _unaccepted(groups: Sequence[pd.DataFrame]) -> list[float]:
+    """How many jobs of each point never fit; nothing of runs that do not say so."""
+    if not all("unaccepted" in part and part["unaccepted"].notna().any() for part in groups):
+        return []
+    return [float(part["unaccepted"].mean()) for part in groups]
 
 
 def _front(
@@ -171,6 +179,7 @@ def points_of_runs(comparison: ComparisonFolder) -> Points:
         tuple(objectives[:2]) or tuple(list(kept)[:1]),
         jobs=_job_by_job(comparison),
         alone=[intervals_of_run(run) for run in comparison.runs],
+        unaccepted=[float(run.summary.get("unaccepted", 0)) for run in comparison.runs],
     )
 
 

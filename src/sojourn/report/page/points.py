@@ -47,6 +47,7 @@ class Points:
     maximised: tuple[str, ...] = ()  # measures of which more is better, whatever is usual
     jobs: Mapping[str, Sequence[Floats]] = field(default_factory=dict)  # by measure
     alone: Sequence[Mapping[str, Interval]] = ()  # of each point, by measure
+    unaccepted: Sequence[float] = ()  # jobs of each point that never fit: the mean of its runs
 
     def __len__(self) -> int:
         return len(self.replications)

@@ -215,7 +215,9 @@ FRONT: Shape = MappingProxyType(
             or_null=False,
         ),
         "hypervolume_interval": {
-            **{name: Needed(_NUMBER) for name in ("estimate", "low", "high", "level")},
+            **{name: Needed(_NUMBER) for name in ("estimate", "level")},
+            # One replication has no spread.
+            **dict.fromkeys(("low", "high"), _NUMBER),
             "n": Needed(_COUNT),
             "method": _TEXT,
         },

@@ -1,6 +1,7 @@
 from .classes import show_classes as show_classes
 from .classes import show_compared_classes as show_compared_classes
 from .comparison import show_comparison as show_comparison
+from .comparison import unaccepted_in_words as unaccepted_in_words
 from .facts import show_facts as show_facts
 from .facts import show_report as show_report
 from .layout import Terminal as Terminal

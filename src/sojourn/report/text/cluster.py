@@ -30,15 +30,14 @@ def show_cluster(facts: dict[str, Any], where: str | None) -> None:
 
 
 def _totals(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    total, speed, kind = facts["totals"], facts["speed"], facts["processor"]
+    total, speed, kind = facts["totals"], facts["speed"], _processor(facts)
     if not total["nodes"]:
         return [("processors", f"{total['procs']:,}, which are only counted")]
     rows = [
         ("nodes", f"{total['nodes']:,}"),
         (
             "processors",
-            f"{total['procs']:,}, each a {kind} ({total['cores']:,} cores on "
-            f"{total['chips']:,} chips)",
+            f"{total['procs']:,}, each a {kind} ({_cores(facts)}{total['chips']:,} chips)",
         ),
         ("memory", _sum(total, "memory", "GB")),
     ]
@@ -62,6 +61,21 @@ def _totals(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
+def _processor(facts: dict[str, Any]) -> str:
+    """What counts as a processor: threads of a core may count as cores."""
+    threads = facts["threads_per_core"]
+    if facts["processor"] != "core" or max(threads, default=1) == 1:
+        return str(facts["processor"])
+    return "hardware thread" if min(threads) > 1 else "core or a hardware thread of one"
+
+
+def _cores(facts: dict[str, Any]) -> str:
+    """How many cores chips have, unless threads are counted for them."""
+    if max(facts["threads_per_core"], default=1) > 1:
+        return ""
+    return f"{facts['totals']['cores']:,} cores on "
+
+
 def _nodes(count: int) -> str:
     return "1 node" if count == 1 else f"{count:,} nodes"
 
@@ -78,10 +92,14 @@ def _show_kinds(console: Terminal, facts: dict[str, Any]) -> None:
     """Print models, or kinds of nodes where they differ in what they have."""
     if not facts["nodes"]:
         return
-    if facts["resources"]:
+    # Nodes of one name may differ where it is no model: those of a slurm.conf are called by theirs.
+    several = len(facts["kinds"]) > len(facts["models"]) and facts["speed"]["average"] is None
+    by_kind = bool(facts["resources"] or several)
+    if by_kind:
         kinds = facts["kinds"]
         names = [row["resource"] for row in facts["resources"]]
-        table = new_table("model", "nodes", "cores", "memory\nGB", *names)
+        cores = "cores" if max(facts["threads_per_core"]) == 1 else "threads"
+        table = new_table("model", "nodes", cores, "memory\nGB", *names)
         for kind in kinds[:_KINDS]:
             own = (kind["resources"].get(name, 0) for name in names)
             numbers = (kind["cores"], kind["memory"], *own)
@@ -94,7 +112,7 @@ def _show_kinds(console: Terminal, facts: dict[str, Any]) -> None:
     console.print(table)
     others = len(kinds) - _KINDS
     if others > 0:
-        what = "kinds" if facts["resources"] else "models"
+        what = "kinds" if by_kind else "models"
         console.note(f"and {others:,} {what} more; --json has every node")
 
 

@@ -15,6 +15,7 @@ from .summary import show_recorded
 _CHANGES = ("wait_mean", "bounded_slowdown_mean")
 _ASIDE = ("wait_median", "killed")  # left out where there are more columns than these
 _MANY = 8
+_LISTED = 8  # runs or points whose jobs that never fit are said one by one
 
 
 def show_comparison(
@@ -74,11 +75,25 @@ def show_comparison(
     names = {measure.name for measure in shown}
     for words in _legend(names, _label(rows[0]), assumed if "energy_kwh" in names else ""):
         console.note(words)
-    left = unaccepted or {}
-    if len(set(left.values())) > 1:
-        counts = ", ".join(f"{name} {count:,}" for name, count in left.items())
-        console.warn(f"jobs that never fit, and are in no number above, differ: {counts}")
+    if counts := unaccepted_in_words(list((unaccepted or {}).items())):
+        console.warn(f"jobs that never fit, and are in no number above: {counts}")
     show_recorded(console, recorded or {})
+
+
+def unaccepted_in_words(counts: Sequence[tuple[str, float]], *, chosen: bool = False) -> str:
+    """Return how many jobs of each run or point never fit, of many the ends.
+
+    Empty if all are alike, as waits and energies are of the same jobs then; of points that a search
+    has chosen among others, which may have served more jobs, only if all could be served.
+    """
+    several = {count for _, count in counts}
+    if len(several) < 2 and not (chosen and any(several)):
+        return ""
+    if len(counts) > _LISTED:
+        ordered = sorted(counts, key=lambda count: count[1])
+        least, most = (f"{name} {as_number(count)}" for name, count in (ordered[0], ordered[-1]))
+        return f"from {least} to {most}"
+    return ", ".join(f"{name} {as_number(count)}" for name, count in counts)
 
 
 def _legend(names: set[str], first: str, assumed: str) -> Iterator[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ from ...errors import JobError, OptionError
 from ...jobs import Jobs
 from ...measures.energy import watts_by_busy
 from ...policy import Control, highest_rates, parts_of
-from ...policy.cap import OF_CLUSTER, NodeCap, parse_caps, resolve_caps
+from ...policy.cap import OF_CLUSTER, Cap, NodeCap, resolve_caps
 from .machine import REASONS, NamedMachine, usable_tasks
 
 __all__ = ["CapPlan", "plan_caps", "rate_watts", "watts_of_jobs"]
@@ -210,7 +209,7 @@ def watts_of_jobs(jobs: Jobs, name: str = "watts") -> Floats | None:
 
 
 def plan_caps(
-    given: Any,
+    given: Sequence[Cap],
     jobs: Jobs,
     cluster: Cluster,
     control: Control,
@@ -221,7 +220,7 @@ def plan_caps(
 
     `depths` are the states in which nodes sleep, if they do.
     """
-    caps = resolve_caps(parse_caps(given), cluster)
+    caps = resolve_caps(given, cluster)
     if not caps:
         if control.keeps_cap:
             raise OptionError("cap: there is none for rates 'cap' to keep; give one", key=_KEY)

@@ -150,10 +150,11 @@ def held_jobs(jobs: Jobs, options: Options) -> tuple[Deferred, Series, Floats]:
     out = held & ((came < begin) | (came + plan > end))
     if out.any():
         at = int(np.argmax(out))
+        comes = clock.shown(float(came[at]))
         raise OptionError(
-            f"job {int(jobs.job[at])} comes at {came[at]:g} s and may last {plan[at]:g} s, but "
-            f"power.{by} is known from {begin:g} s to {end:g} s; let it repeat, or give a longer "
-            "one",
+            f"job {int(jobs.job[at])} comes at {comes} and may last {plan[at]:g} s, but "
+            f"power.{by} is known from {clock.shown(begin)} to {clock.shown(end)}; let it "
+            "repeat, or give a longer one",
             key="power.series",
         )
     if not held.any():

@@ -53,7 +53,10 @@ def sleep_facts(
         names = {state.name for node in cluster.nodes for state in node.server.states.sleep}
         what = f"no node has a sleep state '{sleep.depth}'; {nearest(sleep.depth, names)}"
         if not names:
-            what = "no node of the cluster has a sleep state; give it one with [[node.sleep]]"
+            what = (
+                "no node of the cluster has a sleep state; give it one with [[node.sleep]] in a "
+                ".toml file, which sojourn cluster convert writes from any other"
+            )
         raise OptionError(f"sleep '{sleep}': {what}", key=_KEY)
     on, stays = _staying(cluster)
     saving = cluster.power_saving
