@@ -389,7 +389,10 @@ def note_on_way(s, nodes, caps, j):
             for c in range(caps.free.shape[1]):
                 if caps.over[c, q]:
                     caps.waking[c] -= caps.lent[q]
-    return caps.waking.max() > 0
+    for c in range(caps.free.shape[1]):
+        if caps.waking[c] > 0:
+            return True
+    return False
 
 
 @inlined

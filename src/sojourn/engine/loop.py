@@ -443,7 +443,10 @@ def loop(
                     # Of jobs whose nodes have failed the control sees that the workload has grown.
                     while change_states(s, jobs, run, recording, nodes, calendar):
                         if s.controlled == 1:
-                            _steer(s, run, recording, nodes, calendar, control, SWITCH, present(s))
+                            before = present(s)
+                            _look(
+                                s, run, recording, nodes, calendar, control, SWITCH, before, False
+                            )
             _drain(s, jobs, run, recording, nodes, calendar, control)
         if nodes is not None:
             s.passes += 1
