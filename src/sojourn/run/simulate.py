@@ -41,7 +41,7 @@ from .build.queues import (
     check_queues,
     forbidden_by_queues,
 )
-from .build.sleep import depths_of
+from .build.sleep import depths_in_use
 from .options import Options, Prepared, with_keywords
 from .result import Result
 
@@ -210,7 +210,7 @@ def prepare(
         check_queues(machine, scheduling)
     named = _named(jobs, machine, chosen)
     reason = _reasons(jobs, machine, named, chosen)
-    depths = () if chosen.sleep.is_never else depths_of(machine, chosen.sleep.depth)
+    depths = () if chosen.sleep.is_never else depths_in_use(machine, chosen.sleep.depth)
     caps = plan_caps(chosen.cap, jobs, machine, control, named, depths)
     if caps is not None:
         caps.refuse(reason, jobs, named)
