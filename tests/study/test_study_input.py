@@ -13,7 +13,7 @@ from studies import small_scenario
 
 from sojourn import Cluster, Node, Server, lublin, parse_cluster, simulate, write_swf
 from sojourn.cli import main
-from sojourn.cluster.states import PowerStates
+from sojourn.cluster.states import PowerStates, SleepState
 from sojourn.errors import InputError, OptionError
 from sojourn.measures.registry import all_measures, flat_summary
 from sojourn.study import Grid, Range, optimise, sweep
@@ -177,12 +177,15 @@ def test_every_measure_of_a_run_is_known_before_it() -> None:
     down = {"kind": "down", "time": 5, "until": 9, "procs": 1}
     server = Server("made", 12, ops=1.0, watts=(90, 190), states=PowerStates(failed_watts=20))
     failing = Cluster.of([Node(f"n{i}", server) for i in range(4)])
+    nap = SleepState("nap", 5.0, enter=1.0, leave=30.0)
+    sleepy = Cluster.of([Server("s", 12, ops=1.0, watts=(90, 190), states=PowerStates((nap,)))] * 2)
     runs = (
         simulate(jobs, 12, events=[down], **bill),
         simulate(jobs, parse_cluster("2 x X5670"), **bill),
         simulate(jobs.replace(begin=jobs.submit + 9.0), parse_cluster("2 x (8 cores, 1 gpu)")),
         simulate(jobs, 12, defer="window:9h", **{**bill, "price": "0.1, 8:0.2"}),
         simulate(jobs, failing, failures="mtbf=9d,repair=1d", checkpoint="daly"),
+        simulate(jobs, sleepy, sleep="idle:60"),
     )
     names = {name for run in runs for name in flat_summary(run.summary)}
     assert {name for name in names if not name.startswith("rate_share_")} == {
