@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ import pytest
 
 import sojourn
 from sojourn.cluster import PowerCap
-from sojourn.cluster.states import PowerStates, SleepState
+from sojourn.cluster.states import PowerSaving, PowerStates, SleepState
 from sojourn.errors import OptionError
 
 DEEP = SleepState("off", 9.0, enter=60.0, enter_watts=104.0, leave=240.0, leave_watts=150.0)
@@ -183,6 +184,21 @@ def test_jobs_whose_nodes_may_not_all_be_woken_are_not_accepted():
         assert result.summary["unaccepted"] == refused
     # Awake both may run.
     assert sojourn.simulate(jobs, ALIKE, "easy", cap=855.0).summary["unaccepted"] == 0
+
+
+def test_nodes_that_stay_on_need_no_watts_for_waking():
+    # One of 95 W idle and 190 W busy, of which waking would take 150 W.
+    cluster = sojourn.Cluster.of([EVEN])
+    names = (cluster.nodes[0].name,)
+    stays = PowerSaving(math.inf, enter_rate=math.inf, leave_rate=math.inf)
+    stays = replace(stays, excluded_nodes=((names, None),))
+    jobs = sojourn.Jobs({"submit": [0.0], "runtime": [60.0], "procs": [1], "estimate": [60.0]})
+    given = {"cap": 110.0, "sleep": "idle:60"}
+    assert sojourn.simulate(jobs, cluster, "easy", **given).summary["unaccepted"] == 1
+    staying = replace(cluster, power_saving=stays)
+    result = sojourn.simulate(jobs, staying, "easy", **given)
+    assert result.start.tolist() == [0.0]
+    assert result.summary["energy"]["power_peak"] <= 110.0
 
 
 def test_nodes_that_fail_are_measured():

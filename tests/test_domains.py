@@ -17,6 +17,7 @@ from sojourn.cluster import (
     Partition,
     PowerStates,
     Queue,
+    Rack,
     SleepState,
     read_cluster,
     write_cluster,
@@ -96,6 +97,17 @@ def test_likewise_where_nodes_sleep(policy):
     jobs = work(3, load=0.4)
     one, other = both(jobs, cluster_of(*sleepy), policy, RATES[3], sleep="idle:300")
     assert one.summary["sleep"]
+    must_agree(one, other)
+
+
+@pytest.mark.parametrize("cap", [None, 1300])
+def test_likewise_where_boots_fail(cap):
+    sleepy = [replace(server, states=SLEEPS) for server in (*[THIN] * 4, *[FAT] * 2)]
+    options = {"sleep": "idle:300", "boot_failure": 0.2, "cap": cap}
+    rate = RATES[3] if cap is None else "count:1,1.25:2:5"
+    one, other = both(work(3, load=0.4), cluster_of(*sleepy), "easy", rate, **options)
+    assert (one.node_states["state"] == "failed").any()
+    assert one.summary["rate_switches"] > 0
     must_agree(one, other)
 
 
@@ -183,6 +195,24 @@ def test_the_bill_is_that_of_each_domain():
     first = float(result.jobs["submit"].min())
     joules += (times[0] - first) * sum(node.server.watts[0] for node in SPLIT.nodes)
     assert energy["total_joules"] == pytest.approx(joules, rel=1e-9)
+
+
+def test_the_bill_of_domains_has_all_states_of_their_nodes():
+    sleepy = replace(
+        SPLIT,
+        nodes=tuple(
+            replace(node, server=replace(node.server, states=SLEEPS)) for node in SPLIT.nodes
+        ),
+        racks=(Rack("left", (0, 1)),),
+    )
+    rate = {"left": 0.5, "gpu": 0.8, "*-[34]": 1}
+    result = sojourn.simulate(parted(1), sleepy, "easy", rate=rate, sleep="idle:300")
+    domains, energy = result.summary["domains"], result.summary["energy"]
+    assert [domain["nodes"] for domain in domains.values()] == [2, 2, 2]
+    for name in ("busy_joules", "idle_joules", "sleep_joules", "leaving_joules"):
+        total = sum(domain[name] for domain in domains.values())
+        assert total == pytest.approx(energy[name], rel=1e-9)
+    assert energy["sleep_joules"] > 0
 
 
 def test_a_job_on_two_domains_is_as_slow_as_the_slower():
@@ -273,13 +303,13 @@ def test_texts_of_domains(text, parts):
 @pytest.mark.parametrize(
     ("rate", "words"),
     [
-        ({"gpus": 2}, "no partition, set or node is called so; did you mean 'gpu'"),
-        ({"gpu": 2, "*": 1}, "is in the domains 'gpu' and '[*]'; a node has one rate"),
+        ({"gpus": 2}, "no partition, rack, set or node is called so; did you mean 'gpu'"),
+        ({"gpu": 2, "*": 1}, "is in 'gpu' and '[*]'; a node has one rate"),
         ({"gpu": "fast"}, "domain 'gpu': rate control 'fast' cannot be read"),
         ({"gpu": 0}, "rates must be above 0"),
         ({"gpu": "cap:0.5,1"}, "rate control 'cap': that is not defined where domains"),
-        ({}, "no domain is given"),
-        ({f"n{k}": 1 for k in range(17)}, "17 domains; there may be 16"),
+        ({}, "domains: none is given"),
+        ({f"n{k}": 1 for k in range(17)}, "17 of them; there may be 16"),
         ("gpu=", "write NODES=CONTROL"),
         ("gpu=1,gpu=2", "two of 'gpu'"),
         ({"gpu": {"x": 1}}, "give a rate, a text or a sojourn.control"),
@@ -353,7 +383,8 @@ def test_one_description_three_ways(files, tmp_path, capsys):
     [
         ("gpus=0.5", "did you mean 'gpu'"),
         ("gpu=0.5,gpu=1", "two of 'gpu'"),
-        ("gpu=often", "cannot be read"),
+        ("gpu=often", "--rate: domain 'gpu': rate control 'often' cannot be read"),
+        ("gpu=cap:0.5,1", "--rate: rate control 'cap': that is not defined"),
     ],
 )
 def test_a_wrong_domain_is_one_line(files, capsys, text, words):

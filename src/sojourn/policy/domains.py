@@ -96,8 +96,8 @@ def by_domain(given: Mapping[str, Any]) -> DomainControl:
 
     Parameters
     ----------
-    given : by partition, named set of nodes, or name of nodes (patterns with ``*``): a control, a
-        rate or a text as `parse_control` reads it.
+    given : by partition, rack, named set of nodes, or name of nodes (patterns with ``*``): a
+        control, a rate or a text as `parse_control` reads it.
 
     Examples
     --------
@@ -105,18 +105,18 @@ def by_domain(given: Mapping[str, Any]) -> DomainControl:
     'gpu: count hysteresis 0.8, 1 at 2 / 5; cpu: constant 0.9'
     """
     if not given:
-        raise OptionError(f"rate control: no domain is given; {_FORM}", key=_KEY)
+        raise OptionError(f"domains: none is given; {_FORM}", key=_KEY)
     if len(given) > MOST_DOMAINS:
         raise OptionError(
-            f"rate control: {len(given)} domains; there may be {MOST_DOMAINS}, give fewer", key=_KEY
+            f"domains: {len(given)} of them; there may be {MOST_DOMAINS}, give fewer", key=_KEY
         )
     parts = []
     for name, value in given.items():
         if not isinstance(name, str) or not name.strip():
-            raise OptionError(f"rate control: a domain is called {name!r}; {_FORM}", key=_KEY)
+            raise OptionError(f"domains: one is called {name!r}; {_FORM}", key=_KEY)
         if isinstance(value, Mapping | DomainControl) or value is None:
             raise OptionError(
-                f"rate control of '{name}': give a rate, a text or a sojourn.control", key=_KEY
+                f"domain '{name}': give a rate, a text or a sojourn.control", key=_KEY
             )
         try:
             parts.append((name.strip(), parse_control(value)))
@@ -160,9 +160,9 @@ def domain_texts(text: str) -> dict[str, str]:
         name, equals, control = part.partition("=")
         name = name.strip()
         if not (equals and name and control.strip()):
-            raise OptionError(f"rate control '{part.strip()[:40]}': {_FORM}", key=_KEY)
+            raise OptionError(f"domain '{part.strip()[:40]}': {_FORM}", key=_KEY)
         if name in found:
-            raise OptionError(f"rate control: two of '{name}'; leave one out", key=_KEY)
+            raise OptionError(f"domains: two of '{name}'; leave one out", key=_KEY)
         found[name] = control.strip()
     return found
 
@@ -177,7 +177,7 @@ def nodes_of_domains(control: DomainControl, cluster: Cluster) -> NDArray[np.int
     """
     if not cluster.is_named:
         raise OptionError(
-            f"rate control of '{control.names[0]}': processors are only counted; name nodes with "
+            f"domain '{control.names[0]}': processors are only counted; name nodes with "
             "--cluster, or give all servers one control",
             key=_KEY,
         )
@@ -187,7 +187,7 @@ def nodes_of_domains(control: DomainControl, cluster: Cluster) -> NDArray[np.int
         for node in _places(name, cluster):
             if domain[node] != none:
                 raise OptionError(
-                    f"rate control: node '{cluster.nodes[node].name}' is in the domains "
+                    f"domains: node '{cluster.nodes[node].name}' is in "
                     f"'{control.names[domain[node]]}' and '{name}'; a node has one rate",
                     key=_KEY,
                 )
@@ -196,10 +196,11 @@ def nodes_of_domains(control: DomainControl, cluster: Cluster) -> NDArray[np.int
 
 
 def _places(name: str, cluster: Cluster) -> tuple[int, ...]:
-    """The nodes of a partition, of a named set, or of a name."""
+    """The nodes of a partition, of a rack, of a named set, or of a name."""
     from fnmatch import fnmatchcase
 
     sets = {own.name: own.nodes for own in cluster.caps if own.nodes is not None}
+    sets |= {rack.name: rack.nodes for rack in cluster.racks}
     sets |= {part.name: part.nodes for part in cluster.partitions}
     if name in sets:
         return tuple(sets[name])
@@ -209,7 +210,7 @@ def _places(name: str, cluster: Cluster) -> tuple[int, ...]:
     if not found:
         hint = nearest(name, list(sets)) if sets else "the cluster has no partitions; name nodes"
         raise OptionError(
-            f"rate control of '{name[:40]}': no partition, set or node is called so; {hint}",
+            f"domain '{name[:40]}': no partition, rack, set or node is called so; {hint}",
             key=_KEY,
         )
     return found

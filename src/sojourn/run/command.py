@@ -61,7 +61,8 @@ class CommandLine(Source):
         if not error.key:
             return error
         # The message may name keys, as it does not know who will read it.
-        keys = rf"\b(?:{'|'.join(map(re.escape, described()))})(?![\w.])"
+        # "rate control" are words of the field.
+        keys = rf"\b(?<!rate )(?:{'|'.join(map(re.escape, described()))})(?![\w.])"
         text = re.sub(keys, lambda match: self.name_of(match[0]), str(error))
         return OptionError(self._behind(self._flag(key), text), key=error.key)
 

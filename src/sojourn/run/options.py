@@ -17,7 +17,7 @@ from ..cluster import Cluster
 from ..errors import OptionError, did_you_mean
 from ..jobs import Jobs
 from ..policy import Control, Policy
-from .build.caps import CapPlan
+from .build.cap_plan import CapPlan
 from .build.deferring import Deferred
 from .build.events import External
 from .build.machine import NamedMachine

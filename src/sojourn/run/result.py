@@ -21,7 +21,8 @@ from .build.machine import REASONS
 from .decisions import Decisions
 from .options import Prepared
 from .outcome.aftermath import STATUS, UNACCEPTED
-from .outcome.schedule import Schedule, summarise
+from .outcome.schedule import Schedule
+from .outcome.summary import summarise
 
 if TYPE_CHECKING:
     import pandas as pd

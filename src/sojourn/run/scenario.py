@@ -27,6 +27,7 @@ from .keys import ASIDE, FailureKeys, MaintenanceKeys, ScenarioKeys, described_b
 from .keys.failures import make_checkpoint, make_failures, make_maintenance
 from .problems import Source, problem_of, read_toml
 from .setting import with_setting
+from .together import problems_together
 from .toml import as_toml
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Scenario:
             keys = ScenarioKeys.model_validate(plain)
         except ValidationError as error:
             raise problem_of(error, plain, where) from None
-        for key, problem in building.problems_together(keys, plain):
+        for key, problem in problems_together(keys, plain):
             raise where.error(key, problem)
         return cls(plain, keys, Path(folder), where)
 

@@ -43,7 +43,7 @@ from .build.queues import (
     check_queues,
     forbidden_by_queues,
 )
-from .build.sleep import depths_of
+from .build.sleep import depths_in_use
 from .options import Options, Prepared, with_keywords
 from .result import Result
 
@@ -212,7 +212,7 @@ def prepare(
         check_queues(machine, scheduling)
     named = _named(jobs, machine, chosen)
     reason = _reasons(jobs, machine, named, chosen)
-    depths = () if chosen.sleep.is_never else depths_of(machine, chosen.sleep.depth)
+    depths = () if chosen.sleep.is_never else depths_in_use(machine, chosen.sleep.depth)
     clock = None if chosen.cap is None else Clock.of(jobs.header, chosen.starts)
     limits = parse_caps(chosen.cap, clock=clock)
     caps = plan_caps(limits, jobs, machine, control, named, depths)

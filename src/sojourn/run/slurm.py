@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..errors import JobError, OptionError
 from ..jobs import Jobs
 from ..jobs import clean as clean_jobs
 from ..jobs.arrivals import arrivals_of, order_of_arrival
-from ..policy import Control, Placement, parse_placement
+from ..policy import Control, DomainControl, Placement, parse_placement
 from ..policy.sleep import SleepPolicy
 from ..policy.slurm.controller import Controller
 from ..policy.slurm.model import make_run
@@ -103,7 +104,7 @@ def prepare_slurm(
         remarks.append("speeds of nodes: jobs run as long as recorded")
     plan, sleep = run.power_plan, options.sleep
     if plan is not None:
-        remarks += plan.said
+        remarks += [*plan.said, *_passed_over(machine, policy)]
         # For what is said of the run: its own loop decides.
         sleep = SleepPolicy(plan.idle_time, text=plan.text)
     return run, Prepared(
@@ -120,10 +121,20 @@ def prepare_slurm(
     )
 
 
+def _passed_over(machine: Cluster, policy: SlurmPolicy) -> Iterator[str]:
+    """Say what the cluster's own file has of sleep that Slurm does not act on."""
+    saving = None if machine is policy.cluster else machine.power_saving
+    if saving is not None and (saving.excluded_nodes or saving.excluded_partitions):
+        yield "nodes that stay on: SuspendExcNodes and SuspendExcParts say which"
+    if any(state.leave_varies for node in machine.nodes for state in node.server.states.sleep[:1]):
+        yield "leave_varies: each boot takes the mean, leave"
+
+
 def _check_options(control: Control, options: Options) -> None:
     """Refuse what Slurm decides itself, or what its model has no place for."""
     placement = parse_placement(options.placement)
     refused = (
+        ("rate", isinstance(control, DomainControl), "the service rate is 1"),
         ("rate", not control.is_constant or control.initial != 1.0, "the service rate is 1"),
         ("reference_rate", options.reference_rate != 1.0, "the service rate is 1"),
         ("passes", options.passes != "instant", "its loops look when it is their turn"),
@@ -135,6 +146,9 @@ def _check_options(control: Control, options: Options) -> None:
         ("maintenance", options.maintenance is not None, "its nodes do not fail"),
         ("checkpoint", options.checkpoint is not None, "its nodes do not fail"),
         ("sleep", not options.sleep.is_never, "its nodes sleep as slurm.SuspendTime says"),
+        ("sleep_rate", options.sleep_rate is not None, "slurm.SuspendRate says it"),
+        ("wake_rate", options.wake_rate is not None, "slurm.ResumeRate says it"),
+        ("boot_failure", options.boot_failure > 0, "its nodes do not fail"),
         (
             "decisions",
             options.decisions,

@@ -20,7 +20,7 @@ from .slurm_nodes import has, job_at, moment_of, put, remove, replan
 
 __all__ = [
     "NEVER",
-    "Power",
+    "PoweredNodes",
     "Saving",
     "arrive",
     "claim",
@@ -63,7 +63,7 @@ class Saving(NamedTuple):
     number: np.ndarray
 
 
-class Power(NamedTuple):
+class PoweredNodes(NamedTuple):
     """The nodes as the power loop sees them, and the jobs that wait for them.
 
     `last_busy` is the second since which a node is idle, `asked` that in which it was powered down.
@@ -103,7 +103,7 @@ def no_saving() -> Saving:
     )
 
 
-def make_power(saving: Saving, jobs: int, nodes: int, given: int, started: float) -> Power:
+def make_power(saving: Saving, jobs: int, nodes: int, given: int, started: float) -> PoweredNodes:
     """All nodes are up, and idle since the controller was started."""
     if not saving.on:
         jobs = nodes = given = 0
@@ -111,7 +111,7 @@ def make_power(saving: Saving, jobs: int, nodes: int, given: int, started: float
     words = max((nodes + 31) >> 5, 1)
     # A node sleeps again only after a job had it.
     naps = nodes + given
-    return Power(
+    return PoweredNodes(
         saving=saving,
         state=np.full(nodes, UP, dtype=whole),
         last_busy=np.full(nodes, int(np.floor(started)), dtype=whole),

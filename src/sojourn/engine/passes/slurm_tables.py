@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import OptionError
 from ..state import table
 from .slurm_nodes import PLACES
-from .slurm_power import NEVER, Power, Saving, make_power, no_saving
+from .slurm_power import NEVER, PoweredNodes, Saving, make_power, no_saving
 from .slurm_priority import Associations, Rule, no_associations, unchanging
 
 __all__ = [
@@ -216,7 +216,7 @@ class Slurm(NamedTuple):
     looked: np.ndarray
     reserved: np.ndarray
     cancels: np.ndarray
-    power: Power
+    power: PoweredNodes
 
 
 def example() -> tuple[Wants, Machine, Loops, Pace, Rule, Associations]:

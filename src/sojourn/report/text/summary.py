@@ -152,7 +152,7 @@ def _domains(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
         shares = ", ".join(f"{100 * s:.1f} % at {r}" for r, s in domain["rate_shares"].items())
         text = f"{switches}{shares}"
         if summary["energy"].get("power_model") is None:
-            joules = domain["busy_joules"] + domain["idle_joules"]
+            joules = sum(value for key, value in domain.items() if key.endswith("_joules"))
             text += f"; {as_number(joules / 3.6e6)} kWh"
         yield f"rate of {name}", text
 

@@ -16,7 +16,7 @@ from ...policy import Policy, SleepPolicy
 if TYPE_CHECKING:
     from ..options import Options
 
-__all__ = ["depths_of", "refuse_staggered", "sleep_facts"]
+__all__ = ["depths_in_use", "depths_of", "refuse_staggered", "sleep_facts"]
 
 _KEY = "policy.sleep"
 
@@ -29,6 +29,14 @@ def depths_of(cluster: Cluster, depth: str = "") -> list[SleepState | None]:
         named = [state for state in states if not depth or state.name == depth]
         depths.append(named[0] if named else None)
     return depths
+
+
+def depths_in_use(cluster: Cluster, depth: str) -> list[SleepState | None]:
+    """As `depths_of`, but None of nodes that stay on."""
+    on, _ = _staying(cluster)
+    return [
+        None if stays else state for state, stays in zip(depths_of(cluster, depth), on, strict=True)
+    ]
 
 
 def sleep_facts(

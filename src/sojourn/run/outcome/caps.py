@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ...cluster import AssumedPower
 from ...errors import RunError
 from ...measures import energy as billing
-from ..build.caps import CapPlan, watts_of_jobs
+from ..build.cap_plan import CapPlan
+from ..build.caps import watts_of_jobs
 
 if TYPE_CHECKING:
     from .schedule import Schedule

@@ -79,15 +79,11 @@ class DomainRates:
 
     def as_dict(self) -> dict[str, dict[str, Any]]:
         """Of each domain by name: its control, rates and joules."""
-        bill = self._schedule.energy.nodes
+        spent = self._schedule.energy.of_nodes()
         made: dict[str, dict[str, Any]] = {}
         for d, (name, control) in enumerate(self.control.parts):
             mine = self.node == d
             rates, lasted = self._lasted(d)
-            busy, idle = (
-                float(joules[mine].sum())
-                for joules in (bill.node_busy_joules, bill.node_idle_joules)
-            )
             made[name] = {
                 "rate": str(control),
                 "nodes": int(mine.sum()),
@@ -97,7 +93,6 @@ class DomainRates:
                     f"{r:g}": float(lasted[rates == r].sum() / self._span) for r in np.unique(rates)
                 },
                 "rate_switches": len(rates) - 1,
-                "busy_joules": busy,
-                "idle_joules": idle,
+                **{f"{cause}_joules": float(joules[mine].sum()) for cause, joules in spent.items()},
             }
         return made

@@ -190,7 +190,9 @@ def ledger_table(schedule: Schedule, by: str, classes: tuple[Any, Sequence[str]]
         columns = ledger.by_jobs_of(np.arange(len(numbers)), len(numbers))
     else:
         if classes is None:
-            raise OptionError(f"ledger by '{by}': give node, partition, job or a class of jobs")
+            raise OptionError(
+                f"ledger by '{by}': give node, partition, rack, job or a class of jobs"
+            )
         codes, words = classes
         mine = np.asarray(codes)[prepared.accepted]
         there, groups = np.unique(mine, return_inverse=True)

@@ -1,0 +1,180 @@
+"""The caps of a run: whom they refuse, and what the engine is handed of them, in whole mW."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...engine.calendar import FALL
+from ...engine.caps import CapFacts
+from ...engine.drive import CapRules
+from ...jobs import Jobs
+from ...policy.cap import NodeCap
+from .machine import REASONS, NamedMachine, usable_tasks
+
+__all__ = ["CapPlan"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class CapPlan:
+    """The caps of a run, and what they mean for it.
+
+    Parameters
+    ----------
+    caps : with their nodes.
+    idle : W of the idle nodes of each; of one that sleeps, of sleep if that is more.
+    levels : by cap, of each step: begin and end (s), and the mW that jobs may add then; of counted
+        processors, how many may be busy.
+    of_proc : mW that a busy processor of each node adds, or any that is counted.
+    of_task : mW that each task of a job adds; -1 where its nodes say.
+    assumed : how many jobs have no watts of their own, and were given those of others.
+    by_rate : whether they are kept by the rate: nobody waits for watts.
+    varied : whether what a job adds depends on where it runs.
+    names : whether reservations must name nodes because of that.
+    lent, changing : mW that each node draws less asleep than idle, and more on its way.
+    over : by cap and node, whether the node belongs to it; None of counted processors.
+    most : counted processors that there are.
+    """
+
+    caps: tuple[NodeCap, ...]
+    idle: Floats
+    levels: tuple[tuple[tuple[float, float, int], ...], ...]
+    of_proc: Integers
+    of_task: Integers
+    assumed: int = 0
+    by_rate: bool = False
+    varied: bool = False
+    names: bool = False
+    lent: Integers | None = None
+    changing: Integers | None = None
+    over: NDArray[np.bool_] | None = None
+    most: int = 2**62
+
+    @property
+    def room(self) -> Integers:
+        """What each cap leaves at the most."""
+        return np.array([max(room for *_, room in steps) for steps in self.levels], np.int64)
+
+    @property
+    def last(self) -> Integers:
+        """What each leaves from its last step on."""
+        return np.array([steps[-1][2] for steps in self.levels], np.int64)
+
+    def fixed(self, named: NamedMachine) -> Integers:
+        """What each job adds under each cap wherever it runs (mW)."""
+        asked = named.requests
+        if self.varied:
+            return np.zeros((len(self.caps), len(asked.tasks)), np.int64)
+        task = np.where(self.of_task >= 0, self.of_task, asked.need[0] * self.of_proc[0])
+        return np.tile(asked.tasks * task, (len(self.caps), 1))
+
+    def refuse(self, reason: NDArray[np.int8], jobs: Jobs, named: NamedMachine | None) -> None:
+        """Note which jobs add more than is left from the last step of some cap on."""
+        if self.by_rate:
+            return
+        why = REASONS.index("cap")
+        open_jobs = reason == 0
+        if named is None:
+            reason[open_jobs & (jobs.procs > self.last.min())] = why
+        elif not self.varied:
+            over = (self.fixed(named) > self.last[:, None]).any(axis=0)
+            reason[open_jobs & over] = why
+        else:
+            alike = np.stack([named.requests.alike, self.of_task])[:, open_jobs]
+            _, first, which = np.unique(alike, axis=1, return_index=True, return_inverse=True)
+            places = np.flatnonzero(open_jobs)
+            bad = np.array([not self._holds(named, int(places[i])) for i in first], np.bool_)
+            reason[places[bad[which.reshape(-1)]]] = why
+
+    def _holds(self, named: NamedMachine, j: int) -> bool:
+        """Whether the empty cluster has nodes for job `j` under all caps.
+
+        If nodes sleep, even if all of them must be woken while all others are on.
+        """
+        asked, first = named.requests, named.requests.choice[j]
+        assert self.over is not None
+        task = np.full(len(self.of_proc), self.of_task[j])
+        if self.of_task[j] < 0:
+            task = self.of_proc * asked.need[0, j]
+        for some in asked.eligible[first : first + asked.choices[j]]:
+            most = usable_tasks(asked, j, range(len(asked.capacity)), some)
+            order = np.argsort(self.of_proc, kind="stable")
+            free, left, drawn = self.last.copy(), int(asked.tasks[j]), 0.0
+            neighbours = named.placement.rule == "contiguous"
+            if neighbours:
+                stretches = np.split(np.arange(len(most)), np.flatnonzero(most == 0))
+                order = next((s for s in stretches if most[s].sum() >= left), np.arange(0))
+            for k in order.tolist():
+                taken = min(int(most[k]), left)
+                least = 0 if self.changing is None else int(self.changing[k])
+                for c in np.flatnonzero(self.over[:, k]).tolist():
+                    if not neighbours and least > free[c]:
+                        taken = 0
+                    if not neighbours and taken * task[k] > free[c]:
+                        taken = max(int(free[c]), 0) // int(task[k])
+                if taken:
+                    free -= max(taken * int(task[k]), least) * self.over[:, k]
+                drawn += taken * asked.need[0, j] * named.cluster.columns.watts[k]
+                left -= taken
+            if left == 0 and (free >= 0).all() and drawn <= asked.budget[j]:
+                return True
+        return False
+
+    def rules(
+        self, named: NamedMachine | None, accepted: NDArray[np.bool_], first: float, looks: bool
+    ) -> CapRules:
+        """Return what the engine must know.
+
+        Parameters
+        ----------
+        named : the nodes; None where processors are counted.
+        accepted : jobs that can run.
+        first : the first arrival (s).
+        looks : whether there is something to look at where a cap falls, too.
+        """
+        nodes = None
+        if named is not None and not self.by_rate:
+            fixed = np.ascontiguousarray(self.fixed(named)[:, accepted])
+            over = np.ones((len(self.caps), len(self.of_proc)), np.bool_)
+            over = over if self.over is None else self.over
+            own = self.of_task[accepted]
+            evenly = 0 if self.names or (own >= 0).any() else int(self.of_proc[0])
+            nodes = CapFacts(
+                self.room,
+                over,
+                self.of_proc,
+                own,
+                fixed,
+                self.varied,
+                evenly,
+                self.lent,
+                self.changing,
+            )
+        rows = self._falls(named is not None or self.by_rate)
+        falls = np.zeros(len(rows), FALL)
+        for i, row in enumerate(rows):
+            falls[i] = row
+        times = [end for _, end, *_ in rows if end < np.inf]
+        if looks or self.by_rate:
+            times += [begin for begin, *_ in rows if begin > -np.inf]
+        later = np.sort([time for time in times if time > first])
+        return CapRules(nodes, falls, later.astype(np.float64), self.by_rate)
+
+    def _falls(self, named: bool) -> list[tuple[float, float, int, int]]:
+        """Stretches in which a cap leaves less: begin, end, cap, and how much less it leaves.
+
+        Of counted processors, how many may be busy.
+        """
+        rows = []
+        for c, (steps, most) in enumerate(zip(self.levels, self.room.tolist(), strict=True)):
+            for begin, end, room in steps:
+                if named and room < most:
+                    rows.append((begin, end, c, most - room))
+                elif not named and room < self.most:
+                    rows.append((begin, end, c, room))
+        return rows
