@@ -32,8 +32,6 @@ from numba.core.serialize import dumps
 
 from .__about__ import __version__
 
-__all__ = ["KernelCache", "cache_folder"]
-
 _PACKAGE = Path(__file__).resolve().parent
 _ENGINE = _PACKAGE / "engine"
 _COMPILING = (_PACKAGE / "jit.py", _PACKAGE / "_kept.py")

@@ -4,8 +4,6 @@ from typing import Any
 
 from . import jobs
 
-__all__ = dir(jobs)
-
 
 def __getattr__(name: str) -> Any:
     return getattr(jobs, name)

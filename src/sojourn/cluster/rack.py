@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from ..errors import OptionError
 from .server import whole_count
 
-__all__ = ["Rack", "check_racks", "do_not_nest", "racks_around"]
-
 
 @dataclass(frozen=True)
 class Rack:

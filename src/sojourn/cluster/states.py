@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from ..errors import OptionError, nearest
 
-__all__ = ["BOOT_LAWS", "PowerLevel", "PowerSaving", "PowerStates", "SleepState", "break_even"]
-
 BOOT_LAWS = ("exponential",)
 """Laws by which the times of boots may vary."""
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from ..jit import inlined
 
-__all__ = ["BIT", "Bits", "bit_clear", "bit_last", "bit_next", "bit_set", "make_bits"]
-
 # 2**i mod 37 is different for each i < 32: a perfect hash of single bits.
 BIT = np.full(37, -1, dtype=np.int64)
 for _i in range(32):

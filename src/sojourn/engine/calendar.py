@@ -19,9 +19,6 @@ LOOK = 6
 STEERS = 2
 """What a `LOOK` is about that a rate control sees."""
 
-__all__ = ["EVENT", "RESERVATION", "Calendar", "arrive", "due_time", "look_ahead", "make_calendar"]
-__all__ += ["FALL", "fall_of", "reserved_now", "room_now", "stretch_of", "with_falls"]
-
 EVENT = np.dtype([("time", "f8"), ("kind", "i8"), ("about", "i8"), ("more", "i8")], align=True)
 """`about` is a job, a node, or a number of processors; `more`: whether the next is a part of the
 same event."""

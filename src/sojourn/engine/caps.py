@@ -16,32 +16,6 @@ from numpy.typing import NDArray
 from ..jit import called, inlined
 from .state import ASLEEP
 
-__all__ = [
-    "CapFacts",
-    "Caps",
-    "arrive_ahead",
-    "draw_by_count",
-    "draw_more",
-    "is_hopeless",
-    "least_room",
-    "leave_room",
-    "look_at_room",
-    "make_caps",
-    "may_draw",
-    "may_draw_more",
-    "may_stay_on",
-    "no_caps",
-    "note_draw",
-    "note_falls",
-    "note_waking",
-    "open_caps",
-    "procs_that_may_wake",
-    "procs_under",
-    "shift_draw",
-    "spare_room",
-    "wake_for",
-]
-
 # Rows of Caps.free: as of `Nodes.stock`; then what nodes on their way hold beside idle power, and
 # by how much the lowest step ahead leaves less.
 _SIZE, _FREE, _AHEAD, _THERE, _ON_WAY, _FALLS = range(6)

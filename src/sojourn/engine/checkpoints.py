@@ -10,8 +10,6 @@ import numpy as np
 
 from ..jit import inlined
 
-__all__ = ["CHECKPOINT", "COSTS", "go_back"]
-
 COSTS = ("every", "dump_time", "restore_time")
 
 CHECKPOINT = np.dtype(

@@ -44,8 +44,6 @@ from .placing import draw, first_that_meets, room
 from .sleeping import is_up_by
 from .state import ASLEEP
 
-__all__ = ["choose", "choose_from", "keep_caps", "pick_by_key", "picked_slowness", "score_nodes"]
-
 _MANY = np.int64(2**31)
 
 

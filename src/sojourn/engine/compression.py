@@ -21,9 +21,6 @@ from .profile import (
     profile_near,
 )
 
-__all__ = ["compress", "forget_refusals", "reserve_earliest"]
-
-
 _STEPS_PER_STRETCH = 32
 """A look at one stretch that has become free costs about as much as one at so many steps."""
 _FEW = np.uintp(8)

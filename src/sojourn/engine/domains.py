@@ -17,24 +17,6 @@ from .heap import heap_pop, make_heap
 from .state import table
 from .types import ARRIVE, FINISH, SWITCH, SystemView
 
-__all__ = [
-    "DomainFacts",
-    "Domains",
-    "begin_in_domains",
-    "change_load",
-    "come_to_domains",
-    "leave_domains",
-    "leave_service",
-    "let_domains_fall",
-    "make_domains",
-    "no_domains",
-    "set_speeds",
-    "settle_domains",
-    "shift_servers",
-    "steer_domains",
-    "worked_since",
-]
-
 _SLOWNESS, _SPEED = 1, 4
 """Rows of `Nodes.real`: slownesses at rate 1, and those of now, the largest first."""
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from ..jit import inlined
 
-__all__ = ["mixed", "uniform"]
-
 
 @inlined
 def mixed(seed, about, turn, salt):

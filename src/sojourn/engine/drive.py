@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import RunError
 from .backfills import BACKFILLS, Backfill, load_backfill
 from .calendar import EVENT, Calendar, make_calendar, with_falls
@@ -25,11 +26,8 @@ from .sleeping import set_up_sleep
 from .state import SCALARS, Recording, make_recording, make_running, make_scalars, table
 from .types import CANCELLED, UNDECIDED, JobView, empty_jobs
 
-__all__ = ["CapRules", "Orders", "PolicyFunctions", "Rules", "Run", "all_kernels", "load_kernel"]
-
 DONE, PAUSED, FULL = range(3)
 
-Floats = NDArray[np.float64]
 
 _FIRST_STEPS = 200_000
 """That a kernel takes before anybody asks it to pause: short runs need no second thread."""

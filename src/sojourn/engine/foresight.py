@@ -27,19 +27,6 @@ from .profile import hold_end
 from .sleeping import boot_of_pools
 from .starting import open_again, refuse, shut_reserved, take_picks
 
-__all__ = [
-    "can_take",
-    "earliest",
-    "hold_picks",
-    "keep_falls",
-    "keep_reserved",
-    "plan_running",
-    "promise",
-    "release_early",
-    "take_now",
-    "take_promised",
-]
-
 
 @called
 def _recall_nodes(s, nodes, j):

@@ -12,15 +12,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from .calendar import Calendar
 from .checkpoints import COSTS
 from .types import JobView
-
-__all__ = ["in_seconds", "in_ticks", "ticks_in"]
-
-Floats = NDArray[np.float64]
 
 _TICKS = (1, 10, 100, 1000)
 """In a second."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ..jit import inlined
 
-__all__ = ["heap_discard", "heap_pop", "heap_push", "make_heap"]
-
 
 @inlined
 def _sift_down(key, job, size, hole, k, j):

@@ -25,8 +25,6 @@ from .starting import find_naturally, find_shadow_on_nodes, try_to_start
 from .state import make_running, make_scalars
 from .types import CONTROL_POINTER, CONTROLS_POINTER, SCORES_POINTER, Parts, empty_jobs
 
-__all__ = ["kernel_for", "parts_for"]
-
 _THETA = types.float64[::1]
 _CONTROL = (CONTROL_POINTER, CONTROL_POINTER, _THETA)
 _CONTROLS = (CONTROLS_POINTER, CONTROLS_POINTER, _THETA)

@@ -20,26 +20,6 @@ from .domains import DomainFacts, Domains, make_domains, set_speeds, shift_serve
 from .state import table
 from .types import empty_jobs
 
-__all__ = [
-    "NODE_SCORE",
-    "NODE_SCORE_POINTER",
-    "Facts",
-    "Needs",
-    "NodeView",
-    "Nodes",
-    "SleepFacts",
-    "enlarge",
-    "example",
-    "expected",
-    "make_nodes",
-    "move",
-    "nth_place",
-    "open_nodes",
-    "shift_node",
-    "takes",
-    "weigh_stretch",
-]
-
 # How a placement finds its nodes (s.rule), and what a reservation is made of (s.pooling).
 (ORDERED, SLOWEST, BEST, WORST, PACK, SPREAD, CONTIGUOUS, RANDOM, SCORED) = range(9)
 BY_SPEED, ONE_POOL, BY_NODE = range(3)

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["asked_to_pause"]
-
 _BREATH = 0.2
 """Seconds between two requests."""
 

@@ -36,21 +36,6 @@ from .nodes import (
 )
 from .sleeping import return_idle
 
-__all__ = [
-    "draw",
-    "first_that_meets",
-    "give_back",
-    "hand_over",
-    "pick_live",
-    "put_back",
-    "retake",
-    "room",
-    "shift_licences",
-    "shift_rows",
-    "take_nodes",
-    "take_pools",
-]
-
 
 @inlined
 def draw(seed, job, turn, below):

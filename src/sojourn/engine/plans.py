@@ -41,23 +41,6 @@ from .nodes import (
     takes,
 )
 
-__all__ = [
-    "note_hold",
-    "plan_advance",
-    "plan_append",
-    "plan_arrivals",
-    "plan_block",
-    "plan_change",
-    "plan_fall",
-    "plan_find",
-    "plan_reset",
-    "plan_waking",
-    "recall_hold",
-    "stays_free",
-    "stays_on",
-    "worst_over",
-]
-
 
 @inlined
 def _drop_row(s, nodes, row):

@@ -13,25 +13,6 @@ import numpy as np
 
 from ..jit import called, inlined
 
-__all__ = [
-    "FREED",
-    "KINDS",
-    "ONE",
-    "Profile",
-    "hold_end",
-    "make_profile",
-    "profile_add",
-    "profile_add_near",
-    "profile_advance",
-    "profile_earliest",
-    "profile_end",
-    "profile_fits",
-    "profile_limit",
-    "profile_near",
-    "profile_reset",
-]
-
-
 ONE = np.uintp(1)
 FREED = 4096
 """Stretches that are remembered as freed; a power of 2."""

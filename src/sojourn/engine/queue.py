@@ -16,14 +16,6 @@ import numpy as np
 from ..jit import inlined
 from .bits import BIT
 
-__all__ = [
-    "QueueIndex",
-    "make_queue_index",
-    "queue_find",
-    "queue_insert",
-    "queue_remove",
-]
-
 BLOCK = 32
 NEVER = np.int64(2**62)
 # Classes of wider jobs follow from those of narrower ones, so that memory does not grow with the

@@ -19,23 +19,6 @@ from .state import table
 from .types import JobView
 from .verbs import note
 
-__all__ = [
-    "BETWEEN",
-    "CHANGING",
-    "FIXED",
-    "NO_LIMIT",
-    "OF_POLICY",
-    "QueueRules",
-    "Queues",
-    "count_running",
-    "is_passed_over",
-    "make_queues",
-    "no_queues",
-    "note_limit",
-    "note_turn",
-    "take_turns",
-]
-
 BETWEEN = {"priority": 1, "round-robin": 2, "weights": 3}
 """How queues take turns (`s.between`); 0 where there is one."""
 

@@ -10,8 +10,6 @@ from .nodes import NODE_SCORE
 from .sleeping import KEEP
 from .types import SCORES
 
-__all__ = ["compile_formula", "keep_some", "no_node_score", "scores_by"]
-
 
 @compiled(NODE_SCORE, pointer=True)
 def no_node_score(nodes, n, jobs, j, now, theta):

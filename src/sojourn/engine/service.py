@@ -10,19 +10,6 @@ from .heap import heap_discard, heap_pop, heap_push, make_heap
 from .placing import give_back
 from .types import COMPLETED, GONE, RUNS
 
-__all__ = [
-    "begin",
-    "depart",
-    "enter",
-    "finish",
-    "first_end",
-    "leave",
-    "let_go",
-    "present",
-    "retire",
-    "shift_boots",
-]
-
 
 @inlined
 def present(s):

@@ -64,21 +64,6 @@ from .placing import (
 from .service import begin
 from .sleeping import boot_of_nodes, count_on, is_up_by, use_nodes
 
-__all__ = [
-    "begin_on_nodes",
-    "find_naturally",
-    "find_shadow_around",
-    "find_shadow_on_nodes",
-    "is_refused",
-    "least_boot",
-    "note_reserved",
-    "open_again",
-    "refuse",
-    "shut_reserved",
-    "take_picks",
-    "try_to_start",
-]
-
 
 @called
 def note_reserved(s, nodes, calendar):

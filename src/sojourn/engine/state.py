@@ -13,26 +13,6 @@ from numpy.typing import NDArray
 
 from .types import JobView
 
-__all__ = [
-    "ASLEEP",
-    "ENTERING",
-    "EPOCH",
-    "FAILED",
-    "LEAVING",
-    "LINE",
-    "ROW",
-    "SCALARS",
-    "SEGMENT",
-    "UP",
-    "Recording",
-    "Running",
-    "make_recording",
-    "make_running",
-    "make_scalars",
-    "record",
-    "table",
-]
-
 _CLOCKS = """now work anchor_time anchor_work rate load switch_at switch_level due due_work
 shadow until last_pass last_rate
 stir rouse awake_by nap_leave idle_time idle_mean ask_every boot_failure repair

@@ -14,33 +14,6 @@ import numpy as np
 from numba import config, types
 from numba.experimental.function_type import _get_wrapper_address
 
-__all__ = [
-    "ARRIVE",
-    "CANCELLED",
-    "COMPLETED",
-    "CONTROL",
-    "CONTROLS_POINTER",
-    "CONTROL_POINTER",
-    "EXPECTED",
-    "FINISH",
-    "GONE",
-    "KILLED",
-    "MOST_DOMAINS",
-    "NEW",
-    "RUNS",
-    "SCORES",
-    "SCORES_POINTER",
-    "SWITCH",
-    "UNDECIDED",
-    "UNSEEN",
-    "WAITS",
-    "ControlPointers",
-    "JobView",
-    "SystemView",
-    "control_pointers",
-    "empty_jobs",
-]
-
 # Event kinds, as a control sees them; and what it does not see.
 UNSEEN, ARRIVE, FINISH, SWITCH = range(4)
 

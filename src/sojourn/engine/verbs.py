@@ -28,21 +28,6 @@ from .service import begin
 from .sleeping import boot_of_pools, count_on
 from .starting import begin_on_nodes, find_shadow_around, is_refused, note_reserved
 
-__all__ = [
-    "earliest",
-    "find_shadow",
-    "fits",
-    "hold",
-    "is_overdue",
-    "may_start",
-    "note",
-    "plan_ahead",
-    "plan_profile",
-    "start",
-    "take",
-    "time_of",
-]
-
 
 @inlined
 def time_of(s, work):

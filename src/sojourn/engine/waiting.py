@@ -10,8 +10,6 @@ from ..jit import called, inlined
 from .heap import heap_pop, make_heap
 from .types import NEW, WAITS
 
-__all__ = ["Waiting", "admit", "list_insert", "list_remove", "make_waiting", "put_in_order"]
-
 
 class Waiting(NamedTuple):
     """A list of waiting jobs by (key, job), which begins at `s.first`.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from numba import types
 from numba.extending import intrinsic, overload
 
-__all__ = ["count", "first_in"]
-
 
 def count(word):
     """How many bits of a word are set."""

@@ -7,14 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import JobError, OptionError, did_you_mean
 from .arrivals import arrivals_of
 from .classes import CLASSES, UNKNOWN, classed
 from .table import Jobs
-
-__all__ = ["OWN", "DeferrableJobs", "chosen_jobs", "is_drawn", "latest_starts", "parse_chosen"]
-
-Floats = NDArray[np.float64]
 
 OWN = ("deferrable", "slack", "deadline")
 """Columns by which jobs say themselves whether, and for how long, they may be held: 0 or 1, s from

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Floats
 from ..errors import OptionError
 from .models import streams
 from .table import Jobs
 
-Floats = npt.NDArray[np.float64]
 EstimateModel = Callable[..., Floats]
 
 _MINUTE = 60.0

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..errors import OptionError, did_you_mean
 from .log import ACCOUNTING, format_of, read_log
 from .schema import MISSING
@@ -55,9 +56,6 @@ _SWF_LACKS = (
 )
 _CANCELLED = 5
 """Status of a cancelled job [swf]."""
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

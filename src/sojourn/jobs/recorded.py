@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import LogError, OptionError, did_you_mean
 from ..measures import quantiles_by_group
 from .classes import check_class, check_known, classed
@@ -16,7 +17,6 @@ from .table import Jobs, check_jobs
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
 
 COLUMNS = (
     "jobs",

@@ -9,8 +9,6 @@ from typing import Any
 
 from .columns import ClairvoyantColumns, JobColumns
 
-__all__ = ["why_not_compiled"]
-
 _TRUTH = frozenset({"work", "runtime"})
 _INSTEAD = {
     "score": "use numbers, arithmetic, the math module and the columns of jobs (of nodes, for a "

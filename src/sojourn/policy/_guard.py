@@ -25,8 +25,6 @@ from ..engine.types import CONTROL, SCORES, SWITCH
 from .columns import ClairvoyantColumns, JobColumns, job_columns, read_only
 from .record import BAD_VALUE, BAD_WAKE, BEGUN, FINE, LENGTH, MOST_WAKES, RESTLESS
 
-__all__ = ["compile_control", "compile_score"]
-
 _OPTIONS = {"error_model": "numpy", "nogil": True}
 _PART = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 

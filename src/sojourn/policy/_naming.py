@@ -6,8 +6,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["POLICY_FILE", "portable", "restored"]
-
 POLICY_FILE = "sojourn_policy_"
 """How the module of a policy file is called, before the name of the file."""
 

@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Reading", "reading_of"]
-
 _PURE_BUILTINS = frozenset(
     (abs, bool, divmod, enumerate, float, int, len, max, min, pow, range, round, sum, zip)
 )

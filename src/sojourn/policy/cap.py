@@ -15,8 +15,6 @@ from ..errors import LogError, OptionError, nearest
 from ..files.access import read_text
 from ..measures.cost.clock import START_HINT, Clock, timestamp
 
-__all__ = ["OF_CLUSTER", "Cap", "NodeCap", "is_cap_file", "parse_caps", "read_caps", "resolve_caps"]
-
 _UNITS = {"": 1.0, "W": 1.0, "kW": 1e3, "MW": 1e6}
 _WATTS = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([^\W\d_]*)\s*")
 _NO_NUMBERS = ("nan", "inf", "infinity")

@@ -15,8 +15,6 @@ from ..jit import inlined
 from .orders import ORDERS
 from .score import Score
 
-__all__ = ["CHANGING", "changing_order", "codes_of"]
-
 CHANGING = tuple(name for name, order in ORDERS.items() if order.depends_on_time)
 """The named orders that read the time."""
 

@@ -16,8 +16,6 @@ from .control import Control
 from .record import BAD_VALUE, BAD_WAKE, MOST_WAKES, RESTLESS, Mistake, mistake_in
 from .score import NodeScore, Score
 
-__all__ = ["Scene", "Watch"]
-
 # Waits at which an order is tried out, and at how many jobs and nodes.
 _WAITS = (0.0, 1.0)
 _JOBS, _NODES = 8, 4

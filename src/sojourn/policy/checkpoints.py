@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..checks import choice, non_negative, positive
 from ..errors import OptionError
 from ..theory.checkpoint import checkpoint_interval
-
-__all__ = ["RULES", "Checkpoint"]
-
-Floats = NDArray[np.float64]
 
 RULES = ("daly", "young")
 """Intervals that follow from how often nodes fail."""

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["ClairvoyantColumns", "JobColumns", "job_columns", "read_only"]
-
 
 class JobColumns(NamedTuple):
     """Columns of the jobs in submission order, to be read only; times in seconds, memory in KB.

@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import JobError, OptionError, did_you_mean
 from ..jobs.table import Jobs
 
-__all__ = ["Asked", "Constraints"]
-
 _KB_PER_GB = 1024 * 1024
 _MOST_GB = 1e9
 _BY = ("user", "group", "queue", "partition")

@@ -20,22 +20,6 @@ from ..errors import OptionError, PolicyError
 from ._naming import portable, restored
 from .record import numbers, with_record
 
-__all__ = [
-    "CONTROLS",
-    "Control",
-    "constant",
-    "control",
-    "control_keys",
-    "count_hysteresis",
-    "examples_of_controls",
-    "parse_control",
-    "randomized",
-    "threshold",
-    "under_cap",
-    "with_power",
-    "workload_hysteresis",
-]
-
 _ARRIVE, _FINISH = 1, 2
 
 Law = Callable[[Any, float, Any], float]

@@ -15,13 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..errors import OptionError
-
-__all__ = ["DEFERRALS", "Deferral", "Series", "cheapest_pieces", "first_below", "lowest_window"]
-__all__ += ["next_day_quantiles"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 DEFERRALS = ("window", "threshold", "pieces")
 """The ways in which jobs are held."""
@@ -107,12 +102,12 @@ class Series(NamedTuple):
         lasted = np.diff(np.append(self.time, self.end))
         return float((self.value * lasted).sum() / lasted.sum())
 
-    def place(self, at: Floats) -> Integers:
+    def place(self, at: Floats) -> Ints:
         """Return which value holds at some instants (s)."""
         return np.maximum(np.searchsorted(self.time, at, side="right") - 1, 0)
 
 
-def _chunks(width: Integers) -> Iterator[slice]:
+def _chunks(width: Ints) -> Iterator[slice]:
     """Yield parts of the jobs of which all candidates fit into memory; `width` of each."""
     first = 0
     while first < len(width):

@@ -15,16 +15,6 @@ from ..cluster import Cluster
 from ..errors import OptionError, nearest
 from .control import Control, _keep, constant, parse_control
 
-__all__ = [
-    "MOST_DOMAINS",
-    "DomainControl",
-    "by_domain",
-    "domain_texts",
-    "highest_rates",
-    "nodes_of_domains",
-    "parts_of",
-]
-
 MOST_DOMAINS = 16
 _KEY = "control.domains"
 _NEXT = re.compile(r",(?=[^,=:]+=)")

@@ -7,8 +7,6 @@ from collections.abc import Collection
 
 from ..errors import OptionError
 
-__all__ = ["has_features"]
-
 _TOKEN = re.compile(r"\s*([&|,!()]|[^\s&|,!()\[\]*]+)")
 _COUNT = re.compile(r"\*\d+")
 _DEEPEST = 100

@@ -15,8 +15,6 @@ from ._naming import POLICY_FILE
 from .modules import importing_from
 from .score import NodeScore, Score
 
-__all__ = ["load_node_score", "load_score", "policy_module"]
-
 _Kind = TypeVar("_Kind", Score, NodeScore)
 _OF = {Score: "the queue", NodeScore: "nodes"}
 

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["importing_from", "local_modules"]
-
 
 def local_modules(path: str | os.PathLike[str]) -> list[str]:
     """Return the modules below a file's folder that it imports, and those that they import.

@@ -9,8 +9,6 @@ from typing import Any
 from ..errors import PolicyError
 from .score import Formula, Score
 
-__all__ = ["ORDERS", "order_of_queue"]
-
 ORDERS: dict[str, Score] = {}
 """Every named order."""
 

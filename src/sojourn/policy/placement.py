@@ -6,16 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..arrays import Floats
 from ..errors import PolicyError, did_you_mean
 from .files import load_node_score
 from .score import NodeScore
 
-__all__ = ["PLACEMENTS", "Placement", "parse_placement"]
-
-Floats = NDArray[np.float64]
 # Slowness, watts and operations per second of one processor of each node.
 Key = Callable[[Floats, Floats, Floats], Floats]
 

@@ -14,20 +14,6 @@ from numpy.typing import NDArray
 
 from ..errors import PolicyError
 
-__all__ = [
-    "BAD_VALUE",
-    "BAD_WAKE",
-    "BEGUN",
-    "FINE",
-    "LENGTH",
-    "MOST_WAKES",
-    "RESTLESS",
-    "Mistake",
-    "mistake_in",
-    "numbers",
-    "with_record",
-]
-
 LENGTH = 4
 # States of a record. BEGUN stays behind where a function is left by an exception.
 FINE, BEGUN, BAD_VALUE, BAD_WAKE, RESTLESS = 0.0, 1.0, 2.0, 3.0, 4.0

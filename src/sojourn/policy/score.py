@@ -15,8 +15,6 @@ from ._naming import portable, restored
 from ._reading import reading_of
 from .record import numbers, with_record
 
-__all__ = ["NodeScore", "Score", "score"]
-
 Formula = Callable[..., float]
 
 # What never changes about a node.

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from ..errors import OptionError, PolicyError, did_you_mean
 from ._naming import portable, restored
 
-__all__ = ["SLEEPS", "SleepPolicy", "after_idle", "keep_awake", "never", "parse_sleep", "sleep"]
-
 Law = Callable[[Any, float, Any], float]
 
 

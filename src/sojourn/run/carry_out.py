@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ..cluster.report import ClusterReport
     from .result import Result
 
-__all__ = ["Caller", "carry_out", "check_results", "digests_ahead", "origin_of", "run_scenario"]
-
 _LOOK_AGAIN = 0.004
 
 

@@ -16,8 +16,6 @@ from ..measures import quantiles_by_group
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CLASSES", "class_codes", "class_rows", "measure_classes", "measure_groups"]
-
 CLASSES = (*OF_LOGS, "status")
 """What the jobs of a run can be classed by."""
 

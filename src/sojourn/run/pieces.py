@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..cluster import Cluster
 from ..engine.drive import Run
 from ..engine.state import SEGMENT
@@ -32,9 +33,6 @@ from .options import Options, Prepared
 from .outcome.schedule import Schedule
 from .result import Result
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
 
 class PlannedPieces(NamedTuple):
     """PlannedPieces of jobs, those of each in their order.
@@ -46,7 +44,7 @@ class PlannedPieces(NamedTuple):
     plan, work : how long they are planned to run, and do run, as recorded (s).
     """
 
-    row: Integers
+    row: Ints
     begin: Floats
     plan: Floats
     work: Floats
@@ -103,7 +101,7 @@ class RunInPieces(Run):
     whole : of which of them each piece is.
     """
 
-    def __init__(self, run: Run, jobs: JobView, whole: Integers) -> None:
+    def __init__(self, run: Run, jobs: JobView, whole: Ints) -> None:
         self.jobs, self.rules, self.initial_rate = jobs, run.rules, run.initial_rate
         self.events = self.calendar = self.discipline = None
         count = len(jobs.submit)
@@ -200,7 +198,7 @@ def simulate_in_pieces(
     as_jobs = {**given, "estimates": "user", "over_limit": "run", "warmup": 0}
     table = jobs[pieces.row].replace(work=pieces.work, estimate=pieces.plan)
 
-    def carried_out(begin: Floats) -> tuple[Run, Prepared, Integers]:
+    def carried_out(begin: Floats) -> tuple[Run, Prepared, Ints]:
         now = table.replace(begin=begin)
         by_arrival = order_of_arrival(now)
         run, prepared = prepare(now, machine, scheduling, rate=rate, **as_jobs)
@@ -214,8 +212,8 @@ def simulate_in_pieces(
 
 
 def _until_settled(
-    pieces: PlannedPieces, carried_out: Callable[[Floats], tuple[Run, Prepared, Integers]]
-) -> tuple[Run, Integers]:
+    pieces: PlannedPieces, carried_out: Callable[[Floats], tuple[Run, Prepared, Ints]]
+) -> tuple[Run, Ints]:
     """Run until no piece comes before the one before it has ended.
 
     Parameters

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._html import html_table, sparkline
+from ..arrays import Floats
 from ..cluster.power import assumed_watts
 from ..engine.drive import Run
 from ..errors import OptionError
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from ..jobs import Jobs
     from ..report.figures.of_run import RunPlots
 
-__all__ = ["Result"]
-
-Floats = NDArray[np.float64]
 
 CATEGORIES = {"status": STATUS, "reason": REASONS}
 """Words that columns of every job table stand for."""

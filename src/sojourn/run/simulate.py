@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..cluster import Cluster
 from ..engine.drive import Run
 from ..engine.types import JobView
@@ -49,7 +50,6 @@ from .result import Result
 
 __all__ = ["Options", "machine_of", "outlasting", "prepare", "simulate", "validated"]
 
-Floats = NDArray[np.float64]
 
 _LONGEST = 1e15
 _TIMES, _LONGER = 8, 16

@@ -27,8 +27,6 @@ from .build.machine import REASONS, NamedMachine
 from .build.requests import NodeRequests
 from .options import Options, Prepared
 
-__all__ = ["prepare_slurm"]
-
 TIGHTEST = Placement(
     "tightest", "the tightest run of neighbours, or the tightest switch, that is enough", "ordered"
 )

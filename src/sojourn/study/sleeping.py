@@ -29,8 +29,6 @@ from .changes import FEWEST, BothSides, Change, overall_changes
 from .intervals import Interval
 from .paired import paired_difference, relative_change
 
-__all__ = ["IDLE_TIMES", "NodeKind", "SleepPoint", "SleepSavings", "knee_of", "sleep_savings"]
-
 IDLE_TIMES = (0.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0, 14400.0)
 """Seconds for which nodes are idle before they go to sleep, unless asked otherwise."""
 

@@ -24,8 +24,6 @@ from ..errors import OptionError
 from ._qbd import Levels, solve
 from ._sleeping import SleepingSystem
 
-__all__ = ["SleepingNodes", "sleeping_nodes"]
-
 _MOST = 50
 """Servers beyond which solving takes more than seconds."""
 

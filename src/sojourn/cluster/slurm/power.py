@@ -12,8 +12,6 @@ from ...jobs.formats.slurm_fields import expand_nodes
 from ..states import PowerSaving
 from .reading import SlurmNode, SlurmPartition, SlurmTables
 
-__all__ = ["power_saving_in", "power_saving_of", "suspend_times"]
-
 _KEYS = (
     *("suspendtime", "suspendtimeout", "resumetimeout", "suspendrate", "resumerate"),
     *("suspendexcnodes", "suspendexcparts", "suspendexcstates"),

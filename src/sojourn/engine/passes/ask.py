@@ -13,8 +13,6 @@ from ..waiting import Waiting, admit, list_remove
 from . import DECIDE, GO_ON, Setting, discipline
 from .listed import list_and_profile
 
-__all__ = ["Ask"]
-
 
 class Ask(NamedTuple):
     """The waiting jobs; the first of `waiting.chosen` is the one to start next."""

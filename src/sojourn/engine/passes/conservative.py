@@ -26,8 +26,6 @@ from ..waiting import Waiting, admit, list_remove, put_in_order
 from . import GO_ON, Setting, discipline
 from .listed import list_and_profile
 
-__all__ = ["Conservative"]
-
 
 class Conservative(NamedTuple):
     """The waiting jobs, the plan of processors, and the promises.

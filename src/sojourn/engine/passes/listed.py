@@ -33,8 +33,6 @@ from ..verbs import earliest, find_shadow, fits, hold, note, plan_ahead, start, 
 from ..waiting import Waiting, admit, list_remove, make_waiting
 from . import FIRST_FIT, GO_ON, NONE, RESERVE, Setting, discipline
 
-__all__ = ["Listed", "list_and_profile"]
-
 _STARTS, _RESERVED, _WAITS = range(3)
 
 _SEARCHES = 4

@@ -15,8 +15,6 @@ from ..starting import least_boot, nth_slowness
 from ..verbs import find_shadow, fits, start
 from . import EASY, GO_ON, NONE, Setting, discipline
 
-__all__ = ["Ordered"]
-
 
 class Ordered(NamedTuple):
     """The waiting jobs in the order of the queue, and in that of backfilling if it has its own."""

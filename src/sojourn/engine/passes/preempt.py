@@ -23,8 +23,6 @@ from ..types import NEW, WAITS
 from ..verbs import note
 from . import GO_ON, REMAINING, Setting, discipline
 
-__all__ = ["Preempt"]
-
 
 class Preempt(NamedTuple):
     """The heap of waiting jobs, and by job what remains.

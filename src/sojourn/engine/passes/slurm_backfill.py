@@ -23,8 +23,6 @@ from .slurm_nodes import (
 from .slurm_space import NO_TIME, free_between, is_taken, open_map, reserve
 from .slurm_tables import BACKFILL, CONSUMABLE
 
-__all__ = ["backfill_pass"]
-
 _WINDOW = 30  # s in which jobs that end count as ending together, at first
 
 

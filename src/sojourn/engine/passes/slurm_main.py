@@ -12,9 +12,6 @@ from .slurm_nodes import give_back, moment_of, put, room_for, take, tightest_gro
 from .slurm_power import claim, forget_boot, is_not_up
 from .slurm_tables import MAIN
 
-__all__ = ["begin_job", "close_job", "enqueue", "is_before", "main_pass", "note_change"]
-__all__ += ["leave_sleepers", "place", "unqueue"]
-
 
 @inlined
 def note_change(d, second):

@@ -18,21 +18,6 @@ import numpy as np
 from ...jit import called, inlined
 from ..words import first_in
 
-__all__ = [
-    "NOW",
-    "PLACES",
-    "give_back",
-    "has",
-    "job_at",
-    "moment_of",
-    "put",
-    "remove",
-    "replan",
-    "room_for",
-    "take",
-    "tightest_groups",
-]
-
 PLACES = 28
 """Bits of a moment that hold the number of its job."""
 

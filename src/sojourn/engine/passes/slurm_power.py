@@ -18,24 +18,6 @@ from ..service import enter, let_go
 from ..sleeping import ASLEEP, ENTERING, LEAVING, UP
 from .slurm_nodes import has, job_at, moment_of, put, remove, replan
 
-__all__ = [
-    "NEVER",
-    "PoweredNodes",
-    "Saving",
-    "arrive",
-    "claim",
-    "first_change",
-    "forget_boot",
-    "is_idle_look",
-    "is_not_up",
-    "look",
-    "make_power",
-    "no_saving",
-    "note_idle",
-    "pass_look",
-    "set_going",
-]
-
 NEVER = 1 << 40
 """Seconds of idle time after which no node is powered down."""
 

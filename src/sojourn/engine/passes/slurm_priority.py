@@ -14,18 +14,6 @@ from numpy.typing import NDArray
 
 from ...jit import called, inlined
 
-__all__ = [
-    "WEEK",
-    "Associations",
-    "Rule",
-    "fade",
-    "no_associations",
-    "priority_at",
-    "share_out",
-    "spend",
-    "unchanging",
-]
-
 _HIGHEST = 4294967295.0
 WEEK = 604800.0  # s
 

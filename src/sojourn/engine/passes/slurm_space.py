@@ -11,8 +11,6 @@ from .slurm_nodes import has, remove
 
 NO_TIME = -(2**62)
 
-__all__ = ["NO_TIME", "copy", "free_between", "is_taken", "open_map", "reserve"]
-
 
 @inlined
 def copy(target, source):

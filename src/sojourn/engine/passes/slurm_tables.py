@@ -16,21 +16,6 @@ from .slurm_nodes import PLACES
 from .slurm_power import NEVER, PoweredNodes, Saving, make_power, no_saving
 from .slurm_priority import Associations, Rule, no_associations, unchanging
 
-__all__ = [
-    "BACKFILL",
-    "CONSUMABLE",
-    "CONTROLLER",
-    "LINEAR",
-    "MAIN",
-    "Loops",
-    "Machine",
-    "Pace",
-    "Slurm",
-    "Wants",
-    "example",
-    "make_slurm",
-]
-
 # Loops.select
 LINEAR, CONSUMABLE = 0, 1
 # Slurm.by: which loop started a job

@@ -17,8 +17,6 @@ from ..submission import Submission, jobs_of
 from ..table import Jobs
 from .slurm_fields import gpus_in, kilobytes, limit
 
-__all__ = ["read_stream", "read_submit_commands", "read_submits"]
-
 _COMMAND = re.compile(r"-dt\s+(\d+(?:\.\d*)?)\s+-e\s+(\S+)\s*\|(.*)")
 _MOST = 1e9
 _WHOLE = ("id", "nodes", "cpus", "gpus")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arrays import Floats
 from ...cluster import Cluster
 from ...errors import OptionError
 from .controller import CONSUMABLE, LINEAR, LOOPS, Controller, Loops, Machine, Pace, Wants
@@ -23,7 +24,6 @@ from .site import SlurmConf
 
 __all__ = ["LOOPS", "Scheduled", "loops_of", "make_run", "outcome_of", "schedule"]
 
-Floats = NDArray[np.float64]
 
 _LIMIT_PERIOD, _PURGE_PERIOD = 30, 60  # s, fixed in Slurm
 _LEAST_PURGE = 10

@@ -6,15 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Ints
 from ...cluster.slurm import natural_order
 from ...errors import ClusterError
 from .conf import SlurmConf
-
-__all__ = ["NodeTable", "node_table"]
-
-Ints = NDArray[np.int64]
 
 _BITS = 62
 """Features or partitions that a mask has room for."""

@@ -9,8 +9,6 @@ from .nodes import NodeTable
 from .requests import Requests
 from .site import SlurmConf
 
-__all__ = ["kind_of_objection", "objections"]
-
 _ASKED = ("partition", "features", "nodes", "cpus", "memory", "gpus")
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ...cluster import Cluster
     from ...engine.passes.slurm_tables import Pace
 
-__all__ = ["CHOICES", "LINES", "SlurmPolicy", "policy_from_slurm", "slurm"]
-
 CHOICES = {
     "SchedulerType": ("sched/backfill", "sched/builtin"),
     "SelectType": ("select/linear", "select/cons_tres", "select/cons_res"),

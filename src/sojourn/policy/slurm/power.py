@@ -19,8 +19,6 @@ from .nodes import NodeTable
 from .scheduling import POWER_LINES
 from .site import SlurmConf
 
-__all__ = ["PowerPlan", "power_plan"]
-
 _INTERVAL = 10  # s, power_save_interval unless told
 
 

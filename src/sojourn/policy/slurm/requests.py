@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...errors import LogError, OptionError
 from ...jobs.formats.submits import read_stream, read_submits
 from ...jobs.header import known_names
@@ -20,12 +21,6 @@ from ...jobs.submission import CANCEL, LEAST_NODES, TO_THE_LIMIT, Submission, co
 from ...jobs.table import Jobs
 from .nodes import NodeTable
 from .site import Partition, SlurmConf
-
-__all__ = ["FORMATS", "Requests", "kind_of", "origin_of", "read_requests", "read_table"]
-__all__ += ["requests_of"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FORMATS = ("stream", "events", "sacct", "jobcomp", "swf")
 """Kinds of files that tell what jobs ask for."""

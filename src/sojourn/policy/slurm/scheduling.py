@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from ...cluster.slurm import read_lines
 
-__all__ = ["PARAMETERS", "POWER_LINES", "UNMODELLED", "Scheduling", "read_scheduling"]
-
 # What decides who starts when. All other lines of a site's file name machines, paths and people
 # that a virtual cluster does not have.
 _TAKEN = re.compile(

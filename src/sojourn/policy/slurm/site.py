@@ -11,8 +11,6 @@ from ...cluster.slurm import SlurmNode, SlurmPartition, is_tree, whole_minutes
 from ...errors import ClusterError
 from .scheduling import PARAMETERS, UNMODELLED, Scheduling
 
-__all__ = ["Node", "Partition", "SlurmConf"]
-
 _UNMODELLED_LINES = {
     "preempttype": ("preempt/none", "no job is preempted"),
     "topologyplugin": ("topology/none", "a network that is no tree counts as none"),

@@ -15,8 +15,6 @@ from ...errors import OptionError
 from .conf import plain_conf
 from .site import Node, Partition, SlurmConf
 
-__all__ = ["cluster_of", "conf_on", "scaled_conf"]
-
 _MB_PER_GB = 1024.0
 
 

@@ -13,8 +13,6 @@ from ...arrays import Floats
 from ...errors import OptionError
 from . import style
 
-__all__ = ["saving_front"]
-
 _LOG = 30.0
 """Ratio of the largest to the least value from which on an axis is logarithmic."""
 

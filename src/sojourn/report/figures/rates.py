@@ -10,8 +10,6 @@ from . import style
 from .binning import Path
 from .timeline import draw_path
 
-__all__ = ["rates"]
-
 
 @style.styled
 def rates(

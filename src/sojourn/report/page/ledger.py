@@ -12,8 +12,6 @@ from .parts import Cell, Section, Table
 from .subjects import RunFolder
 from .words import percent, value_text
 
-__all__ = ["section_of_energy"]
-
 _ROWS = 20
 _KWH = 3.6e6
 _CAUSES = tuple(name for name in LEDGER if name not in ("lost_energy", "energy"))

@@ -7,17 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...engine.calendar import FALL
 from ...engine.caps import CapFacts
 from ...engine.drive import CapRules
 from ...jobs import Jobs
 from ...policy.cap import NodeCap
 from .machine import REASONS, NamedMachine, usable_tasks
-
-__all__ = ["CapPlan"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -44,28 +40,28 @@ class CapPlan:
     caps: tuple[NodeCap, ...]
     idle: Floats
     levels: tuple[tuple[tuple[float, float, int], ...], ...]
-    of_proc: Integers
-    of_task: Integers
+    of_proc: Ints
+    of_task: Ints
     assumed: int = 0
     by_rate: bool = False
     varied: bool = False
     names: bool = False
-    lent: Integers | None = None
-    changing: Integers | None = None
+    lent: Ints | None = None
+    changing: Ints | None = None
     over: NDArray[np.bool_] | None = None
     most: int = 2**62
 
     @property
-    def room(self) -> Integers:
+    def room(self) -> Ints:
         """What each cap leaves at the most."""
         return np.array([max(room for *_, room in steps) for steps in self.levels], np.int64)
 
     @property
-    def last(self) -> Integers:
+    def last(self) -> Ints:
         """What each leaves from its last step on."""
         return np.array([steps[-1][2] for steps in self.levels], np.int64)
 
-    def fixed(self, named: NamedMachine) -> Integers:
+    def fixed(self, named: NamedMachine) -> Ints:
         """What each job adds under each cap wherever it runs (mW)."""
         asked = named.requests
         if self.varied:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...cluster import AssumedPower, Cluster
 from ...cluster.states import SleepState
 from ...errors import JobError, OptionError
@@ -21,11 +21,6 @@ from ...policy import Control, highest_rates, parts_of
 from ...policy.cap import OF_CLUSTER, Cap, NodeCap, resolve_caps
 from .cap_plan import CapPlan
 from .machine import NamedMachine
-
-__all__ = ["plan_caps", "rate_watts", "watts_of_jobs"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _MILLI = 1000.0
 _SLACK = 1e-6
@@ -126,7 +121,7 @@ def _counted(caps: Sequence[NodeCap], cluster: Cluster, rates: Floats) -> CapPla
     return replace(plan, most=cluster.procs)
 
 
-def _added(cluster: Cluster, highest: Floats) -> Integers:
+def _added(cluster: Cluster, highest: Floats) -> Ints:
     """The most mW that each busy processor of a node adds, however many are busy there.
 
     `highest` is the highest rate, of all nodes or of each.
@@ -212,7 +207,7 @@ def _named(
 
 def _by_state(
     cluster: Cluster, idle: Floats, depths: Sequence[SleepState | None]
-) -> tuple[Floats, Integers, Integers]:
+) -> tuple[Floats, Ints, Ints]:
     """W that nodes hold when they are on; mW that each draws less asleep, and more on its way.
 
     Of nodes whose watts are not known nothing is known in any state.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...errors import OptionError
 from ...jobs import Jobs
 from ...jobs.arrivals import arrivals_of
@@ -28,11 +29,6 @@ from ...policy.deferral import DAY, Series, first_below, lowest_window
 
 if TYPE_CHECKING:
     from ..options import Options
-
-__all__ = ["Deferred", "defer", "held_for", "held_jobs", "planned_lengths", "series_name"]
-__all__ += ["series_of"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,6 @@ from .machine import NamedMachine
 if TYPE_CHECKING:
     from ..options import Options
 
-__all__ = ["check_domains", "domain_facts"]
-
 _KEY = "control.domains"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...cluster import Cluster
 from ...engine.checkpoints import CHECKPOINT
 from ...engine.drive import Orders, PolicyFunctions, Rules, Run, load_kernel
@@ -28,9 +29,6 @@ from .sleep import refuse_staggered, sleep_facts
 if TYPE_CHECKING:
     from ..options import Options, Prepared
 
-__all__ = ["finish", "laws_of", "make_run", "orders_of", "preload", "rules_of", "watch"]
-
-Floats = NDArray[np.float64]
 
 _ANEW = Policy(backfill="easy", reservations=np.inf)
 """Every job has a reservation, made anew in each pass."""

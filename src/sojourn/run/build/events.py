@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...cluster import Cluster
 from ...engine.calendar import EVENT, RESERVATION, Calendar, make_calendar
 from ...engine.happenings import DOWN, LOOK, OF_JOBS, UP
@@ -21,11 +22,6 @@ from ...jobs.external import is_external
 from ...jobs.log import ACCOUNTING, format_of
 from .failing import Beside
 from .gathering import BEGINS, ENDS, Gathered, gather_rows, gather_stream, run_on
-
-__all__ = ["Absence", "External", "before_cleaning", "load_events", "take_events"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _NOT_ACCEPTED = "its job is not accepted"
 _BEGINS = 1
@@ -40,10 +36,10 @@ class Absence(NamedTuple):
 
     begin: Floats
     end: Floats
-    node: Integers
-    procs: Integers
+    node: Ints
+    procs: Ints
 
-    def steps(self) -> tuple[Floats, Integers]:
+    def steps(self) -> tuple[Floats, Ints]:
         """Instants (s), and how many processors are not there from each on."""
         back = np.isfinite(self.end)
         time = np.unique(np.concatenate([self.begin, self.end[back]]))
@@ -77,11 +73,11 @@ class External:
 
     jobs: Jobs
     time: Floats
-    kind: Integers
-    about: Integers
+    kind: Ints
+    about: Ints
     more: NDArray[np.bool_]
     reserved: Floats
-    what: Integers
+    what: Ints
     absence: Absence
     given: int
     unused: dict[str, int]
@@ -123,7 +119,7 @@ class External:
         late = 0 if outages is None else int(np.count_nonzero(outages.down > last))
         return self.given - late
 
-    def reordered(self, order: Integers) -> External:
+    def reordered(self, order: Ints) -> External:
         """Return the same events of jobs in another order; `order` has their rows."""
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
@@ -199,8 +195,8 @@ def take_events(
 
 def _absence_of(
     time: Floats,
-    kind: Integers,
-    about: Integers,
+    kind: Ints,
+    about: Ints,
     place: list[ExternalEvent | None],
     events: ExternalEvents,
     cluster: Cluster,

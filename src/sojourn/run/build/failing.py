@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...cluster import Cluster
 from ...cluster.rack import racks_around
 from ...engine.happenings import DOWN, UP
@@ -18,10 +18,6 @@ from ...jobs.arrivals import arrivals_of
 from ...jobs.models.failures import Failures, Outages, read_failures
 from .gathering import ENDS, Gathered, gather_rows
 from .maintenance import Maintenance
-
-__all__ = ["Beside", "horizon_of", "nodes_of", "outages_of"]
-
-Floats = NDArray[np.float64]
 
 _DOWN_ALREADY = "a failure of what an event keeps down"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...cluster import Cluster
 from ...errors import OptionError
 from ...jobs import Jobs
@@ -17,9 +17,6 @@ from .deferring import series_of
 if TYPE_CHECKING:
     from ..options import Options
 
-__all__ = ["demand_by_hour", "forecast", "with_foreseen"]
-
-Floats = NDArray[np.float64]
 
 _HOUR, _DAY, _WEEK = 3600.0, 24, 168
 _LONGEST = 20 * 365 * 86400.0

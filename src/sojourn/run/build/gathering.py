@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...cluster import Cluster
 from ...engine.happenings import (
     DOWN,
@@ -23,11 +23,6 @@ from ...engine.happenings import (
 from ...engine.happenings import KINDS as GIVEN
 from ...jobs import EventStream, ExternalEvent, ExternalEvents, Jobs
 from ...jobs.events import KINDS
-
-__all__ = ["BEGINS", "ENDS", "Gathered", "gather_rows", "gather_stream", "run_on"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _NO_JOB = "no such job among those to run"
 _WHICH_NODES = "how many nodes, but not which"
@@ -205,7 +200,7 @@ def run_on(jobs: Jobs, stream: EventStream) -> Jobs:
     return jobs.replace(runtime=runtime, work=work)
 
 
-def _rows_of(stream: EventStream, jobs: Jobs) -> tuple[Integers, float]:
+def _rows_of(stream: EventStream, jobs: Jobs) -> tuple[Ints, float]:
     """The row of each label's job, -1 for none; and how far the clocks are apart (s).
 
     By place where the stream is of exactly these jobs, else by number and submit.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...cluster import Cluster
 from ...engine.nodes import (
     BEST,
@@ -35,11 +36,6 @@ from ...jobs import Jobs
 from ...policy import Constraints, Placement
 from ...policy.record import mistake_in
 from .requests import NodeRequests, requests_of
-
-__all__ = ["REASONS", "NamedMachine", "build_machine", "empty_nodes", "usable_tasks"]
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _RULES = {
     "ordered": ORDERED,
@@ -89,7 +85,7 @@ class NamedMachine:
         *,
         names_nodes: bool = False,
         by_node: bool = False,
-        domain: Integers | None = None,
+        domain: Ints | None = None,
     ) -> Facts:
         """What never changes during a run of the accepted jobs.
 
@@ -121,9 +117,7 @@ class NamedMachine:
             group_first=_runs(columns.slowness[order]),
         )
 
-    def needs(
-        self, accepted: NDArray[np.bool_], limit: Floats, watts: Integers | None = None
-    ) -> Needs:
+    def needs(self, accepted: NDArray[np.bool_], limit: Floats, watts: Ints | None = None) -> Needs:
         """What the accepted jobs ask of their nodes; `limit` is that of each (s).
 
         `watts` are what their tasks add, where caps ask for it; -1 where nodes say that.
@@ -193,7 +187,7 @@ def _reason(cluster: Cluster, placement: Placement, asked: NodeRequests, j: int)
     """Why job `j` cannot run even on the empty cluster: the first wish that makes it impossible."""
     capacity, tasks = asked.capacity, int(asked.tasks[j])
 
-    def usable(rows: range, eligible: NDArray[np.bool_]) -> Integers:
+    def usable(rows: range, eligible: NDArray[np.bool_]) -> Ints:
         return usable_tasks(asked, j, rows, eligible)
 
     everywhere = np.ones(len(capacity[0]), dtype=np.bool_)
@@ -214,7 +208,7 @@ def _reason(cluster: Cluster, placement: Placement, asked: NodeRequests, j: int)
     return _reason_by_place(cluster, placement, asked, j, usable)
 
 
-def usable_tasks(asked: NodeRequests, j: int, rows: range, eligible: NDArray[np.bool_]) -> Integers:
+def usable_tasks(asked: NodeRequests, j: int, rows: range, eligible: NDArray[np.bool_]) -> Ints:
     """Tasks of job `j` that each node of the empty cluster could take, by some resources."""
     capacity = asked.capacity
     most = capacity[0] // asked.need[0, j]
@@ -256,7 +250,7 @@ def _reason_by_place(
     return reason
 
 
-def _order(cluster: Cluster, placement: Placement) -> Integers:
+def _order(cluster: Cluster, placement: Placement) -> Ints:
     """The nodes as the placement visits them; ties as in the file."""
     columns = cluster.columns
     if placement.rule == "slowest":
@@ -311,13 +305,13 @@ def _scores(cluster: Cluster, placement: Placement) -> Floats:
     return scores
 
 
-def _runs(slowness: Floats | Integers) -> Integers:
+def _runs(slowness: Floats | Ints) -> Ints:
     """Where runs of equal slowness begin, and the end."""
     edges = np.flatnonzero(slowness[1:] != slowness[:-1]) + 1
     return np.concatenate([[0], edges, [len(slowness)]]).astype(np.int64)
 
 
-def _kinds(slowness: Floats, domain: Integers | None) -> Floats | Integers:
+def _kinds(slowness: Floats, domain: Ints | None) -> Floats | Ints:
     """Numbers that are equal for nodes which are equally fast at any time."""
     if domain is None:
         return slowness
@@ -325,7 +319,7 @@ def _kinds(slowness: Floats, domain: Integers | None) -> Floats | Integers:
     return np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
 
 
-def _pools(slowness: Floats | Integers, placement: Placement, pinned: bool) -> tuple[Integers, int]:
+def _pools(slowness: Floats | Ints, placement: Placement, pinned: bool) -> tuple[Ints, int]:
     """Where pools begin in the order of visits, and what makes them.
 
     Processors are interchangeable for a promise if they are equally fast and nothing but their

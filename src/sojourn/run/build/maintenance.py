@@ -9,8 +9,6 @@ from ...cluster import Cluster
 from ...errors import OptionError
 from ...jobs import ExternalEvent
 
-__all__ = ["Maintenance"]
-
 _MOST = 10_000
 """Windows: more are a mistake."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...engine.queues import CHANGING, FIXED, NO_LIMIT, OF_POLICY, QueueRules
 from ...errors import PolicyError
 from ...policy.orders import order_of_queue
@@ -17,22 +18,8 @@ if TYPE_CHECKING:
     from ...jobs import Jobs
     from ...policy import Policy, Score
 
-__all__ = [
-    "check_queues",
-    "forbidden_by_queues",
-    "limit_reached",
-    "queue_rules",
-    "queue_scores",
-    "queues_of",
-    "ranks_of",
-    "take_turns",
-]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
-
-def queues_of(jobs: Jobs, cluster: Cluster) -> Integers:
+def queues_of(jobs: Jobs, cluster: Cluster) -> Ints:
     """Return the queue of each job, as a place in ``cluster.queues``.
 
     By name, or the default one where a job names none, or none that the cluster has.
@@ -104,7 +91,7 @@ def forbidden_by_queues(
     return np.asarray((asked_time(jobs, factor) > limits("max_time")) | (jobs.procs > most))
 
 
-def ranks_of(places: Integers, keys: list[Floats], queues: tuple[Queue, ...]) -> Floats:
+def ranks_of(places: Ints, keys: list[Floats], queues: tuple[Queue, ...]) -> Floats:
     """Return one order of all jobs: by their queues' priority, then within each by its key.
 
     Parameters
@@ -122,7 +109,7 @@ def ranks_of(places: Integers, keys: list[Floats], queues: tuple[Queue, ...]) ->
 
 
 def queue_rules(
-    cluster: Cluster, policy: Policy, places: Integers, keys: list[Floats | None]
+    cluster: Cluster, policy: Policy, places: Ints, keys: list[Floats | None]
 ) -> QueueRules:
     """Return what the engine must know of the queues.
 
@@ -142,7 +129,7 @@ def queue_rules(
         else:
             law.append(OF_POLICY if queues[q].order == "fcfs" else CHANGING)
 
-    def most(name: str) -> Integers:
+    def most(name: str) -> Ints:
         values = [getattr(queue, name) for queue in queues]
         return np.array([NO_LIMIT if value is None else value for value in values], dtype=np.int64)
 
@@ -158,9 +145,7 @@ def queue_rules(
     )
 
 
-def limit_reached(
-    cluster: Cluster, places: Integers, procs: Integers, running: Integers, j: int
-) -> str | None:
+def limit_reached(cluster: Cluster, places: Ints, procs: Ints, running: Ints, j: int) -> str | None:
     """Return which limit of its queue a job would exceed beside those that run; None if none.
 
     Parameters

@@ -15,16 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...cluster import Cluster, Partition
 from ...errors import JobError, OptionError
 from ...jobs import Jobs
 from ...policy import Asked, Constraints
 from ...policy.features import has_features
 
-__all__ = ["NodeRequests", "acts_on_columns", "asked_time", "requests_of"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 _MEMORY = 1
@@ -81,16 +78,16 @@ class NodeRequests:
     """
 
     resources: tuple[str, ...]
-    capacity: Integers
-    pools: Integers
-    tasks: Integers
-    need: Integers
-    per_node: Integers
-    licence: Integers
+    capacity: Ints
+    pools: Ints
+    tasks: Ints
+    need: Ints
+    per_node: Ints
+    licence: Ints
     whole: Flags
     distinct: Flags
-    choice: Integers
-    choices: Integers
+    choice: Ints
+    choices: Ints
     eligible: Flags
     budget: NDArray[np.float64]
     refused: Flags
@@ -107,7 +104,7 @@ class NodeRequests:
         return np.asarray(~(others | self.whole | self.distinct | bounded) & everywhere)
 
     @cached_property
-    def alike(self) -> Integers:
+    def alike(self) -> Ints:
         """The first job that asks for exactly the same, by job."""
         columns = [self.whole, self.distinct, self.choice, self.choices, self.budget]
         columns += [self.refused, self.unlicensed, *self.need, *self.per_node, *self.licence]
@@ -120,11 +117,11 @@ class NodeRequests:
         return alike
 
     @property
-    def procs(self) -> Integers:
+    def procs(self) -> Ints:
         """Processors that each job uses."""
         return np.asarray(self.tasks * self.need[0])
 
-    def held(self, job: Integers, node: Integers, tasks: Integers) -> Integers:
+    def held(self, job: Ints, node: Ints, tasks: Ints) -> Ints:
         """What so many tasks of jobs hold on nodes, by resource and row."""
         held = tasks * self.need[:, job] + self.per_node[:, job]
         held[0] = np.where(self.whole[job], self.capacity[0, node], held[0])
@@ -160,7 +157,7 @@ class _Table:
         self.refused = np.zeros(count, dtype=np.bool_)
         self.unlicensed = np.zeros(count, dtype=np.bool_)
 
-    def column(self, *names: str) -> Integers | None:
+    def column(self, *names: str) -> Ints | None:
         """The first of some columns that the table of jobs has, unknown values as 0."""
         for name in names:
             if name in self.jobs.names:
@@ -188,7 +185,7 @@ class _Table:
         if "licences" in self.jobs.names and self.cluster.pools:
             self._read_licences()
 
-    def _spread_over_nodes(self, counted: dict[int, Integers]) -> None:
+    def _spread_over_nodes(self, counted: dict[int, Ints]) -> None:
         """Jobs that say so, or need more than processors, get so many nodes with the same each."""
         nodes, cores = self.column("nodes"), self.column("cores_per_node")
         count = np.zeros(len(self.jobs), np.int64) if nodes is None else nodes.copy()
@@ -255,7 +252,7 @@ class _Table:
                 else:
                     self.licence[self.names.index(asked[1]), mine] += int(asked[2] or 1)
 
-    def places(self, asked: Asked) -> tuple[Flags, Flags, Integers, Integers]:
+    def places(self, asked: Asked) -> tuple[Flags, Flags, Ints, Ints]:
         """Return sets of eligible nodes, and those without features; by job the first, how many."""
         cluster, count = self.cluster, len(self.jobs)
         features, plain = _coded(asked.feature)
@@ -306,7 +303,7 @@ class _Table:
         ]
         return np.array(has, dtype=np.bool_)
 
-    def _partitions(self) -> tuple[Integers, list[list[Flags]]]:
+    def _partitions(self) -> tuple[Ints, list[list[Flags]]]:
         """The kind of each job, and the nodes of the partitions that each kind may choose from."""
         jobs, cluster = self.jobs, self.cluster
         if not cluster.partitions:
@@ -358,9 +355,9 @@ def _mask(part: Partition, nodes: int) -> Flags:
     return mask
 
 
-def _labels(jobs: Jobs, column: str, known: Any) -> tuple[Integers, list[str]]:
+def _labels(jobs: Jobs, column: str, known: Any) -> tuple[Ints, list[str]]:
     """Names of a column, where one of them at least is known; else nobody has one."""
-    nobody: tuple[Integers, list[str]] = np.full(len(jobs), -1, dtype=np.int64), []
+    nobody: tuple[Ints, list[str]] = np.full(len(jobs), -1, dtype=np.int64), []
     if column not in jobs.names or not known:
         return nobody
     codes, names = jobs.coded(column)
@@ -369,7 +366,7 @@ def _labels(jobs: Jobs, column: str, known: Any) -> tuple[Integers, list[str]]:
     return codes.astype(np.int64), names
 
 
-def _coded(words: NDArray[np.object_]) -> tuple[Integers, list[str]]:
+def _coded(words: NDArray[np.object_]) -> tuple[Ints, list[str]]:
     """Places in a list of different words, and the list."""
     known: dict[str, int] = {}
     codes = [known.setdefault(word, len(known)) for word in words.tolist()]

@@ -16,8 +16,6 @@ from ...policy import Policy, SleepPolicy
 if TYPE_CHECKING:
     from ..options import Options
 
-__all__ = ["depths_in_use", "depths_of", "refuse_staggered", "sleep_facts"]
-
 _KEY = "policy.sleep"
 
 

@@ -21,8 +21,6 @@ from .files import as_cell, as_json, provenance, put_rows, staged, write_table
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["FORMATS", "Write", "check_run", "class_tables", "ledger_tables", "write_run"]
-
 FORMATS = ("parquet", "csv", "swf")
 """What the job table can be written as."""
 

@@ -24,21 +24,6 @@ from .describing import (
     alternatives,
 )
 
-__all__ = [
-    "CheckpointKeys",
-    "FailureKeys",
-    "MaintenanceKeys",
-    "given_checkpoint",
-    "given_failures",
-    "given_maintenance",
-    "make_checkpoint",
-    "make_failures",
-    "make_maintenance",
-    "typed_checkpoint",
-    "typed_failures",
-    "typed_maintenance",
-]
-
 _Made = TypeVar("_Made")
 
 _LONG = "a number of seconds above 0, or a text such as '5 y'"

@@ -7,29 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...engine import types as t
 from ...engine.drive import Run
 from ...engine.state import SEGMENT
 from .lost import cut_at_checkpoints, rate_epochs
 
-__all__ = [
-    "CANCELLED",
-    "COMPLETED",
-    "KILLED",
-    "STATUS",
-    "UNACCEPTED",
-    "WAITING",
-    "Aftermath",
-    "aftermath",
-]
-
 COMPLETED, KILLED, UNACCEPTED = "completed", "killed", "unaccepted"
 CANCELLED, WAITING = "cancelled", "waiting"
 STATUS = (COMPLETED, KILLED, UNACCEPTED, CANCELLED, WAITING)
 """What may become of a job."""
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Aftermath(NamedTuple):
@@ -47,7 +34,7 @@ class Aftermath(NamedTuple):
     killed: NDArray[np.bool_]
     cancelled: NDArray[np.bool_]
     waiting: NDArray[np.bool_]
-    restarts: Integers
+    restarts: Ints
     left: Floats
     lost: NDArray[np.void]
 
@@ -74,7 +61,7 @@ class Aftermath(NamedTuple):
         }
 
 
-def _lost_with_all_before(job: Integers, lost: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _lost_with_all_before(job: Ints, lost: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which stretches were lost: of an attempt that is, also those before it gave way."""
     begun_anew: set[int] = set()
     marked = lost.copy()

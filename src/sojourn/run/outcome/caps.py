@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...cluster import AssumedPower
 from ...errors import RunError
 from ...measures import energy as billing
@@ -16,10 +17,6 @@ from ..build.caps import watts_of_jobs
 
 if TYPE_CHECKING:
     from .schedule import Schedule
-
-__all__ = ["CapAccount"]
-
-Floats = NDArray[np.float64]
 
 
 class CapAccount:

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...policy import DomainControl, nodes_of_domains
 from .lost import rate_epochs
 
 if TYPE_CHECKING:
     from .schedule import Schedule
-
-__all__ = ["DomainRates"]
-
-Floats = NDArray[np.float64]
 
 
 class DomainRates:

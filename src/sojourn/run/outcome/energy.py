@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...engine.drive import Run
 from ...engine.nodes import GIVEN_NODE, GIVEN_TASKS, PER_TASK
 from ...measures import energy as billing
@@ -29,18 +30,6 @@ from ...measures.cost import (
 if TYPE_CHECKING:
     from .schedule import Schedule
 
-__all__ = [
-    "Allocation",
-    "Energy",
-    "Stretches",
-    "allocation",
-    "allocation_in_pieces",
-    "stretches_held",
-    "stretches_in_pieces",
-]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _JOULES_PER_KWH = 3.6e6
 
@@ -54,7 +43,7 @@ _CACHED = (
 class Stretches(NamedTuple):
     """Uninterrupted stretches of service: of which job, from when to when (s)."""
 
-    job: Integers
+    job: Ints
     start: Floats
     stop: Floats
 
@@ -62,12 +51,12 @@ class Stretches(NamedTuple):
 class Allocation(NamedTuple):
     """Who had which nodes: the rows of job j are `first[j]:first[j + 1]`."""
 
-    first: Integers
-    node: Integers
-    procs: Integers
+    first: Ints
+    node: Ints
+    procs: Ints
     slowness: Floats
 
-    def columns(self, job: Integers, start: Floats, end: Floats) -> dict[str, NDArray[Any]]:
+    def columns(self, job: Ints, start: Floats, end: Floats) -> dict[str, NDArray[Any]]:
         """One row per job and node, from the number, start and end (s) of each job."""
         count = np.diff(self.first)
         return {
@@ -90,9 +79,7 @@ def allocation(run: Run) -> Allocation:
     return _rows_given(run, every, jobs["row"], jobs["rows"], jobs["slowness"].copy())
 
 
-def _rows_given(
-    run: Run, job: Integers, row: Integers, count: Integers, slowness: Floats
-) -> Allocation:
+def _rows_given(run: Run, job: Ints, row: Ints, count: Ints, slowness: Floats) -> Allocation:
     """The nodes in so many rows from each `row` on, which were written in the order of starts."""
     assert run.nodes is not None
     given = run.nodes.given
@@ -123,9 +110,9 @@ def stretches_in_pieces(run: Run) -> Stretches:
     return Stretches(*(pieces[name].copy() for name in ("job", "start", "stop")))
 
 
-def stretches_held(run: Run) -> Integers:
+def stretches_held(run: Run) -> Ints:
     """Processors that were held in each such stretch."""
-    held: Integers = _pieces(run)["held"].copy()
+    held: Ints = _pieces(run)["held"].copy()
     return held
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...cluster.rack import racks_around
 from ...errors import OptionError, RunError
 from ...measures.formulas import sum_by_job
@@ -23,9 +24,6 @@ from .lost import lost_share
 if TYPE_CHECKING:
     from .schedule import Schedule
 
-__all__ = ["NOWHERE", "NO_JOB", "EnergyLedger", "ledger_table"]
-
-Floats = NDArray[np.float64]
 Columns = dict[str, Floats]
 
 NO_JOB = "(no job)"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...engine.drive import Run
 from ...engine.happenings import DOWN, STRIKE, WITHDRAW
 from ...measures import formulas
@@ -14,10 +15,6 @@ from ...measures import formulas
 if TYPE_CHECKING:
     from .schedule import Schedule
 
-__all__ = ["costs_of_failures", "cut_at_checkpoints", "lost_share", "rate_epochs"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _HOUR = 3600.0
 _JOULES_PER_KWH = 3.6e6

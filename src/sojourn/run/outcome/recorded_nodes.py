@@ -6,16 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Ints
 from ...cluster import Cluster
 from ...errors import JobError, OptionError
 from ...jobs import Jobs
 from ...jobs.recorded import has_recorded_wait
-
-__all__ = ["Excess", "excess_in_words", "has_recorded_use", "recorded_excess", "recorded_use"]
-
-Integers = NDArray[np.int64]
 
 COLUMN = "used"
 """Column of what a job held on each of its nodes, ``node:cores:...:memory``, blanks between."""
@@ -50,9 +46,9 @@ class RecordedUse:
     """
 
     names: list[str]
-    row: Integers
-    node: Integers
-    held: Integers
+    row: Ints
+    node: Ints
+    held: Ints
 
 
 def has_recorded_use(jobs: Jobs) -> bool:

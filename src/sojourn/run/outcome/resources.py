@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Floats, Ints
 from ...measures.fragmentation import (
     Absences,
     Fragmentation,
@@ -20,11 +21,6 @@ from .energy import Allocation, Stretches
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["Resources"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Resources:
@@ -99,7 +95,7 @@ class Resources:
             "resources": self.as_dict(nodes),
         }
 
-    def columns_at(self, time: Floats) -> dict[str, Integers]:
+    def columns_at(self, time: Floats) -> dict[str, Ints]:
         """Return what is used and stranded (and down) of each resource at some instants (s)."""
         table = self.over_time
         at = np.searchsorted(table["time"].to_numpy(), time, side="right") - 1

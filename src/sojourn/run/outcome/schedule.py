@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...engine.drive import Run
 from ...errors import OptionError, RunError
 from ...measures import formulas
@@ -20,10 +21,6 @@ from .ledger import EnergyLedger
 from .lost import rate_epochs
 from .resources import Resources
 from .states import NodeStates
-
-__all__ = ["Schedule"]
-
-Floats = NDArray[np.float64]
 
 _TOLERANCE = 1e-9
 _ROWS = 1 << 15

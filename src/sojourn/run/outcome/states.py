@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...engine.sleeping import ASLEEP, ENTERING, FAILED, LEAVING, UP
 from ...measures.formulas import sum_by_job
 from ..build.sleep import depths_of
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from .energy import Allocation, Stretches
     from .schedule import Schedule
 
-__all__ = ["NodeStates"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _NAMES = {ENTERING: "entering", ASLEEP: "sleep", LEAVING: "leaving", FAILED: "failed"}
 
@@ -41,8 +37,8 @@ class NodeStates:
         ends[np.append(node[1:] != node[:-1], True)[: len(node)]] = schedule.last
         # What begins after the last job has ended is of no account.
         kept = (state != UP) & (ends > time)
-        self.node: Integers = node[kept]
-        self.state: Integers = state[kept]
+        self.node: Ints = node[kept]
+        self.state: Ints = state[kept]
         self.begin: Floats = time[kept]
         self.end: Floats = ends[kept]
         self._depth = schedule.prepared.options.sleep.depth
@@ -124,7 +120,7 @@ class NodeStates:
         return {"time": time, "busy": counts.pop("busy"), "idle": idle, **counts}
 
 
-def _merged(node: Integers, start: Floats, stop: Floats) -> tuple[Floats, Floats]:
+def _merged(node: Ints, start: Floats, stop: Floats) -> tuple[Floats, Floats]:
     """When nodes became busy, and when idle again: several jobs may share one."""
     time, step = np.concatenate([start, stop]), np.repeat([1, -1], len(node))
     # A job that follows another at once leaves its node no idle time.

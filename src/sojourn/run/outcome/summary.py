@@ -19,8 +19,6 @@ from .lost import costs_of_failures
 from .schedule import Schedule
 from .unmodelled import not_acted_on
 
-__all__ = ["summarise"]
-
 Chosen = slice | NDArray[np.bool_]
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ...jobs import Jobs
     from ...policy import Constraints, Policy
 
-__all__ = ["not_acted_on"]
-
 _KINDS = (
     ("partition", "partitions"),
     ("queue", "queues"),
