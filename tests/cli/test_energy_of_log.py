@@ -149,6 +149,7 @@ def test_ten_idle_times_unless_said_otherwise(files, capsys):
         (["--depth", "of"], "no node has a sleep state 'of'; did you mean 'off'?"),
         (["--policy", "lcfs-pr"], "policy 'lcfs-pr' stops jobs"),
         (["--policy", "best"], "--policy"),
+        (["--policy", "slurm"], "--policy slurm: its nodes sleep as slurm.conf says"),
         (["--block", "month"], "month"),
         (["--cluster", "none.toml"], "none.toml"),
     ],

@@ -108,6 +108,11 @@ def energy(
         return
     if load is not None:
         raise OptionError(f"--load: {options['log']} is a log; it is for recorded runs")
+    if str(options.get("policy")).partition(":")[0] == "slurm":
+        raise OptionError(
+            "--policy slurm: its nodes sleep as slurm.conf says; use sojourn compare with --policy "
+            "slurm, --slurm-conf and --set slurm.SuspendTime=300,600,INFINITE"
+        )
     from ..run.folder import check_folder, write_rows
     from ..study.sleeping import IDLE_TIMES, sleep_savings
 
