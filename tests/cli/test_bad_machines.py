@@ -77,7 +77,6 @@ def refuses(
         (f"{NODE}features = 3", "field 'node 1: features': 3 is no list of words"),
         (f"{NODE}chips = 'x'", "field 'node 1: chips': 'x' is not a number"),
         (f"{NODE}ops = -1\nwatts = 3", "field 'node 1: ops': -1 is not above 0"),
-        (f"{NODE}ops = 5", "field 'node 1: watts': is missing"),
         (f"{NODE}ops = 5\nwatts = 'x'", "field 'node 1: watts': 'x' is not a number"),
         (f"{NODE}ops = 5\nwatts = [1, 2]", "field 'node 1: watts': 2 values; give 1"),
         (f"{NODE}idle_watts = 4", "field 'node 1: watts': is missing"),

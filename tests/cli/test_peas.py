@@ -485,7 +485,6 @@ HEAD = "name,cores,ops,watts\n"
     [
         ("", "is empty"),
         ("colour,taste\nred,sweet\n", "is no cluster file"),
-        ("name,cores,ops\na,4,1000\n", "field 'watts': is missing"),
         ("name,ops,watts\na,1000,10\n", "field 'cores': is missing"),
         (HEAD + "a,many,1000,10\n", "field 'cores': 'many' is not a number"),
         (HEAD + "a,4,fast,10\n", "field 'ops': 'fast' is not a number"),
