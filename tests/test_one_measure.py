@@ -14,7 +14,7 @@ import pytest
 
 import sojourn
 from sojourn.cli import main
-from sojourn.cluster import PowerStates
+from sojourn.cluster import PowerStates, SleepState
 from sojourn.errors import OptionError, RunError
 from sojourn.measures import registry
 from sojourn.measures.catalogue import CATALOGUE, DISTRIBUTIONS, STATISTICS
@@ -236,15 +236,15 @@ def test_every_number_of_a_summary_is_in_the_table() -> None:
     nodes = sojourn.parse_cluster("6 x X5670, 8 x L5420")
     events = [{"time": 10.0, "kind": "cancel", "job": int(jobs.job[-1])}]
     later = jobs.replace(begin=jobs.submit + 60.0)
-    server = sojourn.Server(
-        "made", cores=4, ops=1e5, watts=(40, 128), states=PowerStates((), (), 0, 9)
-    )
+    states = PowerStates((SleepState("off", 5.0, 10.0, 50.0, 60.0, 90.0),), (), 0, 9)
+    server = sojourn.Server("made", cores=4, ops=1e5, watts=(40, 128), states=states)
     failing = sojourn.Cluster.of([sojourn.Node(f"n{i}", server) for i in range(4)])
     runs = [
         sojourn.simulate(later, 8, "easy", events=events),
         sojourn.simulate(jobs, nodes, "easy", price=0.2, carbon=300),
         sojourn.simulate(jobs, 8, price="0.1, 8:0.2", carbon=300, defer="window:9h"),
         sojourn.simulate(jobs, failing, "easy", failures="mtbf=9d,repair=1d", checkpoint="daly"),
+        sojourn.simulate(jobs, failing, "easy", failures="mtbf=9d,repair=1d", sleep="idle:60"),
     ]
     flat = {name: value for run in runs for name, value in flat_summary(run.summary).items()}
     named = {each.name for each in CATALOGUE}

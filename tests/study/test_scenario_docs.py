@@ -48,7 +48,7 @@ def test_every_option_of_simulate_has_its_key():
     command = typer.main.get_command(app).commands["simulate"]
     flags = {flag for each in command.params for flag in (*each.opts, *each.secondary_opts)}
     without = {"--out", "--json", "--save-scenario", "--trajectory", "--no-whole-nodes", "--help"}
-    without |= {"--check-policy"}
+    without |= {"--check-policy", "--set"}
     assert {flag for flag in flags if flag.startswith("--")} - without <= named
 
 
