@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+
+from ..checks import non_negative, positive, servers, stable
+from ..errors import OptionError
+
+
+def checked(
+    arrival_rate: float, service_rate: float, count: int, *, setup: float, delay: float, most: int
+) -> tuple[float, float, int, float, float]:
+    """Return what M/M/c with setup and delayed off is made of; of up to `most` servers."""
+    rate, speed = positive(arrival_rate, "arrival_rate"), positive(service_rate, "service_rate")
+    c = servers(count, "count")
+    if c > most:
+        raise OptionError(f"count: {c} servers are too many to solve exactly; give up to {most}")
+    stays = delay if delay == math.inf else non_negative(delay, "delay")
+    stable(rate / (c * speed), c * speed)
+    return rate, speed, c, positive(setup, "setup"), stays
 
 
 class SleepingSystem(ABC):

@@ -20,10 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats
-from ..checks import non_negative, positive, servers, stable
-from ..errors import OptionError
 from ._qbd import Levels, solve
-from ._sleeping import SleepingSystem
+from ._sleeping import SleepingSystem, checked
 
 _MOST = 500
 """Servers beyond which solving takes more than seconds."""
@@ -57,13 +55,9 @@ def sleeping_servers(
     >>> round(sleeping_servers(0.5, 1.0, setup=10.0).mean_response, 9)
     12.0
     """
-    rate, speed = positive(arrival_rate, "arrival_rate"), positive(service_rate, "service_rate")
-    c = servers(count, "count")
-    if c > _MOST:
-        raise OptionError(f"count: {c} servers are too many to solve exactly; give up to {_MOST}")
-    stays = delay if delay == math.inf else non_negative(delay, "delay")
-    stable(rate / (c * speed), c * speed)
-    return SleepingServers(rate, speed, c, positive(setup, "setup"), stays)
+    return SleepingServers(
+        *checked(arrival_rate, service_rate, count, setup=setup, delay=delay, most=_MOST)
+    )
 
 
 @dataclass(frozen=True)

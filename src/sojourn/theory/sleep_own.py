@@ -19,10 +19,8 @@ from functools import cached_property
 import numpy as np
 
 from ..arrays import Floats
-from ..checks import non_negative, positive, servers, stable
-from ..errors import OptionError
 from ._qbd import Levels, solve
-from ._sleeping import SleepingSystem
+from ._sleeping import SleepingSystem, checked
 
 _MOST = 50
 """Servers beyond which solving takes more than seconds."""
@@ -60,13 +58,9 @@ def sleeping_nodes(
     >>> round(sleeping_servers(2.0, 1.0, 4, setup=10.0).mean_wait, 4)
     3.4621
     """
-    rate, speed = positive(arrival_rate, "arrival_rate"), positive(service_rate, "service_rate")
-    c = servers(count, "count")
-    if c > _MOST:
-        raise OptionError(f"count: {c} servers are too many to solve exactly; give up to {_MOST}")
-    stays = delay if delay == math.inf else non_negative(delay, "delay")
-    stable(rate / (c * speed), c * speed)
-    return SleepingNodes(rate, speed, c, positive(setup, "setup"), stays)
+    return SleepingNodes(
+        *checked(arrival_rate, service_rate, count, setup=setup, delay=delay, most=_MOST)
+    )
 
 
 @dataclass(frozen=True)
