@@ -59,6 +59,35 @@ def test_table(run, capsys):
     assert not any(row[:1] == ["failed"] for row in shown)  # nobody was
 
 
+def test_how_far_the_record_is_and_what_was_assumed(run, capsys):
+    assert verb(run) == 0
+    out = capsys.readouterr().out
+    assert "recorded  10,350 J: the same, to a part in a billion" in out
+    assert "assumed" not in out
+    jobs = run / "out_jobs.csv"
+    jobs.write_text(jobs.read_text().replace("7250.0", "nan"))
+    assert verb(run) == 0
+    out = capsys.readouterr().out
+    assert "recorded  10,350 J: replayed is 27 % more" in out  # 2750 J
+    assert "1 job loads its nodes fully, for want of a recorded energy; see --load" in out
+
+
+def test_times_as_batsim_counts_them(run, capsys):
+    """It is asleep at the end: Batsim leaves that out."""
+    (run / "out_schedule.csv").write_text(
+        "consumed_joules,makespan,time_idle,time_sleeping\n10350.0,100.0,30.0,0.0\n"
+    )
+    assert verb(run, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["times"] == {
+        "time_idle": {"seconds": 30, "recorded_seconds": 30},
+        "time_sleeping": {"seconds": 0, "recorded_seconds": 0},
+    }
+    assert verb(run) == 0
+    assert ["idle", "30.000", "30.000"] in [
+        line.split() for line in capsys.readouterr().out.splitlines()
+    ]
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

@@ -167,6 +167,22 @@ def counts(state, busy):
     ]
 
 
+def test_units_and_roles_of_a_platform(tmp_path):
+    path = tmp_path / "platform.xml"
+    path.write_text(
+        """<platform version="4.1"><zone id="a"><zone id="b">
+        <host id="disk" speed="0f"><prop id="role" value="storage"/></host>
+        <host id="boss" speed="1Gf"><prop id="role" value="master"/></host>
+        <cluster id="c" prefix="n" suffix=".x" radical="0-1,10" speed="2Gflops" core="4">
+          <prop id="wattage_per_state" value="95W:0.19kW"/></cluster>
+        </zone></zone></platform>"""
+    )
+    cluster = read_cluster(path)
+    assert [node.name for node in cluster.nodes] == ["n0.x", "n1.x", "n10.x"]
+    server = cluster.nodes[0].server
+    assert (server.ops, server.watts[0], server.watts[-1]) == (8e9, 95, 190)
+
+
 def test_platform_as_a_cluster(batsim):
     cluster = read_cluster(batsim / "platform.xml")
     assert len(cluster.nodes) == 128
@@ -277,6 +293,35 @@ def test_a_node_is_up_when_its_job_starts(tmp_path):
     )
 
 
+def test_nodes_that_are_looked_at_every_half_minute_are_switched_at_whole_seconds(tmp_path):
+    """Late instants are printed to 0.1 s; early ones show what the scheduler goes by.
+
+    12630.00 s is printed like 12629.98 s, which is whole seconds after the job has ended, and like
+    12629.96 s, when another one is submitted.
+    """
+    jobs = [(0, 0, 20000, "0", 0)]
+    changes = [(0, "0-1", 0)]
+    for look, end in ((60, 33.123457), (630, 601.765432), (3030, 3004.5), (12630, 12619.98)):
+        jobs.append((end - 10, end - 10, end, "1", 0))
+        changes += [(look, "1", -2), (look + 2, "1", 2)]
+        changes += [(look + 10, "1", -1), (look + 14, "1", 0)]
+    jobs.append((12629.96, 12644.5, 20000, "1", 0))
+    run = recorded(tmp_path, changes, sorted(jobs), energy=False)
+    switched = run.changes[run.changes["state"] == -2]["time"].tolist()
+    assert switched == [60, 630, 3030, 12630]
+
+
+def test_half_of_the_last_digit_may_be_printed_up_or_down(tmp_path):
+    """12345.25 s is printed 12345.3 where it is a bit more in Batsim's own numbers."""
+    run = recorded(
+        tmp_path,
+        [(0, "0-1", 0), (12343.25, "1", -2), (12345.3, "1", 2)],
+        [(0, 0, 12343.25, "1", 0), (0, 0, 20000, "0", 0)],
+        energy=False,
+    )
+    assert run.changes["time"].tolist()[2:] == [12343.25, 12345.25]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
@@ -315,6 +360,13 @@ def test_bad_platforms(tmp_path, old, new, problem):
         ("out_jobs.csv", "starting_time", "began", "has no column 'starting_time'"),
         ("out_jobs.csv", ",0,", ",0-7,", "line 2, field 'allocated_resources'.*has 2 hosts"),
         ("out_jobs.csv", "150.000000", "soon", "'soon' is not a number"),
+        (
+            "out_jobs.csv",
+            ",0,",
+            ',"0-1",',
+            "contradicts out_pstate_changes.csv: node 1 has a job on it but is not on at 0 s",
+        ),
+        ("out_pstate_changes.csv", "0,0-1,0", "-5,0-1,0", "-5 s is before the run begins"),
         ("out_pstate_changes.csv", ",0-1,", ",x,", "'x' is no interval of nodes"),
         ("out_pstate_changes.csv", "0-1,0", "0-1,99", "state 99, but host 0 of the platform has 8"),
         ("out_pstate_changes.csv", "0-1,0", "0-1,-3", "is no number of a state"),
@@ -322,7 +374,8 @@ def test_bad_platforms(tmp_path, old, new, problem):
     ],
 )
 def test_bad_records(tmp_path, file, old, new, problem):
-    recorded(tmp_path, [(0, "0-1", 0)], [(0, 0, 150, "0", 150 * 90)])
+    changes = [(0, "0-1", 0), (0, "1", -2), (2, "1", 2)]
+    recorded(tmp_path, changes, [(0, 0, 150, "0", 150 * 90)])
     path = tmp_path / file
     text = path.read_text()
     assert old in text

@@ -1,28 +1,22 @@
-"""A recorded run of Batsim, replayed into a ledger of states [batsim].
-
-Batsim writes instants of jobs to the microsecond, but changes of states with six digits: 16157.6 s.
-They are put right from what is known exactly. Switching takes as long as the platform says, so that
-its end follows from its beginning; and it begins when something happens: a job is submitted, starts
-or ends, a node has been switched, or has been idle for whole seconds; or in time for a job that
-starts when it ends.
-"""
+"""A recorded run of Batsim, replayed into a ledger of states [batsim]."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import os
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..cluster.batsim import BatsimHost, read_hosts
-from ..errors import LogError
+from ..errors import LogError, OptionError
 from ..measures.energy import NodeState, Occupation, StateLedger, state_ledger
+from .printed import OFF, ON, PRINTED, BatsimJob, StateChange, exact_times
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,23 +26,7 @@ _TIMES = tuple(
     f"time_{name}" for name in ("computing", "idle", "sleeping", "switching_off", "switching_on")
 )
 """Columns of Batsim, in the order of the kinds of a ledger."""
-_ON, _OFF = -1, -2
-_PRINTED = 2e-6  # s; instants of jobs are rounded to six decimals
 _NEAR = 1e-6  # of the energy of a job, which is rounded, too
-_DIGITS = 6
-
-
-class _StateChange(NamedTuple):
-    """A change of a node: when (s), to which number, on which line, and to which pstate.
-
-    The pstate of switching is the virtual one that stands for it.
-    """
-
-    time: float
-    node: int
-    number: int
-    line: int
-    pstate: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +42,7 @@ class BatsimReplay:
         platform, where -1 is switching on and -2 switching off.
     to_last_change : the same ledger, but up to the last recorded change, which may come after the
         end of the last job.
+    assumed : jobs whose load is taken to be 1, as no energy is recorded of them.
     """
 
     ledger: StateLedger
@@ -71,6 +50,7 @@ class BatsimReplay:
     recorded: dict[str, float]
     load: np.ndarray[Any, np.dtype[np.float64]]
     changes: pd.DataFrame
+    assumed: int = 0
 
     def times(self) -> dict[str, float]:
         """Return node seconds as Batsim counts them, by the names of its columns.
@@ -110,12 +90,12 @@ def read_batsim_energy(
     jobs = _read_jobs(place / _JOBS, len(hosts))
     recorded = _read_schedule(place / _SCHEDULE)
     read = _read_changes(place / _CHANGES, len(hosts))
-    changes = _exact(_resolved(read, hosts, place / _CHANGES), jobs, hosts)
+    changes = exact_times(_resolved(read, hosts, place / _CHANGES), jobs, hosts)
     time, node, _, _, _ = zip(*changes, strict=True)
     states, state = _states(changes, hosts)
     until = recorded.get("makespan", max((job.end for job in jobs), default=0.0))
     # Batsim prints the makespan rounded; the last end of a job is the same instant.
-    until = max((job.end for job in jobs if abs(job.end - until) <= _PRINTED), default=until)
+    until = max((job.end for job in jobs if abs(job.end - until) <= PRINTED), default=until)
     loads = _loads(jobs, states, time, node, state) if load is None else [load] * len(jobs)
     rows = [
         (job.start, job.end, at, share)
@@ -123,23 +103,22 @@ def read_batsim_energy(
         for at in job.nodes
     ]
     columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
-    ledger, further = (
-        state_ledger(time, node, state, states, Occupation(*columns), until=at)
-        for at in (until, max(until, *time))
-    )
+    try:
+        ledger, further = (
+            state_ledger(time, node, state, states, Occupation(*columns), until=at)
+            for at in (until, max(until, *time))
+        )
+    except OptionError as error:
+        problem = str(error).removeprefix("energy bill: ")
+        raise LogError(place / _JOBS, f"contradicts {_CHANGES}: {problem}") from None
 
     import pandas as pd
 
     table = pd.DataFrame(changes).rename(columns={"number": "state"})[["time", "node", "state"]]
-    return BatsimReplay(ledger, further, recorded, np.array(loads, dtype=np.float64), table)
-
-
-class _BatsimJob(NamedTuple):
-    submit: float
-    start: float
-    end: float
-    nodes: tuple[int, ...]
-    joules: float  # nan if not recorded
+    assumed = sum(math.isnan(job.joules) for job in jobs) if load is None else 0
+    return BatsimReplay(
+        ledger, further, recorded, np.array(loads, dtype=np.float64), table, assumed
+    )
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -187,7 +166,7 @@ def _node_set(path: Path, line: int, field: str, text: str, count: int) -> tuple
     return tuple(nodes)
 
 
-def _read_jobs(path: Path, count: int) -> list[_BatsimJob]:
+def _read_jobs(path: Path, count: int) -> list[BatsimJob]:
     """Read the jobs that ran."""
     jobs = []
     names = ("submission_time", "starting_time", "finish_time", "allocated_resources")
@@ -198,26 +177,30 @@ def _read_jobs(path: Path, count: int) -> list[_BatsimJob]:
         submit, start, end = (_number(path, line, name, row[name]) for name in names[:3])
         if end < start:
             raise LogError(path, "ends before it starts", line=line, field="finish_time")
-        energy = row.get("consumed_energy", "")
-        joules = _number(path, line, "consumed_energy", energy) if energy else math.nan
-        jobs.append(_BatsimJob(submit, start, end, nodes, joules if joules >= 0 else math.nan))
+        energy = row.get("consumed_energy", "").strip()
+        known = energy.lower() not in ("", "nan", "na")
+        joules = _number(path, line, "consumed_energy", energy) if known else math.nan
+        jobs.append(BatsimJob(submit, start, end, nodes, joules if joules >= 0 else math.nan))
     return jobs
 
 
-def _read_changes(path: Path, count: int) -> list[_StateChange]:
+def _read_changes(path: Path, count: int) -> list[StateChange]:
     """Read the changes of states, one by one."""
     names = ("time", "machine_id", "new_pstate")
     changes = []
     for line, row in _rows(path, names):
         time, number = (_number(path, line, name, row[name]) for name in (names[0], names[2]))
-        if number != int(number) or number < _OFF:
+        if number != int(number) or number < OFF:
             problem = f"'{row[names[2]][:40]}' is no number of a state"
             raise LogError(path, problem, line=line, field=names[2])
+        if time < 0:
+            problem = f"{time:g} s is before the run begins, at 0"
+            raise LogError(path, problem, line=line, field=names[0])
         nodes = _node_set(path, line, names[1], row[names[1]], count)
-        changes += [_StateChange(time, node, int(number), line) for node in nodes]
+        changes += [StateChange(time, node, int(number), line) for node in nodes]
     if not changes:
         raise LogError(path, "has no state of a node; Batsim writes it with energy switched on")
-    return changes
+    return sorted(changes, key=lambda change: change.time)
 
 
 def _read_schedule(path: Path) -> dict[str, float]:
@@ -232,8 +215,8 @@ def _read_schedule(path: Path) -> dict[str, float]:
 
 
 def _resolved(
-    changes: Sequence[_StateChange], hosts: Sequence[BatsimHost], path: Path
-) -> list[_StateChange]:
+    changes: Sequence[StateChange], hosts: Sequence[BatsimHost], path: Path
+) -> list[StateChange]:
     """Return changes with their pstates: of switching, that of the depth it leads to or from."""
     target: dict[int, int] = {}
     targets = []
@@ -247,10 +230,10 @@ def _resolved(
         problem = ""
         if change.number < 0:
             # Where the record ends while a node is switching off, it goes to its first depth.
-            depth = following if change.number == _OFF else asleep.get(change.node)
+            depth = following if change.number == OFF else asleep.get(change.node)
             pair = host.sleep.get(next(iter(host.sleep), -1) if depth is None else depth)
             problem = "" if pair else f"host {change.node} of the platform has no such sleep state"
-            pstate = pair[change.number == _ON] if pair else -1
+            pstate = pair[change.number == ON] if pair else -1
         elif change.number >= len(host.pstates):
             problem = f"state {change.number}, but host {change.node} of the platform has "
             problem += f"{len(host.pstates)}"
@@ -262,91 +245,8 @@ def _resolved(
     return resolved
 
 
-def _exact(
-    changes: Sequence[_StateChange], jobs: Sequence[_BatsimJob], hosts: Sequence[BatsimHost]
-) -> list[_StateChange]:
-    """Return changes with their times put right; those that nothing explains stay as printed."""
-    known = sorted({0.0, *(at for job in jobs for at in job[:3])})
-    starts, ends = _by_node(jobs, "start"), _by_node(jobs, "end")
-    arrival: dict[int, float] = {}  # of nodes that are switching
-    up_since: dict[int, float] = {}
-    exact: list[_StateChange] = []
-    before = -math.inf
-    for change in changes:
-        node, printed = change.node, change.time
-        lapse = hosts[node].seconds(change.pstate) if change.number < 0 else 0.0
-        freed = _last(ends.get(node, ()), printed)
-        time = arrival.pop(node, None) if change.number >= 0 else None
-        if time is None or not _is_printed(time, printed):
-            least = freed if _is_printed(freed, printed) else -math.inf
-            time = _explained(known, printed, max(before, least))
-        if time is None and change.number == _ON:
-            # It may be in time for a job that starts as soon as the node is up.
-            time = _last(starts.get(node, ()), printed + lapse) - lapse
-        elif time is None and change.number == _OFF:
-            # It may have been idle for a time that somebody chose: whole seconds.
-            since = max(freed, up_since.get(node, 0.0))
-            time = since + round(printed - since)
-        if time is not None and _is_printed(time, printed):
-            before = max(before, time)
-        else:
-            time = printed
-        time = _snapped(known, time)
-        if change.number < 0:
-            arrival[node] = time + lapse
-        elif change.number not in hosts[node].sleep:
-            up_since[node] = time
-        exact.append(change._replace(time=time))
-    return exact
-
-
-def _by_node(jobs: Sequence[_BatsimJob], name: str) -> dict[int, list[float]]:
-    """Return the starts or ends of the jobs on each node, in order."""
-    times: dict[int, list[float]] = {}
-    for time, nodes in sorted((getattr(job, name), job.nodes) for job in jobs):
-        for node in nodes:
-            times.setdefault(node, []).append(time)
-    return times
-
-
-def _unit(printed: float) -> float:
-    """Return what the last digit of a printed time stands for."""
-    return float(10.0 ** (math.floor(math.log10(abs(printed) or 1.0)) - _DIGITS + 1))
-
-
-def _last(times: Sequence[float], printed: float) -> float:
-    """Return the last time that is not after a printed one, but for its last digit."""
-    at = bisect_right(times, printed + _unit(printed))
-    return times[at - 1] if at else -math.inf
-
-
-def _is_printed(exact: float, printed: float) -> bool:
-    """Whether Batsim prints an instant like this."""
-    return float(f"{exact:.{_DIGITS}g}") == printed
-
-
-def _explained(known: Sequence[float], printed: float, least: float) -> float | None:
-    """Return the first known instant, not before `least`, that is printed like this."""
-    at = bisect_left(known, max(printed - _unit(printed), least - _PRINTED))
-    while at < len(known) and known[at] <= printed + _unit(printed):
-        if _is_printed(known[at], printed):
-            return known[at]
-        at += 1
-    return None
-
-
-def _snapped(known: list[float], time: float) -> float:
-    """Return the known instant that a time is but for rounding; else it becomes known itself."""
-    at = bisect_left(known, time)
-    nearest = min(known[max(at - 1, 0) : at + 1], key=lambda instant: abs(instant - time))
-    if abs(nearest - time) <= _PRINTED:
-        return nearest
-    insort(known, time)
-    return time
-
-
 def _states(
-    changes: Sequence[_StateChange], hosts: Sequence[BatsimHost]
+    changes: Sequence[StateChange], hosts: Sequence[BatsimHost]
 ) -> tuple[list[NodeState], list[int]]:
     """Return states for a ledger, and to which of them each change is."""
     states: dict[NodeState, int] = {}
@@ -355,7 +255,7 @@ def _states(
         host = hosts[change.node]
         pstate = host.pstates[change.pstate]
         if change.number < 0:
-            state = NodeState("leaving" if change.number == _ON else "entering", pstate.idle)
+            state = NodeState("leaving" if change.number == ON else "entering", pstate.idle)
         elif change.number in host.sleep:
             state = NodeState("sleep", pstate.idle)
         else:
@@ -365,7 +265,7 @@ def _states(
 
 
 def _loads(
-    jobs: Sequence[_BatsimJob],
+    jobs: Sequence[BatsimJob],
     states: Sequence[NodeState],
     time: Sequence[float],
     node: Sequence[int],

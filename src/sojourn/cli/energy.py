@@ -270,6 +270,11 @@ def _recorded(options: Any, load: float | None, json: bool) -> None:
         for at, kind in enumerate(KINDS)
     ]
     recorded = replayed.recorded.get("consumed_joules")
+    times = {
+        name: {"seconds": seconds, "recorded_seconds": replayed.recorded[name]}
+        for name, seconds in replayed.times().items()
+        if name in replayed.recorded
+    }
     facts = {
         "run": str(run),
         "nodes": len(ledger.joules),
@@ -278,6 +283,8 @@ def _recorded(options: Any, load: float | None, json: bool) -> None:
         "difference": None if not recorded else ledger.energy / recorded - 1,
         "currency": "" if tariff is None else tariff.currency,
         "states": states,
+        "times": times,
+        "assumed_loads": replayed.assumed,
     }
     if json:
         print_json(facts)
@@ -294,8 +301,11 @@ def _show(facts: dict[str, Any]) -> None:
         ("energy", f"{as_number(facts['joules'] / 3.6e6)} kWh ({facts['joules']:,.0f} J)"),
     ]
     if facts["difference"] is not None:
-        joules, apart = facts["recorded_joules"], facts["difference"]
-        rows.append(("recorded", f"{joules:,.0f} J, {abs(apart):.1e} of it apart"))
+        rows.append(("recorded", f"{facts['recorded_joules']:,.0f} J: {_apart(facts)}"))
+    if facts["assumed_loads"]:
+        count = facts["assumed_loads"]
+        jobs = "1 job loads its" if count == 1 else f"{count:,} jobs load their"
+        rows.append(("assumed", f"{jobs} nodes fully, for want of a recorded energy; see --load"))
     console.facts(rows)
     used = [row for row in facts["states"] if row["node_seconds"]]
     names = {"cost": f"cost\n{facts['currency']}", "carbon_kg": "CO2\nkg"}
@@ -316,3 +326,24 @@ def _show(facts: dict[str, Any]) -> None:
             *(as_number(row[name]) for name in more),
         )
     console.below(table)
+    if facts["times"]:
+        console.print(
+            "\nTimes of all nodes as Batsim counts them: up to the last change of each node"
+        )
+        table = new_table("time", "replayed\ns", "recorded\ns")
+        for name, time in facts["times"].items():
+            table.add_row(
+                name.removeprefix("time_").replace("_", " "),
+                f"{time['seconds']:,.3f}",
+                f"{time['recorded_seconds']:,.3f}",
+            )
+        console.print(table)
+
+
+def _apart(facts: dict[str, Any]) -> str:
+    """How far replayed energy is from what is recorded, in words."""
+    share = facts["difference"]
+    if abs(share) < 1e-9:
+        return "the same, to a part in a billion"
+    size = f"{100 * abs(share):.2g} %" if abs(share) >= 1e-6 else f"{abs(share):.1e} of it"
+    return f"replayed is {size} {'more' if share > 0 else 'less'}"

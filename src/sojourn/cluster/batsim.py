@@ -20,9 +20,11 @@ from .states import PowerLevel, PowerStates, SleepState
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-_UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "Z": 1e21}
+_WATTS = {"": 1.0, "W": 1.0, "kW": 1e3, "MW": 1e6}
 _MOST_HOSTS = 1_000_000
-_SPEED = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([kMGTPE]?)f?")
+_SPEED = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([kMGTPEZ]?)(?:f|flops)?")
+_POWER = re.compile(r"\s*(\S*?)\s*(W|kW|MW)?\s*")
 
 
 class Pstate(NamedTuple):
@@ -81,7 +83,8 @@ def read_hosts(path: PathName) -> tuple[BatsimHost, ...]:
         for name in _names(path, element):
             if not name or name in hosts:
                 raise ClusterError(path, f"two hosts are called '{name[:40]}'; rename one")
-            if name != "master_host" and "master" not in properties.get("role", ""):
+            roles = properties.get("role", "compute_node")
+            if name != "master_host" and "compute_node" in roles and "master" not in roles:
                 hosts[name] = _host(path, name, element, properties)
     if not hosts:
         raise ClusterError(path, "has no host that computes; add <host> or <cluster>")
@@ -112,7 +115,8 @@ def _host(path: PathName, name: str, element: Element, properties: Mapping[str, 
 
     def number(field: str, text: str) -> float:
         try:
-            value = float(text)
+            match = _POWER.fullmatch(text)
+            value = float(match[1]) * _WATTS[match[2] or ""] if match else math.nan
         except ValueError:
             value = math.nan
         if not 0 <= value < math.inf:
