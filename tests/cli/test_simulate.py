@@ -400,3 +400,20 @@ def test_keys_can_be_set_by_name(tmp_path, capsys):
     ):
         assert main([*command, *(part for each in wrong for part in ("--set", each))]) == 2
         assert words in capsys.readouterr().err
+
+
+def test_caps_of_several_sets_add_up(tmp_path, capsys):
+    """Each ``--cap`` is of a set of its own, be it a file; the scenario that is saved has them all."""
+    (tmp_path / "log.csv").write_text("submit,runtime,procs,estimate\n0,100,1,100\n1,100,1,100\n")
+    (tmp_path / "nodes.toml").write_text(
+        '[[node]]\nname = "n[1-2]"\ncores = 1\nops = 1\nwatts = 200\nidle_watts = 100\n'
+    )
+    (tmp_path / "cap.csv").write_text("time,watts\n0,300\n")
+    run = ["simulate", str(tmp_path / "log.csv"), "--cluster", str(tmp_path / "nodes.toml")]
+    caps = ["--cap", str(tmp_path / "cap.csv"), "--cap", "n1=200"]
+    saved = tmp_path / "saved.toml"
+    assert main([*run, *caps, "--json", "--save-scenario", str(saved)]) == 0
+    caps = json.loads(capsys.readouterr().out)["caps"]
+    assert {name: cap["watts"] for name, cap in caps.items()} == {"cluster": 300, "n1": 200}
+    assert main(["run", str(saved), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["caps"] == caps

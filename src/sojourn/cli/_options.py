@@ -18,6 +18,7 @@ import typer
 import typer.core
 import typer.main
 
+from ..errors import OptionError
 from . import _completion
 
 if TYPE_CHECKING:
@@ -135,6 +136,24 @@ class _Help:
 
 class Command(_Help, typer.core.TyperCommand):
     """A verb."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an option that is typed twice but holds one value: the first would be lost."""
+        if not ctx.resilient_parsing:
+            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            seen: set[str] = set()
+            for parameter in order:
+                name = parameter.name or ""
+                if name in seen and _holds_one(parameter):
+                    raise OptionError(f"{parameter.opts[0]}: is given twice; leave one out")
+                seen.add(name)
+        return super().parse_args(ctx, args)
+
+
+def _holds_one(parameter: Any) -> bool:
+    """Whether a parameter is an option with one value: no flag, and not for several."""
+    several = getattr(parameter, "multiple", True) or getattr(parameter, "is_flag", True)
+    return not several and not getattr(parameter, "count", False)
 
 
 class VerbGroup(_Help, typer.core.TyperGroup):

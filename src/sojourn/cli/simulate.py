@@ -44,6 +44,8 @@ def simulate(
     if change:
         scenario = scenario.with_values(_changes(change))
         options = {**options, "set": change}
+    if str(options.get("policy")).partition(":")[0] != "slurm":
+        _check_sleep(scenario)
     saved = None if save_scenario is None else _saved(scenario, save_scenario, out)
     summary = run_chosen("simulate", scenario, options, out, json=json)
     if saved is not None and save_scenario is not None:
@@ -51,6 +53,20 @@ def simulate(
 
         save(saved, save_scenario)
     show(summary, out, json=json)
+
+
+_OF_SLEEP = ("sleep_rate", "wake_rate", "boot_failure", "boot_repair")
+
+
+def _check_sleep(scenario: Scenario) -> None:
+    """Refuse what only nodes that sleep have, where none does: it would be passed over."""
+    policy = scenario.keys.policy
+    given = next((key for key in _OF_SLEEP if key in policy.model_fields_set), None)
+    if given is not None and policy.sleep == "never":
+        raise OptionError(
+            f"--{given.replace('_', '-')}: no node sleeps, so that none boots; give --sleep, or "
+            "leave it out"
+        )
 
 
 def _changes(texts: list[str]) -> dict[str, str]:

@@ -232,9 +232,12 @@ def resolve_caps(given: Sequence[Cap], cluster: Cluster) -> tuple[NodeCap, ...]:
     named = {cap.of: cap for cap in given}
     if len(named) < len(given):
         twice = next(cap for cap in given if named[cap.of] is not cap)
-        raise OptionError(
-            f"cap: two of {twice.of or 'the whole cluster'}; leave one out", key="power.cap"
+        both = " and ".join(
+            cap.source if len(cap.watts) > 1 else _shown(cap.watts[0])
+            for cap in (twice, named[twice.of])
         )
+        who = f"'{twice.of}'" if twice.of else "the whole cluster"
+        raise OptionError(f"cap: two of {who}, {both}; leave one out", key="power.cap")
     caps = [
         NodeCap(Cap((own.watts,), of=own.name, source=OF_CLUSTER), own.nodes)
         for own in cluster.caps

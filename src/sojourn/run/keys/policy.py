@@ -257,10 +257,10 @@ class PolicyKeys(Keys):
         ),
     ] = None
     boot_failure: Annotated[
-        Annotated[float, Field(ge=0, le=1)],
+        Annotated[float, Field(ge=0, lt=1)],
         Key(
             "Probability that a node that wakes does not come up.",
-            "a number from 0 to 1",
+            "a number from 0 to below 1",
             Option(_NODES, "P"),
             Keyword(),
         ),

@@ -91,12 +91,16 @@ class PowerKeys(Keys):
         Positive | None, Key("Rate at which the dynamic power holds; default 1.", A_NUMBER)
     ] = None
     cap: Annotated[
-        Annotated[str | Number, reads(lambda given: parse_caps(given, files=False))] | None,
+        Annotated[
+            str | Number | list[str | Number], reads(lambda given: parse_caps(given, files=False))
+        ]
+        | None,
         Key(
             "Watts that are not to be exceeded: 2MW of the whole cluster, gpu=40kW of a partition "
             "or set of nodes, several with commas between, or a CSV file time,watts[,nodes].",
-            "a number of W, a text such as '2MW' or 'gpu=40kW', or a CSV file time,watts",
-            Option(_MACHINE, "W|SET=W|FILE"),
+            "a number of W, a text such as '2MW' or 'gpu=40kW', a CSV file time,watts, or a list "
+            "of these",
+            Option(_MACHINE, "W|SET=W|FILE", "--cap", list[str], typed.one_or_list),
             Keyword(read=_as_given),
         ),
     ] = None

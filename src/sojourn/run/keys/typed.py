@@ -25,6 +25,11 @@ def number_or_text(value: str) -> float | str:
         return value
 
 
+def one_or_list(texts: list[str]) -> str | list[str]:
+    """Return what is typed once as it is, and what is typed several times as a list."""
+    return texts[0] if len(texts) == 1 else texts
+
+
 def names(text: str) -> list[str]:
     """Return ``a,b,c`` as a list."""
     return [name.strip() for name in text.split(",")]
