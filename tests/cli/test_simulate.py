@@ -403,7 +403,7 @@ def test_keys_can_be_set_by_name(tmp_path, capsys):
 
 
 def test_caps_of_several_sets_add_up(tmp_path, capsys):
-    """Each ``--cap`` is of a set of its own, be it a file; the scenario that is saved has them all."""
+    """Each is of a set of its own, be it a file; the scenario that is saved has them all."""
     (tmp_path / "log.csv").write_text("submit,runtime,procs,estimate\n0,100,1,100\n1,100,1,100\n")
     (tmp_path / "nodes.toml").write_text(
         '[[node]]\nname = "n[1-2]"\ncores = 1\nops = 1\nwatts = 200\nidle_watts = 100\n'
