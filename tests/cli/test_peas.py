@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import sojourn
+from sojourn.cli import main
 from sojourn.run import folder as output
 from sojourn.run.keys import described
 from sojourn.run.peas import KEYS, read_config
@@ -667,3 +668,19 @@ def test_table_3_of_the_paper(run: Run, data_dir: Path, tmp_path: Path) -> None:
     assert told["wait"]["mean"] == pytest.approx(468456, rel=0.03)
     assert told["sojourn"]["mean"] == pytest.approx(480897, rel=0.03)
     assert told["energy"]["peas_kwh"] == pytest.approx(214.058, rel=0.025)
+
+
+@pytest.mark.parametrize("verb", ["peas", "simulate"])
+def test_nodes_without_watts_say_why_there_is_no_energy(tmp_path, capsys, verb):
+    (tmp_path / "log.csv").write_text("submit,runtime,procs,estimate\n0,100,1,100\n")
+    watts = "watts = 200\nidle_watts = 100\n"
+    node = '[[node]]\nname = "{}"\ncores = 1\nops = 1\n{}'
+    for power, said in (("", True), (watts, False)):
+        nodes = tmp_path / "nodes.toml"
+        nodes.write_text(node.format("a", watts) + node.format("b", power))
+        log = str(tmp_path / "log.csv")
+        machine = [str(nodes)] if verb == "peas" else ["--cluster", str(nodes)]
+        assert main([verb, log, *machine]) == 0
+        out = capsys.readouterr().out
+        assert ("not known: not every node has watts; give watts and idle_watts" in out) == said
+        assert ("full bill" in out) != said

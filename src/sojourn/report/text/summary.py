@@ -287,6 +287,9 @@ def _measured(
             yield measure.label, f"{_text(measure, value)} {note}".rstrip()
         elif states_energy(summary):
             yield from _energy(summary, measure, value)
+        elif measure.name == "energy_kwh" and "nodes" in summary:
+            why = "not every node has watts; give watts and idle_watts in the cluster's file"
+            yield "energy", f"not known: {why}"
 
 
 def _is_beside_energy(measure: Measure) -> bool:
