@@ -410,13 +410,13 @@ def test_emissions_are_the_sum_over_seconds(rows, steps, data):
         ("time,g_per_kwh\n0,dirty\n", "line 2, field 'g_per_kwh': 'dirty' is not a number"),
         ("time,g_per_kwh\n0,-1\n", "'-1' is not a number of at least 0"),
         ("time,g_per_kwh\n0,nan\n", "'nan' is not"),
-        ("time,g_per_kwh\nnoon,5\n", "'noon' is not a number of seconds"),
-        ("time,g_per_kwh\ninf,5\n", "'inf' is not a number of seconds"),
+        ("time,g_per_kwh\nnoon,5\n", "'noon' is no time such as 2022"),
+        ("time,g_per_kwh\ninf,5\n", "'inf' is no time such as 2022"),
         (
             "time,g_per_kwh\n0,5\n2011-05-01,6\n",
             "line 3, field 'time': '2011-05-01' is not a number",
         ),
-        ("time,g_per_kwh\n2011-05-01,6\n7,5\n", "'7' is not an ISO 8601 timestamp"),
+        ("time,g_per_kwh\n2011-05-01,6\n7,5\n", "'7' is no time such as 2022"),
         ("time,g_per_kwh\n5,1\n5,2\n", "line 3, field 'time': '5' is not after the row above"),
         ('time,g_per_kwh\n"' + "x" * 200_000 + '",2\n', "line 2: field larger than"),
     ],
@@ -456,3 +456,46 @@ def test_a_series_that_does_not_cover_the_run_says_dates(tmp_path):
     known = "from -36000 s .2021-07-01 02:00.02:00. to -28800 s .2021-07-01 04:00.02:00. of the log"
     with pytest.raises(OptionError, match=known):
         read_carbon(path, clock).over(0.0, 60.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "grams", "column"),
+    [
+        ("from,to,intensity.forecast,intensity.actual\n{0}Z,x,9,300\n{1}Z,x,9,200\n", 1, ".actual"),
+        ("time,Actual Carbon Intensity (gCO2/kWh)\n{0},300\n{1},200\n", 1, "(gCO2/kWh)"),
+        (
+            "timestamp,MOER,MOER version\n{0},300,3.0\n{1},200,3.0\n",
+            0.45359237,
+            "MOER, of 0.4536 g/kWh each",
+        ),
+        ("point_time,lbs_co2_per_mwh\n{0},300\n{1},200\n", 0.45359237, "0.4536 g/kWh each"),
+        ("time,carbon_intensity_kg_per_kwh\n{0},300\n{1},200\n", 1000, "of 1000 g/kWh each"),
+        ("time,carbon intensity [kgCO2eq/MWh]\n{0},300\n{1},200\n", 1, "/MWh]"),
+        ("time\tg_per_kwh\n{0}\t300\n{1}\t200\n", 1, "g_per_kwh"),
+        ("time_s,g_per_kwh\n3600,300\n7200,200\n", 1, "g_per_kwh"),
+        ("timestamp,carbon_intensity_avg\n1640998800,300\n1641002400,200\n", 1, "_avg"),
+    ],
+)
+def test_series_of_others_are_read_as_they_are(tmp_path, text, grams, column):
+    """Each has 300 of its units from 01:00 UTC on, and 200 from 02:00 on."""
+    path = tmp_path / "grid.csv"
+    path.write_text(text.format("2022-01-01T01:00", "2022-01-01T02:00"))
+    carbon = read_carbon(path, Clock.of(start="2022-01-01T00:00Z"))
+    assert carbon.time.tolist() == [3600, 7200]
+    assert carbon.grams == pytest.approx([300 * grams, 200 * grams], rel=1e-12)
+    assert carbon.column.endswith(column)
+
+
+@pytest.mark.parametrize("date", ["01.01.2022 01:00", "01/01/2022 01:00"])
+def test_dates_whose_order_nobody_knows(tmp_path, date):
+    path = tmp_path / "grid.csv"
+    path.write_text(f"time,g_per_kwh\n{date},300\n")
+    with pytest.raises(OptionError, match="is no time such as 2022-01-31T13:00.01:00, and no numb"):
+        read_carbon(path, Clock.of(start="2022-01-01T00:00Z"))
+
+
+def test_what_a_header_lacks(tmp_path):
+    path = tmp_path / "grid.csv"
+    path.write_text("MTU (CET/CEST),g_per_kwh\n0,300\n")
+    with pytest.raises(OptionError, match="is MTU .CET/CEST.,g_per_kwh; no column is called time"):
+        read_carbon(path)

@@ -75,8 +75,9 @@ def read_carbon(
     """Read a series of carbon intensities: CSV, with the header ``time,g_per_kwh``.
 
     Files of Electricity Maps are read as they are: of several intensities that of the whole life
-    cycle is taken. So is a table of shifted jobs of one hour, whose ``slack_0`` is hourly from
-    second 0 on.
+    cycle is taken; and those of Great Britain's Carbon Intensity API and of WattTime, where the
+    unit in the name of the column, or of MOER pounds per MWh, counts. So is a table of shifted
+    jobs of one hour, whose ``slack_0`` is hourly from second 0 on.
 
     Parameters
     ----------
@@ -90,12 +91,34 @@ def read_carbon(
     return Carbon(read.time, read.value, source, read.is_dated, repeats, read.column, clock)
 
 
+_NAMED = re.compile(r"(?:actual |forecast )?carbon[ _]intensity|intensity\.|moer\b")
+_IN_UNITS = re.compile(
+    r"(?P<mass>kg|lbs?|t|g)[ _]?(?:co\S*?)?[ _]*(?:/|per[ _])[ _]*(?P<per>[km]wh)\b"
+)
+_MASS = {"g": 1.0, "kg": 1e3, "lb": 453.59237, "lbs": 453.59237, "t": 1e6}
+_ENERGY = {"kwh": 1.0, "mwh": 1e3}
+_OURS, _MOER = "g_per_kwh", "moer"
+
+
 def _grams(names: Sequence[str]) -> ValueColumn | None:
-    """Return the column of intensities: our own, else any of that name, direct ones last."""
-    known = [name for name in names if name in ("g_per_kwh", "slack_0")]
-    others = [name for name in names if re.match(r"carbon[ _]intensity", name)]
-    others.sort(key=lambda name: "direct" in name)
-    return next((ValueColumn(names.index(name)) for name in (*known, *others)), None)
+    """Return the column of intensities: our own, else any of that name, direct ones last.
+
+    What its name says of its unit counts; without, it is in g per kWh, and a marginal intensity of
+    WattTime, MOER, in lb per MWh.
+    """
+    known = [name for name in names if name in (_OURS, "slack_0")]
+    others = [name for name in names if _NAMED.match(name) or _IN_UNITS.match(name)]
+    others.sort(key=lambda name: "direct" in name or "forecast" in name)
+    name = next((name for name in (*known, *others) if "version" not in name), None)
+    if name is None:
+        return None
+    unit = _IN_UNITS.search(name)
+    mass, per = (unit["mass"], unit["per"]) if unit else ("g", "kwh")
+    if unit is None and name.startswith(_MOER):
+        mass, per = "lb", "mwh"
+    grams = _MASS[mass] / _ENERGY[per]
+    said = "" if grams == 1.0 else f", of {grams:.4g} g/kWh each"
+    return ValueColumn(names.index(name), unit=grams, said=said)
 
 
 def emissions(time: Floats, watts: Floats, carbon: Carbon) -> float:

@@ -12,7 +12,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -24,7 +24,9 @@ from ._values import number, pieces
 from .clock import START_HINT, Clock, timestamp
 
 _HOUR = 3600.0
-_TIMES = ("time", "datetime", "datetime (utc)", "timestamp")
+_TIMES = ("time", "time_s", "datetime", "datetime (utc)", "timestamp", "point_time", "from")
+_UNIX = 1e9
+"""s from which on a time is Unix time: no log lasts for 30 years."""
 _MOST = 20_000_000
 """Values beyond which a series that repeats is too short for a run."""
 _REGULAR, _ENOUGH = 0.9, 8
@@ -35,11 +37,15 @@ _LONGEST = 120
 
 
 class ValueColumn(NamedTuple):
-    """A column of values in a file: its place, the currency it names, and what one of it is."""
+    """A column of values in a file: its place, the currency it names, and what one of it is.
+
+    `said` is its unit in words where its name does not have it.
+    """
 
     place: int
     currency: str = ""
     unit: float = 1.0
+    said: str = ""
 
 
 class SeriesFile(NamedTuple):
@@ -130,17 +136,19 @@ def read_series(path: str | os.PathLike[str], clock: Clock | None, wanted: Wante
 
     Parameters
     ----------
-    path : the file, packed by gzip or xz if it likes, with commas between its columns, or with
-        semicolons, and then maybe decimal commas. Times are seconds of the log, or ISO 8601
-        timestamps (UTC where they have no offset), one kind throughout, increasing. Without a
-        column of times, values are hourly from second 0 on.
+    path : the file, packed by gzip or xz if it likes, with commas or tabs between its columns, or
+        with semicolons, and then maybe decimal commas. Times are seconds of the log, Unix time, or
+        ISO 8601 timestamps (UTC where they have no offset), one kind throughout, increasing.
+        Without a column of times, values are hourly from second 0 on.
     clock : which moment second 0 of the log is; needed for timestamps.
     wanted : which values.
     """
     lines_of_text = read_text(path).splitlines()
     # Semicolons are written where a comma is the decimal point.
-    by_semicolons = bool(lines_of_text) and ";" in lines_of_text[0] and "," not in lines_of_text[0]
-    rows = csv.reader(lines_of_text, delimiter=";" if by_semicolons else ",")
+    first_line = lines_of_text[0] if lines_of_text else ""
+    by_semicolons = ";" in first_line and "," not in first_line
+    by_tabs = "\t" in first_line and "," not in first_line
+    rows = csv.reader(lines_of_text, delimiter=";" if by_semicolons else "\t" if by_tabs else ",")
 
     def wrong(problem: object, field: str | None = None, line: int = 0) -> OptionError:
         text = LogError(path, str(problem), line=line or rows.line_num or 1, field=field)
@@ -158,7 +166,8 @@ def read_series(path: str | os.PathLike[str], clock: Clock | None, wanted: Wante
         at = next((names.index(name) for name in _TIMES if name in names), -1)
         if column is None or (at < 0 and names[column.place] != "slack_0"):
             has = f", and is {','.join(titles)[:_LONGEST]}" if titles else ""
-            raise wrong(f"the header must be {wanted.header}{has}")
+            no_times = "; no column is called time" if column is not None and titles else ""
+            raise wrong(f"the header must be {wanted.header}{has}{no_times}")
         name = names[column.place]
         if name == "slack_0":
             _check_single_hours(path, wrong)
@@ -169,19 +178,30 @@ def read_series(path: str | os.PathLike[str], clock: Clock | None, wanted: Wante
             second, moment, value = number(text), timestamp(text), number(row[column.place])
             if by_semicolons and value is None:
                 value = number(row[column.place].replace(",", "."))
+            if second is not None and _UNIX <= second < math.inf:
+                second, moment = None, datetime.fromtimestamp(second, UTC)
             if not times:
                 dated = second is None and moment is not None
-                if dated and datetime.fromisoformat(text.strip()).tzinfo is None:
+                if (
+                    dated
+                    and number(text) is None
+                    and datetime.fromisoformat(text.strip()).tzinfo is None
+                ):
                     hint = f"; {_LOCAL}"
                 if dated and (clock is None or not clock.known):
                     raise wrong(f"the log does not say when it begins; {START_HINT}", names[at])
             if dated and clock is not None:
                 second = None if moment is None else (moment - clock.start).total_seconds()
             if second is None or not math.isfinite(second):
-                kind = "an ISO 8601 timestamp" if dated else "a number of seconds"
-                raise wrong(f"'{text[:40]}' is not {kind}", names[at])
+                kind = "not a number of seconds as those above"
+                if dated or not times:
+                    kind = "no time such as 2022-01-31T13:00+01:00"
+                    kind += "" if dated else ", and no number of seconds"
+                raise wrong(f"'{text[:40]}' is {kind}", names[at])
             if times and second <= times[-1]:
-                raise wrong(f"'{text[:40]}' is not after the row above{hint}", names[at])
+                raise wrong(
+                    f"'{text[:40]}' is not after the row above; sort rows by time{hint}", names[at]
+                )
             if value is None or not wanted.least <= value < math.inf or value == -math.inf:
                 least = f" of at least {wanted.least:g}" if wanted.least > -math.inf else ""
                 raise wrong(f"'{row[column.place][:40]}' is not a number{least}", name)
@@ -197,7 +217,8 @@ def read_series(path: str | os.PathLike[str], clock: Clock | None, wanted: Wante
         problem = f"a gap: {there:g} s after the row above, where steps take {usual:g} s; fill it"
         problem += hint
         raise wrong(problem, names[at], line=lines[gap[0] + 1])
-    return SeriesFile(time, np.array(values), column.currency, dated, titles[column.place])
+    name = titles[column.place] + column.said
+    return SeriesFile(time, np.array(values), column.currency, dated, name)
 
 
 def _check_single_hours(path: str | os.PathLike[str], wrong: type | object) -> None:
