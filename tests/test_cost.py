@@ -490,12 +490,12 @@ def test_series_of_others_are_read_as_they_are(tmp_path, text, grams, column):
 def test_dates_whose_order_nobody_knows(tmp_path, date):
     path = tmp_path / "grid.csv"
     path.write_text(f"time,g_per_kwh\n{date},300\n")
-    with pytest.raises(OptionError, match="is no time such as 2022-01-31T13:00.01:00, and no numb"):
+    with pytest.raises(OptionError, match="no number of seconds"):
         read_carbon(path, Clock.of(start="2022-01-01T00:00Z"))
 
 
 def test_what_a_header_lacks(tmp_path):
     path = tmp_path / "grid.csv"
     path.write_text("MTU (CET/CEST),g_per_kwh\n0,300\n")
-    with pytest.raises(OptionError, match="is MTU .CET/CEST.,g_per_kwh; no column is called time"):
+    with pytest.raises(OptionError, match="no column is called time"):
         read_carbon(path)
