@@ -109,6 +109,11 @@ COMMANDS = [
     (AWAKE, ("--rate", "cap:0.5,1"), "there is none for rates 'cap' to keep; give one"),
     (AWAKE, ("--failures", "mtbf=0"), "--failures mtbf=0: give a number of seconds above 0"),
     (AWAKE, ("--failures", "mtbf=1d,repair=0"), "--failures repair=0: give a number of seconds"),
+    (
+        AWAKE,
+        ("--failures", "mtbf=1d,spread=2"),
+        "spread = 2 is of lognormal repairs, and these are",
+    ),
     (AWAKE, ("--failures", "mtbf=1d,shape=-1"), "--failures shape=-1: give a number above 0"),
     (
         AWAKE,

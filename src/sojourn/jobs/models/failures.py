@@ -99,6 +99,12 @@ class Failures:
             positive(getattr(self, name), f"failures: {name}")
         if self.repairs not in REPAIRS:
             raise OptionError(f"failures: repairs {self.repairs!r}; choose {', '.join(REPAIRS)}")
+        if self.spread != 1 and self.repairs != "lognormal":
+            raise OptionError(
+                f"failures: spread = {self.spread:g} is of lognormal repairs, and these are "
+                f"{self.repairs}; give repairs=lognormal, or leave it out",
+                key="failures.spread",
+            )
         probability(self.rack, "failures: rack")
         servers(self.procs, "failures: procs")
         if self.per_rack is not None:
