@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import sojourn
 from sojourn.cli import main
+from sojourn.cli.energy import _in_short
 from sojourn.study import knee_of
 
 NODES = """\
@@ -127,6 +129,27 @@ def test_the_table(files, capsys):
     new = next(row for row in shown if row[:2] == ["new", "4"])
     assert new[-2:] == ["-", "-"]
     assert [row[0] for row in shown if row and row[0] in ("1m", "1h")] == ["1m", "1h"]
+
+
+def test_in_a_sentence_what_sleeping_saves_and_costs():
+    def interval(estimate, low, high):
+        return SimpleNamespace(estimate=estimate, low=low, high=high)
+
+    nap = SimpleNamespace(
+        idle_time=60.0, saved=interval(0.3, 0.2, 0.4), added=interval(90, 50, 130)
+    )
+    rest = SimpleNamespace(
+        idle_time=7200.0, saved=interval(0.1, 0.05, 0.15), added=interval(5, -4, 14)
+    )
+    both = _in_short(SimpleNamespace(points=[nap, rest], knee=1))
+    assert both == [
+        ("knee", "sleep after 2h: 10.0 % of the energy saved (5.0 to 15.0), no sure change of the "
+         "mean wait (-4 to +14 s)"),
+        ("at most", "sleep after 1m: 30.0 % of the energy saved (20.0 to 40.0), +90 s of mean wait "
+         "(+50 to +130)"),
+    ]  # fmt: skip
+    unsure = SimpleNamespace(points=[SimpleNamespace(saved=interval(0.1, -0.1, 0.3))], knee=0)
+    assert _in_short(unsure) == [("at most", "no idle time saves energy for sure")]
 
 
 def test_ten_idle_times_unless_said_otherwise(files, capsys):

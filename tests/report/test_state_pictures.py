@@ -115,6 +115,14 @@ def test_savings_against_waits_with_the_knee_marked():
         report.sleep_curve([60, 600], saved, waits)
 
 
+def test_intervals_that_are_not_drawn_are_not_said_to_be_alike_where_they_are_wider():
+    saved = [(0.3, -0.2, 0.8), (0.25, -0.2, 0.7), (0.1, -0.3, 0.5)]
+    waits = [(120, 20, 220), (60, 30, 90), (30, 0, 60)]
+    (ax,) = report.sleep_curve([60, 600, 7200], saved, waits, knee=1).axes
+    title = ax.get_title(loc="right")
+    assert title == "95 % interval of 10 min, cut; others up to ±100 s and ±50 %"
+
+
 def test_of_many_wide_intervals_one_is_drawn():
     """All of them would be a grid in front of the curve."""
     saved = [(0.3, -0.2, 0.8), (0.25, -0.2, 0.7), (0.1, -0.3, 0.5)]

@@ -15,7 +15,7 @@ from ._run import progress, say
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..study.sleeping import SleepSavings
+    from ..study.sleeping import SleepPoint, SleepSavings
 
 _DRAWS = 10
 _SLEEP = "What sleeping saves"
@@ -174,13 +174,16 @@ def _show_savings(savings: SleepSavings, log: str) -> None:
             ("log", f"{log}: {savings.jobs:,} jobs"),
             ("machine", f"{savings.nodes:,} nodes, {savings.policy}"),
             ("no sleep", f"{as_number(savings.kwh)} kWh, mean wait {as_seconds(savings.wait)}"),
+            *_in_short(savings),
         ]
     )
-    console.print("\nWhere the energy goes if no node sleeps, and from when on sleep pays")
+    console.print(
+        "\nWhere the energy goes if no node sleeps; break-even: from which idle time on sleep saves"
+    )
     depths = list(dict.fromkeys(name for kind in savings.kinds for name in kind.break_even))
     table = new_table(
         *("kind", "nodes", "busy\nkWh", "idle\nkWh", "idle, of\nall energy", "idle\nW"),
-        *(f"{name}: pays\nfrom s on" for name in depths),
+        *(f"{name}: break-even\nidle time s" for name in depths),
     )
     for kind in savings.kinds:
         table.add_row(
@@ -202,7 +205,7 @@ def _show_savings(savings: SleepSavings, log: str) -> None:
     table = new_table(
         *("idle\ntime", "kWh", "mean\nwait s", "boots"),
         *(titles[name] for name in bills),
-        *("energy\nsaved", "\ninterval", "longer\nwait s", "\ninterval", ""),
+        *("energy\nsaved", "95 %\ninterval", "longer\nwait s", "95 %\ninterval", ""),
     )
     for place, point in enumerate(savings.points):
         saved, added = point.saved, point.added
@@ -223,6 +226,28 @@ def _show_savings(savings: SleepSavings, log: str) -> None:
         "kWh, mean wait and boots: on the log itself, whose waits depend on chance\n"
         "knee: the idle time farthest above the line from never to the largest saving, both axes\n"
         "scaled to 1; a shorter one saves more, but each kWh costs more waiting than before"
+    )
+
+
+def _in_short(savings: SleepSavings) -> list[tuple[str, str]]:
+    """Return what sleeping saves and costs in a sentence each: at the knee, and at most."""
+    most = max(savings.points, key=lambda point: point.saved.estimate)
+    if most.saved.low <= 0:
+        return [("at most", "no idle time saves energy for sure")]
+    rows = [("at most", _in_words(most))]
+    if savings.knee is not None and savings.points[savings.knee] is not most:
+        rows.insert(0, ("knee", _in_words(savings.points[savings.knee])))
+    return rows
+
+
+def _in_words(point: SleepPoint) -> str:
+    saved, added = point.saved, point.added
+    waits = f"{added.estimate:+,.0f} s of mean wait ({added.low:+,.0f} to {added.high:+,.0f})"
+    if added.low <= 0 <= added.high:
+        waits = f"no sure change of the mean wait ({added.low:+,.0f} to {added.high:+,.0f} s)"
+    return (
+        f"sleep after {_length(point.idle_time)}: {100 * saved.estimate:.1f} % of the energy saved "
+        f"({100 * saved.low:.1f} to {100 * saved.high:.1f}), {waits}"
     )
 
 

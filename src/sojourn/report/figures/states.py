@@ -33,6 +33,8 @@ _LOOK = {
     "failed": ("failed", style.INK),
 }
 _HALO = [withStroke(linewidth=2.5, foreground="white")]
+_ALIKE = 1.35
+"""How much wider than another an interval may be that is said to be alike."""
 """Keeps lines out of words."""
 _NAMED = 0.045
 """Share of the longest bar from which on a part has its number written on it."""
@@ -215,9 +217,8 @@ def sleep_curve(
     axes.yaxis.set_major_formatter(style.number_tick)
     words = f"95 % intervals{cut}"
     if crowded:
-        words = (
-            f"95 % interval of {style.duration(times[one])}{', cut' if cut else ''}; others alike"
-        )
+        name = f"{style.duration(times[one])}{', cut' if cut else ''}"
+        words = f"95 % interval of {name}; {_others(x, y, one, unit)}"
     style.title(axes, "What sleeping saves and costs, by idle time", words)
     return style.root(axes)
 
@@ -227,6 +228,15 @@ def _is_wide(x: Floats, y: Floats) -> bool:
     spans = (np.ptp(np.append(values[:, 0], 0.0)) or 1.0 for values in (x, y))
     widths = (np.nanmedian(values[:, 2] - values[:, 1]) for values in (x, y))
     return any(3 * width > span for width, span in zip(widths, spans, strict=True))
+
+
+def _others(x: Floats, y: Floats, one: int, unit: str) -> str:
+    """Say how wide the intervals are that are not drawn, beside the one that is."""
+    halves = [(values[:, 2] - values[:, 1]) / 2 for values in (x, y)]
+    if all(np.nanmax(half) <= _ALIKE * half[one] for half in halves):
+        return "others alike"
+    wait, gain = (np.nanmax(half) for half in halves)
+    return f"others up to ±{wait:.3g} {unit} and ±{gain:.2g} %"
 
 
 def _ends(values: Floats) -> Floats:
