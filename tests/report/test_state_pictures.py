@@ -174,6 +174,15 @@ def test_simulate_draws_the_states_where_nodes_slept(tmp_path):
         assert (tmp_path / "run" / "node-states.png").exists() is drawn
 
 
+def test_simulate_draws_the_power_where_there_is_a_cap(tmp_path):
+    sojourn.write_swf(sojourn.lublin(50, 8, load=0.5, seed=1), tmp_path / "log.swf")
+    watts = ["--procs=8", "--watts-busy=40", "--watts-idle=10", "--plots"]
+    for cap, drawn in ((["--cap=320W"], True), ([], False)):
+        command = ["simulate", str(tmp_path / "log.swf"), *watts, *cap, f"--out={tmp_path / 'run'}"]
+        assert main(command) == 0
+        assert (tmp_path / "run" / "power.png").exists() is drawn
+
+
 def test_nothing_to_draw_is_an_error(run):
     with pytest.raises(OptionError, match="no runs are given"):
         report.energy_by_cause({})

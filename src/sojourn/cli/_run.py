@@ -80,6 +80,8 @@ def overview_of(result: Result) -> dict[str, Callable[[Path], object]]:
     }
     if result.options.defer is not None and result.summary["makespan"] > 0:
         pictures["clean-hours.png"] = lambda path: save(result.plot.clean_hours(), path)
+    if "caps" in result.summary and result.summary["makespan"] > 0:
+        pictures["power.png"] = lambda path: save(result.plot.power(), path)
     if "sleep" in result.summary and result.summary["makespan"] > 0:
         pictures["node-states.png"] = lambda path: save(result.plot.node_states(), path)
     if result.cluster.is_named and result.summary["makespan"] > 0:

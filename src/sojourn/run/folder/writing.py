@@ -36,6 +36,7 @@ _OURS = {
     "fragmentation.png",
     "node-states.png",
     "clean-hours.png",
+    "power.png",
     *(f"{table}.{suffix}" for table in ("trajectory", "schedule") for suffix in ("parquet", "csv")),
     *(f"jobs.{suffix}" for suffix in FORMATS),
 }

@@ -65,7 +65,7 @@ class RunKeys(Keys):
         bool,
         Key(
             "Draw overview.png too, with {cluster.nodes} fragmentation.png, with {policy.sleep} "
-            "node-states.png, and with {defer.kind} clean-hours.png.",
+            "node-states.png, with {power.cap} power.png, and with {defer.kind} clean-hours.png.",
             TRUE,
             Option(_RESULTS),
         ),
