@@ -27,6 +27,8 @@ _HOUR = 3600.0
 _TIMES = ("time", "time_s", "datetime", "datetime (utc)", "timestamp", "point_time", "from")
 _UNIX = 1e9
 """s from which on a time is Unix time: no log lasts for 30 years."""
+_LATEST = 2.5e11
+"""Unix time (s) that is no date any more: the year 9892."""
 _MOST = 20_000_000
 """Values beyond which a series that repeats is too short for a run."""
 _REGULAR, _ENOUGH = 0.9, 8
@@ -178,8 +180,9 @@ def read_series(path: str | os.PathLike[str], clock: Clock | None, wanted: Wante
             second, moment, value = number(text), timestamp(text), number(row[column.place])
             if by_semicolons and value is None:
                 value = number(row[column.place].replace(",", "."))
-            if second is not None and _UNIX <= second < math.inf:
-                second, moment = None, datetime.fromtimestamp(second, UTC)
+            if second is not None and _UNIX <= second < _LATEST:
+                moment = datetime.fromtimestamp(second, UTC)
+                second = None
             if not times:
                 dated = second is None and moment is not None
                 if (
