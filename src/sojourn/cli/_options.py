@@ -134,26 +134,24 @@ class _Help:
         return parameters
 
 
+_ONCE = ("--sleep", "--failures", "--maintenance", "--events", "--price", "--carbon", "--defer")
+"""Options that people may take to add up; of others the last one counts."""
+
+
 class Command(_Help, typer.core.TyperCommand):
     """A verb."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse an option that is typed twice but holds one value: the first would be lost."""
+        """Refuse options that describe a part of the run twice: the first would be lost."""
         if not ctx.resilient_parsing:
             _, _, order = self.make_parser(ctx).parse_args(args=list(args))
             seen: set[str] = set()
             for parameter in order:
                 name = parameter.name or ""
-                if name in seen and _holds_one(parameter):
+                if name in seen and parameter.opts[0] in _ONCE:
                     raise OptionError(f"{parameter.opts[0]}: is given twice; leave one out")
                 seen.add(name)
         return super().parse_args(ctx, args)
-
-
-def _holds_one(parameter: Any) -> bool:
-    """Whether a parameter is an option with one value: no flag, and not for several."""
-    several = getattr(parameter, "multiple", True) or getattr(parameter, "is_flag", True)
-    return not several and not getattr(parameter, "count", False)
 
 
 class VerbGroup(_Help, typer.core.TyperGroup):
