@@ -34,6 +34,7 @@ from .sleeping import (
     count_on_free,
     expect_sleepers,
     first_rest,
+    is_a_change_due,
     is_anybody_due,
     put_to_sleep,
 )
@@ -440,6 +441,8 @@ def loop(
             budget -= 1 + s.lists * s.waiting
             if nodes is not None:
                 if s.stir <= s.now:
+                    s.stirred = 1
+                if is_a_change_due(s, nodes):
                     # Of jobs whose nodes have failed the control sees that the workload has grown.
                     while change_states(s, jobs, run, recording, nodes, calendar):
                         if s.controlled == 1:
