@@ -135,6 +135,9 @@ def ordered_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     if nodes is not None:
         if is_unsettled(s):
             s.reserved_for = -1
+            if s.lends == 1:
+                # The head wakes more sleepers if others have taken nodes that are up.
+                s.shadow_known = 0
     if new == 1 and (s.waiting == 0 or _is_lone(d, s, nodes, s.arrived - 1)):
         _settle_arrival(d, s, jobs, run, nodes, calendar, laws, s.arrived - 1)
         return GO_ON
