@@ -702,7 +702,10 @@ def _decide(s, nodes, keep, theta):
         it = nodes.sleeper[node]
         after = it.after
         back = s.now + it.enter + it.leave
-        if s.idlers > wanted_awake and back <= _wanted(s, nodes, node):
+        wanted = _wanted(s, nodes, node)
+        # Who is counted on now would have to wake at once, again and again.
+        not_now = wanted - s.now > _ROUNDING * max(abs(s.now), 1.0)
+        if s.idlers > wanted_awake and back <= wanted and not_now:
             may = it.enter == 0.0 or may_draw_more(nodes.caps, nodes.node[node].pool, False)
             if may and not _must_stay(s, nodes, node):
                 if s.sleep_gap > 0.0 and s.next_sleep > s.now:
