@@ -142,8 +142,6 @@ class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == llvm.Linkage.linkonce_odr:
                 function.linkage = llvm.Linkage.internal
-                if not any(b"alwaysinline" in each for each in function.attributes):
-                    function.add_function_attribute("noinline")
         super()._optimize_final_module()
 
 
@@ -210,5 +208,8 @@ def spliced(function: Callable[..., Any]) -> Any:
 
 
 def called(function: Callable[..., Any]) -> Any:
-    """Compile a larger part of a kernel as a function of its own, called with few arrays."""
-    return _part(function)
+    """Compile a larger part of a kernel as a function of its own.
+
+    Unless told otherwise, Numba lets it melt into a caller that does so itself.
+    """
+    return _part(function, forceinline=False)
