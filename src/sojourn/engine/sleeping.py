@@ -707,7 +707,7 @@ def _decide(s, nodes, keep, theta):
         not_now = wanted - s.now > _ROUNDING * max(abs(s.now), 1.0)
         if s.idlers > wanted_awake and back <= wanted and not_now:
             may = it.enter == 0.0 or may_draw_more(nodes.caps, nodes.node[node].pool, False)
-            if may and not _must_stay(s, nodes, node):
+            if may and not (nodes.stays.shape[0] > 0 and _must_stay(s, nodes, node)):
                 if s.sleep_gap > 0.0 and s.next_sleep > s.now:
                     at_next = s.next_sleep
                 else:
