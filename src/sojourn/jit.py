@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import numba
+from llvmlite import binding as llvm
 from numba import config, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -71,7 +72,12 @@ def compiled(
     slow : what the user is told to wait for, where that is half a second or more.
     seconds : about how long, on a core of its own.
     """
-    options = {**_OPTIONS, "_nrt": allocates, "no_cfunc_wrapper": not pointer}
+    options = {
+        **_OPTIONS,
+        "_nrt": allocates,
+        "no_cfunc_wrapper": not pointer,
+        "pipeline_class": _KernelCompiler,
+    }
 
     def decorate(function: Callable[..., Any]) -> Any:
         kernel = numba.njit(**options)(function)
@@ -125,6 +131,34 @@ class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
         """Without machine code nothing can be looked up."""
 
 
+class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """The code of a kernel, whose parts nobody else calls.
+
+    Numba leaves them open to others, so that each call hands over all that a part takes: of the
+    tables hundreds of words. Closed, what a part does not use is not handed over.
+    """
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == llvm.Linkage.linkonce_odr:
+                function.linkage = llvm.Linkage.internal
+        super()._optimize_final_module()
+
+
+class _KernelCompiler(Compiler):  # type: ignore[misc]
+    """As Numba's, but for where the code goes."""
+
+    kind: type[JITCodeLibrary] = _KernelLibrary
+
+    def _compile_core(self) -> Any:
+        if self.state.library is None:
+            name = self.state.func_id.func_qualname
+            self.state.library = self.kind(self.state.targetctx.codegen(), name)
+            if self.kind is _KernelLibrary:
+                self.state.library.enable_object_caching()
+        return super()._compile_core()
+
+
 class _PartCompiler(Compiler):  # type: ignore[misc]
     """As Numba's, but for where the code goes."""
 
@@ -174,5 +208,8 @@ def spliced(function: Callable[..., Any]) -> Any:
 
 
 def called(function: Callable[..., Any]) -> Any:
-    """Compile a larger part of a kernel as a function of its own, called with few arrays."""
-    return _part(function)
+    """Compile a larger part of a kernel as a function of its own.
+
+    Unless told otherwise, Numba lets it melt into a caller that does so itself.
+    """
+    return _part(function, forceinline=False)

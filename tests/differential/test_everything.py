@@ -144,6 +144,14 @@ def test_a_feature_that_all_nodes_have_pins_nobody():
     compare(row, draw(row, random.Random(f"{text} 325 2026-11-18")))
 
 
+def test_who_is_counted_on_now_does_not_sleep_even_if_that_takes_no_time():
+    """It would go to sleep and wake without end, in one instant."""
+    text = "random, easy, ljf, plain nodes, reserve, 1, event, nodes, kept, round-robin, no, idle, "
+    text += "no, steps"
+    row = dict(zip(AXES, text.split(", "), strict=True))
+    compare(row, draw(row, random.Random(f"{text} 224 2026-11-18")))
+
+
 def crowded(row: Row, rng: random.Random) -> Drawn:
     """Many jobs in a short time that ask for one of few things, for a longer or shorter time."""
     drawn = draw(row, rng)

@@ -355,7 +355,7 @@ class SleepyDispatcher(Dispatcher):
                 continue
             back = now + depth.enter + depth.leave
             more = self._more(k)[0] if depth.enter > 0 else 0
-            needed = k in self.wanted and back > self._when(k)
+            needed = k in self.wanted and (back > self._when(k) or self._when(k) <= now)
             if (
                 self._able() > keep
                 and not needed

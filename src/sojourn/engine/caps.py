@@ -438,11 +438,11 @@ def is_hopeless(s, nodes, caps, table, j):
     return False
 
 
-@called
-def draw_by_count(s, nodes, caps, j, free):
-    """Note what `j` adds if so many processors are free, wherever: it wakes no more than it must.
+@inlined
+def fits_by_count(s, nodes, caps, table, j, free):
+    """Whether, by a table, `j` keeps all caps if so many processors are free; then it is noted.
 
-    For sleepers that are all alike.
+    It wakes no more than it must. For sleepers that are all alike.
     """
     if caps is not None:
         each = watts_of_task(s, nodes, caps, j, 0)
@@ -455,7 +455,11 @@ def draw_by_count(s, nodes, caps, j, free):
             if rest > 0:
                 watts += caps.lent[q] + max(caps.changing[q] - rest * each, zero)
         for c in range(caps.free.shape[1]):
+            if watts > max(caps.free[table, c], 0):
+                return False
+        for c in range(caps.free.shape[1]):
             caps.draw[c, j] = watts
+    return True
 
 
 @inlined

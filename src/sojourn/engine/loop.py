@@ -34,6 +34,7 @@ from .sleeping import (
     count_on_free,
     expect_sleepers,
     first_rest,
+    is_a_change_due,
     is_anybody_due,
     put_to_sleep,
 )
@@ -380,6 +381,26 @@ def _settle(s, run, recording, nodes, calendar, control):
 
 
 @inlined
+def _wakes_later(s, jobs, run, nodes):
+    """Whether something else happens before a sleeper must wake for the head's sake.
+
+    Then that is looked at again.
+    """
+    if s.running == 0 or s.may_overrun == 1:
+        return False
+    shadow = s.shadow
+    if s.shadow_known == 0:
+        if s.lends == 1 and s.transits > 0:
+            return False
+        # Not before the first planned end.
+        shadow = run.planned[run.plan[s.running - 1]]
+    at = s.now + (shadow - s.work) / s.rate - s.nap_leave
+    if at >= time_of(s, first_end(s, run)) or (s.transits > 0 and at >= nodes.arrival[0]):
+        return True
+    return s.arrived < jobs.submit.shape[0] and at >= jobs.submit[s.arrived]
+
+
+@inlined
 def _count_on_nodes(s, jobs, run, nodes, find_shadow, score, theta):
     """Which nodes the reservation of a blocked head counts on, where that decides who sleeps."""
     if s.counted == s.passes:
@@ -387,8 +408,13 @@ def _count_on_nodes(s, jobs, run, nodes, find_shadow, score, theta):
     if s.backfill != EASY or s.blocked < 0 or s.reserving == 1 or s.falling == 1:
         s.counted = 0
         return
-    if s.asleep == 0 and not is_anybody_due(s, nodes):
+    due = is_anybody_due(s, nodes)
+    if s.asleep == 0 and not due:
         return
+    if s.pinned == 0 and s.keeps == 0 and not due:
+        if _wakes_later(s, jobs, run, nodes):
+            s.counted = 0
+            return
     if find_shadow is not None:
         if s.pinned == 1:
             if s.counted == 0 or s.reserved_for != s.blocked:
@@ -440,6 +466,8 @@ def loop(
             budget -= 1 + s.lists * s.waiting
             if nodes is not None:
                 if s.stir <= s.now:
+                    s.stirred = 1
+                if is_a_change_due(s, nodes):
                     # Of jobs whose nodes have failed the control sees that the workload has grown.
                     while change_states(s, jobs, run, recording, nodes, calendar):
                         if s.controlled == 1:

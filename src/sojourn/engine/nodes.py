@@ -380,7 +380,10 @@ def enlarge(s: Any, nodes: Nodes) -> Nodes:
         wanted = min(int(1.1 * used * jobs / max(int(s.arrived), 1)), 16 * used)
         return nodes._replace(given=_wider(nodes.given, max(wanted, used) + int(s.servers) + 1024))
     if s.sleeps == 1 and s.changes + 8 * s.nodes >= len(nodes.change):
-        wider = table(2 * len(nodes.change), CHANGE)
+        # As many changes for each job to come as for those so far.
+        share = int(1.1 * s.changes * len(nodes.job) / max(int(s.arrived), 1))
+        wanted = max(2 * s.changes, min(share, 16 * s.changes)) + 16 * s.nodes
+        wider = table(int(wanted), CHANGE)
         wider[: s.changes] = nodes.change[: s.changes]
         return nodes._replace(change=wider)
     if s.planning == 0:

@@ -18,7 +18,7 @@ from .bits import bit_clear, bit_next, bit_set
 from .caps import draw_more, may_draw_more, wake_for
 from .draws import uniform
 from .heap import heap_discard, heap_pop, heap_push
-from .nodes import ORDERED, PICK, PICK_TASKS, SleepFacts
+from .nodes import ORDERED, PICK, PICK_TASKS, SLOWEST, SleepFacts
 from .state import ASLEEP, ENTERING, FAILED, LEAVING, UP
 
 __all__ = [
@@ -37,7 +37,9 @@ __all__ = [
     "expect_sleepers",
     "first_rest",
     "go",
+    "is_a_change_due",
     "is_anybody_due",
+    "is_eased",
     "is_unsettled",
     "is_up_by",
     "lie_idle",
@@ -189,8 +191,10 @@ def return_idle(s, nodes, j):
             lie_idle(s, nodes, node, s.now)
 
 
-@called
+@inlined
 def _come_up(s, nodes, node):
+    if nodes.node[node].free > 0 or nodes.sleeper[node].extra > 0:
+        s.eased = 1
     _record(s, nodes, node, UP)
     _put_on(s, nodes, node, 0)
     s.not_up -= 1
@@ -209,7 +213,7 @@ def _await(s, nodes, node, at):
     s.transits += 1
 
 
-@called
+@inlined
 def _set_out(s, nodes, node, state, lapse):
     """A change of state begins, and ends after so many seconds."""
     _record(s, nodes, node, state)
@@ -217,15 +221,20 @@ def _set_out(s, nodes, node, state, lapse):
 
 
 @called
+def _drawn_boot_time(seed, mean, node, boot):
+    return _exponential(mean, uniform(seed, node, 2 * boot + 1, _BOOTS))
+
+
+@inlined
 def _boot_time(s, nodes, node, boot):
     """How long a boot of a node takes (s), by its number."""
     it = nodes.sleeper[node]
     if it.varies == 0:
         return it.leave
-    return _exponential(it.leave, uniform(s.seed_of_boots, node, 2 * boot + 1, _BOOTS))
+    return _drawn_boot_time(s.seed_of_boots, it.leave, node, boot)
 
 
-@called
+@inlined
 def wake(s, nodes, node):
     """A sleeper begins to leave as soon as it is there, and boots that begin are not too many."""
     it = nodes.sleeper[node]
@@ -240,7 +249,7 @@ def wake(s, nodes, node):
         _boot(s, nodes, node)
 
 
-@called
+@inlined
 def _boot(s, nodes, node):
     """A sleeper that was woken begins to leave, or waits until it may."""
     it = nodes.sleeper[node]
@@ -266,12 +275,15 @@ def _arrive_asleep(s, nodes, node):
     s.asleep += 1
     if nodes.sleeper[node].woken == 0:
         draw_more(nodes.caps, nodes.sleeper[node], nodes.node[node].pool, 0, 1)
+    if s.lends == 1:
+        s.eased = 1
     if nodes.sleeper[node].leave == 0.0:
         # It is as good as up.
         _put_on(s, nodes, node, 0)
+        s.eased = 1
 
 
-@called
+@inlined
 def _fall_asleep(s, nodes, node):
     """An idle node begins to go to sleep."""
     _leave_list(s, nodes, node)
@@ -302,15 +314,41 @@ def is_anybody_due(s, nodes):
 
 
 @inlined
+def is_a_change_due(s, nodes):
+    """Whether some node arrives where it is on its way to."""
+    return s.transits > 0 and nodes.arrival[0] <= s.now
+
+
+@inlined
 def is_unsettled(s):
     """Whether what a boot takes may have changed since the last pass, for somebody who waits."""
     return s.sleeps == 1 and (s.not_up > 0 or s.stirred == 1)
 
 
+@inlined
+def is_eased(s, nodes):
+    """Whether who could not start may do so for what nodes, or who has begun, did meanwhile.
+
+    If nodes are only counted, and all that are free are up or asleep, whoever wakes some is up the
+    later the later they are woken. Under caps who begins may leave a reservation more than before.
+    """
+    if s.sleeps == 0:
+        return False
+    if s.pinned == 1 or s.controlled == 1 or s.speeds > 1 or s.rule > SLOWEST:
+        return is_unsettled(s)
+    if s.nap_leave == np.inf:
+        return is_unsettled(s)
+    if s.eased == 1 or (s.begun == 1 and s.not_up > 0):
+        return True
+    for i in range(s.transits):
+        if nodes.node[nodes.arriving[i]].free > 0:
+            return True
+    return False
+
+
 @called
 def stir(s, nodes):
     """Changes of state that are due end; the next node whose boot has failed, or -1."""
-    s.stirred = 1
     while s.transits > 0 and nodes.arrival[0] <= s.now:
         node = nodes.arriving[0]
         heap_pop(nodes.arrival, nodes.arriving, s.transits)
@@ -327,10 +365,12 @@ def stir(s, nodes):
             failure = s.boot_failure
             if failure > 0.0:
                 if uniform(s.seed_of_boots, node, 2 * it.boots, _BOOTS) < failure:
+                    s.eased = 1
                     return node
             _come_up(s, nodes, node)
         else:
             # It is repaired.
+            s.eased = 1
             return node
     return np.int64(-1)
 
@@ -493,16 +533,23 @@ def count_on(s, nodes, begin):
 
 
 @inlined
-def _next_free(s, nodes, place):
-    """The first place from one on, in the order of visits, whose node may have free processors."""
-    if s.rule != ORDERED or place >= s.nodes:
-        return np.int64(place)
-    up, other = bit_next(nodes.bits, 0, place), bit_next(nodes.bits, s.classes + 1, place)
-    if up < 0 and other < 0:
-        return np.int64(s.nodes)
-    if up < 0 or other < 0:
-        return max(up, other)
-    return min(up, other)
+def _next_on(s, nodes, shelf, place):
+    """The first place from one on, in the order of visits, with a free node of a row of the index.
+
+    Where there is no such order every place is on the first row.
+    """
+    if s.rule != ORDERED:
+        return np.int64(place if shelf == 0 else s.nodes)
+    at = bit_next(nodes.bits, shelf, place)
+    return np.int64(s.nodes) if at < 0 else at
+
+
+@inlined
+def _next_free(s, nodes, up, other):
+    """The next place whose node may have free processors, and where to look then on both rows."""
+    if up < other:
+        return up, _next_on(s, nodes, 0, up + 1), other
+    return other, up, _next_on(s, nodes, s.classes + 1, other + 1)
 
 
 @called
@@ -515,13 +562,13 @@ def count_on_free(s, nodes):
     s.awake_by = s.shadow
     left = s.free - s.extra
     for turn in range(2):
-        place = _next_free(s, nodes, 0)
-        while left > 0 and place < s.nodes:
+        up, other = _next_on(s, nodes, 0, 0), _next_on(s, nodes, s.classes + 1, 0)
+        while left > 0 and min(up, other) < s.nodes:
+            place, up, other = _next_free(s, nodes, up, other)
             node = nodes.node[place].order
             if nodes.node[node].free > 0 and is_up_by(s, nodes, place) == (turn == 0):
                 _rely_on(s, nodes, node, s.shadow)
                 left -= nodes.node[node].free
-            place = _next_free(s, nodes, place + 1)
 
 
 @called
@@ -537,15 +584,15 @@ def expect_sleepers(s, nodes):
     s.counted = 0
     s.awake_by = s.shadow
     left = s.free - s.extra
-    place = _next_free(s, nodes, 0)
-    while left > 0 and place < s.nodes:
+    up, other = _next_on(s, nodes, 0, 0), _next_on(s, nodes, s.classes + 1, 0)
+    while left > 0 and min(up, other) < s.nodes:
+        place, up, other = _next_free(s, nodes, up, other)
         node = nodes.node[place].order
         if nodes.node[node].free > 0 and is_up_by(s, nodes, place):
             if nodes.sleeper[node].state == ASLEEP:
                 s.rouse = at
                 return True
             left -= nodes.node[node].free
-        place = _next_free(s, nodes, place + 1)
     return True
 
 
@@ -641,24 +688,26 @@ def _must_stay(s, nodes, node):
 
 
 @called
-def put_to_sleep(s, nodes, keep, theta):
-    """After a pass: who has been idle for long enough goes to sleep, who is needed wakes.
+def _decide(s, nodes, keep, theta):
+    """Who has been idle for long enough goes to sleep, who is needed wakes; when to look again.
 
     A node that a reservation counts on sleeps only if it can be up again in time.
     """
     wanted_awake = 0.0
     if s.keeps == 1:
         wanted_awake = keep(_view(s, nodes), s.now, theta)
-    s.stir, at_next = s.rouse, np.inf
-    s.rouse = np.inf
+    at_next = np.inf
     node = nodes.sleeper[s.nodes].after
     while node != s.nodes and nodes.sleeper[node].since + s.idle_time <= s.now:
         it = nodes.sleeper[node]
         after = it.after
         back = s.now + it.enter + it.leave
-        if s.idlers > wanted_awake and back <= _wanted(s, nodes, node):
+        wanted = _wanted(s, nodes, node)
+        # Who is counted on now would have to wake at once, again and again.
+        not_now = wanted - s.now > _ROUNDING * max(abs(s.now), 1.0)
+        if s.idlers > wanted_awake and back <= wanted and not_now:
             may = it.enter == 0.0 or may_draw_more(nodes.caps, nodes.node[node].pool, False)
-            if may and not _must_stay(s, nodes, node):
+            if may and not (nodes.stays.shape[0] > 0 and _must_stay(s, nodes, node)):
                 if s.sleep_gap > 0.0 and s.next_sleep > s.now:
                     at_next = s.next_sleep
                 else:
@@ -666,13 +715,21 @@ def put_to_sleep(s, nodes, keep, theta):
                     s.next_sleep = s.now + s.sleep_gap
         node = after
     if s.asleep > 0 and s.counted > 0:
-        s.stir = min(s.stir, _wake_in_time(s, nodes))
+        at_next = min(at_next, _wake_in_time(s, nodes))
     if s.asleep > 0 and wanted_awake > 0.0:
         _wake_some(s, nodes, wanted_awake)
-    s.stir = min(s.stir, at_next)
+    return at_next
+
+
+@inlined
+def put_to_sleep(s, nodes, keep, theta):
+    """After a pass: let nodes sleep and wake, if anybody may; when something happens to one."""
+    s.stir = s.rouse
+    s.rouse = np.inf
+    if s.keeps == 1 or is_anybody_due(s, nodes) or (s.asleep > 0 and s.counted > 0):
+        s.stir = min(s.stir, _decide(s, nodes, keep, theta))
     # Who is due and has not gone is asked again after the next pass.
-    if node == s.nodes:
-        node = nodes.sleeper[s.nodes].after
+    node = nodes.sleeper[s.nodes].after
     while node != s.nodes and nodes.sleeper[node].since + s.idle_time <= s.now:
         node = nodes.sleeper[node].after
     if node != s.nodes:

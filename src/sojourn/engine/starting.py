@@ -9,7 +9,7 @@ from .calendar import stretch_of
 from .caps import (
     anything_on_way,
     arrive_ahead,
-    draw_by_count,
+    fits_by_count,
     is_hopeless,
     look_at_room,
     may_draw,
@@ -346,6 +346,27 @@ def least_boot(s):
     return max((s.nap_leave - 2e-15 * (abs(s.now) + abs(s.work))) * s.rate, 0.0)
 
 
+@inlined
+def has_no_chance(s, nodes, jobs, j, reserved):
+    """Whether `j` adds too much wherever it runs now, or is too long beside a reservation."""
+    if nodes.caps is not None:
+        if s.varied == 0 and not may_draw(nodes.caps, FREE, j):
+            return True
+        if is_hopeless(s, nodes, nodes.caps, FREE, j):
+            return True
+    plan, width = jobs.plan[j], jobs.procs[j]
+    if reserved and (width > s.extra or is_hopeless(s, nodes, nodes.caps, AHEAD, j)):
+        boot = 0.0
+        if s.lends == 1 and s.pinned == 0 and width > s.free - s.asleep * s.nap_procs:
+            # Somebody must be woken.
+            boot = least_boot(s)
+        # The fastest free processors must do.
+        if s.work + boot + expected(s, plan, nth_slowness(s, nodes, width)) > s.shadow:
+            refuse(s, nodes, j, plan)
+            return True
+    return False
+
+
 @called
 def try_to_start(s, nodes, jobs, j, reserved, score, theta):
     """Take nodes for `j`, if it may start now; whether it may.
@@ -356,15 +377,6 @@ def try_to_start(s, nodes, jobs, j, reserved, score, theta):
     begin before it could be over, on the slowest nodes, these are not to be had.
     """
     plan, width = jobs.plan[j], jobs.procs[j]
-    boot = 0.0
-    if s.lends == 1 and s.pinned == 0 and width > s.free - s.asleep * s.nap_procs:
-        # Somebody must be woken.
-        boot = least_boot(s)
-    if reserved and (width > s.extra or is_hopeless(s, nodes, nodes.caps, AHEAD, j)):
-        # Then the fastest free processors must do.
-        if s.work + boot + expected(s, plan, nth_slowness(s, nodes, width)) > s.shadow:
-            refuse(s, nodes, j, plan)
-            return False
     if s.reserving == 1:
         until = s.work + expected(s, plan, nodes.real[SPEED, 0])
         if _free_before(s, nodes, until) < width:
@@ -390,6 +402,7 @@ def begin_on_nodes(s, run, nodes, calendar, jobs, j):
         plan += boot_of_nodes(s, nodes)
         use_nodes(s, nodes, j)
         work += nodes.job[j].boot
+        s.begun |= s.lends
     begin(s, run, calendar, j, work, s.work + plan)
     amount = begin_in_domains(s, nodes, nodes.domains, calendar, j, jobs.work[j], work)
     # Until now its amount was that on the reference processor.
@@ -544,9 +557,7 @@ def find_shadow_on_nodes(s, run, nodes, jobs, head, score, theta):
         if s.varied == 0 and not may_draw(nodes.caps, AHEAD, head):
             continue
         if not pinned:
-            if s.lends == 1:
-                draw_by_count(s, nodes, nodes.caps, head, have)
-            placed = s.lends == 0 or may_draw(nodes.caps, AHEAD, head)
+            placed = s.lends == 0 or fits_by_count(s, nodes, nodes.caps, AHEAD, head, have)
             continue
         if stretched and nodes.stretch[3, 1] < width:
             continue

@@ -26,7 +26,13 @@ from .profile import (
 )
 from .service import begin
 from .sleeping import boot_of_pools, count_on
-from .starting import begin_on_nodes, find_shadow_around, is_refused, note_reserved
+from .starting import (
+    begin_on_nodes,
+    find_shadow_around,
+    has_no_chance,
+    is_refused,
+    note_reserved,
+)
 
 
 @inlined
@@ -58,7 +64,7 @@ def fits(s, jobs, nodes, j, beside, laws):
             return False
         s.extra -= procs
         return True
-    if is_refused(s, nodes, jobs, j, beside):
+    if is_refused(s, nodes, jobs, j, beside) or has_no_chance(s, nodes, jobs, j, beside):
         return False
     return laws.parts.try_to_start(s, nodes, jobs, j, beside, laws.score, laws.score_theta)
 

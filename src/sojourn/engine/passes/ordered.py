@@ -10,7 +10,7 @@ from ...jit import inlined
 from ..caps import procs_that_may_wake, procs_under
 from ..nodes import AHEAD, FREE, SLOWEST, expected
 from ..queue import QueueIndex, make_queue_index, queue_find, queue_insert, queue_remove
-from ..sleeping import is_unsettled
+from ..sleeping import is_eased, is_unsettled
 from ..starting import least_boot, nth_slowness
 from ..verbs import find_shadow, fits, start
 from . import EASY, GO_ON, NONE, Setting, discipline
@@ -68,7 +68,7 @@ def _is_lone(d, s, nodes, j):
     taken.
     """
     if nodes is not None:
-        if is_unsettled(s) or s.switched == 1:
+        if is_eased(s, nodes) or s.switched == 1:
             return False
         if s.pinned == 1:
             if s.rule > SLOWEST or nodes.job[d.queue.by_rank[s.head]].budget < np.inf:
@@ -76,6 +76,13 @@ def _is_lone(d, s, nodes, j):
             if s.varied == 1:
                 return False
     return s.departed == 0 and s.may_overrun == 0 and d.queue.rank[j] >= s.head
+
+
+@inlined
+def _is_idle(s, nodes):
+    """Whether nodes changed their states, and nothing else happened that starts anybody."""
+    quiet = s.departed == 0 and s.may_overrun == 0 and s.per_event == 0 and s.controlled == 0
+    return quiet and s.sleeps == 1 and s.pinned == 0 and not is_eased(s, nodes)
 
 
 @inlined
@@ -135,9 +142,19 @@ def ordered_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     if nodes is not None:
         if is_unsettled(s):
             s.reserved_for = -1
+        if calendar is None:
+            if new == 0 and _is_idle(s, nodes):
+                if s.waiting > 0 and s.free > 0:
+                    s.blocked = d.queue.by_rank[s.head]
+                return GO_ON
     if new == 1 and (s.waiting == 0 or _is_lone(d, s, nodes, s.arrived - 1)):
         _settle_arrival(d, s, jobs, run, nodes, calendar, laws, s.arrived - 1)
         return GO_ON
+    if nodes is not None:
+        s.eased = s.begun = 0
+        if s.lends == 1:
+            # The head wakes more sleepers if others have taken nodes that are up.
+            s.shadow_known = 0
     for j in range(s.arrived - new, s.arrived):
         _enqueue(d, s, jobs, j)
     heads = True
