@@ -102,6 +102,12 @@ class CapPlan:
             order = np.argsort(self.of_proc, kind="stable")
             free, left, drawn = self.last.copy(), int(asked.tasks[j]), 0.0
             neighbours = named.placement.rule == "contiguous"
+            if not neighbours and asked.budget[j] == np.inf:
+                known = self._holds_in_order(most[order], task[order], order, left)
+                if known:
+                    return True
+                if known is not None:
+                    continue
             if neighbours:
                 stretches = np.split(np.arange(len(most)), np.flatnonzero(most == 0))
                 order = next((s for s in stretches if most[s].sum() >= left), np.arange(0))
@@ -120,6 +126,30 @@ class CapPlan:
             if left == 0 and (free >= 0).all() and drawn <= asked.budget[j]:
                 return True
         return False
+
+    def _holds_in_order(self, most: Ints, task: Ints, order: Ints, tasks: int) -> bool | None:
+        """Whether a job has room on nodes that are filled one after the other; None if unknown.
+
+        It has if no cap is in the way then. If one is, it has none where all nodes are alike.
+
+        Parameters
+        ----------
+        most, task : of each node in order, tasks that it has room for, and mW that each adds.
+        order : the nodes.
+        tasks : of the job.
+        """
+        assert self.over is not None
+        before = np.cumsum(most) - most
+        taken = np.clip(tasks - before, 0, most)
+        least = 0 if self.changing is None else self.changing[order]
+        watts = np.where(taken > 0, np.maximum(taken * task, least), 0)
+        if taken.sum() < tasks:
+            return False
+        if (self.over[:, order] @ watts <= self.last).all():
+            return True
+        kinds = (most, task, np.broadcast_to(least, most.shape))
+        alike = all((kind == kind[0]).all() for kind in kinds)
+        return False if alike and len(self.last) == 1 and self.over.all() else None
 
     def rules(
         self, named: NamedMachine | None, accepted: NDArray[np.bool_], first: float, looks: bool

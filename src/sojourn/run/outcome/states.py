@@ -31,7 +31,9 @@ class NodeStates:
     def __init__(self, schedule: Schedule) -> None:
         run, self._cluster = schedule.run, schedule.prepared.cluster
         node, state, time = run.state_changes
-        order = np.argsort(node, kind="stable")
+        # Sorting is linear in whole numbers of 16 bits.
+        narrow = node.astype(np.uint16) if len(self._cluster.nodes) < 2**16 else node
+        order = np.argsort(narrow, kind="stable")
         node, state, time = node[order], state[order], time[order]
         ends = np.append(time[1:], schedule.last)
         ends[np.append(node[1:] != node[:-1], True)[: len(node)]] = schedule.last
