@@ -271,6 +271,12 @@ class Run:
         """
         raise RunError("processors were only counted; please report this as a bug")
 
+    def allocated_in(
+        self, pieces: NDArray[Any]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """As `allocated`, of stretches of service."""
+        raise RunError("processors were only counted; please report this as a bug")
+
     @property
     def remarks(self) -> dict[str, tuple[NDArray[np.int8], tuple[str, ...]]]:
         """Further columns of words about the jobs: places, and the words."""
@@ -428,6 +434,7 @@ class Run:
             grown(recording.segment, int(s.segments), more),
             grown(recording.line, int(s.logged), 4 * jobs + more),
             recording.coins,
+            np.resize(recording.node, 2 * len(recording.node)),
         )
         if self.nodes is not None:
             self.nodes = enlarge(s, self.nodes)
