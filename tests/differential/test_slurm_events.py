@@ -34,7 +34,7 @@ def _check(seed, case):
     told, run = run_oracle(case.drawn, case.outside), run_kernel(case.drawn, case)
     kernel, calendar = run.discipline, run.calendar
     seen = Counter()
-    taken_back = {j for j in told.stopped_by_log}
+    taken_back = set(told.stopped_by_log)
     for j in range(len(case.drawn[0])):
         ended = told.end.get(j, math.nan)
         ours = (run.start[j], run.end[j] if np.isfinite(run.start[j]) else math.nan)

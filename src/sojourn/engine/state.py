@@ -34,7 +34,7 @@ dues chosen pending refused"""
 _TURNS = "between turn limited"
 # Of external events: the next, and whether it has begun; whether the manager stands still, and
 # whether the plan is spoilt. Of reservations by their beginnings: how many at first are over, and
-# how many the plan of named nodes has. Whether the discipline takes the events itself, at their turn.
+# how many the plan of named nodes has. Whether the discipline takes the events, at their turn.
 _OUTSIDE = "next midway stopped stale looked returned reserving over kept falling own_events"
 # Of named nodes.
 _NODES = """rule pooling seed most classes

@@ -6,8 +6,8 @@ loop sleeps for its period after each pass, and then from second to second until
 changed. The engine's loop comes to the first of the controller's clocks by the timer `s.due`.
 
 At one instant: ends, nodes that are idle again, submits, nodes that are asleep or up,
-cancellations, external events, priorities, the main loop, the backfill loop, the power loop. A job that ends at the
-instant of its start does so before the next of them.
+cancellations, external events, priorities, the main loop, the backfill loop, the power loop. A job
+that ends at the instant of its start does so before the next of them.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...engine.calendar import Calendar
+from ...engine.calendar import Calendar, make_calendar
 from ...engine.drive import PAUSED, Orders, PolicyFunctions, Rules, Run
 from ...engine.pacing import asked_to_pause
 from ...engine.passes.slurm import Slurm
@@ -24,6 +24,7 @@ from ...engine.passes.slurm_tables import (
     Wants,
     example,
     make_slurm,
+    nothing_outside,
 )
 from ...engine.queues import Queues
 from ...engine.sleeping import ASLEEP, ENTERING, LEAVING, UP
@@ -114,9 +115,7 @@ class Controller(Run):
         laws = PolicyFunctions(order, theta, order, theta, law, wake, constant(1.0).parameters)
         saves = calendar is not None and len(calendar.checkpoint) > 0
         view = _job_view(wants, loops, saves)
-        super().__init__(
-            view, rules, Orders(None, None), laws, 1.0, np.zeros(0), calendar=calendar
-        )
+        super().__init__(view, rules, Orders(None, None), laws, 1.0, np.zeros(0), calendar=calendar)
         s = self.s
         s.plans, s.lists = 1, 0
         s.own_events = int(calendar is not None)
@@ -328,6 +327,7 @@ def _make_running(jobs: JobView) -> Running:
     )
 
 
-def load_kernel() -> None:
-    """Load the compiled code of the controller, or compile it."""
-    Controller(*example())
+def load_kernel(*, eventful: bool = False) -> None:
+    """Load the compiled code of the controller, or compile it; `eventful`: with external events."""
+    nothing = Happening(make_calendar(None, None, 0), nothing_outside(1), False)
+    Controller(*example(), happening=nothing if eventful else None)

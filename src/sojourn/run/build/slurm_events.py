@@ -1,4 +1,4 @@
-"""External events as Slurm's controller is handed them, and jobs with checkpoints as it sees them."""
+"""External events as Slurm's controller is handed them, and jobs with checkpoints."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def happening_of(
 def _reserved(
     times: Floats, nodes: Ints, what: Ints, words: int, zero: float = 0.0
 ) -> tuple[Floats, Ints, Ints, Ints]:
-    """When reservations are announced, begin and end, each once, and rows of bits of their nodes."""
+    """When reservations are announced, begin and end, each once, and which nodes, as bits."""
     when, row = np.unique(times.T, axis=0, return_inverse=True)
     kept = np.zeros((len(when), words), np.int64)
     for k, node in zip(row.ravel().tolist(), nodes[what].tolist(), strict=True):

@@ -216,8 +216,8 @@ class PolicyKeys(Keys):
     node_failure: Annotated[
         Literal["kill", "requeue"] | None,
         Key(
-            "What happens to the jobs of processors that go down; default: kill, or under Slurm what "
-            "JobRequeue says.",
+            "What happens to the jobs of processors that go down; default: kill, or under Slurm "
+            "what JobRequeue says.",
             "kill or requeue",
             Option(_SCHEDULING, "kill|requeue"),
             Keyword(),
