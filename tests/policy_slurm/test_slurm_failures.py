@@ -212,3 +212,15 @@ def test_a_cancelled_job_is_off_its_nodes_or_out_of_the_queue(policy):
     result = sojourn.simulate(jobs, None, policy(), events=events)
     assert result.jobs["status"].tolist() == ["killed", "cancelled", "cancelled"]
     assert result.jobs["end"][0] == pytest.approx(100)
+
+
+def test_jobs_over_their_limits_are_killed_by_slurm_and_by_no_event(policy):
+    jobs = stream((0, 1000, 4, 300), (0, 200, 4, 300))
+    result = sojourn.simulate(
+        jobs, None, policy(), failures="mtbf=100y,repair=1h", events=[down("n2", 5000)]
+    )
+    assert result.jobs["status"].tolist() == ["killed", "completed"]
+    assert result.summary["killed"] == 1
+    assert result.summary["events"]["killed"] == 0
+    assert result.summary["failures"]["struck"] == 0
+    assert result.summary["failures"]["lost_core_hours"] == 0

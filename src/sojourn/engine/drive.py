@@ -264,6 +264,11 @@ class Run:
         return node, state, time
 
     @property
+    def ended_by_manager(self) -> NDArray[np.bool_]:
+        """Which jobs a manager ended by itself, of a discipline that does so."""
+        return np.zeros(len(self.running.start), np.bool_)
+
+    @property
     def allocated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """First rows of each job's nodes, the nodes and processors; of a discipline that has own.
 

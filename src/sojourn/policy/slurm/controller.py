@@ -29,7 +29,7 @@ from ...engine.passes.slurm_tables import (
 from ...engine.queues import Queues
 from ...engine.sleeping import ASLEEP, ENTERING, LEAVING, UP
 from ...engine.state import Running
-from ...engine.types import JobView
+from ...engine.types import KILLED, JobView
 from ...errors import RunError
 from ..control import constant
 from ..orders import ORDERS
@@ -167,6 +167,13 @@ class Controller(Run):
             np.isfinite(self.start)
         )
         return np.asarray(self.discipline.timed_out | cancelled)
+
+    @property
+    def ended_by_manager(self) -> NDArray[np.bool_]:
+        """Which jobs the controller ended, of a run with external events."""
+        if self.calendar is None:
+            return super().ended_by_manager
+        return self.stopped & (self.calendar.job["fate"] == KILLED)
 
     @property
     def up(self) -> NDArray[np.float64]:
