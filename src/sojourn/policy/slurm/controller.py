@@ -173,7 +173,7 @@ class Controller(Run):
         """Which jobs the controller ended, of a run with external events."""
         if self.calendar is None:
             return super().ended_by_manager
-        return self.stopped & (self.calendar.job["fate"] == KILLED)
+        return np.asarray(self.stopped & (self.calendar.job["fate"] == KILLED))
 
     @property
     def up(self) -> NDArray[np.float64]:

@@ -39,7 +39,7 @@ def requests_with_dumps(asked: Requests, rule: Checkpoint, every: Floats) -> Req
     rule : of the dumps.
     every : work between two of each job (s).
     """
-    limit = _MINUTE * asked.limit
+    limit = _MINUTE * asked.limit.astype(np.float64)
     run = rule.with_dumps(np.where(np.isinf(asked.run), limit, asked.run), every)
     room = rule.with_dumps(limit, every) + rule.restore
     return asked._replace(run=run, limit=np.ceil(room / _MINUTE).astype(np.int64))
