@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from oracle import slurm as oracle
 from oracle import slurm_power
+from oracle.checkpoints import with_dumps
 
 from sojourn.engine.drive import DONE
 from sojourn.policy.slurm import priority
@@ -189,13 +190,16 @@ def _job(rng: random.Random, submit: float, partitions: int, whole: bool) -> dic
     }
 
 
-def run_oracle(drawn: Drawn | Asleep) -> oracle.Controller:
+def run_oracle(drawn: Drawn | Asleep, outside: Any = None) -> oracle.Controller:
     """What the description says."""
-    return oracle.Controller(*drawn).run()
+    told = oracle.Controller(*drawn)
+    if outside is not None:
+        told.outside = outside
+    return told.run()
 
 
-def run_kernel(drawn: Drawn | Asleep) -> Controller:
-    """What the compiled controller does."""
+def run_kernel(drawn: Drawn | Asleep, case: Any = None) -> Controller:
+    """What the compiled controller does, with the events of a case."""
     jobs, nodes, conf, pace = drawn[:4]
 
     def column(rows: list[dict[str, Any]], name: str, dtype: Any = np.int64) -> Any:
@@ -215,6 +219,9 @@ def run_kernel(drawn: Drawn | Asleep) -> Controller:
         association=np.zeros(len(jobs), np.int64),
         fixed=column(jobs, "priority", np.float64),
     )
+    if case is not None and case.outside.checkpoints:
+        dumped = zip(jobs, case.outside.checkpoints, strict=True)
+        wants.run[:] = [with_dumps(job["run"], it) for job, it in dumped]
     own = ("cpus", "memory", "gpus", "features", "partitions", "leaf")
     machine = Machine(*(column(nodes, name) for name in own), np.array(conf.tiers, np.int64))
     if (machine.leaf >= 0).all():
@@ -230,6 +237,7 @@ def run_kernel(drawn: Drawn | Asleep) -> Controller:
         priority.unchanging(),
         priority.no_associations(),
         saving=_saving(drawn[4]) if len(drawn) == 5 else None,
+        happening=None if case is None else case.happening,
     )
     # In pieces, as `schedule` runs it.
     for _ in range(MOST_PIECES):

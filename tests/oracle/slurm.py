@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from .slurm_events import Events, Outside
 from .slurm_power import PowerLoop
 
 
@@ -77,12 +78,14 @@ class Controller:
     conf: Conf
     pace: Pace
     saving: object = None
+    outside: Outside = field(default_factory=Outside)
     start: dict = field(default_factory=dict)
     end: dict = field(default_factory=dict)
     by: dict = field(default_factory=dict)
     given: dict = field(default_factory=dict)
     timed_out: set = field(default_factory=set)
     cancelled: dict = field(default_factory=dict)
+    stopped_by_log: set = field(default_factory=set)
 
     def suits(self, j, n):
         job, node = self.jobs[j], self.nodes[n]
@@ -109,13 +112,13 @@ class Controller:
                 fitting.add(n)
         return fitting
 
-    def order(self):
+    def order(self, second):
         key = lambda j: (  # noqa: E731
             -self.conf.tiers[self.jobs[j]["partition"]],
             -self.jobs[j]["priority"],
             j,
         )
-        return sorted(self.waiting, key=key)
+        return sorted((j for j in self.waiting if self.events.eligible[j] <= second), key=key)
 
     def begin(self, j, nodes, now, by):
         job = self.jobs[j]
@@ -132,16 +135,20 @@ class Controller:
         """All nodes of a job are up."""
         job = self.jobs[j]
         self.running[j] = math.floor(now) + 60 * job["limit"]
-        self.ends[j] = now + job["launch"] + job["run"] + job["finish"]
+        self.ends[j] = now + job["launch"] + self.events.work(j) + job["finish"]
         self.jobs_changed = math.floor(now)
 
     def finish(self, j, now):
+        self.leave(j, now)
+        self.end[j] = now
+
+    def leave(self, j, now):
+        """A job is in service no longer; its nodes are left a moment later."""
         del self.running[j]
         self.ends.pop(j, None)
         if self.power and j in self.power.booting:
             self.power.booting.remove(j)
             self.power.up[j] = now
-        self.end[j] = now
         self.closing[j] = now + self.pace.epilog
         self.jobs_changed = self.nodes_changed = math.floor(now)
 
@@ -151,7 +158,8 @@ class Controller:
     def main_pass(self, now, everybody):
         stopped = set()
         tested = started = 0
-        for j in self.order():
+        second = math.floor(now)
+        for j in self.order(second):
             if not everybody and tested > self.conf.main_depth:
                 return
             if self.conf.main_starts and started >= self.conf.main_starts:
@@ -166,6 +174,8 @@ class Controller:
                 for n, node in enumerate(self.nodes)
                 if not node["partitions"] & stopped and n not in self.closing_nodes()
             }
+            among -= self.events.down
+            among -= self.events.reserved(now, second, second + 60 * job["limit"], among)
             fitting = self.fits(j, among, self.running)
             if self.power:
                 nodes = self.power.choose(fitting, job["nodes"], tightest_groups)
@@ -175,7 +185,7 @@ class Controller:
             if nodes is not None:
                 self.begin(j, nodes, now, "main")
                 started += 1
-            else:
+            elif not self.events.is_passed_by(j, stopped, now):
                 stopped.add(job["partition"])
 
     def earliest(self, j, kept, now, now_only):
@@ -234,12 +244,13 @@ class Controller:
         # [from, until, nodes kept for somebody], one after the other.
         begins, ends = self.rounded(now, step), self.rounded(now + conf.window, step)
         away = frozenset(self.power.blocked) if self.power else frozenset()
+        away |= self.events.down
         space = [[begins, ends, away]]
 
         def reserve(begin, end, nodes):
             begin = max(begin, space[0][0])
             end = max(end, begin + step)
-            cuts = sorted({begin, end} & set(range(space[0][0], space[-1][1] + 1)))
+            cuts = sorted(at for at in {begin, end} if space[0][0] <= at <= space[-1][1])
             for cut in cuts:
                 for k, (a, b, kept) in enumerate(space):
                     if a < cut < b:
@@ -251,7 +262,7 @@ class Controller:
 
         tests = started = 0
         users, looked, reserved = {}, {}, {}
-        for j in self.order():
+        for j in self.order(now):
             if tests >= conf.tests:
                 return self.note_planned(now)
             job = self.jobs[j]
@@ -264,14 +275,16 @@ class Controller:
                 if looked.get(part, 0) >= conf.tests_per_partition:
                     continue
                 looked[part] = looked.get(part, 0) + 1
-            young = conf.least_age and now - math.floor(job["submit"]) < conf.least_age
+            young = conf.least_age and now - self.events.eligible[j] < conf.least_age
             now_only = bool(young or (conf.reserve and reserved.get(part, 0) >= conf.reserve))
-            allowed = {n for n, node in enumerate(self.nodes) if part in node["partitions"]}
+            members = {n for n, node in enumerate(self.nodes) if part in node["partitions"]}
             limit = 60 * job["limit"]
             later, tried, found = now, False, None
             while later is not None:
                 begin_at, later = later, None
                 until = max(begin_at, now) + limit
+                booked = self.events.reserved(instant, begin_at, begin_at + limit, members)
+                allowed = members - booked
                 kept = set(allowed)
                 for k, (a, b, taken) in enumerate(space):
                     if b <= begin_at:
@@ -283,6 +296,11 @@ class Controller:
                     if a > until:
                         break
                     kept -= taken
+                if booked:
+                    over = self.events.first_end(instant, begin_at)
+                    over = self.rounded(over + step - 1, step) + 1
+                    if over < space[-1][1] and (later is None or over < later):
+                        later = over
                 if now_only:
                     later = None
                 if sum(self.suits(j, n) for n in kept) < job["nodes"]:
@@ -343,11 +361,12 @@ class Controller:
         since = math.floor(pace.started)
         self.waiting, self.running, self.ends, self.closing = set(), {}, {}, {}
         self.planned = set()
+        self.events = Events(self.outside, self)
         self.power = PowerLoop(self.saving, self) if self.saving else None
         self.jobs_changed = self.nodes_changed = since
         last_full = last_main = last_backfill = last_limits = last_purge = since
         purged = set()
-        wanted = True
+        self.wanted = True
         tick = pace.started + pace.tick
         wake = pace.started + conf.backfill_period + pace.nap if conf.backfill else math.inf
         arrivals = list(range(len(self.jobs)))
@@ -362,30 +381,41 @@ class Controller:
             goes = self.jobs[cancels[0]]["cancel"] if cancels else math.inf
             change = self.power.first_change()[0] if self.power else math.inf
             look = self.power.at if self.power else math.inf
-            now = min(first_end[0], first_idle[0], comes, change, goes, tick, wake, look)
+            happens = self.events.next_time()
+            now = min(first_end[0], first_idle[0], comes, change, goes, happens, tick, wake, look)
             second = math.floor(now)
+            quiet = not (self.running or self.closing or arrivals or cancels or self.events.ahead)
+            if quiet and self.events.is_over(second):
+                break
             if first_end[0] == now:
                 self.finish(first_end[1], now)
             elif first_idle[0] == now:
                 del self.closing[first_idle[1]]
                 self.jobs_changed = self.nodes_changed = second
-                wanted = True
+                self.wanted = True
+                self.events.leave_nodes(first_idle[1], second)
                 if self.power:
                     self.power.leave_nodes(first_idle[1], second)
             elif comes == now:
-                self.waiting.add(arrivals.pop(0))
-                self.jobs_changed = second
-                wanted = True
+                j = arrivals.pop(0)
+                if j not in self.cancelled:
+                    self.waiting.add(j)
+                    self.jobs_changed = self.events.quiet = second
+                    self.wanted = True
             elif change == now:
                 self.power.change()
             elif goes == now:
                 j = cancels.pop(0)
+                self.events.quiet = second
                 if j in self.waiting:
                     self.waiting.remove(j)
                     self.jobs_changed = second
                     self.cancelled[j] = now
                 elif j in self.running:
+                    self.stopped_by_log.add(j)
                     self.finish(j, now)
+            elif happens == now:
+                self.events.take()
             elif tick == now:
                 tick = now + pace.tick
                 if second - last_limits >= conf.limit_period:
@@ -406,15 +436,21 @@ class Controller:
                         self.jobs_changed = second
                     purged = old
                 everybody = second - last_full >= conf.main_period
-                if everybody or (wanted and second - last_main >= conf.main_delay):
-                    wanted, last_main = False, second
+                called = self.wanted and second - last_main >= conf.main_delay
+                if (everybody or called) and not self.events.stopped:
+                    self.wanted, last_main = False, second
                     last_full = second if everybody else last_full
                     self.main_pass(now, everybody)
             elif look == now and wake != now:
                 self.power.look()
             else:
                 changed = max(self.jobs_changed, self.nodes_changed)
-                if second - last_backfill < conf.backfill_period or changed < last_backfill:
+                still = self.events.stopped
+                if (
+                    second - last_backfill < conf.backfill_period
+                    or changed < last_backfill
+                    or still
+                ):
                     wake = now + 1.0 + pace.nap
                     continue
                 self.backfill_pass(now)

@@ -187,7 +187,7 @@ def test_what_is_refused_is_said_in_a_line(site, jobs):
     policy = sojourn.slurm(site / "slurm.conf")
     for option, value in (
         ("rate", 2.0), ("passes", "event"), ("placement", "best-fit"), ("decisions", True),
-        ("events", [{"time": 5, "event": "down", "procs": 1}]), ("sleep", "idle:60"),
+        ("sleep", "idle:60"),
         ("rate", {"n*": 0.9}), ("sleep_rate", 6), ("wake_rate", 6), ("boot_failure", 0.1),
     ):  # fmt: skip
         with pytest.raises(OptionError, match=f"{option}: has no meaning with policy slurm"):

@@ -264,11 +264,22 @@ class Run:
         return node, state, time
 
     @property
+    def ended_by_manager(self) -> NDArray[np.bool_]:
+        """Which jobs a manager ended by itself, of a discipline that does so."""
+        return np.zeros(len(self.running.start), np.bool_)
+
+    @property
     def allocated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """First rows of each job's nodes, the nodes and processors; of a discipline that has own.
 
         All others have theirs in `nodes`.
         """
+        raise RunError("processors were only counted; please report this as a bug")
+
+    def allocated_in(
+        self, pieces: NDArray[Any]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """As `allocated`, of stretches of service."""
         raise RunError("processors were only counted; please report this as a bug")
 
     @property
@@ -428,6 +439,7 @@ class Run:
             grown(recording.segment, int(s.segments), more),
             grown(recording.line, int(s.logged), 4 * jobs + more),
             recording.coins,
+            np.resize(recording.node, 2 * len(recording.node)),
         )
         if self.nodes is not None:
             self.nodes = enlarge(s, self.nodes)

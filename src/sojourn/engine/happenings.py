@@ -34,7 +34,7 @@ from .types import (
 )
 
 __all__ = ["EARLY", "KINDS", "LOOK", "OF_JOBS", "RESERVE", "Kind", "change_states"]
-__all__ += ["happen", "happens"]
+__all__ += ["happen", "happens", "stop_job", "withdraw"]
 
 # What happens: a job is withdrawn by hand, or struck by a failure of one of its nodes; processors
 # go down and up; the manager stops and goes on; a reservation begins or ends, so that there is
@@ -109,7 +109,7 @@ def happens(
 
 
 @called
-def _withdraw(s, calendar, j):
+def withdraw(s, calendar, j):
     """`j` is withdrawn while it waits, or before it comes; what the control sees."""
     job = calendar.job[j]
     if job.fate != UNDECIDED:
@@ -131,7 +131,7 @@ def _withdraw(s, calendar, j):
 
 
 @called
-def _stop(s, jobs, run, recording, nodes, calendar, j, returns):
+def stop_job(s, jobs, run, recording, nodes, calendar, j, returns):
     """The running job `j` is stopped: it waits again, or is killed.
 
     It begins anew, or where jobs have checkpoints, at the last of them.
@@ -214,8 +214,8 @@ def _last_started(s, run, nodes, calendar, node):
 def _take_back(s, jobs, run, recording, nodes, calendar, j):
     """A job is withdrawn by hand, wherever it is."""
     if calendar.job[j].state == RUNS:
-        return _stop(s, jobs, run, recording, nodes, calendar, j, False)
-    event = _withdraw(s, calendar, j)
+        return stop_job(s, jobs, run, recording, nodes, calendar, j, False)
+    event = withdraw(s, calendar, j)
     if nodes is not None:
         if event == FINISH:
             leave_domains(nodes.domains, j, jobs.work[j])
@@ -227,7 +227,7 @@ def _take_back(s, jobs, run, recording, nodes, calendar, j):
 def _strike(s, jobs, run, recording, nodes, calendar, j):
     """Some node of a job fails, and is back at once."""
     if calendar.job[j].state == RUNS:
-        return _stop(s, jobs, run, recording, nodes, calendar, j, s.requeue == 1)
+        return stop_job(s, jobs, run, recording, nodes, calendar, j, s.requeue == 1)
     return UNSEEN
 
 
@@ -259,7 +259,7 @@ def _go_down(s, jobs, run, recording, nodes, calendar, about):
         if j >= 0:
             s.next -= 1
             s.midway = 1
-            return _stop(s, jobs, run, recording, nodes, calendar, j, s.requeue == 1)
+            return stop_job(s, jobs, run, recording, nodes, calendar, j, s.requeue == 1)
     _shift(s, nodes, about, -1)
     return UNSEEN
 
@@ -343,7 +343,7 @@ def change_states(s, jobs, run, recording, nodes, calendar):
             if calendar is not None:
                 j = _last_started(s, run, nodes, calendar, node)
                 if j >= 0:
-                    _stop(s, jobs, run, recording, nodes, calendar, j, True)
+                    stop_job(s, jobs, run, recording, nodes, calendar, j, True)
                     return True
             s.failing = -1
             shift_node(s, nodes, node, -1)

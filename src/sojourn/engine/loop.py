@@ -175,7 +175,8 @@ def _drain(s, jobs, run, recording, nodes, calendar, control):
         )
         happening = False
         if calendar is not None:
-            happening = s.next < calendar.event.shape[0] and calendar.event[s.next].time <= s.now
+            happening = s.own_events == 0 and s.next < calendar.event.shape[0]
+            happening = happening and calendar.event[s.next].time <= s.now
         if s.per_event == 1:
             if s.midway == 1:
                 arriving = ending = False
@@ -253,6 +254,8 @@ def _is_cramped(s, jobs, run, recording, nodes, calendar, at):
             return True
     if calendar is not None:
         if s.segments + 2 * run.departed.shape[0] >= recording.segment.shape[0]:
+            return True
+        if s.own_events == 1 and s.given + s.servers >= recording.node.shape[0]:
             return True
     if s.logs == 1 and s.logged + 4 * jobs.submit.shape[0] + 8 >= recording.line.shape[0]:
         return True

@@ -34,8 +34,8 @@ dues chosen pending refused"""
 _TURNS = "between turn limited"
 # Of external events: the next, and whether it has begun; whether the manager stands still, and
 # whether the plan is spoilt. Of reservations by their beginnings: how many at first are over, and
-# how many the plan of named nodes has.
-_OUTSIDE = "next midway stopped stale looked returned reserving over kept falling"
+# how many the plan of named nodes has. Whether the discipline takes the events, at their turn.
+_OUTSIDE = "next midway stopped stale looked returned reserving over kept falling own_events"
 # Of named nodes.
 _NODES = """rule pooling seed most classes
 nodes resources pools groups speeds pinned blind opened given
@@ -108,13 +108,17 @@ class Running(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """What is written during the run; the driver enlarges it when it is full."""
+    """What is written during the run; the driver enlarges it when it is full.
+
+    `node`: of a discipline with nodes of its own, those of stretches that were cut short.
+    """
 
     row: np.ndarray
     epoch: np.ndarray
     segment: np.ndarray
     line: np.ndarray
     coins: np.ndarray
+    node: np.ndarray
 
 
 def record(dtype: np.dtype[Any]) -> Any:
@@ -164,4 +168,5 @@ def make_recording(jobs: int, s: Any, coins: NDArray[np.float64]) -> Recording:
         table(pieces, SEGMENT),
         table(16 * jobs + 1024 if s.logs else 0, LINE),
         coins,
+        np.empty(0, dtype=np.int64),
     )

@@ -38,7 +38,7 @@ from .build.deferring import defer
 from .build.domains import check_domains
 from .build.engine import finish, make_run
 from .build.events import before_cleaning, load_events, take_events
-from .build.failing import Beside, horizon_of, nodes_of, outages_of
+from .build.failing import beside_of, nodes_of
 from .build.machine import REASONS, NamedMachine, build_machine
 from .build.queues import (
     check_queues,
@@ -52,9 +52,8 @@ __all__ = ["Options", "machine_of", "outlasting", "prepare", "simulate", "valida
 
 
 _LONGEST = 1e15
-_TIMES, _LONGER = 8, 16
-"""How often a run may be done again because it is longer than its failures go, and how much further
-they go where it cannot be."""
+_TIMES = 8
+"""How often a run may be done again because it is longer than its failures go."""
 
 _ASKED = ("account", "qos", "nodes", "gpus")
 """Columns that scores see besides those of the Standard Workload Format."""
@@ -169,7 +168,7 @@ def prepare(
             raise OptionError("policy 'slurm' keeps no cap; leave it out, or give another policy")
         from .slurm import prepare_slurm
 
-        return prepare_slurm(jobs, cluster, scheduling, control, chosen)
+        return prepare_slurm(jobs, cluster, scheduling, control, chosen, horizon)
     machine = machine_of(cluster, [scheduling])
     if isinstance(control, DomainControl):
         check_domains(control, scheduling, chosen)
@@ -200,7 +199,7 @@ def prepare(
                 "were submitted after them; sort the jobs by submit or begin, whichever is later"
             )
     external = None
-    beside = _beside(jobs, machine, chosen, horizon, stop_at_decisions)
+    beside = beside_of(jobs, machine, chosen, horizon, stepped=stop_at_decisions)
     if events is not None or beside is not None:
         external = take_events(events or ExternalEvents(()), jobs, machine, beside)
         if order is not None:
@@ -245,22 +244,6 @@ def prepare(
         deferred=deferred,
     )
     return make_run(prepared, taken, view, stop_at_decisions=stop_at_decisions), prepared
-
-
-def _beside(
-    jobs: Jobs, cluster: Cluster, options: Options, horizon: float | None, stepped: bool
-) -> Beside | None:
-    """Failures and maintenance of a run; None where there are none."""
-    windows = options.maintenance
-    if options.failures is None:
-        return None if windows is None else Beside(maintenance=windows)
-    if horizon is None:
-        horizon = horizon_of(jobs, cluster)
-        if stepped:
-            # What was decided cannot be decided again.
-            horizon *= _LONGER
-    beside = outages_of(options.failures, jobs, cluster, options.seed, horizon)
-    return replace(beside, maintenance=windows)
 
 
 def _reasons(

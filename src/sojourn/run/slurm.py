@@ -15,16 +15,24 @@ from ..jobs import clean as clean_jobs
 from ..jobs.arrivals import arrivals_of, order_of_arrival
 from ..policy import Control, DomainControl, Placement, parse_placement
 from ..policy.sleep import SleepPolicy
-from ..policy.slurm.controller import Controller
+from ..policy.slurm.controller import Controller, Pace
 from ..policy.slurm.model import make_run
 from ..policy.slurm.nodes import NodeTable, node_table
 from ..policy.slurm.objections import kind_of_objection
 from ..policy.slurm.policy import SlurmPolicy
 from ..policy.slurm.requests import Requests, requests_of
+from ..policy.slurm.site import SlurmConf
 from ..policy.slurm.site_cluster import conf_on
 from .build.deferring import defer
+from .build.events import before_cleaning, load_events
 from .build.machine import REASONS, NamedMachine
 from .build.requests import NodeRequests
+from .build.slurm_events import (
+    external_of,
+    happening_of,
+    in_the_controllers_clock,
+    requests_with_dumps,
+)
 from .options import Options, Prepared
 
 TIGHTEST = Placement(
@@ -42,6 +50,7 @@ def prepare_slurm(
     policy: SlurmPolicy,
     control: Control,
     options: Options,
+    horizon: float | None = None,
 ) -> tuple[Controller, Prepared]:
     """Validate everything and set up a run under Slurm at time zero.
 
@@ -53,8 +62,11 @@ def prepare_slurm(
     policy : Slurm, as a site has it.
     control : of the service rate, which must be 1.
     options : of the run.
+    horizon : to which failures are drawn (s); default: twice what the jobs should need.
     """
     _check_options(control, options)
+    if options.checkpoint is not None and (np.any(policy.launch) or np.any(policy.completion)):
+        raise OptionError("checkpoint: does not go with a launch or completion of policy slurm")
     conf, machine = policy.conf, policy.cluster
     if cluster is not None and cluster is not machine:
         given = cluster if isinstance(cluster, Cluster) else Cluster.homogeneous(cluster)
@@ -64,28 +76,49 @@ def prepare_slurm(
         machine = given if given.is_named else replace(policy, conf=conf).cluster
     if options.over_limit == "run":
         conf = conf.with_parameters({"OverTimeLimit": "UNLIMITED"})
+    events = None
+    if options.events is not None:
+        events = load_events(options.events)
+        jobs = before_cleaning(jobs, events)
     if options.clean:
         jobs = clean_jobs(jobs, procs=machine.procs, rules=options.clean)
     jobs = _in_order(_with_estimates(jobs, options))
-    deferred, known = None, jobs
+    deferred = None
     if options.defer is not None:
         jobs, deferred = defer(jobs, options)
         order = order_of_arrival(jobs)
         if order is not None:
             jobs, deferred = jobs[order], deferred.at(order)
-        # A job that is held is submitted to Slurm when it is let go.
-        known = jobs.replace(submit=arrivals_of(jobs))
+    # A job that is held is submitted to Slurm when it is let go.
+    known = jobs if deferred is None else jobs.replace(submit=arrivals_of(jobs))
+    external = external_of(known, events, machine, options, horizon)
+    if external is not None:
+        jobs, known = (each.replace(work=external.jobs.work) for each in (jobs, known))
     table = node_table(conf)
     asked = requests_of(known, conf, table)
+    saves = None
+    if options.checkpoint is not None:
+        drawn = None if external is None else external.beside
+        mtbf = None if drawn is None else drawn.mtbf
+        saves = options.checkpoint, options.checkpoint.intervals(asked.nodes, mtbf)
+        asked = requests_with_dumps(asked, *saves)
+    place_of = {node.name: at for at, node in enumerate(machine.nodes)}
+    place = np.array([place_of[name] for name in table.names], np.int64)
+    pace = Pace(epoch=int(asked.origin)) if policy.pace is None else policy.pace
+    happening = None
+    if external is not None or saves is not None:
+        returns = saves is not None or _returns(options, conf)
+        happening = happening_of(external, conf, pace, place, saves, returns)
     run = make_run(
         conf,
         table,
         asked,
-        pace=policy.pace,
+        pace=pace,
         launch=policy.launch,
         completion=policy.completion,
         record=bool(options.record),
         cluster=machine,
+        happening=happening,
     )
     reason = np.array([REASONS.index(kind_of_objection(text)) for text in run.why], np.int8)
     accepted = reason == 0
@@ -94,8 +127,7 @@ def prepare_slurm(
             f"warmup {options.warmup}: there are {np.count_nonzero(accepted)} jobs, and none would "
             "be left; give less"
         )
-    place = {node.name: at for at, node in enumerate(machine.nodes)}
-    run.places = np.array([place[name] for name in table.names], np.int64)
+    run.places = place
     named = NamedMachine(machine, TIGHTEST, reason, _held_by(asked, table, machine))
     remarks = [*conf.not_modelled, *asked.said]
     if machine.has_speeds:
@@ -112,8 +144,14 @@ def prepare_slurm(
         machine,
         policy,
         control,
-        options.changed(placement=TIGHTEST, sleep=sleep),
+        options.changed(
+            placement=TIGHTEST,
+            sleep=sleep,
+            node_failure="requeue" if _returns(options, conf) else "kill",
+        ),
         named,
+        None if external is None else in_the_controllers_clock(external, pace.zero),
+        None if saves is None else saves[1][accepted],
         remarks=tuple(remarks),
         deferred=deferred,
     )
@@ -128,6 +166,11 @@ def _passed_over(machine: Cluster, policy: SlurmPolicy) -> Iterator[str]:
         yield "leave_varies: each boot takes the mean, leave"
 
 
+def _returns(options: Options, conf: SlurmConf) -> bool:
+    """Whether jobs of failed nodes wait again."""
+    return conf.brings_back if options.node_failure is None else options.node_failure == "requeue"
+
+
 def _check_options(control: Control, options: Options) -> None:
     """Refuse what Slurm decides itself, or what its model has no place for."""
     placement = parse_placement(options.placement)
@@ -139,14 +182,10 @@ def _check_options(control: Control, options: Options) -> None:
         ("placement", placement.name != "first-fit", "it chooses nodes itself"),
         ("constraints", not options.constraints.are_none, "jobs ask for what their table says"),
         ("foresight", options.foresight != "nodes", "it plans by limits"),
-        ("events", options.events is not None, "its nodes do not fail"),
-        ("failures", options.failures is not None, "its nodes do not fail"),
-        ("maintenance", options.maintenance is not None, "its nodes do not fail"),
-        ("checkpoint", options.checkpoint is not None, "its nodes do not fail"),
         ("sleep", not options.sleep.is_never, "its nodes sleep as slurm.SuspendTime says"),
         ("sleep_rate", options.sleep_rate is not None, "slurm.SuspendRate says it"),
         ("wake_rate", options.wake_rate is not None, "slurm.ResumeRate says it"),
-        ("boot_failure", options.boot_failure > 0, "its nodes do not fail"),
+        ("boot_failure", options.boot_failure > 0, "its nodes always come up"),
         (
             "decisions",
             options.decisions,

@@ -6,8 +6,8 @@ loop sleeps for its period after each pass, and then from second to second until
 changed. The engine's loop comes to the first of the controller's clocks by the timer `s.due`.
 
 At one instant: ends, nodes that are idle again, submits, nodes that are asleep or up,
-cancellations, priorities, the main loop, the backfill loop, the power loop. A job that ends at the
-instant of its start does so before the next of them.
+cancellations, external events, priorities, the main loop, the backfill loop, the power loop. A job
+that ends at the instant of its start does so before the next of them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,22 @@ import numpy as np
 
 from ...jit import called, inlined
 from ..heap import heap_pop
-from ..service import first_end, let_go, present
+from ..service import first_end, present, retire
+from ..types import CANCELLED, GONE, KILLED, WAITS
 from . import GO_ON, discipline
 from .slurm_backfill import backfill_pass
-from .slurm_main import close_job, enqueue, main_pass, note_change, place, unqueue
+from .slurm_events import (
+    first_event,
+    is_over,
+    leave_queue,
+    note_left,
+    spend_since,
+    take_event,
+)
+from .slurm_main import close_job, enqueue, main_pass, note_change, place
 from .slurm_nodes import remove
 from .slurm_power import arrive, first_change, is_idle_look, look, note_idle, pass_look, set_going
-from .slurm_priority import fade, priority_at, share_out, spend
+from .slurm_priority import fade, priority_at, share_out
 from .slurm_tables import Slurm
 
 __all__ = ["Slurm"]
@@ -36,7 +45,7 @@ def _submit(d, s, j):
         d.rule, d.tree, d.wants.fixed[j], second, d.wants.association[j], second
     )
     enqueue(d, s, j)
-    c.jobs_changed = second
+    c.jobs_changed = c.quiet_from = second
     c.wanted += 1
 
 
@@ -60,7 +69,9 @@ def _leave_nodes(d, s):
             remove(d.closing_set, node)
             if d.power.saving.on:
                 note_idle(d, node, int(np.floor(s.now)))
-    note_change(d, int(np.floor(s.now)))
+    c.quiet_from = int(np.floor(s.now))
+    note_change(d, c.quiet_from)
+    note_left(d, j, c.quiet_from)
     c.wanted += 1
 
 
@@ -69,27 +80,22 @@ def _is_running(run, j):
     return not np.isnan(run.start[j]) and np.isnan(run.end[j])
 
 
-@inlined
-def _spend_since(d, run, j, second):
-    """Add what a job has used since the last period, or its start."""
-    since = max(d.controller[0].last_period, int(np.floor(run.start[j])))
-    cpus = d.wants.cpus[j] * d.wants.nodes[j]
-    spend(d.tree, d.wants.association[j], cpus, since, second, d.rule.decay)
-
-
 @called
 def _end(d, s, run, j):
     """A job that has left service is accounted for."""
     if d.rule.period > 0:
-        _spend_since(d, run, j, int(np.floor(s.now)))
+        spend_since(d, run, j, int(np.floor(s.now)))
     close_job(d, s, j)
 
 
 @inlined
-def _stop(d, s, jobs, run, j):
+def _stop(d, s, jobs, run, recording, calendar, j):
     """The controller ends a running job."""
-    let_go(s, run, j)
+    retire(s, run, recording, None, calendar, j, 0)
     run.end[j] = s.now
+    if calendar is not None:
+        job = calendar.job[j]
+        job.state, job.fate, job.left, job.worked = GONE, KILLED, s.now, s.work - job.began
     # What it would have worked, or what it worked beyond that, is no part of the load.
     began = run.start[j]
     if d.power.saving.on and d.power.up[j] > began:
@@ -114,25 +120,26 @@ def _first_cancel(d):
 
 
 @inlined
-def _cancel(d, s, jobs, run):
+def _cancel(d, s, jobs, run, recording, calendar):
     """A user takes a job back: out of the queue, or off its nodes."""
     c = d.controller[0]
     j = d.cancels[c.cancelled]
     c.cancelled += 1
+    c.quiet_from = int(np.floor(s.now))
     for at in range(s.waiting):
         if d.queue[at] == j:
-            unqueue(d, s, at)
-            run.end[j] = s.now
-            c.left -= 1
-            c.jobs_changed = int(np.floor(s.now))
+            leave_queue(d, s, run, j)
+            if calendar is not None:
+                calendar.job[j].state, calendar.job[j].fate = GONE, CANCELLED
+                calendar.job[j].left = s.now
             _lighten(s, jobs.work[j])
             return
     if _is_running(run, j):
-        _stop(d, s, jobs, run, j)
+        _stop(d, s, jobs, run, recording, calendar, j)
 
 
 @inlined
-def _enforce_limits(d, s, jobs, run):
+def _enforce_limits(d, s, jobs, run, recording, calendar):
     """Jobs at their limit are ended when the controller looks, twice a minute."""
     c = d.controller[0]
     second = int(np.floor(s.now))
@@ -150,7 +157,7 @@ def _enforce_limits(d, s, jobs, run):
         if d.power.saving.on and d.power.boots[j]:
             continue
         d.timed_out[j] = True
-        _stop(d, s, jobs, run, j)
+        _stop(d, s, jobs, run, recording, calendar, j)
 
 
 @inlined
@@ -169,12 +176,14 @@ def _purge(d, run, second):
 
 
 @inlined
-def _tick(d, s, jobs, run):
+def _tick(d, s, jobs, run, recording, calendar):
     c = d.controller[0]
     second = int(np.floor(s.now))
     c.tick = s.now + d.pace.tick
-    _enforce_limits(d, s, jobs, run)
+    _enforce_limits(d, s, jobs, run, recording, calendar)
     _purge(d, run, second)
+    if s.stopped == 1:
+        return
     everybody = second - c.last_full >= d.loops.main_period
     waited = second - c.last_main >= d.loops.main_delay
     if everybody or (c.wanted > 0 and waited):
@@ -182,25 +191,25 @@ def _tick(d, s, jobs, run):
         c.last_main = second
         if everybody:
             c.last_full = second
-        main_pass(d, s, run, everybody)
+        main_pass(d, s, run, calendar, everybody)
 
 
 @inlined
-def _wake(d, s, jobs, run):
+def _wake(d, s, run, calendar):
     c = d.controller[0]
     changed = max(c.jobs_changed, c.nodes_changed)
     early = int(np.floor(s.now)) - c.last_backfill < d.loops.backfill_period
-    if early or changed < c.last_backfill:
+    if early or changed < c.last_backfill or s.stopped == 1:
         c.wake = s.now + 1.0 + d.pace.nap
         return
-    backfill_pass(d, s, jobs, run)
+    backfill_pass(d, s, run, calendar)
     done = s.now + d.pace.testing
     c.last_backfill = int(np.floor(done))
     c.wake = done + d.loops.backfill_period + d.pace.nap
 
 
 @called
-def _reorder(d, s, jobs, run):
+def _reorder(d, s, run):
     """Usage fades, running jobs add theirs, waiting jobs get new priorities and places.
 
     By the classic rule both happen in one walk through the jobs, so that a user's waiting job does
@@ -216,17 +225,17 @@ def _reorder(d, s, jobs, run):
     if ranked:
         for j in range(c.oldest, s.admitted):
             if _is_running(run, j):
-                _spend_since(d, run, j, second)
+                spend_since(d, run, j, second)
         share_out(tree, rule)
     for j in range(c.oldest, s.admitted):
         if not np.isnan(run.end[j]):
             continue
         if _is_running(run, j):
             if not ranked:
-                _spend_since(d, run, j, second)
+                spend_since(d, run, j, second)
             continue
-        eligible = int(np.floor(jobs.submit[j]))
-        new = priority_at(rule, tree, wants.fixed[j], eligible, wants.association[j], second)
+        old = d.eligible[j]
+        new = priority_at(rule, tree, wants.fixed[j], old, wants.association[j], second)
         d.priority[j] = max(new, d.priority[j]) if rule.only_up > 0 else new
     c.last_period = second
     c.period += rule.period
@@ -237,13 +246,19 @@ def _reorder(d, s, jobs, run):
 
 
 @inlined
-def _take_in(d, s, run):
+def _take_in(d, s, run, calendar):
     """What the engine's loop has brought: ends, then submits; in between, nodes that are idle."""
     for i in range(s.departed):
         _end(d, s, run, run.departed[i])
     while _first_idle(d) <= s.now:
         _leave_nodes(d, s)
     for j in range(s.admitted, s.arrived):
+        if calendar is not None:
+            if calendar.job[j].fate == CANCELLED:
+                d.controller[0].left -= 1
+                run.end[j] = s.now
+                continue
+            calendar.job[j].state = WAITS
         _submit(d, s, j)
     s.admitted = s.arrived
     s.new = 0
@@ -266,27 +281,33 @@ def _forget_row(c, s, recording):
 
 
 @inlined
-def _is_idle_tick(d, second):
+def _is_idle_tick(d, s, second):
     """Whether a round of the main loop would do nothing at all."""
     c, loops = d.controller[0], d.loops
     return (
         second - c.last_limits < loops.limit_period
         and (loops.purge_age == 0 or second - c.last_purge < loops.purge_period)
-        and second - c.last_full < loops.main_period
-        and (c.wanted == 0 or second - c.last_main < loops.main_delay)
+        and (
+            s.stopped == 1
+            or (
+                second - c.last_full < loops.main_period
+                and (c.wanted == 0 or second - c.last_main < loops.main_delay)
+            )
+        )
     )
 
 
 @inlined
-def _is_idle_wake(d, second):
+def _is_idle_wake(d, s, second):
     """Whether the backfill loop would look and sleep on."""
     c = d.controller[0]
     changed = max(c.jobs_changed, c.nodes_changed)
-    return second - c.last_backfill < d.loops.backfill_period or changed < c.last_backfill
+    early = second - c.last_backfill < d.loops.backfill_period
+    return early or changed < c.last_backfill or s.stopped == 1
 
 
 @inlined
-def _pass_over(d, until):
+def _pass_over(d, s, until):
     """Let the loops go round in vain before a time: nothing but their clocks changes there."""
     c = d.controller[0]
     while True:
@@ -295,11 +316,11 @@ def _pass_over(d, until):
                 return
             pass_look(d)
         elif c.tick <= c.wake:
-            if c.tick >= until or not _is_idle_tick(d, int(np.floor(c.tick))):
+            if c.tick >= until or not _is_idle_tick(d, s, int(np.floor(c.tick))):
                 return
             c.tick += d.pace.tick
         else:
-            if c.wake >= until or not _is_idle_wake(d, int(np.floor(c.wake))):
+            if c.wake >= until or not _is_idle_wake(d, s, int(np.floor(c.wake))):
                 return
             c.wake = c.wake + 1.0 + d.pace.nap
 
@@ -312,32 +333,39 @@ def slurm_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     if c.opened == 0:
         c.opened = 1
         share_out(d.tree, d.rule)
-    _take_in(d, s, run)
+    _take_in(d, s, run, calendar)
     while c.left > 0 and not (s.running > 0 and first_end(s, run) <= s.work):
         if _first_idle(d) <= s.now:
             _leave_nodes(d, s)
         elif first_change(d) <= s.now:
             arrive(d, s)
         elif _first_cancel(d) <= s.now:
-            _cancel(d, s, jobs, run)
+            _cancel(d, s, jobs, run, recording, calendar)
+        elif first_event(s, calendar) <= s.now:
+            if calendar is not None:
+                take_event(d, s, jobs, run, recording, calendar)
         elif c.period <= s.now:
-            _reorder(d, s, jobs, run)
+            _reorder(d, s, run)
         elif c.tick <= s.now:
-            _tick(d, s, jobs, run)
+            _tick(d, s, jobs, run, recording, calendar)
         elif c.wake <= s.now:
-            _wake(d, s, jobs, run)
+            _wake(d, s, run, calendar)
         elif c.look <= s.now:
             look(d, s)
         else:
             break
     s.due_work = np.inf
+    if calendar is not None:
+        if is_over(d, s, jobs, calendar):
+            return GO_ON
     if c.left > 0:
         until = min(_first_idle(d), first_change(d), _first_cancel(d), c.period)
+        until = min(until, first_event(s, calendar))
         if s.arrived < jobs.submit.shape[0]:
             until = min(until, jobs.submit[s.arrived])
         if s.running > 0:
             until = min(until, first_end(s, run))
-        _pass_over(d, until)
+        _pass_over(d, s, until)
         until = min(_first_idle(d), first_change(d), _first_cancel(d), c.period)
         s.due_work = min(until, c.tick, c.wake, c.look)
     return GO_ON

@@ -20,7 +20,15 @@ from .slurm_nodes import (
     room_for,
     tightest_groups,
 )
-from .slurm_space import NO_TIME, free_between, is_taken, open_map, reserve
+from .slurm_space import (
+    NO_TIME,
+    first_reserved_end,
+    free_between,
+    is_taken,
+    leave_reserved,
+    open_map,
+    reserve,
+)
 from .slurm_tables import BACKFILL, CONSUMABLE
 
 _WINDOW = 30  # s in which jobs that end count as ending together, at first
@@ -194,6 +202,16 @@ def _choose_anew(d, j, row):
 
 
 @inlined
+def _sooner(d, instant, begin_at, later):
+    """When to look again: as the map says, or when the first reservation is over."""
+    step, epoch = d.loops.resolution, d.pace.epoch
+    over = round_down(first_reserved_end(d, instant, begin_at) + step - 1, step, epoch) + 1
+    if over < d.space_end[d.controller[0].slots - 1] and (later == NO_TIME or over < later):
+        return over
+    return later
+
+
+@inlined
 def _plan(d, s, run, j, now, now_only):
     """Find when and where a job starts: now, at a time to be reserved, or `NO_TIME`."""
     wants, loops, epoch = d.wants, d.loops, d.pace.epoch
@@ -203,7 +221,13 @@ def _plan(d, s, run, j, now, now_only):
     later = now
     while True:
         begin_at = later
-        later = free_between(d, begin_at, max(begin_at, now) + limit, allowed, d.kept)
+        free, meets = allowed, False
+        if d.outside.begin.shape[0] > 0:
+            meets = leave_reserved(d, s.now, begin_at, begin_at + limit, wants.partition[j])
+            free = d.unreserved
+        later = free_between(d, begin_at, max(begin_at, now) + limit, free, d.kept)
+        if meets:
+            later = _sooner(d, s.now, begin_at, later)
         if not _suffice(d, row, wants.nodes[j]):
             if later != NO_TIME and not now_only:
                 continue
@@ -246,7 +270,7 @@ def _plan(d, s, run, j, now, now_only):
 
 
 @called
-def backfill_pass(d, s, jobs, run):
+def backfill_pass(d, s, run, calendar):
     """Look at the waiting jobs in order: start them, or keep nodes for them."""
     wants, loops, epoch = d.wants, d.loops, d.pace.epoch
     now = int(np.floor(s.now))
@@ -265,6 +289,8 @@ def backfill_pass(d, s, jobs, run):
         j = d.queue[at]
         part = wants.partition[j]
         at += 1
+        if d.eligible[j] > now:
+            continue
         if loops.tests_per_user > 0:
             if d.tested[wants.user[j]] >= loops.tests_per_user:
                 continue
@@ -273,7 +299,7 @@ def backfill_pass(d, s, jobs, run):
             if d.looked[part] >= loops.tests_per_partition:
                 continue
             d.looked[part] += 1
-        young = loops.least_age > 0 and now - int(np.floor(jobs.submit[j])) < loops.least_age
+        young = loops.least_age > 0 and now - d.eligible[j] < loops.least_age
         now_only = young or (loops.reserve > 0 and d.reserved[part] >= loops.reserve)
         vain = d.vain[d.alike[j], int(now_only)]
         if vain >> 1 == d.controller[0].plans:
@@ -290,7 +316,7 @@ def backfill_pass(d, s, jobs, run):
         until = round_down(when + 60 * wants.limit[j], step, epoch)
         if when == now:
             at -= 1
-            begin_job(d, s, run, at, BACKFILL)
+            begin_job(d, s, run, calendar, at, BACKFILL)
             if wants.whole[j]:
                 reserve(d, d.space_begin[0], until, step, d.chosen, wants.nodes[j])
             started += 1

@@ -7,10 +7,21 @@ import numpy as np
 from ...jit import called, inlined
 from ..heap import heap_push
 from ..service import enter
+from ..types import RUNS
 from ..words import count
-from .slurm_nodes import give_back, moment_of, put, room_for, take, tightest_groups
+from .slurm_nodes import (
+    give_back,
+    has,
+    job_at,
+    moment_of,
+    put,
+    room_for,
+    take,
+    tightest_groups,
+)
 from .slurm_power import claim, forget_boot, is_not_up
-from .slurm_tables import MAIN
+from .slurm_space import leave_reserved
+from .slurm_tables import CONSUMABLE, MAIN
 
 
 @inlined
@@ -64,7 +75,7 @@ def unqueue(d, s, at):
 
 
 @called
-def begin_job(d, s, run, at, by):
+def begin_job(d, s, run, calendar, at, by):
     """Start the waiting job at a place of the queue on the chosen nodes."""
     j = d.queue[at]
     unqueue(d, s, at)
@@ -89,17 +100,28 @@ def begin_job(d, s, run, at, by):
         claim(d, j, missing)
         ends = np.inf
     enter(s, run, j, float(planned), ends)
+    if calendar is not None:
+        job = calendar.job[j]
+        job.state, job.since, job.began = RUNS, s.now, s.work
+        job.amount = d.wants.launch[j] + d.wants.run[j] + d.wants.finish[j]
     note_change(d, second)
 
 
 @called
 def close_job(d, s, j):
-    """A job has left service; its nodes are idle a moment later."""
+    """A job has left service for good."""
     c = d.controller[0]
     forget_boot(d, s, j)
     c.left -= 1
     d.ended[c.ended] = j
     c.ended += 1
+    vacate(d, s, j)
+
+
+@called
+def vacate(d, s, j):
+    """The nodes of a job that has left service are idle a moment later."""
+    c = d.controller[0]
     for k in range(d.first[j], d.first[j + 1]):
         node = d.given[k]
         give_back(d, j, node)
@@ -122,7 +144,7 @@ def leave_sleepers(d, need):
 
 
 @called
-def main_pass(d, s, run, everybody):
+def main_pass(d, s, run, calendar, everybody):
     """Start jobs in order; one that cannot start holds up all others of its partition.
 
     `everybody` tells whether the whole queue is looked at, or only its beginning.
@@ -133,13 +155,17 @@ def main_pass(d, s, run, everybody):
     words = kept.shape[0]
     power = d.power
     for w in range(words):
-        kept[w] = ~d.closing_set[w]
+        kept[w] = ~d.closing_set[w] & ~d.down[w]
     if power.saving.on:
         for w in range(words):
             kept[w] &= ~power.blocked[w]
     stopped = 0
+    now = int(np.floor(s.now))
     tested = started = at = 0
     while at < s.waiting:
+        if d.eligible[d.queue[at]] > now:
+            at += 1
+            continue
         if not everybody and tested > loops.main_depth:
             return
         if loops.main_starts > 0 and started >= loops.main_starts:
@@ -148,27 +174,78 @@ def main_pass(d, s, run, everybody):
         j = d.queue[at]
         part = wants.partition[j]
         if (stopped >> part) & 1:
-            d.controller[0].jobs_changed = int(np.floor(s.now))
+            d.controller[0].jobs_changed = now
             if not _others_wait(d, stopped):
                 return
             at += 1
             continue
         row = room_for(d, j)
+        allowed = d.members_of[part]
+        meets = False
+        if d.outside.begin.shape[0] > 0:
+            allowed = d.unreserved
+            meets = leave_reserved(d, s.now, now, now + 60 * wants.limit[j], part)
         usable = 0
         for w in range(words):
-            d.usable[w] = kept[w] & d.room.now[row, w]
+            d.usable[w] = kept[w] & allowed[w] & d.room.now[row, w]
             usable += count(d.usable[w])
         if usable >= wants.nodes[j]:
             if power.saving.on:
                 leave_sleepers(d, wants.nodes[j])
             tightest_groups(d, wants.nodes[j])
-            begin_job(d, s, run, at, MAIN)
+            begin_job(d, s, run, calendar, at, MAIN)
             started += 1
             continue
+        at += 1
+        if calendar is not None:
+            if _is_passed_by(d, j, row, allowed, meets, stopped, now):
+                continue
         stopped |= 1 << part
         for w in range(words):
             kept[w] &= ~d.members_of[part, w]
-        at += 1
+
+
+@called
+def _is_passed_by(d, j, row, allowed, meets, stopped, now):
+    """Whether a job that cannot start holds up nobody: nodes for it are reserved, or away."""
+    c, part, need = d.controller[0], d.wants.partition[j], d.wants.nodes[j]
+    words = d.down.shape[0]
+    there = up = suited = suited_up = 0
+    for w in range(words):
+        there += count(d.members_of[part, w] & ~d.down[w])
+        free = ~d.down[w]
+        for other in range(d.queued.shape[0]):
+            if (stopped >> other) & 1:
+                free &= ~d.members_of[other, w]
+        if d.power.saving.on:
+            free &= ~d.power.blocked[w]
+        up += count(d.members_of[part, w] & free)
+        suits = d.room.suits[row, w] & allowed[w]
+        suited += count(suits)
+        suited_up += count(suits & ~d.down[w])
+    if there < need:
+        c.jobs_changed = now
+    if up < need:
+        return False
+    if suited < need and meets:
+        return True
+    if suited_up >= need:
+        return False
+    for node in range(d.busy.shape[0]):
+        suits = has(d.room.suits[row], node) and has(allowed, node) and not has(d.down, node)
+        if suits and _is_in_use(d, node):
+            return False
+    c.jobs_changed = now
+    return True
+
+
+@inlined
+def _is_in_use(d, node):
+    """Whether a node is left, or held in a way that nobody else can have a part of it."""
+    used = d.closing[node] > 0
+    for k in range(d.busy[node]):
+        used = used or d.loops.select != CONSUMABLE or d.wants.whole[job_at(d.ending[node, k])]
+    return used
 
 
 @inlined

@@ -120,8 +120,9 @@ def room_for(d, j):
                 _note_room(d, row, j, node)
     else:
         for k in range(room.seen[row], c.changes):
-            if has(room.suits[row], d.changed[k]):
-                _note_room(d, row, j, d.changed[k])
+            node = d.changed[k & (d.changed.shape[0] - 1)]
+            if has(room.suits[row], node):
+                _note_room(d, row, j, node)
     room.seen[row] = c.changes
     return row
 
@@ -130,7 +131,7 @@ def room_for(d, j):
 def _note_change(d, node):
     """What is known of a node's room is out of date."""
     c = d.controller[0]
-    d.changed[c.changes] = node
+    d.changed[c.changes & (d.changed.shape[0] - 1)] = node
     c.changes += 1
 
 

@@ -26,7 +26,7 @@ def open_map(d, begin, end):
     d.space_begin[0] = begin
     d.space_end[0] = end
     for w in range(d.space_free.shape[1]):
-        d.space_free[0, w] = 0xFFFFFFFF
+        d.space_free[0, w] = 0xFFFFFFFF & ~d.down[w]
     if d.power.saving.on:
         for w in range(d.space_free.shape[1]):
             d.space_free[0, w] &= ~d.power.blocked[w]
@@ -127,3 +127,32 @@ def is_taken(d, begin, end, nodes, number):
                 if not has(d.space_free[k], nodes[i]):
                     return True
     return False
+
+
+@called
+def leave_reserved(d, instant, begin, end, part):
+    """Note which nodes of a partition no advance reservation needs from `begin` until `end`.
+
+    Those are `unreserved`. Whether there are others; only what is known at an instant (s) counts.
+    """
+    outside, members = d.outside, d.members_of[part]
+    copy(d.unreserved, members)
+    meets = False
+    for i in range(outside.begin.shape[0]):
+        if outside.announced[i] <= instant and outside.begin[i] < end and outside.end[i] > begin:
+            for w in range(members.shape[0]):
+                meets = meets or members[w] & outside.nodes[i, w] != 0
+                d.unreserved[w] &= ~outside.nodes[i, w]
+    return meets
+
+
+@called
+def first_reserved_end(d, instant, begin):
+    """When the first known reservation ends that is not over at `begin`."""
+    outside = d.outside
+    first = NO_TIME
+    for i in range(outside.begin.shape[0]):
+        if outside.announced[i] <= instant and outside.end[i] >= begin:
+            if first == NO_TIME or outside.end[i] < first:
+                first = outside.end[i]
+    return first

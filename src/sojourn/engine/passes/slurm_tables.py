@@ -26,7 +26,7 @@ MAIN, BACKFILL = 1, 2
 _CLOCKS = "tick wake period look"
 _RATED = "suspended resumed"
 _SECONDS = """jobs_changed nodes_changed last_full last_main last_backfill last_limits last_period
-last_purge last_power"""
+last_purge last_power quiet_from"""
 _COUNTS = """wanted left slots cancelled ending tried ended purged oldest opened leaves changes
 plans moment power_due changing resuming ready naps stirred"""
 
@@ -126,6 +126,28 @@ class Pace(NamedTuple):
     testing: float = 0.0002
 
 
+class Outside(NamedTuple):
+    """What comes from outside: advance reservations, and what becomes of jobs that come back.
+
+    A reservation is known from `announced` on, a time of the controller's clock (s), and keeps
+    `nodes`, a row of bits, from the second `begin` until the second `end`. A job that comes back
+    may start `expire` s and one more after its new submit; `saves`: it goes on from a checkpoint.
+    """
+
+    expire: int
+    saves: bool
+    announced: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+    nodes: np.ndarray
+
+
+def nothing_outside(words: int) -> Outside:
+    """Nothing is reserved."""
+    whole = np.empty(0, np.int64)
+    return Outside(0, False, np.empty(0), whole, whole, np.empty((0, words), np.int64))
+
+
 class Room(NamedTuple):
     """Where jobs that ask for the same have room, one row for each such kind of request.
 
@@ -146,11 +168,13 @@ class Slurm(NamedTuple):
     `controller` is one record. `queue` holds the waiting jobs in order, `queued` counts them by
     partition, `given` are the nodes of job j from `first[j]` on. `busy` and `closing` count the
     jobs of a node that run and that are ending, `ending` are the moments at which those that run
-    are planned to end; `changed` are the nodes whose jobs changed, one change after the other.
+    are planned to end; `changed` are the nodes whose jobs changed lately, a ring. From the second
+    `eligible` on a job may start.
     `ended` are the jobs that have ended, in order.
 
-    Sets of nodes are rows of bits: `members_of` those of each partition, `closing_set`, the
-    backfill loop's map of the future `space_*`, `kept`, what a pass finds free, and `usable`.
+    Sets of nodes are rows of bits: `members_of` those of each partition, `closing_set`, `down`, the
+    backfill loop's map of the future `space_*`, `kept`, what a pass finds free, `unreserved`, what
+    no advance reservation needs, and `usable`.
 
     `kind` numbers what jobs ask of a node, `alike` what they ask for in all, limits included;
     `vain` remembers for whom of these the backfill loop has looked in vain. `power` are the nodes
@@ -202,6 +226,10 @@ class Slurm(NamedTuple):
     reserved: np.ndarray
     cancels: np.ndarray
     power: PoweredNodes
+    outside: Outside
+    eligible: np.ndarray
+    down: np.ndarray
+    unreserved: np.ndarray
 
 
 def example() -> tuple[Wants, Machine, Loops, Pace, Rule, Associations]:
@@ -259,6 +287,7 @@ def make_slurm(
     rule: Rule,
     tree: Associations,
     saving: Saving | None = None,
+    outside: Outside | None = None,
 ) -> Slurm:
     """An idle machine before the first submit."""
     saving = no_saving() if saving is None else saving
@@ -303,8 +332,8 @@ def make_slurm(
         busy=np.zeros(nodes, dtype=whole),
         # Each job of a node has a processor of its own.
         ending=np.zeros((nodes, int(machine.cpus.max(initial=0)) + 1), dtype=whole),
-        # A job comes and goes, and may have another limit when its nodes are up.
-        changed=np.zeros((3 if saving.on else 2) * given, dtype=whole),
+        # Who knows less than the last changes, one for each node, looks at all nodes.
+        changed=np.zeros(1 << nodes.bit_length(), dtype=whole),
         closing=np.zeros(nodes, dtype=whole),
         closing_set=np.zeros(words, dtype=whole),
         cpus=machine.cpus.copy(),
@@ -328,4 +357,8 @@ def make_slurm(
         reserved=np.zeros(len(machine.tier), dtype=whole),
         cancels=cancelled[np.argsort(wants.cancel[cancelled], kind="stable")].astype(whole),
         power=make_power(saving, jobs, nodes, given, pace.started),
+        outside=nothing_outside(words) if outside is None else outside,
+        eligible=np.floor(wants.submit).astype(whole),
+        down=np.zeros(words, dtype=whole),
+        unreserved=np.zeros(words, dtype=whole),
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...engine.calendar import Calendar, make_calendar
 from ...engine.drive import PAUSED, Orders, PolicyFunctions, Rules, Run
 from ...engine.pacing import asked_to_pause
 from ...engine.passes.slurm import Slurm
@@ -18,15 +19,17 @@ from ...engine.passes.slurm_tables import (
     LINEAR,
     Loops,
     Machine,
+    Outside,
     Pace,
     Wants,
     example,
     make_slurm,
+    nothing_outside,
 )
 from ...engine.queues import Queues
 from ...engine.sleeping import ASLEEP, ENTERING, LEAVING, UP
 from ...engine.state import Running
-from ...engine.types import JobView
+from ...engine.types import KILLED, JobView
 from ...errors import RunError
 from ..control import constant
 from ..orders import ORDERS
@@ -40,8 +43,10 @@ __all__ = [
     "LOOPS",
     "NEVER",
     "Controller",
+    "Happening",
     "Loops",
     "Machine",
+    "Outside",
     "Pace",
     "Saving",
     "Wants",
@@ -52,6 +57,21 @@ LOOPS = ("", "main", "backfill")
 """Which loop started a job, by its number in `Slurm.by`."""
 
 _FIRST_STEPS = 1_000  # that the loops take before anybody asks them to pause
+
+
+class Happening(NamedTuple):
+    """What comes from outside of a run.
+
+    Parameters
+    ----------
+    calendar : external events, in the controller's clock and about its nodes.
+    outside : advance reservations, and what else the controller must know of events.
+    requeue : whether jobs of failed nodes come back.
+    """
+
+    calendar: Calendar
+    outside: Outside
+    requeue: bool
 
 
 class Controller(Run):
@@ -68,6 +88,7 @@ class Controller(Run):
     rule, tree : how priorities are counted, and the accounts.
     saving : when nodes are powered down; None if they are always up.
     record : keep the trajectory.
+    happening : what comes from outside; None for nothing.
     """
 
     def __init__(
@@ -81,19 +102,28 @@ class Controller(Run):
         *,
         saving: Saving | None = None,
         record: bool = False,
+        happening: Happening | None = None,
     ) -> None:
-        self._tables_of_slurm: Slurm = make_slurm(wants, machine, loops, pace, rule, tree, saving)
-        rules = Rules(servers=int(machine.cpus.sum()), record=record)
+        calendar, outside, requeue = (None, None, False) if happening is None else happening
+        self._tables_of_slurm: Slurm = make_slurm(
+            wants, machine, loops, pace, rule, tree, saving, outside
+        )
+        rules = Rules(servers=int(machine.cpus.sum()), record=record, requeue=requeue)
         order, theta = ORDERS["fcfs"].compiled(checked=False), ORDERS["fcfs"].parameters
         law, wake = constant(1.0).pointers
         # The controller has an order and a placement of its own: these are never asked.
         laws = PolicyFunctions(order, theta, order, theta, law, wake, constant(1.0).parameters)
-        view = _job_view(wants, loops)
-        super().__init__(view, rules, Orders(None, None), laws, 1.0, np.zeros(0))
+        saves = calendar is not None and len(calendar.checkpoint) > 0
+        view = _job_view(wants, loops, saves)
+        super().__init__(view, rules, Orders(None, None), laws, 1.0, np.zeros(0), calendar=calendar)
         s = self.s
-        s.plans = 1
+        s.plans, s.lists = 1, 0
+        s.own_events = int(calendar is not None)
+        if calendar is not None:
+            room = 2 * s.servers + 2 * len(self._tables_of_slurm.given) + 1024
+            self.recording = self.recording._replace(node=np.empty(int(room), np.int64))
         s.sleeps = int(self._tables_of_slurm.power.saving.on)
-        self.running = _make_running(view)
+        self.running = _make_running(self._seen)
         # The first instant: nothing is before the controller's start, unless somebody comes then.
         first = min(wants.submit.min(initial=np.inf), wants.cancel.min(initial=np.inf))
         s.now = s.work = s.due = s.due_work = min(pace.started, first)
@@ -139,6 +169,13 @@ class Controller(Run):
         return np.asarray(self.discipline.timed_out | cancelled)
 
     @property
+    def ended_by_manager(self) -> NDArray[np.bool_]:
+        """Which jobs the controller ended, of a run with external events."""
+        if self.calendar is None:
+            return super().ended_by_manager
+        return np.asarray(self.stopped & (self.calendar.job["fate"] == KILLED))
+
+    @property
     def up(self) -> NDArray[np.float64]:
         """When all nodes of each job were up (s): its start, unless it waited for them."""
         if not self.s.sleeps:
@@ -177,6 +214,22 @@ class Controller(Run):
         first = np.concatenate([[0], np.cumsum(count)])
         procs = np.repeat(tables.wants.cpus, count)
         return first, self.places[tables.given[there][order]], procs
+
+    def allocated_in(
+        self, pieces: NDArray[Any]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """As `allocated`, of stretches of service."""
+        first, given = self.discipline.first, self.discipline.given
+        cut = pieces["rows"] > 0
+        begin = np.where(cut, pieces["row"], first[pieces["job"]])
+        wants = self.discipline.wants
+        count = wants.nodes[pieces["job"]]
+        rows = np.concatenate([[0], np.cumsum(count)])
+        at = np.repeat(begin - rows[:-1], count) + np.arange(rows[-1])
+        past = np.repeat(cut, count)
+        node = np.empty(rows[-1], np.int64)
+        node[past], node[~past] = self.recording.node[at[past]], given[at[~past]]
+        return rows, self.places[node], np.repeat(wants.cpus[pieces["job"]], count)
 
     @property
     def remarks(self) -> dict[str, tuple[NDArray[np.int8], tuple[str, ...]]]:
@@ -223,6 +276,10 @@ class Controller(Run):
         submit = self.discipline.wants.submit - (pace.zero + pace.latency)
         work = np.where(never, 0.0, left - start)
         self.jobs = self.jobs._replace(submit=submit, work=work)
+        if self.calendar is not None:
+            self.calendar.job["left"] -= pace.zero
+            for name in ("start", "stop"):
+                recording.segment[name][: self.s.segments] -= pace.zero
         self.s.now -= pace.zero
         if self.rules.record and len(submit):
             row = recording.row[: self.s.recorded]
@@ -234,10 +291,15 @@ class Controller(Run):
             self.s.recorded -= first
 
 
-def _job_view(wants: Wants, loops: Loops) -> JobView:
-    """The jobs as the engine sees them: processors, and work that is cut at the limit."""
+def _job_view(wants: Wants, loops: Loops, saves: bool) -> JobView:
+    """The jobs as the engine sees them: processors, and work that is cut at the limit.
+
+    What a job does until its limit it need not do again where it `saves` its work.
+    """
     limit = 60.0 * wants.limit
-    work = np.minimum(wants.launch + wants.run + wants.finish, limit + loops.over_limit)
+    work = wants.launch + wants.run + wants.finish
+    if not saves:
+        work = np.minimum(work, limit + loops.over_limit)
     none = np.zeros(len(limit), np.int64)
     return JobView(
         submit=wants.submit,
@@ -272,6 +334,7 @@ def _make_running(jobs: JobView) -> Running:
     )
 
 
-def load_kernel() -> None:
-    """Load the compiled code of the controller, or compile it."""
-    Controller(*example())
+def load_kernel(*, eventful: bool = False) -> None:
+    """Load the compiled code of the controller, or compile it; `eventful`: with external events."""
+    nothing = Happening(make_calendar(None, None, 0), nothing_outside(1), False)
+    Controller(*example(), happening=nothing if eventful else None)

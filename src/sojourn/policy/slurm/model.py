@@ -14,7 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 from ...arrays import Floats
 from ...cluster import Cluster
 from ...errors import OptionError
-from .controller import CONSUMABLE, LINEAR, LOOPS, Controller, Loops, Machine, Pace, Wants
+from .controller import (
+    CONSUMABLE,
+    LINEAR,
+    LOOPS,
+    Controller,
+    Happening,
+    Loops,
+    Machine,
+    Pace,
+    Wants,
+)
 from .nodes import NodeTable
 from .objections import objections
 from .power import power_plan
@@ -119,6 +129,7 @@ def make_run(
     completion: ArrayLike = 0.0,
     record: bool = False,
     cluster: Cluster | None = None,
+    happening: Callable[[NDArray[np.bool_]], Happening] | None = None,
 ) -> Controller:
     """Return a run before its first submit; its `why` says what is wrong with jobs not in it.
 
@@ -128,6 +139,7 @@ def make_run(
         built-in one with the clock of the requests.
     record : keep the trajectory.
     cluster : whose nodes may have states of sleep.
+    happening : says what comes from outside, of the jobs that are taken; None for nothing.
     """
     pace = Pace(epoch=int(requests.origin)) if pace is None else pace
     if not requests.submit.max(initial=0.0) <= _LONGEST:
@@ -170,8 +182,17 @@ def make_run(
     machine = Machine(*(np.ascontiguousarray(column) for column in machine))
     plan = power_plan(conf, nodes, cluster)
     saving = None if plan is None else plan.saving
+    if plan is not None and happening is not None:
+        raise OptionError(
+            "slurm.SuspendTime: nodes that sleep do not go with events, failures, maintenance or "
+            "checkpoints under policy slurm; set it to INFINITE, or leave those out",
+            key="slurm.SuspendTime",
+        )
     run = Controller(
-        wants, machine, loops_of(conf), pace, rule_of(conf), tree, saving=saving, record=record
+        *(wants, machine, loops_of(conf), pace, rule_of(conf), tree),
+        saving=saving,
+        record=record,
+        happening=None if happening is None else happening(taken),
     )
     run.requests, run.why, run.power_plan = requests, why, plan
     return run

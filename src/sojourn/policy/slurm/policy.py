@@ -27,6 +27,7 @@ CHOICES = {
     "SchedulerType": ("sched/backfill", "sched/builtin"),
     "SelectType": ("select/linear", "select/cons_tres", "select/cons_res"),
     "PriorityType": ("priority/basic", "priority/multifactor"),
+    "JobRequeue": ("0", "1"),
 }
 """Lines of a configuration with few values, and these."""
 
@@ -34,7 +35,7 @@ LINES = (
     *("SchedulerParameters", "SelectTypeParameters", "AccountingStorageType", "OverTimeLimit"),
     *("MinJobAge", "PriorityFlags", "PriorityFavorSmall", "FairShareDampeningFactor"),
     *("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod", "PriorityWeightAge"),
-    *("PriorityWeightFairshare", "PriorityWeightJobSize", "PriorityWeightPartition"),
+    *("PriorityWeightFairshare", "PriorityWeightJobSize", "PriorityWeightPartition", "AuthInfo"),
     *POWER_LINES,
 )
 """Lines of a configuration that the model reads, besides those with few values."""

@@ -25,6 +25,8 @@ _UNMODELLED_LINES = {
 }
 """Lines that change a schedule and are not modelled: the value that changes nothing, and why."""
 
+_CREDENTIAL_EXPIRES = 120
+_DIGITS = 10
 
 Node = SlurmNode
 Partition = SlurmPartition
@@ -124,6 +126,23 @@ class SlurmConf:
         if said.upper() == "UNLIMITED":
             return math.inf
         return 60.0 * self.number("OverTimeLimit", 0.0)
+
+    @property
+    def brings_back(self) -> bool:
+        """Whether jobs of failed nodes wait again."""
+        return self.number("JobRequeue", 1) > 0
+
+    @property
+    def credential_expires(self) -> int:
+        """Seconds for which a job that comes back may not start."""
+        for part in self.get("AuthInfo").split(","):
+            name, _, said = part.strip().partition("=")
+            if name.lower() == "cred_expire":
+                if not (said.isdecimal() and len(said) < _DIGITS):
+                    problem = f"cred_expire '{said}' is no number of seconds; correct it"
+                    raise ClusterError(self.path, problem, field="AuthInfo")
+                return int(said)
+        return _CREDENTIAL_EXPIRES
 
     @property
     def not_modelled(self) -> tuple[str, ...]:

@@ -197,7 +197,7 @@ def preload(
     if isinstance(policy, SlurmPolicy):
         from ...policy.slurm.controller import load_kernel as load_controller
 
-        return load_controller()
+        return load_controller(eventful=events)
     laws_of(policy, control)
     own, rule = policy.backfill_score, policy.rule
     if rule.keeps_promises and anew and named:

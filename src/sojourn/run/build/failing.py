@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +20,12 @@ from ...jobs.models.failures import Failures, Outages, read_failures
 from .gathering import ENDS, Gathered, gather_rows
 from .maintenance import Maintenance
 
+if TYPE_CHECKING:
+    from ..options import Options
+
 _DOWN_ALREADY = "a failure of what an event keeps down"
+_LONGER = 16
+"""How much further failures go where a run cannot be done again."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,26 @@ class Beside:
             into.add(down, DOWN, about, event=None)
             into.add(up, UP, about, event=None, turn=ENDS)
         return number
+
+
+def beside_of(
+    jobs: Jobs, cluster: Cluster, options: Options, horizon: float | None, *, stepped: bool = False
+) -> Beside | None:
+    """Return failures and maintenance of a run; None where there are none.
+
+    Parameters
+    ----------
+    jobs, cluster, options : of the run.
+    horizon : to which failures are drawn (s); None: twice what the jobs should need.
+    stepped : whether what was decided cannot be decided again.
+    """
+    windows = options.maintenance
+    if options.failures is None:
+        return None if windows is None else Beside(maintenance=windows)
+    if horizon is None:
+        horizon = horizon_of(jobs, cluster) * (_LONGER if stepped else 1)
+    beside = outages_of(options.failures, jobs, cluster, options.seed, horizon)
+    return replace(beside, maintenance=windows)
 
 
 def _kept_down(into: Gathered, named: bool) -> dict[int, list[tuple[float, float]]]:

@@ -214,14 +214,15 @@ class PolicyKeys(Keys):
         ),
     ] = "nodes"
     node_failure: Annotated[
-        Literal["kill", "requeue"],
+        Literal["kill", "requeue"] | None,
         Key(
-            "What happens to the jobs of processors that go down.",
+            "What happens to the jobs of processors that go down; default: kill, or under Slurm "
+            "what JobRequeue says.",
             "kill or requeue",
             Option(_SCHEDULING, "kill|requeue"),
             Keyword(),
         ),
-    ] = "kill"
+    ] = None
     sleep: Annotated[
         Annotated[str, reads(parse_sleep)],
         Key(

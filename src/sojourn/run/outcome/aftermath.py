@@ -24,7 +24,8 @@ class Aftermath(NamedTuple):
 
     Parameters
     ----------
-    killed, cancelled, waiting : who was stopped, withdrawn before it ran, or waits for ever.
+    killed, cancelled, waiting : who was stopped from outside, withdrawn before it ran, or waits for
+        ever.
     restarts : how often each began anew.
     left : when each left the system (s); nan for who is still there.
     lost : stretches of service in attempts that came to nothing, as `SEGMENT` has them; with
@@ -84,7 +85,7 @@ def aftermath(run: Run) -> Aftermath:
     if len(run.calendar.checkpoint):
         lost = cut_at_checkpoints(pieces, *rate_epochs(run))
     return Aftermath(
-        killed=jobs["fate"] == t.KILLED,
+        killed=(jobs["fate"] == t.KILLED) & ~run.ended_by_manager,
         cancelled=jobs["fate"] == t.CANCELLED,
         waiting=jobs["fate"] == t.UNDECIDED,
         restarts=jobs["restarts"].copy(),

@@ -119,6 +119,9 @@ def stretches_held(run: Run) -> Ints:
 def allocation_in_pieces(run: Run) -> Allocation:
     """The nodes of each such stretch."""
     pieces = _pieces(run)
+    if run.nodes is None:
+        first, node, procs = run.allocated_in(pieces)
+        return Allocation(first, node, procs, np.ones(len(pieces)))
     return _rows_given(run, *(pieces[name].copy() for name in ("job", "row", "rows", "slowness")))
 
 

@@ -75,7 +75,7 @@ class Schedule:
     @cached_property
     def status(self) -> NDArray[np.int8]:
         """What became of each accepted job, as a place in `STATUS`."""
-        killed = self.prepared.killed
+        killed = self.prepared.killed | self.run.ended_by_manager
         return killed.astype(np.int8) if self.after is None else self.after.status(killed)
 
     @cached_property

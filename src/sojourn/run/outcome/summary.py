@@ -220,13 +220,13 @@ def _counted(schedule: Schedule) -> Chosen:
 def _events(schedule: Schedule, after: Aftermath) -> dict[str, Any]:
     """Counts of external events and of the jobs they struck; processor-seconds lost."""
     prepared, submit = schedule.prepared, schedule.run.jobs.submit
-    external = prepared.external
+    external, options = prepared.external, prepared.options
     assert external is not None
     first = float(submit[0]) if len(submit) else 0.0
     return {
         "given": external.given_by(schedule.last),
         "unused": external.left_out(prepared.accepted),
-        "node_failure": "resume" if prepared.every is not None else prepared.options.node_failure,
+        "node_failure": "resume" if prepared.every is not None else options.node_failure or "kill",
         **after.counts(),
         "down_processor_seconds": external.absence.area(first, max(schedule.last, first)),
     }
