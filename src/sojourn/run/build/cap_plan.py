@@ -81,11 +81,31 @@ class CapPlan:
             over = (self.fixed(named) > self.last[:, None]).any(axis=0)
             reason[open_jobs & over] = why
         else:
-            alike = np.stack([named.requests.alike, self.of_task])[:, open_jobs]
-            _, first, which = np.unique(alike, axis=1, return_index=True, return_inverse=True)
             places = np.flatnonzero(open_jobs)
+            first, which = self._kinds(named.requests.alike[places], self.of_task[places])
             bad = np.array([not self._holds(named, int(places[i])) for i in first], np.bool_)
-            reason[places[bad[which.reshape(-1)]]] = why
+            reason[places[bad[which]]] = why
+
+    @staticmethod
+    def _kinds(alike: Ints, own: Ints) -> tuple[Ints, Ints]:
+        """Of jobs of each kind one, and the number of each job's kind.
+
+        Parameters
+        ----------
+        alike : the same for jobs that ask for the same.
+        own : mW that each of their tasks adds; -1 where its nodes say.
+        """
+        if (own >= 0).any():
+            rows = np.stack([alike, own])
+            _, first, which = np.unique(rows, axis=1, return_index=True, return_inverse=True)
+            return first, which.reshape(-1)
+        # Numbers of jobs are few and small: no need to sort.
+        last = np.full(int(alike.max(initial=-1)) + 2, -1)
+        last[alike] = np.arange(len(alike))
+        kinds = np.flatnonzero(last >= 0)
+        number = np.zeros(len(last), np.int64)
+        number[kinds] = np.arange(len(kinds))
+        return last[kinds], number[alike]
 
     def _holds(self, named: NamedMachine, j: int) -> bool:
         """Whether the empty cluster has nodes for job `j` under all caps.
