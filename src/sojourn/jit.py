@@ -148,25 +148,23 @@ class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
 class _KernelCompiler(Compiler):  # type: ignore[misc]
     """As Numba's, but for where the code goes."""
 
-    kind: type[JITCodeLibrary] = _KernelLibrary
+    library: type[JITCodeLibrary] = _KernelLibrary
+    is_kept = True
 
     def _compile_core(self) -> Any:
         if self.state.library is None:
             name = self.state.func_id.func_qualname
-            self.state.library = self.kind(self.state.targetctx.codegen(), name)
-            if self.kind is _KernelLibrary:
+            self.state.library = self.library(self.state.targetctx.codegen(), name)
+            if self.is_kept:
                 self.state.library.enable_object_caching()
         return super()._compile_core()
 
 
-class _PartCompiler(Compiler):  # type: ignore[misc]
-    """As Numba's, but for where the code goes."""
+class _PartCompiler(_KernelCompiler):
+    """As that of kernels; the machine code of a part is not kept, as there is none."""
 
-    def _compile_core(self) -> Any:
-        if self.state.library is None:
-            name = self.state.func_id.func_qualname
-            self.state.library = _PartLibrary(self.state.targetctx.codegen(), name)
-        return super()._compile_core()
+    library = _PartLibrary
+    is_kept = False
 
 
 PART = {
