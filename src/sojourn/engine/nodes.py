@@ -321,7 +321,7 @@ def make_nodes(
         plan_row=np.zeros((2, 0), dtype=whole),
         plan=np.zeros((resources, 0, pools + 1), dtype=whole),
         cell=np.zeros((4, 0), dtype=whole),
-        **_sleepers(n, sleep),
+        **_sleepers(n, sleep, jobs),
         caps=None if capped is None else make_caps(capped, facts.order),
         domains=_domains(domains, facts, jobs),
     )
@@ -333,7 +333,7 @@ def _domains(domains: DomainFacts | None, facts: Facts, jobs: int) -> Domains | 
     return make_domains(domains, facts.slowness, min(jobs, int(facts.capacity[0].sum())))
 
 
-def _sleepers(nodes: int, sleep: SleepFacts | None) -> dict[str, NDArray[Any]]:
+def _sleepers(nodes: int, sleep: SleepFacts | None, jobs: int) -> dict[str, NDArray[Any]]:
     """Tables of nodes that may sleep: empty where none does. Behind the last is the list's end."""
     n = 0 if sleep is None else nodes
     sleeper = table(n + 1, SLEEPER)
@@ -344,7 +344,8 @@ def _sleepers(nodes: int, sleep: SleepFacts | None) -> dict[str, NDArray[Any]]:
             sleeper[name][:n] = getattr(sleep, name)
     return {
         "sleeper": sleeper,
-        "change": table(16 * n, CHANGE),
+        # Memory that nobody writes to costs nothing.
+        "change": table(16 * n + (8 * jobs if n else 0), CHANGE),
         "arrival": np.zeros(n),
         "arriving": np.zeros(n, dtype=np.int64),
         "relied": np.zeros(n, dtype=np.int64),
