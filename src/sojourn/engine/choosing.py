@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import called, inlined, spliced
+from .booting import is_up_by
 from .caps import look_at_room, may_draw, note_draw, watts_of_task
 from .heap import heap_pop, heap_push
 from .nodes import (
@@ -41,7 +42,6 @@ from .nodes import (
     NodeView,
 )
 from .placing import draw, first_that_meets, room
-from .sleeping import is_up_by
 from .state import ASLEEP
 
 _MANY = np.int64(2**31)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import called
+from .booting import boot_of_pools
 from .calendar import fall_of, stretch_of
 from .caps import may_draw
 from .choosing import choose, picked_slowness
@@ -24,7 +25,6 @@ from .plans import (
     worst_over,
 )
 from .profile import hold_end
-from .sleeping import boot_of_pools
 from .starting import open_again, refuse, shut_reserved, take_picks
 
 

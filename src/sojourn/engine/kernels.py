@@ -20,8 +20,9 @@ from .foresight import earliest, promise, take_now, take_promised
 from .loop import loop
 from .nodes import NODE_SCORE_POINTER, example, make_nodes
 from .passes import DISCIPLINES
+from .shadows import find_shadow_on_nodes
 from .sleeping import KEEP_POINTER
-from .starting import find_naturally, find_shadow_on_nodes, try_to_start
+from .starting import find_naturally, try_to_start
 from .state import make_running, make_scalars
 from .types import CONTROL_POINTER, CONTROLS_POINTER, SCORES_POINTER, Parts, empty_jobs
 

@@ -29,15 +29,9 @@ from .domains import (
 from .happenings import change_states, happen
 from .nodes import open_nodes
 from .passes import DECIDE, EASY, schedule
+from .resting import count_on_free, expect_sleepers, put_to_sleep
 from .service import finish, first_end, present, shift_boots
-from .sleeping import (
-    count_on_free,
-    expect_sleepers,
-    first_rest,
-    is_a_change_due,
-    is_anybody_due,
-    put_to_sleep,
-)
+from .sleeping import first_rest, is_a_change_due, is_anybody_due
 from .types import ARRIVE, FINISH, SWITCH, UNSEEN, ControlPointers, Laws, Parts, RateLaw, SystemView
 from .verbs import time_of
 

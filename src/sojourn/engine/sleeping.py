@@ -1,8 +1,9 @@
-"""Nodes that sleep: their states, who wakes them, and how long a job waits for its nodes to be up.
+"""Nodes that sleep: their states, and how they change.
 
 A node that sleeps, or is on its way, is free. Whoever gets it wakes it, and the boot is the first
-part of that job's service; so all that plans counts it. Times of changes are in seconds: no service
-rate makes a boot faster. What all of this means exactly is said on the page of power states.
+part of that job's service; so all that plans counts it (`booting`). Who sleeps and who is woken in
+time is decided after each pass (`resting`). Times of changes are in seconds: no service rate makes
+a boot faster. What all of this means exactly is said on the page of power states.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import numpy as np
 from numba import types
 
 from ..jit import called, inlined
-from .bits import bit_clear, bit_next, bit_set
-from .caps import draw_more, may_draw_more, wake_for
+from .bits import bit_clear, bit_set
+from .caps import draw_more
 from .draws import uniform
 from .heap import heap_discard, heap_pop, heap_push
-from .nodes import ORDERED, PICK, PICK_TASKS, SLOWEST, SleepFacts
+from .nodes import ORDERED, SLOWEST, SleepFacts
 from .state import ASLEEP, ENTERING, FAILED, LEAVING, UP
 
 __all__ = [
@@ -30,27 +31,23 @@ __all__ = [
     "LEAVING",
     "UP",
     "SleepView",
-    "boot_of_nodes",
-    "boot_of_pools",
-    "count_on",
-    "count_on_free",
-    "expect_sleepers",
+    "boot_time",
+    "fall_asleep",
     "first_rest",
     "go",
+    "hold_on_way",
     "is_a_change_due",
     "is_anybody_due",
     "is_eased",
+    "is_empty",
     "is_unsettled",
-    "is_up_by",
+    "leave_list",
     "lie_idle",
-    "put_to_sleep",
     "return_idle",
     "set_up_sleep",
     "stir",
-    "use_nodes",
+    "wake",
 ]
-
-_ROUNDING = 4e-16
 
 # What is drawn: of boots whether they fail and how long they take, and idle times.
 _BOOTS, _RESTS = np.uint64(0xD1B54A32D192ED03), np.uint64(0x2545F4914F6CDD1D)
@@ -117,7 +114,7 @@ def _record(s, nodes, node, state):
 
 
 @inlined
-def _leave_list(s, nodes, node):
+def leave_list(s, nodes, node):
     """A node is idle no longer."""
     it = nodes.sleeper[node]
     if it.after >= 0:
@@ -164,12 +161,13 @@ def lie_idle(s, nodes, node, at):
 
 
 @inlined
-def _is_empty(nodes, node):
+def is_empty(nodes, node):
+    """Whether no job holds a node."""
     return nodes.node[node].free == nodes.node[node].procs
 
 
 @inlined
-def _hold_on_way(nodes, caps, node):
+def hold_on_way(nodes, caps, node):
     """A node holds what it may draw on its way, under caps."""
     if caps is not None:
         q = nodes.node[node].pool
@@ -186,8 +184,8 @@ def return_idle(s, nodes, j):
         if it.waker == j:
             # It goes on waking, for nobody.
             it.waker = -1
-            _hold_on_way(nodes, nodes.caps, node)
-        if it.state == UP and it.after < 0 and _is_empty(nodes, node):
+            hold_on_way(nodes, nodes.caps, node)
+        if it.state == UP and it.after < 0 and is_empty(nodes, node):
             lie_idle(s, nodes, node, s.now)
 
 
@@ -200,7 +198,7 @@ def _come_up(s, nodes, node):
     s.not_up -= 1
     nodes.sleeper[node].waker = -1
     draw_more(nodes.caps, nodes.sleeper[node], nodes.node[node].pool, 0, 0)
-    if _is_empty(nodes, node):
+    if is_empty(nodes, node):
         lie_idle(s, nodes, node, s.now)
 
 
@@ -226,7 +224,7 @@ def _drawn_boot_time(seed, mean, node, boot):
 
 
 @inlined
-def _boot_time(s, nodes, node, boot):
+def boot_time(s, nodes, node, boot):
     """How long a boot of a node takes (s), by its number."""
     it = nodes.sleeper[node]
     if it.varies == 0:
@@ -261,7 +259,7 @@ def _boot(s, nodes, node):
     it.boots += 1
     s.asleep -= 1
     it.expected = s.now + it.leave
-    lapse = _boot_time(s, nodes, node, it.boots)
+    lapse = boot_time(s, nodes, node, it.boots)
     if lapse == 0.0 and s.boot_failure == 0.0:
         _record(s, nodes, node, LEAVING)
         _come_up(s, nodes, node)
@@ -284,13 +282,13 @@ def _arrive_asleep(s, nodes, node):
 
 
 @inlined
-def _fall_asleep(s, nodes, node):
+def fall_asleep(s, nodes, node):
     """An idle node begins to go to sleep."""
-    _leave_list(s, nodes, node)
+    leave_list(s, nodes, node)
     nodes.sleeper[node].woken = 0
     s.not_up += 1
     _put_on(s, nodes, node, s.classes + 1)
-    _hold_on_way(nodes, nodes.caps, node)
+    hold_on_way(nodes, nodes.caps, node)
     if nodes.sleeper[node].enter == 0.0:
         _record(s, nodes, node, ENTERING)
         _arrive_asleep(s, nodes, node)
@@ -382,10 +380,10 @@ def go(s, nodes, node, sign, state, lapse):
     if sign == 1:
         _put_on(s, nodes, node, 0)
         _record(s, nodes, node, UP)
-        if _is_empty(nodes, node) and it.after < 0:
+        if is_empty(nodes, node) and it.after < 0:
             lie_idle(s, nodes, node, s.now)
         return
-    _leave_list(s, nodes, node)
+    leave_list(s, nodes, node)
     it.waker = -1
     draw_more(nodes.caps, it, nodes.node[node].pool, 0, -1 if it.state == ASLEEP else 0)
     if it.state == ASLEEP:
@@ -401,345 +399,3 @@ def go(s, nodes, node, sign, state, lapse):
         _set_out(s, nodes, node, state, lapse)
     else:
         _record(s, nodes, node, state)
-
-
-# How long a job waits for its nodes, as work at the present rate.
-
-
-@inlined
-def _up_time(s, nodes, node):
-    """When planning expects a node to be up, if it is wanted from now on (s)."""
-    it = nodes.sleeper[node]
-    if it.state == UP:
-        return s.now
-    up = it.expected
-    if it.woken == 1:
-        up = it.begins + it.leave
-    elif it.state == ASLEEP:
-        up = s.now + it.leave
-    elif it.state == ENTERING:
-        up = it.arrives + it.leave
-    return max(up, s.now)
-
-
-@inlined
-def _arrival(s, nodes, node):
-    """When a node that is wanted is up indeed (s)."""
-    it = nodes.sleeper[node]
-    if it.state == UP:
-        return s.now
-    if it.woken == 1:
-        return it.begins + _boot_time(s, nodes, node, it.boots + 1)
-    return it.arrives
-
-
-@inlined
-def _up_work(s, nodes, node):
-    """The work clock then."""
-    return s.work + (_up_time(s, nodes, node) - s.now) * s.rate
-
-
-@inlined
-def is_up_by(s, nodes, q):
-    """Whether the node of a pool is up at the work `s.awake_by`, if it is woken now.
-
-    One that should be up by now is so right after it.
-    """
-    node = nodes.node[q].order
-    it = nodes.sleeper[node]
-    if it.state == LEAVING and it.expected <= s.now and it.arrives > s.now:
-        return s.work < s.awake_by
-    return _up_work(s, nodes, node) <= s.awake_by
-
-
-@called
-def boot_of_pools(s, nodes, begin):
-    """Work until the nodes of the picked pools are up, from the work `begin` on."""
-    if s.sleeps == 0 or s.not_up == 0:
-        return 0.0
-    latest = begin
-    for i in range(s.picked):
-        latest = max(latest, _up_work(s, nodes, nodes.node[nodes.list[PICK, i]].order))
-    return latest - begin
-
-
-@called
-def boot_of_nodes(s, nodes):
-    """Work until the picked nodes are up, from now on."""
-    if s.sleeps == 0 or s.not_up == 0:
-        return 0.0
-    latest = s.work
-    for i in range(s.picked):
-        latest = max(latest, _up_work(s, nodes, nodes.list[PICK, i]))
-    return latest - s.work
-
-
-@inlined
-def _next_picked(s, nodes, i, before):
-    """The next of the picked nodes; by number after `before` where it matters who wakes first."""
-    if s.wake_gap == 0.0:
-        return nodes.list[PICK, i]
-    least = s.nodes
-    for k in range(s.picked):
-        if before < nodes.list[PICK, k] < least:
-            least = nodes.list[PICK, k]
-    return least
-
-
-@called
-def use_nodes(s, nodes, j):
-    """`j` gets the picked nodes: they are idle no longer, and those that sleep wake."""
-    up = by_plan = s.now
-    node = np.int64(-1)
-    for i in range(s.picked):
-        node = _next_picked(s, nodes, i, node)
-        _leave_list(s, nodes, node)
-        if nodes.sleeper[node].state == ASLEEP:
-            wake_for(s, nodes, nodes.caps, j, nodes.node[node].pool, nodes.list[PICK_TASKS, i])
-        if nodes.sleeper[node].state != UP:
-            by_plan = max(by_plan, _up_time(s, nodes, node))
-            wake(s, nodes, node)
-            up = max(up, _arrival(s, nodes, node))
-    nodes.job[j].up = up
-    nodes.job[j].up_by_plan = by_plan
-    nodes.job[j].boot = (up - s.now) * s.rate
-
-
-@inlined
-def _rely_on(s, nodes, node, begin):
-    """A reservation at the work `begin` counts on a node."""
-    it = nodes.sleeper[node]
-    if it.counted != s.passes:
-        it.counted = s.passes
-        it.wanted = begin
-        nodes.relied[s.relied] = node
-        s.relied += 1
-    it.wanted = min(it.wanted, begin)
-
-
-@inlined
-def _begin_counting(s):
-    if s.counted != s.passes:
-        s.counted = s.passes
-        s.relied = 0
-
-
-@called
-def count_on(s, nodes, begin):
-    """A reservation at the work `begin` counts on the nodes of the picked pools."""
-    _begin_counting(s)
-    for i in range(s.picked):
-        _rely_on(s, nodes, nodes.node[nodes.list[PICK, i]].order, begin)
-
-
-@inlined
-def _next_on(s, nodes, shelf, place):
-    """The first place from one on, in the order of visits, with a free node of a row of the index.
-
-    Where there is no such order every place is on the first row.
-    """
-    if s.rule != ORDERED:
-        return np.int64(place if shelf == 0 else s.nodes)
-    at = bit_next(nodes.bits, shelf, place)
-    return np.int64(s.nodes) if at < 0 else at
-
-
-@inlined
-def _next_free(s, nodes, up, other):
-    """The next place whose node may have free processors, and where to look then on both rows."""
-    if up < other:
-        return up, _next_on(s, nodes, 0, up + 1), other
-    return other, up, _next_on(s, nodes, s.classes + 1, other + 1)
-
-
-@called
-def count_on_free(s, nodes):
-    """The head's reservation counts on as many of the free processors as it needs of them.
-
-    Nodes that are up by then come first, as the placement visits them.
-    """
-    _begin_counting(s)
-    s.awake_by = s.shadow
-    left = s.free - s.extra
-    for turn in range(2):
-        up, other = _next_on(s, nodes, 0, 0), _next_on(s, nodes, s.classes + 1, 0)
-        while left > 0 and min(up, other) < s.nodes:
-            place, up, other = _next_free(s, nodes, up, other)
-            node = nodes.node[place].order
-            if nodes.node[node].free > 0 and is_up_by(s, nodes, place) == (turn == 0):
-                _rely_on(s, nodes, node, s.shadow)
-                left -= nodes.node[node].free
-
-
-@called
-def expect_sleepers(s, nodes):
-    """Where no node may sleep and none must wake, only when a sleeper must, for the head's sake.
-
-    That is when it is counted on (`count_on_free`), which it is if it would be among the first
-    ones. Whether that is all that there is to know now.
-    """
-    at = s.now + (s.shadow - s.work) / s.rate - s.nap_leave
-    if s.keeps == 1 or at - s.now <= _ROUNDING * abs(s.now) or is_anybody_due(s, nodes):
-        return False
-    s.counted = 0
-    s.awake_by = s.shadow
-    left = s.free - s.extra
-    up, other = _next_on(s, nodes, 0, 0), _next_on(s, nodes, s.classes + 1, 0)
-    while left > 0 and min(up, other) < s.nodes:
-        place, up, other = _next_free(s, nodes, up, other)
-        node = nodes.node[place].order
-        if nodes.node[node].free > 0 and is_up_by(s, nodes, place):
-            if nodes.sleeper[node].state == ASLEEP:
-                s.rouse = at
-                return True
-            left -= nodes.node[node].free
-    return True
-
-
-@inlined
-def _wanted(s, nodes, node):
-    """When a reservation counts on a node (s); inf if none does."""
-    it = nodes.sleeper[node]
-    if s.counted == 0 or it.counted != s.counted:
-        return np.inf
-    return s.now + (it.wanted - s.work) / s.rate
-
-
-@called
-def _view(s, nodes):
-    coming = asleep = busy = 0
-    for node in range(s.nodes):
-        it = nodes.sleeper[node]
-        if it.state == LEAVING or it.woken == 1:
-            coming += 1 if _is_empty(nodes, node) else 0
-        elif it.state == ASLEEP or it.state == ENTERING:
-            asleep += 1
-        if it.state != FAILED and not _is_empty(nodes, node):
-            busy += 1
-    return SleepView(s.idlers, coming, asleep, busy, s.nodes, s.waiting)
-
-
-@called
-def _wake_idle(s, nodes, node):
-    """Wake a sleeper for nobody, if it may draw what that takes; whether it may."""
-    q = nodes.node[node].pool
-    if not may_draw_more(nodes.caps, q, True):
-        return False
-    _hold_on_way(nodes, nodes.caps, node)
-    draw_more(nodes.caps, nodes.sleeper[node], q, nodes.sleeper[node].extra, -1)
-    wake(s, nodes, node)
-    return True
-
-
-@called
-def _wake_in_time(s, nodes):
-    """Wake sleepers in time for the reservations that count on them; when the next one is due.
-
-    Where watts may be short, in the order of visits.
-    """
-    at_next, late = np.inf, False
-    for i in range(s.relied):
-        node = nodes.relied[i]
-        if nodes.sleeper[node].state == ASLEEP and nodes.sleeper[node].woken == 0:
-            at = _wanted(s, nodes, node) - nodes.sleeper[node].leave
-            if at - s.now > _ROUNDING * abs(s.now):
-                at_next = min(at_next, at)
-            elif s.lends == 0:
-                wake(s, nodes, node)
-            else:
-                late = True
-    place = 0 if late else s.nodes
-    while place < s.nodes:
-        node = nodes.node[place].order
-        if nodes.sleeper[node].state == ASLEEP:
-            at = _wanted(s, nodes, node) - nodes.sleeper[node].leave
-            if at - s.now <= _ROUNDING * abs(s.now):
-                _wake_idle(s, nodes, node)
-        place += 1
-    return at_next
-
-
-@called
-def _wake_some(s, nodes, wanted_awake):
-    """Wake sleepers that no reservation counts on, so that enough nodes are on."""
-    view = _view(s, nodes)
-    awake = view.idle + view.coming
-    place = 0
-    while awake < wanted_awake and place < s.nodes:
-        node = nodes.node[place].order
-        if nodes.sleeper[node].state == ASLEEP and nodes.sleeper[node].woken == 0:
-            if _wanted(s, nodes, node) == np.inf and _wake_idle(s, nodes, node):
-                awake += 1
-        place += 1
-
-
-@called
-def _must_stay(s, nodes, node):
-    """Whether an idle node is one of those of a set that stay on."""
-    for i in range(nodes.stays.shape[0]):
-        if nodes.stays[i, node] == 1:
-            idle = 0
-            for other in range(s.nodes):
-                if nodes.stays[i, other] == 1 and nodes.sleeper[other].after >= 0:
-                    idle += 1
-            if idle <= nodes.stays[i, s.nodes]:
-                return True
-    return False
-
-
-@called
-def _decide(s, nodes, keep, theta):
-    """Who has been idle for long enough goes to sleep, who is needed wakes; when to look again.
-
-    A node that a reservation counts on sleeps only if it can be up again in time.
-    """
-    wanted_awake = 0.0
-    if s.keeps == 1:
-        wanted_awake = keep(_view(s, nodes), s.now, theta)
-    at_next = np.inf
-    node = nodes.sleeper[s.nodes].after
-    while node != s.nodes and nodes.sleeper[node].since + s.idle_time <= s.now:
-        it = nodes.sleeper[node]
-        after = it.after
-        back = s.now + it.enter + it.leave
-        wanted = _wanted(s, nodes, node)
-        # Who is counted on now would have to wake at once, again and again.
-        not_now = wanted - s.now > _ROUNDING * max(abs(s.now), 1.0)
-        if s.idlers > wanted_awake and back <= wanted and not_now:
-            may = it.enter == 0.0 or may_draw_more(nodes.caps, nodes.node[node].pool, False)
-            if may and not (nodes.stays.shape[0] > 0 and _must_stay(s, nodes, node)):
-                if s.sleep_gap > 0.0 and s.next_sleep > s.now:
-                    at_next = s.next_sleep
-                else:
-                    _fall_asleep(s, nodes, node)
-                    s.next_sleep = s.now + s.sleep_gap
-        node = after
-    if s.asleep > 0 and s.counted > 0:
-        at_next = min(at_next, _wake_in_time(s, nodes))
-    if s.asleep > 0 and wanted_awake > 0.0:
-        _wake_some(s, nodes, wanted_awake)
-    return at_next
-
-
-@inlined
-def put_to_sleep(s, nodes, keep, theta):
-    """After a pass: let nodes sleep and wake, if anybody may; when something happens to one."""
-    s.stir = s.rouse
-    s.rouse = np.inf
-    if s.keeps == 1 or is_anybody_due(s, nodes) or (s.asleep > 0 and s.counted > 0):
-        s.stir = min(s.stir, _decide(s, nodes, keep, theta))
-    # Who is due and has not gone is asked again after the next pass.
-    node = nodes.sleeper[s.nodes].after
-    while node != s.nodes and nodes.sleeper[node].since + s.idle_time <= s.now:
-        node = nodes.sleeper[node].after
-    if node != s.nodes:
-        s.stir = min(s.stir, nodes.sleeper[node].since + s.idle_time)
-    if s.transits > 0:
-        s.stir = min(s.stir, nodes.arrival[0])
-    if s.ask_every > 0.0:
-        s.stir = min(s.stir, (np.floor(s.now / s.ask_every) + 1.0) * s.ask_every)
-    while s.asked < nodes.asks.shape[0] and nodes.asks[s.asked] <= s.now:
-        s.asked += 1
-    if s.asked < nodes.asks.shape[0]:
-        s.stir = min(s.stir, nodes.asks[s.asked])
-    s.stirred = 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import called, inlined
+from .booting import boot_of_pools
 from .calendar import fall_of, stretch_of
 from .choosing import picked_slowness
 from .foresight import hold_picks, keep_falls, keep_reserved, plan_running
@@ -24,11 +25,11 @@ from .profile import (
     profile_limit,
     profile_reset,
 )
+from .resting import count_on
 from .service import begin
-from .sleeping import boot_of_pools, count_on
+from .shadows import find_shadow_around
 from .starting import (
     begin_on_nodes,
-    find_shadow_around,
     has_no_chance,
     is_refused,
     note_reserved,
