@@ -44,8 +44,9 @@ domains switched"""
 # Of nodes that sleep: whether they do, how many are not up, idle, on their way, changes so far;
 # whether a choice is made from those that are up alone; the job that blocks others, and the pass in
 # which reservations last counted on nodes; how many are asleep, whether watts depend on that, and
-# where a node that can sleep is found: its pool and its processors; whether changes of state may have
-# `eased` the start of somebody who waits, and jobs have `begun` to take watts since all were asked.
+# where a node that can sleep is found: its pool and its processors; whether changes of state may
+# have `eased` the start of somebody who waits, and jobs have `begun` to take watts since all were
+# asked.
 _SLEEP = """sleeps keeps idle_varies seed_of_boots not_up idlers transits changes stirred
 only_up blocked counted relied asleep lends nap_pool nap_procs
 asked failing eased begun"""
