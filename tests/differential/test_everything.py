@@ -152,6 +152,23 @@ def test_who_is_counted_on_now_does_not_sleep_even_if_that_takes_no_time():
     compare(row, draw(row, random.Random(f"{text} 224 2026-11-18")))
 
 
+def test_a_boot_that_takes_no_time_holds_no_watts_even_now():
+    """Who comes next in the same pass finds what it may draw on its way."""
+    text = "random, easy, ljf, plain nodes, reserve, 1, event, nodes, kept, round-robin, no, idle, "
+    text += "no, steps"
+    row = dict(zip(AXES, text.split(", "), strict=True))
+    compare(row, draw(row, random.Random(f"{text} 550 2026-11-18")))
+
+
+@pytest.mark.parametrize("seed", [418, 654])
+def test_who_is_woken_just_in_time_is_up_by_then(seed):
+    """At times near 10^10 s an instant is known to 2e-6 s: rounding makes no node too late."""
+    text = "lowest-power, easy:2, lcfs, plain nodes, none, switching, instant, nodes, not kept, "
+    text += "round-robin, no, idle, no, sets"
+    row = dict(zip(AXES, text.split(", "), strict=True))
+    compare(row, draw(row, random.Random(f"{text} {seed} 2026-11-18")))
+
+
 def crowded(row: Row, rng: random.Random) -> Drawn:
     """Many jobs in a short time that ask for one of few things, for a longer or shorter time."""
     drawn = draw(row, rng)

@@ -14,6 +14,8 @@ from .nodes import PICK, PICK_TASKS
 from .sleeping import boot_time, leave_list, wake
 from .state import ASLEEP, ENTERING, LEAVING, UP
 
+ROUNDING = 4e-16
+
 
 @inlined
 def _up_time(s, nodes, node):
@@ -58,7 +60,11 @@ def is_up_by(s, nodes, q):
     it = nodes.sleeper[node]
     if it.state == LEAVING and it.expected <= s.now and it.arrives > s.now:
         return s.work < s.awake_by
-    return _up_work(s, nodes, node) <= s.awake_by
+    up = _up_work(s, nodes, node)
+    if up > s.awake_by > s.work:
+        # Who is woken just in time is up by then, though instants are rounded.
+        up -= 2.5 * ROUNDING * (abs(up) + abs(s.now) * s.rate)
+    return up <= s.awake_by
 
 
 @called

@@ -350,23 +350,29 @@ def may_stay_on(caps, table):
     return True
 
 
-@called
-def note_on_way(s, nodes, caps, j):
-    """Note in `waking` what sleepers among the pools of `j` hold until they are up; whether any."""
+@inlined
+def note_nothing(caps):
+    """Nothing is noted in `waking`."""
+    if caps is not None:
+        for c in range(caps.waking.shape[0]):
+            caps.waking[c] = 0
+
+
+@inlined
+def note_on_way(s, nodes, caps, j, i):
+    """Note in `waking`, too, what the sleeper of pick `i` of `j` holds until it is up; whether any.
+
+    It is the node of a pool.
+    """
     if caps is None:
         return False
-    if not note_waking(s, nodes, caps, j, False):
-        return False
-    for i in range(s.picked):
-        q = nodes.list[_PICK, i]
-        if nodes.sleeper[nodes.node[q].order].state == ASLEEP:
-            for c in range(caps.free.shape[1]):
-                if caps.over[c, q]:
-                    caps.waking[c] -= caps.lent[q]
-    for c in range(caps.waking.shape[0]):
-        if caps.waking[c] > 0:
-            return True
-    return False
+    q = nodes.list[_PICK, i]
+    watts = nodes.list[_PICK_TASKS, i] * watts_of_task(s, nodes, caps, j, q)
+    more = max(caps.changing[q] - watts, np.int64(0))
+    for c in range(caps.free.shape[1]):
+        if caps.over[c, q]:
+            caps.waking[c] += more
+    return more > 0
 
 
 @inlined

@@ -16,6 +16,7 @@ from .caps import (
     least_room,
     leave_room,
     lower_row,
+    note_nothing,
     note_on_way,
     note_waking,
     row_from_now,
@@ -40,6 +41,8 @@ from .nodes import (
     THERE,
     takes,
 )
+from .sleeping import is_up_at_once
+from .state import ASLEEP
 
 
 @inlined
@@ -197,13 +200,31 @@ def plan_arrivals(s, nodes, soonest):
         row_with_arrived(nodes.caps, nodes.plan_row[STEP_ROW, _cut(s, nodes, soonest)])
 
 
+@inlined
+def _note_on_way(s, nodes, j, at_once):
+    """Note what sleepers in the picked pools hold until they are up, `at_once` or later."""
+    anything = False
+    note_nothing(nodes.caps)
+    for i in range(s.picked):
+        node = nodes.node[nodes.list[PICK, i]].order
+        if nodes.sleeper[node].state == ASLEEP and is_up_at_once(s, nodes, node) == at_once:
+            anything |= note_on_way(s, nodes, nodes.caps, j, i)
+    return anything
+
+
 @called
 def plan_waking(s, nodes, j, end):
-    """What `j` wakes in the picked pools stays on after its end; right after now it is up."""
+    """What `j` wakes in the picked pools stays on after its end; right after now it is up.
+
+    With a fall ahead that is not planned with. A node that takes no time to wake is up now.
+    """
     if note_waking(s, nodes, nodes.caps, j, False):
         for i in range(_cut(s, nodes, end), s.steps):
             shift_by_waking(nodes.caps, nodes.plan_row[STEP_ROW, i], -1)
-        if s.falling == 0 and note_on_way(s, nodes, nodes.caps, j):
+        if _note_on_way(s, nodes, j, True):
+            for i in range(plan_find(s, nodes, s.work), s.steps):
+                shift_by_waking(nodes.caps, nodes.plan_row[STEP_ROW, i], 1)
+        if s.falling == 0 and _note_on_way(s, nodes, j, False):
             for i in range(_cut(s, nodes, np.nextafter(s.work, np.inf)), s.steps):
                 shift_by_waking(nodes.caps, nodes.plan_row[STEP_ROW, i], 1)
 

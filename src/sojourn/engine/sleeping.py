@@ -41,6 +41,7 @@ __all__ = [
     "is_eased",
     "is_empty",
     "is_unsettled",
+    "is_up_at_once",
     "leave_list",
     "lie_idle",
     "return_idle",
@@ -230,6 +231,14 @@ def boot_time(s, nodes, node, boot):
     if it.varies == 0:
         return it.leave
     return _drawn_boot_time(s.seed_of_boots, it.leave, node, boot)
+
+
+@inlined
+def is_up_at_once(s, nodes, node):
+    """Whether a sleeper is up as soon as it is woken."""
+    if s.boot_failure > 0.0 or s.wake_gap > 0.0:
+        return False
+    return boot_time(s, nodes, node, nodes.sleeper[node].boots + 1) == 0.0
 
 
 @inlined

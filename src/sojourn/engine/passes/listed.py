@@ -286,6 +286,8 @@ def listed_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     look_ahead(s, calendar)
     s.stale = 0
     s.blocked = -1
+    # Another job may be the head, and nodes that were there may have gone.
+    s.shadow_known = 0
     if s.stopped == 1 or s.waiting == 0 or s.free == 0:
         return GO_ON
     # Reservations decide who sleeps, whether or not somebody fits beside them.

@@ -152,8 +152,9 @@ def ordered_pass(d, s, jobs, run, recording, nodes, calendar, laws):
         return GO_ON
     if nodes is not None:
         s.eased = s.begun = 0
-        if s.lends == 1:
-            # The head wakes more sleepers if others have taken nodes that are up.
+        if s.lends == 1 or s.may_overrun == 1:
+            # The head wakes more sleepers if others have taken nodes that are up; an overdue job
+            # is expected right after now.
             s.shadow_known = 0
     for j in range(s.arrived - new, s.arrived):
         _enqueue(d, s, jobs, j)
