@@ -121,15 +121,14 @@ def test_bad_lines_of_a_log_of_failures(refused, log, tmp_path):
     assert "failures.csv, line 2, field 'up': 5 s is not after it went down" in line
 
 
-def test_slurm_has_no_failures(refused, log, tmp_path):
+def test_slurm_has_nodes_that_fail_and_no_processors(refused, log, tmp_path):
     conf = tmp_path / "slurm.conf"
     conf.write_text(
         "SchedulerType=sched/backfill\nSelectType=select/linear\nNodeName=n[1-32] CPUs=1\n"
         "PartitionName=main Nodes=n[1-32] Default=YES\n"
     )
     line = refused("simulate", log, "--policy", "slurm", "--slurm-conf", conf, "--failures", SPEC)
-    assert "failures" in line
-    assert "has no meaning with policy slurm" in line
+    assert "--failures: procs are of counted processors" in line
 
 
 @pytest.mark.parametrize(

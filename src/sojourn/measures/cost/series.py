@@ -180,7 +180,9 @@ def read_series(path: str | os.PathLike[str], clock: Clock | None, wanted: Wante
             second, moment, value = number(text), timestamp(text), number(row[column.place])
             if by_semicolons and value is None:
                 value = number(row[column.place].replace(",", "."))
-            if second is not None and _UNIX <= second < _LATEST:
+            # The first row says what all times are.
+            unix = not times or dated
+            if unix and second is not None and _UNIX <= second < _LATEST:
                 moment = datetime.fromtimestamp(second, UTC)
                 second = None
             if not times:
