@@ -69,7 +69,7 @@ def _check(seed, case):
 
 
 def _seeds(block, blocks=BLOCKS):
-    return range(block, max(EXAMPLES // 10, 5 * BLOCKS), blocks)
+    return range(block, max(EXAMPLES // 10, 10 * BLOCKS), blocks)
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

@@ -81,7 +81,7 @@ def boot_of_pools(s, nodes, begin):
 @called
 def boot_of_nodes(s, nodes):
     """Work until the picked nodes are up, from now on."""
-    if s.sleeps == 0 or s.not_up == 0:
+    if s.sleeps == 0 or s.not_up == 0 or s.unsure == 0:
         return 0.0
     latest = s.work
     for i in range(s.picked):
@@ -106,7 +106,10 @@ def use_nodes(s, nodes, j):
     """`j` gets the picked nodes: they are idle no longer, and those that sleep wake."""
     up = by_plan = s.now
     node = np.int64(-1)
-    for i in range(s.picked):
+    surely_up = s.not_up == 0 or s.unsure == 0
+    for i in range(s.picked if surely_up else 0):
+        leave_list(s, nodes, nodes.list[PICK, i])
+    for i in range(0 if surely_up else s.picked):
         node = _next_picked(s, nodes, i, node)
         leave_list(s, nodes, node)
         if nodes.sleeper[node].state == ASLEEP:

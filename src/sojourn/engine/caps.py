@@ -293,6 +293,12 @@ def note_draw(s, nodes, caps, j, as_nodes):
     if caps is not None:
         for c in range(caps.free.shape[1]):
             caps.draw[c, j] = 0
+        if s.pinned == 0 and as_nodes and s.unsure == 0:
+            # It adds the same wherever it runs, under caps of all nodes.
+            watts = nodes.job[j].tasks * watts_of_task(s, nodes, caps, j, np.int64(0))
+            for c in range(caps.free.shape[1]):
+                caps.draw[c, j] = watts
+            return
         for i in range(s.picked):
             q = nodes.list[_PICK, i]
             if as_nodes:
@@ -453,6 +459,9 @@ def fits_by_count(s, nodes, caps, table, j, free):
     if caps is not None:
         each = watts_of_task(s, nodes, caps, j, 0)
         watts = nodes.job[j].tasks * each
+        for c in range(caps.free.shape[1]):
+            if watts > max(caps.free[table, c], 0):
+                return False
         left = _from_sleepers(s, nodes, j, free)
         if left > 0:
             q, procs, zero = s.nap_pool, s.nap_procs, np.int64(0)

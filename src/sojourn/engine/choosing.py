@@ -40,6 +40,7 @@ from .nodes import (
     VIEW_PROCS,
     WATTS,
     NodeView,
+    note_picks,
 )
 from .placing import draw, first_that_meets, room
 from .state import ASLEEP
@@ -358,7 +359,7 @@ def _choose_in_order(s, nodes, table, j, choice, slowness):
                 size += 1
                 left -= usable
             q += 1
-    s.picked = size
+    note_picks(s, size)
     return left == 0
 
 
@@ -374,7 +375,7 @@ def _choose_among(s, nodes, jobs, j, choice, slowness, score, theta):
         _look_at_there(s, nodes)
         score_nodes(s, nodes, jobs, j, score, theta)
     size, left = _apply(s, nodes, j, width, jobs.plan[j])
-    s.picked = size
+    note_picks(s, size)
     if left > 0:
         return False
     budget = nodes.job[j].budget
@@ -382,7 +383,7 @@ def _choose_among(s, nodes, jobs, j, choice, slowness, score, theta):
         if s.rule == CONTIGUOUS:
             return False
         size, left = _cheapest(s, nodes, width)
-        s.picked = size
+        note_picks(s, size)
         return _draw_of(s, nodes, j) <= budget
     return True
 
@@ -439,7 +440,7 @@ def _cheapest_under_caps(s, nodes, caps, table, j, choice, slowness):
                 for c in range(caps.left.shape[0]):
                     if caps.over[c, q]:
                         caps.left[c] -= more
-    s.picked = size
+    note_picks(s, size)
     return left == 0
 
 

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import called
+from ..jit import called, inlined
 from .booting import boot_of_pools
 from .calendar import fall_of, stretch_of
 from .caps import may_draw
 from .choosing import choose, picked_slowness
-from .nodes import BY_NODE, FREE, KEPT, PER_JOB, PICK, PICK_TASKS, SPEED, expected, takes
+from .nodes import (
+    BY_NODE,
+    FREE,
+    KEPT,
+    PER_JOB,
+    PICK,
+    PICK_TASKS,
+    SPEED,
+    expected,
+    note_picks,
+    takes,
+)
 from .plans import (
     note_hold,
     plan_append,
@@ -32,7 +43,7 @@ from .starting import open_again, refuse, shut_reserved, take_picks
 def _recall_nodes(s, nodes, j):
     """Pick the pools of a running job, one pair for each of its nodes."""
     first = nodes.job[j].row
-    s.picked = nodes.job[j].rows
+    note_picks(s, nodes.job[j].rows)
     for k in range(s.picked):
         nodes.list[PICK, k] = nodes.node[nodes.given[0, first + k]].pool
         nodes.list[PICK_TASKS, k] = nodes.given[1, first + k]
@@ -169,7 +180,7 @@ def hold_picks(s, nodes, j, begin, end):
     plan_change(s, nodes, j, begin, end, -1)
 
 
-@called
+@inlined
 def promise(s, nodes, jobs, j, held, score, theta):
     """Promise a job its earliest start, never later than the one it holds; that start."""
     if held < np.inf:
@@ -189,7 +200,7 @@ def forget(s, nodes, j, held):
     plan_change(s, nodes, j, max(held, s.work), nodes.job[j].until, 1)
 
 
-@called
+@inlined
 def take_promised(s, nodes, jobs, j, promised, score, theta):
     """A job's turn has come: whether its pools are free; then they are taken."""
     end = nodes.job[j].until

@@ -17,6 +17,7 @@ from numba import types
 from numba.extending import overload
 
 from ..jit import called, inlined
+from .address import address_of
 from .calendar import arrive, due_time
 from .caps import note_falls
 from .domains import (
@@ -398,7 +399,7 @@ def _wakes_later(s, jobs, run, nodes):
 
 
 @inlined
-def _count_on_nodes(s, jobs, run, nodes, find_shadow, score, theta):
+def _count_on_nodes(s, jobs, run, nodes, find_shadow, tables):
     """Which nodes the reservation of a blocked head counts on, where that decides who sleeps."""
     if s.counted == s.passes:
         return
@@ -417,8 +418,8 @@ def _count_on_nodes(s, jobs, run, nodes, find_shadow, score, theta):
             if s.counted == 0 or s.reserved_for != s.blocked:
                 s.counted = 0
                 s.reserved_for = -1
-                find_shadow(s, run, nodes, jobs, s.blocked, score, theta)
-        elif s.shadow_known == 1 or find_shadow(s, run, nodes, jobs, s.blocked, score, theta):
+                find_shadow(s, tables, s.blocked)
+        elif s.shadow_known == 1 or find_shadow(s, tables, s.blocked):
             if not expect_sleepers(s, nodes):
                 count_on_free(s, nodes)
         else:
@@ -439,16 +440,11 @@ def loop(
     parts = Parts(
         try_to_start, find_shadow, earliest, take_now, promise, take_promised, find_naturally
     )
+    tables = None
+    if nodes is not None:
+        tables = address_of(run, nodes, jobs, score, score_theta)
     laws = Laws(
-        order,
-        order_theta,
-        backfill,
-        backfill_theta,
-        changing,
-        changing_theta,
-        score,
-        score_theta,
-        parts,
+        order, order_theta, backfill, backfill_theta, changing, changing_theta, parts, tables
     )
     if nodes is not None:
         is_first = s.opened == 0
@@ -477,7 +473,7 @@ def loop(
             return DECIDE
         if nodes is not None:
             if s.sleeps == 1:
-                _count_on_nodes(s, jobs, run, nodes, find_shadow, score, score_theta)
+                _count_on_nodes(s, jobs, run, nodes, find_shadow, tables)
                 if calendar is not None:
                     note_falls(s, nodes.caps, calendar)
                 put_to_sleep(s, nodes, keep, keep_theta)

@@ -538,6 +538,13 @@ def open_nodes(s, nodes):
 
 
 @inlined
+def note_picks(s, size):
+    """So many nodes, or pools, are picked; some of them may not be up."""
+    s.picked = size
+    s.unsure = 1
+
+
+@inlined
 def takes(s, nodes, j, r, q, tasks):
     """What `j` takes of a resource of a pool, with so many tasks there."""
     if s.vectors == 0:

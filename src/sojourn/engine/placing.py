@@ -31,6 +31,7 @@ from .nodes import (
     SPREAD,
     USABLE,
     move,
+    note_picks,
     nth_place,
     takes,
 )
@@ -179,7 +180,7 @@ def _spread_live(s, nodes, width):
         left -= 1
     for i in range(size):
         nodes.node[nodes.list[PICK, i]].slot = -1
-    s.picked = size
+    note_picks(s, size)
     return left == 0
 
 
@@ -204,7 +205,7 @@ def pick_live(s, nodes, j, width, plan):
     elif rule == CONTIGUOUS:
         at = _stretch_start(nodes, width)
         if at < 0:
-            s.picked = 0
+            note_picks(s, 0)
             return False
     while left > 0:
         node = np.int64(-1)
@@ -258,7 +259,10 @@ def pick_live(s, nodes, j, width, plan):
         nodes.list[PICK_TASKS, size] = taken
         size += 1
         move(s, nodes, node, -taken)
-    s.picked = size
+    note_picks(s, size)
+    if rule == ORDERED and shelf == 0 and s.light == 0:
+        # Those on the first row are up.
+        s.unsure = 0
     return left == 0
 
 
@@ -284,7 +288,7 @@ def pick_in_order(s, nodes, j, choice):
             if left == 0:
                 break
         q = bit_next(nodes.bits, 0, q + 1)
-    s.picked = size
+    note_picks(s, size)
     return left == 0
 
 
@@ -308,7 +312,7 @@ def take_pools(s, nodes):
             made += 1
             left -= taken
             move(s, nodes, node, -taken)
-    s.picked = made
+    note_picks(s, made)
 
 
 @inlined
@@ -336,7 +340,7 @@ def put_back(s, nodes, j, licences):
     if licences:
         shift_licences(s, nodes, FREE, j, 1)
         shift_draw(nodes.caps, FREE, j, 1)
-    s.picked = 0
+    note_picks(s, 0)
 
 
 @called

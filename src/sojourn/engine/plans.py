@@ -39,6 +39,7 @@ from .nodes import (
     SIZE,
     STEP_ROW,
     THERE,
+    note_picks,
     takes,
 )
 from .sleeping import is_up_at_once
@@ -304,7 +305,7 @@ def note_hold(s, nodes, j, end):
 @called
 def recall_hold(s, nodes, j):
     """Forget what was promised to a job, and pick it."""
-    s.picked = 0
+    note_picks(s, 0)
     cell = nodes.job[j].cell
     while cell >= 0:
         nodes.list[PICK, s.picked] = nodes.cell[CELL_POOL, cell]

@@ -132,7 +132,7 @@ def _is_lasting(s, nodes, head):
     return surely and nodes.job[head].budget == np.inf
 
 
-@called
+@inlined
 def find_shadow_on_nodes(s, run, nodes, jobs, head, score, theta):
     """The blocked head's reservation: when, and what it leaves to others; whether it has one.
 

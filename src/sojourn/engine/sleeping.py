@@ -89,6 +89,7 @@ def set_up_sleep(s: Any, facts: SleepFacts | None) -> None:
         leave = facts.leave[facts.able]
         # How long a node takes to wake, if all take as long.
         s.nap_leave = leave[0] if len(leave) and np.all(leave == leave[0]) else np.inf
+        s.light = bool(np.any(leave == 0.0))
 
 
 @inlined

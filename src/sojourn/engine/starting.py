@@ -41,6 +41,7 @@ from .nodes import (
     VIEW_FREE,
     expected,
     move,
+    note_picks,
     nth_place,
     takes,
 )
@@ -115,7 +116,7 @@ def take_picks(s, nodes, jobs, j, score, theta):
             nodes.list[VIEW_FREE, node] = nodes.node[node].free
         score_nodes(s, nodes, jobs, j, score, theta)
         size, _ = pick_by_key(nodes, s.nodes, jobs.procs[j])
-        s.picked = size
+        note_picks(s, size)
     take_nodes(s, nodes, j)
 
 
@@ -214,7 +215,7 @@ def _take_under_caps(s, nodes, j, only_up):
     return found
 
 
-@called
+@inlined
 def find_naturally(s, nodes, jobs, j, score, theta):
     """Take what the placement finds in what is free now; whether it finds enough.
 
@@ -281,7 +282,7 @@ def _is_in_time(s, nodes, j, plan):
     """Whether a job on the picked nodes ends before the shadow, and what it wakes may stay on."""
     if _end_on_nodes(s, nodes, plan) > s.shadow:
         return False
-    if s.lends == 0 or s.asleep == 0:
+    if s.lends == 0 or s.asleep == 0 or s.unsure == 0:
         return True
     note_waking(s, nodes, nodes.caps, j, True)
     return may_stay_on(nodes.caps, AHEAD)
@@ -338,6 +339,14 @@ def least_boot(s):
 
 
 @inlined
+def _adds_too_much_ahead(s, nodes, j):
+    """Whether `j` adds more than the head leaves at its reservation, wherever `j` runs."""
+    if s.varied == 0 and not may_draw(nodes.caps, AHEAD, j):
+        return True
+    return is_hopeless(s, nodes, nodes.caps, AHEAD, j)
+
+
+@inlined
 def has_no_chance(s, nodes, jobs, j, reserved):
     """Whether `j` adds too much wherever it runs now, or is too long beside a reservation."""
     if nodes.caps is not None:
@@ -346,7 +355,7 @@ def has_no_chance(s, nodes, jobs, j, reserved):
         if is_hopeless(s, nodes, nodes.caps, FREE, j):
             return True
     plan, width = jobs.plan[j], jobs.procs[j]
-    if reserved and (width > s.extra or is_hopeless(s, nodes, nodes.caps, AHEAD, j)):
+    if reserved and (width > s.extra or _adds_too_much_ahead(s, nodes, j)):
         boot = 0.0
         if s.lends == 1 and s.pinned == 0 and width > s.free - s.asleep * s.nap_procs:
             # Somebody must be woken.
@@ -358,7 +367,7 @@ def has_no_chance(s, nodes, jobs, j, reserved):
     return False
 
 
-@called
+@inlined
 def try_to_start(s, nodes, jobs, j, reserved, score, theta):
     """Take nodes for `j`, if it may start now; whether it may.
 

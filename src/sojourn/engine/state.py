@@ -45,10 +45,11 @@ domains switched"""
 # whether a choice is made from those that are up alone; the job that blocks others, and the pass in
 # which reservations last counted on nodes; how many are asleep, whether watts depend on that, and
 # where a node that can sleep is found: its pool and its processors; whether changes of state may
-# have `eased` the start of somebody who waits, and jobs have `begun` since all were asked.
+# have `eased` the start of somebody who waits, and jobs have `begun` since all were asked. Whether
+# of the picks some may not be up, and whether some nodes take no time to wake (`light`).
 _SLEEP = """sleeps keeps idle_varies seed_of_boots not_up idlers transits changes stirred
 only_up blocked counted relied asleep lends nap_pool nap_procs
-asked failing eased begun"""
+asked failing eased begun unsure light"""
 
 UP, ENTERING, ASLEEP, LEAVING, FAILED = range(5)
 """States of a node, as they are recorded."""

@@ -74,7 +74,7 @@ class RateLaw(NamedTuple):
 
 
 class Laws(NamedTuple):
-    """Functions of a policy with their parameters: orders, a score over nodes, and `Parts`.
+    """Functions of a policy with their parameters: orders, and `Parts` with what they are handed.
 
     Orders are `SCORES`; `changing` is the order of queues whose own one changes with time.
     """
@@ -85,9 +85,8 @@ class Laws(NamedTuple):
     backfill_theta: Any
     changing: Any
     changing_theta: Any
-    score: Any
-    score_theta: Any
     parts: Any
+    tables: Any
 
 
 class Parts(NamedTuple):

@@ -67,7 +67,7 @@ def fits(s, jobs, nodes, j, beside, laws):
         return True
     if is_refused(s, nodes, jobs, j, beside) or has_no_chance(s, nodes, jobs, j, beside):
         return False
-    return laws.parts.try_to_start(s, nodes, jobs, j, beside, laws.score, laws.score_theta)
+    return laws.parts.try_to_start(s, laws.tables, j, beside)
 
 
 @inlined
@@ -90,7 +90,7 @@ def find_shadow(s, jobs, run, nodes, calendar, head, laws):
         if calendar is not None:
             if s.reserving == 1 and s.pinned == 0:
                 return find_shadow_around(s, run, nodes, calendar, jobs, head)
-        return laws.parts.find_shadow(s, run, nodes, jobs, head, laws.score, laws.score_theta)
+        return laws.parts.find_shadow(s, laws.tables, head)
     procs = jobs.procs[head]
     if procs > s.servers - s.gone:
         return False
@@ -186,7 +186,7 @@ def earliest(s, jobs, profile, nodes, calendar, j, at_once, laws):
         length = np.inf if s.sleeps == 1 else expected(s, plan, nodes.real[SPEED, 0])
         if s.reserving == 1:
             keep_reserved(s, nodes, calendar, hold_end(s.work, s.work, length), 0)
-        at, ends = laws.parts.earliest(s, nodes, jobs, j, at_once, laws.score, laws.score_theta)
+        at, ends = laws.parts.earliest(s, laws.tables, j, at_once)
         while s.reserving == 1 and not at_once:
             reach, known = hold_end(s.work, at, length), s.kept
             keep_reserved(s, nodes, calendar, reach, 0)
@@ -194,7 +194,7 @@ def earliest(s, jobs, profile, nodes, calendar, j, at_once, laws):
                 break
             # Many more each time, for one that finds no gap between many.
             keep_reserved(s, nodes, calendar, reach, s.over + 8 * (s.kept - s.over))
-            at, ends = laws.parts.earliest(s, nodes, jobs, j, at_once, laws.score, laws.score_theta)
+            at, ends = laws.parts.earliest(s, laws.tables, j, at_once)
         return at, ends
     if procs <= s.free and profile_fits(profile, s.work, procs, plan):
         return s.work, hold_end(s.work, s.work, plan)
@@ -227,7 +227,7 @@ def take(s, jobs, profile, nodes, j, ends, laws):
         if s.lends == 1 and s.asleep > 0:
             plan_waking(s, nodes, j, max(until, np.nextafter(s.work, np.inf)))
         # As it was found: `until` may lie beyond what was expected without knowing its nodes.
-        laws.parts.take_now(s, nodes, jobs, j, ends, laws.score, laws.score_theta)
+        laws.parts.take_now(s, laws.tables, j, ends)
 
 
 @called

@@ -162,9 +162,7 @@ def _make_promises(d, s, jobs, recording, nodes, laws):
             j = w.sorted[i]
             held = d.promise[j]
             if held < np.inf:
-                d.promise[j] = laws.parts.promise(
-                    s, nodes, jobs, j, held, laws.score, laws.score_theta
-                )
+                d.promise[j] = laws.parts.promise(s, laws.tables, j, held)
                 if d.promise[j] != held:
                     _entered(d, s, recording, j)
     for i in range(concerned):
@@ -174,9 +172,7 @@ def _make_promises(d, s, jobs, recording, nodes, laws):
                 d.promise[j] = reserve_earliest(d.profile, s.work, jobs.procs[j], jobs.plan[j])
                 d.seen[j] = d.profile.size[1]
             else:
-                d.promise[j] = laws.parts.promise(
-                    s, nodes, jobs, j, np.inf, laws.score, laws.score_theta
-                )
+                d.promise[j] = laws.parts.promise(s, laws.tables, j, np.inf)
             if d.promise[j] < np.inf:
                 _entered(d, s, recording, j)
 
@@ -276,7 +272,7 @@ def _may_start(d, s, jobs, nodes, j, laws):
     """A job's promise has come: whether what it was promised is free."""
     promised = d.promise[j]
     if nodes is not None:
-        good = laws.parts.take_promised(s, nodes, jobs, j, promised, laws.score, laws.score_theta)
+        good = laws.parts.take_promised(s, laws.tables, j, promised)
     else:
         good = jobs.procs[j] <= s.free
         if good and promised < s.work:

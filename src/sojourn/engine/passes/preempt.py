@@ -213,7 +213,7 @@ def _select_on_nodes(d, s, jobs, run, recording, nodes, calendar, laws):
         if runs and retake(s, nodes, j):
             examined += 1
             continue
-        if not laws.parts.find_naturally(s, nodes, jobs, j, laws.score, laws.score_theta):
+        if not laws.parts.find_naturally(s, laws.tables, j):
             break
         if runs:
             _stop(d, s, run, recording, nodes, calendar, j)
@@ -265,7 +265,7 @@ def _start_arrival(d, s, jobs, run, recording, nodes, calendar, laws, j):
             return False
         shut_reserved(s, nodes, np.nextafter(s.work, np.inf))
         _lower(s, nodes, calendar, 1)
-        found = laws.parts.find_naturally(s, nodes, jobs, j, laws.score, laws.score_theta)
+        found = laws.parts.find_naturally(s, laws.tables, j)
         _lower(s, nodes, calendar, -1)
         open_again(s, nodes)
         if not found:
