@@ -144,8 +144,11 @@ def procs_under(s, nodes, caps, table, procs):
                 least = _least_of_sleeper(s, nodes, caps, each)
             for c in range(caps.free.shape[1]):
                 free = max(caps.free[table, c], 0)
-                most = free // each
-                if most > awake:
+                if free < awake * each:
+                    most = free // each
+                elif procs <= awake:
+                    continue
+                else:
                     # The rest are on nodes that must be woken.
                     free -= awake * each
                     whole = caps.lent[q] + max(size * each, caps.changing[q])

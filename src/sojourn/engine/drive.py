@@ -260,8 +260,8 @@ class Run:
         """Nodes that changed their state, the new state, and when (s); in order of time."""
         assert self.nodes is not None
         changes = self.nodes.change[: self.s.changes]
-        node, state, time = (changes[name].copy() for name in ("node", "state", "time"))
-        return node, state, time
+        node, state = (changes[name].astype(np.int64) for name in ("node", "state"))
+        return node, state, changes["time"].copy()
 
     @property
     def ended_by_manager(self) -> NDArray[np.bool_]:

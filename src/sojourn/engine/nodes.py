@@ -39,11 +39,12 @@ USABLE, LISTED, PICK, PICK_TASKS = range(4)
 VIEW_PROCS, VIEW_FREE, VIEW_MEMORY, VIEW_FREE_MEMORY = range(4, 8)
 OPS, SLOWNESS, WATTS, IDLE_WATTS, SPEED, KEY, KEPT = range(7)
 
+# Where the innermost loops look stands first, close together.
 NODE = np.dtype(
-    [(name, "f8") for name in ("ops", "slowness", "watts", "idle_watts", "ranked")]
-    + [(name, "i8") for name in ("procs", "order", "place", "pool", "free", "slot", "tally")]
-    + [("speed_rank", "i8"), ("speed_tally", "i8"), ("there", "i8"), ("shut", "i8")]
-    + [("reserved", "f8"), ("shelf", "i8")],
+    [(name, "i8") for name in ("free", "procs", "pool", "place", "order", "shelf")]
+    + [("slowness", "f8"), ("slot", "i8")]
+    + [(name, "f8") for name in ("ops", "watts", "idle_watts", "ranked", "reserved")]
+    + [(name, "i8") for name in ("tally", "speed_rank", "speed_tally", "there", "shut")],
     align=True,
 )
 """Per processor: operations per second, slowness, watts. `order` has the nodes as they are visited,
@@ -53,13 +54,10 @@ when the next known reservation begins, as work; `shut` what nobody may find for
 the row of the index that it stands in, where nodes are visited in an order."""
 
 SLEEPER = np.dtype(
-    [
-        (name, "f8")
-        for name in ("enter", "leave", "arrives", "begins", "expected", "since", "wanted")
-    ]
-    + [(name, "i8") for name in ("state", "able", "varies", "moving", "woken", "boots", "rests")]
-    + [(name, "i8") for name in ("before", "after", "counted", "broken", "downed")]
-    + [(name, "i8") for name in ("extra", "waker")],
+    [("since", "f8"), *((name, "i8") for name in ("after", "before", "extra", "waker"))]
+    + [(name, "i1") for name in ("state", "woken", "moving", "able", "varies", "broken", "downed")]
+    + [(name, "f8") for name in ("arrives", "expected", "begins", "leave", "enter", "wanted")]
+    + [(name, "i8") for name in ("counted", "boots", "rests")],
     align=True,
 )
 """Of a node that may sleep: seconds to enter and to leave; when the change under way ends, the boot
@@ -71,7 +69,7 @@ when: -1 if it is not one of them. Whether a boot has failed and it is not repai
 keeps it down. Under caps, what it holds beside idle power on its way (mW), and the job that it
 wakes for, or -1."""
 
-CHANGE = np.dtype([("time", "f8"), ("node", "i8"), ("state", "i8")], align=True)
+CHANGE = np.dtype([("time", "f8"), ("node", "i4"), ("state", "i4")], align=True)
 """A node is in a state from a time (s) on."""
 
 POOL = np.dtype(
@@ -313,7 +311,8 @@ def make_nodes(
         stock=stock,
         list=lists,
         real=real,
-        given=np.zeros((2, 4 * jobs + int(procs.sum()) + 16), dtype=whole),
+        # Memory that nobody writes to costs nothing, nor does what is written before it is read.
+        given=np.empty((2, 8 * jobs + int(procs.sum()) + 16), dtype=whole),
         bits=make_bits(rows + 2, max(n, rows)),
         bucket=np.zeros((2, 2 * most + 2), dtype=whole),
         stretch=np.zeros((5, 2 * leaves if facts.rule == CONTIGUOUS else 1), dtype=whole),
@@ -344,8 +343,7 @@ def _sleepers(nodes: int, sleep: SleepFacts | None, jobs: int) -> dict[str, NDAr
             sleeper[name][:n] = getattr(sleep, name)
     return {
         "sleeper": sleeper,
-        # Memory that nobody writes to costs nothing.
-        "change": table(16 * n + (8 * jobs if n else 0), CHANGE),
+        "change": _unwritten(16 * n + (12 * jobs if n else 0), CHANGE),
         "arrival": np.zeros(n),
         "arriving": np.zeros(n, dtype=np.int64),
         "relied": np.zeros(n, dtype=np.int64),
@@ -354,6 +352,11 @@ def _sleepers(nodes: int, sleep: SleepFacts | None, jobs: int) -> dict[str, NDAr
         else sleep.stays,
         "asks": np.zeros(0) if sleep is None or sleep.asks is None else sleep.asks,
     }
+
+
+def _unwritten(size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return a table of records, each of which is written before it is read."""
+    return np.empty(size, dtype).view(np.recarray)
 
 
 def example() -> tuple[Facts, Needs]:
@@ -379,12 +382,15 @@ def enlarge(s: Any, nodes: Nodes) -> Nodes:
         # those to come are given as much as those so far.
         used, jobs = int(s.given), len(nodes.job)
         wanted = min(int(1.1 * used * jobs / max(int(s.arrived), 1)), 16 * used)
-        return nodes._replace(given=_wider(nodes.given, max(wanted, used) + int(s.servers) + 1024))
+        size = nodes.given.shape[1] + max(wanted, used) + int(s.servers) + 1024
+        given = np.empty((2, size), dtype=nodes.given.dtype)
+        given[:, :used] = nodes.given[:, :used]
+        return nodes._replace(given=given)
     if s.sleeps == 1 and s.changes + 8 * s.nodes >= len(nodes.change):
         # As many changes for each job to come as for those so far.
         share = int(1.1 * s.changes * len(nodes.job) / max(int(s.arrived), 1))
         wanted = max(2 * s.changes, min(share, 16 * s.changes)) + 16 * s.nodes
-        wider = table(int(wanted), CHANGE)
+        wider = _unwritten(int(wanted), CHANGE)
         wider[: s.changes] = nodes.change[: s.changes]
         return nodes._replace(change=wider)
     if s.planning == 0:

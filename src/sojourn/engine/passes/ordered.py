@@ -109,28 +109,26 @@ def _settle_arrival(d, s, jobs, run, nodes, calendar, laws, j):
 
 
 @inlined
-def _next_of(d, s, jobs, free, extra, until):
+def _next_of(d, s, jobs, at, free, extra, until):
     """The next job to be backfilled that needs so few processors, and is so short or so narrow."""
     if s.own_order == 1:
-        return queue_find(d.backfill, jobs, s.cursor, free, extra, until)
-    return queue_find(d.queue, jobs, s.cursor, free, extra, until)
+        return queue_find(d.backfill, jobs, at, free, extra, until)
+    return queue_find(d.queue, jobs, at, free, extra, until)
 
 
 @inlined
 def _candidate(d, s, jobs, nodes, free, extra, until):
     """The next job that may be backfilled; who must wake somebody has less time under caps."""
+    j = _next_of(d, s, jobs, s.cursor, free, extra, until)
     if nodes is not None:
         awake = s.free - s.asleep * s.nap_procs
         if s.lends == 1 and awake < free and until < np.inf and s.nap_leave < np.inf:
             fastest = expected(s, 1.0, nth_slowness(s, nodes, 1))
             less = until - least_boot(s) / fastest * (1.0 - 1e-12)
-            a = _next_of(d, s, jobs, awake, min(extra, awake), until)
-            b = _next_of(d, s, jobs, free, extra, less)
-            if a < 0 or b < 0:
-                return max(a, b)
-            rank = d.backfill.rank if s.own_order == 1 else d.queue.rank
-            return a if rank[a] < rank[b] else b
-    return _next_of(d, s, jobs, free, extra, until)
+            while j >= 0 and jobs.procs[j] > max(extra, awake) and jobs.plan[j] > less:
+                at = d.backfill.rank[j] if s.own_order == 1 else d.queue.rank[j]
+                j = _next_of(d, s, jobs, at + 1, free, extra, until)
+    return j
 
 
 @discipline(Ordered, "fixed orders", _make, ("try_to_start", "find_shadow"), (3.0, 4.0))
