@@ -27,7 +27,7 @@ _SLEEP = "What sleeping saves"
     log=typer.Argument(
         metavar="LOG|FOLDER",
         help="A log; or the folder of a recorded run, with Batsim's out_jobs.csv, "
-        "out_pstate_changes.csv, out_schedule.csv.",
+        "out_pstate_changes.csv, out_schedule.csv, or with another prefix.",
     ),
     cluster=option(
         "FILE", "The nodes, with their watts and sleep states; of a recorded run its platform.xml."
