@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 
 _DRAWS = 10
 _SLEEP = "What sleeping saves"
+_IN_PYTHON = {
+    "by = ": "--block ",
+    "replications ": "--replications ",
+    "seed = ": "--seed ",
+    "sleep 'idle:0:": "--depth '",
+    "sleep 'idle:0': ": "--cluster: ",
+}
+"""How messages of `sleep_savings` begin, and how those of the command."""
 
 
 @takes(
@@ -125,18 +133,21 @@ def energy(
     run_options = scenario.options(jobs)
     run_options.pop("sleep", None)
     with progress("letting nodes sleep", "runs") as step:
-        savings = sleep_savings(
-            jobs,
-            scenario.cluster_for(jobs),
-            scenario.policy,
-            idle_times=times,
-            depth=depth or "",
-            draws=_DRAWS if replications is None else replications,
-            block=block,
-            draw_seed=seed or 0,
-            progress=step,
-            **run_options,
-        )
+        try:
+            savings = sleep_savings(
+                jobs,
+                scenario.cluster_for(jobs),
+                scenario.policy,
+                idle_times=times,
+                depth=depth or "",
+                draws=_DRAWS if replications is None else replications,
+                block=block,
+                draw_seed=seed or 0,
+                progress=step,
+                **run_options,
+            )
+        except OptionError as error:
+            raise OptionError(_as_typed(str(error))) from None
     numbers = {"log": str(options["log"]), **savings.as_dict()}
     files = {
         "energy.png": picture(lambda: _drawn(savings)),
@@ -144,6 +155,14 @@ def energy(
         "energy.csv": lambda path: write_rows(path, savings.rows()),
     }
     hand_over(numbers, lambda: _show_savings(savings, numbers["log"]), files, json=json, out=out)
+
+
+def _as_typed(problem: str) -> str:
+    """Return what is wrong with an argument of `sleep_savings` as the option says it."""
+    for ours, theirs in _IN_PYTHON.items():
+        if problem.startswith(ours):
+            return theirs + problem.removeprefix(ours)
+    return problem
 
 
 def _times(text: str) -> list[float]:

@@ -368,6 +368,10 @@ class Scenario:
             words = size_in_words(jobs, None, self.source.name_of("cluster.procs"))
             if words:
                 say(words)
+        if say is not None and self.nodes is None:
+            words = building.power_in_words(self.keys.power, self.source.name_of)
+            if words:
+                say(words)
         return jobs
 
     def _check_cost(self, jobs: Jobs) -> None:
