@@ -302,6 +302,45 @@ def test_quantities_may_have_units(folder, run):
     assert json.loads(told.out)["wait"] == json.loads(plain.out)["wait"]
 
 
+SWEPT = """[workload]
+log = "log.swf"
+
+[cluster]
+nodes = "sleepy.toml"
+
+[power]
+price = "0.2, 8:0.3 EUR"
+"""
+
+
+def test_costs_have_their_currency(folder, run):
+    priced = ("--cluster", ASLEEP, "--price", "0.2, 8:0.3 EUR")
+    told = run("compare", "log.swf", "--policies", "fcfs,easy", *priced)
+    heads = [line.split() for line in told.out.splitlines()]
+    at = next(i for i, words in enumerate(heads) if words[:1] == ["policy"])
+    assert "cost" in heads[at - 1]
+    assert "EUR" in heads[at]
+    told = run("energy", "log.swf", *priced, "--idle-times", "60", "--replications", 2)
+    assert "cost EUR" in told.out
+    (folder / "priced.toml").write_text(SWEPT)
+    sweep = ("sweep", "priced.toml", "--workers", 1, "--measures", "cost", "--set")
+    told = run(*sweep, "policy.name=fcfs,easy")
+    assert "EUR" in told.out.splitlines()[1].split()
+    told = run(*sweep, "power.price=0.1,0.2")
+    assert "EUR" not in told.out
+
+
+def test_boots_can_be_asked_for_where_some_points_let_nobody_sleep(folder, run):
+    (folder / "priced.toml").write_text(SWEPT)
+    told = run(
+        *("sweep", "priced.toml", "--workers", 1, "--measures", "wait_mean,boots"),
+        *("--set", "policy.sleep=never,idle:60"),
+    )
+    assert told.code == 0, told.err
+    never = next(line for line in told.out.splitlines() if line.startswith("never"))
+    assert never.split()[-1] == "-"
+
+
 def test_watts_that_are_assumed_beside_given_ones_are_said(folder, run):
     told = run("simulate", "log.swf", "--watts-busy", 50)
     assert told.err == "sojourn: an idle processor is taken to draw 18 W; give --watts-idle\n"

@@ -154,7 +154,14 @@ def energy(
         "energy.json": as_file(numbers),
         "energy.csv": lambda path: write_rows(path, savings.rows()),
     }
-    hand_over(numbers, lambda: _show_savings(savings, numbers["log"]), files, json=json, out=out)
+    currency = scenario.currency
+    hand_over(
+        numbers,
+        lambda: _show_savings(savings, numbers["log"], currency),
+        files,
+        json=json,
+        out=out,
+    )
 
 
 def _as_typed(problem: str) -> str:
@@ -184,7 +191,7 @@ def _drawn(savings: SleepSavings) -> Figure:
     return sleep_curve(**savings.curve())
 
 
-def _show_savings(savings: SleepSavings, log: str) -> None:
+def _show_savings(savings: SleepSavings, log: str, currency: str) -> None:
     from ..report.text import Terminal, as_number, as_seconds, new_table
 
     console = Terminal()
@@ -220,7 +227,7 @@ def _show_savings(savings: SleepSavings, log: str) -> None:
         f"replications\n(logs drawn by {savings.block}), with 95 % intervals of paired differences"
     )
     bills = [name for name in ("cost", "carbon") if getattr(savings.points[0], name) is not None]
-    titles = {"cost": "cost\nsaved", "carbon": "CO2 kg\nsaved"}
+    titles = {"cost": f"{f'cost {currency}'.rstrip()}\nsaved", "carbon": "CO2 kg\nsaved"}
     table = new_table(
         *("idle\ntime", "kWh", "mean\nwait s", "boots"),
         *(titles[name] for name in bills),

@@ -387,6 +387,16 @@ class Scenario:
         if power.price is not None:
             parse_price(self.files.get("price", power.price), clock)
 
+    @property
+    def currency(self) -> str:
+        """Of the price of a kWh; empty where there is none, or it says none."""
+        from ..measures.cost import Clock, parse_price
+
+        price = self.keys.power.price
+        if price is None:
+            return ""
+        return parse_price(self.files.get("price", price), Clock.epoch()).currency
+
     def preload(self, *, decisions: bool = False) -> None:
         """Load the compiled code that a run needs, or compile it.
 
