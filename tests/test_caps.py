@@ -151,6 +151,23 @@ def test_predictions_may_be_wrong_and_that_is_measured():
     np.testing.assert_array_equal(honest.jobs["start"], result.jobs["start"])
 
 
+def test_whose_watts_a_cap_is_kept_on_is_said(tmp_path, capsys):
+    (tmp_path / "nodes.csv").write_text("node,cores\na,4\nb,4\n")
+    log = tmp_path / "log.csv"
+    log.write_text("submit,runtime,procs,watts\n0,10,2,40\n0,10,2,\n5,10,2,60\n")
+    options = ["--cluster", str(tmp_path / "nodes.csv"), "--cap", "150"]
+    assert main(["simulate", str(log), *options]) == 0
+    shown = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    at = next(i for i, line in enumerate(shown) if line.startswith("cap "))
+    assert shown[at + 1] == "kept on the watts that the log states of 2 jobs"
+    assert shown[at + 2].startswith("1 job without any taken to add")
+    assert main(["simulate", str(log), *options, "--json"]) == 0
+    cap = json.loads(capsys.readouterr().out)["caps"]["cluster"]
+    assert (cap["stated_watts_jobs"], cap["assumed_watts_jobs"]) == (2, 1)
+    simple = sojourn.simulate(work(), COUNTED, "easy", cap=2560)
+    assert "stated_watts_jobs" not in simple.summary["caps"]["cluster"]
+
+
 def test_jobs_that_outlast_their_plan_are_measured():
     jobs = sojourn.Jobs({"submit": [0.0], "runtime": [100.0], "procs": [64], "estimate": [10.0]})
     cap = sojourn.Cap((2560.0, 1000.0, 2560.0), time=(0, 50, 80))

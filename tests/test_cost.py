@@ -471,6 +471,7 @@ def test_a_series_that_does_not_cover_the_run_says_dates(tmp_path):
         ("point_time,lbs_co2_per_mwh\n{0},300\n{1},200\n", 0.45359237, "0.4536 g/kWh each"),
         ("time,carbon_intensity_kg_per_kwh\n{0},300\n{1},200\n", 1000, "of 1000 g/kWh each"),
         ("time,carbon intensity [kgCO2eq/MWh]\n{0},300\n{1},200\n", 1, "/MWh]"),
+        ("datetime,carbonIntensity\n{0},300\n{1},200\n", 1, "carbonIntensity"),
         ("time\tg_per_kwh\n{0}\t300\n{1}\t200\n", 1, "g_per_kwh"),
         ("time_s,g_per_kwh\n3600,300\n7200,200\n", 1, "g_per_kwh"),
         ("timestamp,carbon_intensity_avg\n1640998800,300\n1641002400,200\n", 1, "_avg"),

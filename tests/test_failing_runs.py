@@ -161,6 +161,28 @@ def test_whose_work_is_lost_when_failures_kill():
     assert costs["struck"] == 1
 
 
+@pytest.mark.parametrize("checkpoint", [None, "every=1h,dump=30"])
+def test_boots_are_no_lost_work(checkpoint):
+    """The node sleeps until the job comes at 100 s, is up at 250 s, and fails at 300 s."""
+    server = sojourn.Server(
+        model="made",
+        cores=2,
+        ops=100.0,
+        watts=(100.0, *([200.0] * 10)),
+        states=PowerStates((SleepState("off", 10, enter=10, leave=150, leave_watts=125),)),
+    )
+    jobs = sojourn.Jobs({"submit": [0, 100], "runtime": [1, 100], "procs": [2, 2]})
+    events = [{"time": 300, "kind": "down", "nodes": "n1", "until": 310}]
+    result = sojourn.simulate(
+        jobs, sojourn.Cluster.of([sojourn.Node("n1", server)], reference_ops=100), "fcfs",
+        events=events, failures="mtbf=1000y", node_failure="requeue", sleep="idle:0",
+        checkpoint=checkpoint,
+    )  # fmt: skip
+    costs = costs_of(result)
+    assert costs["lost_core_hours"] * HOUR == pytest.approx(2 * 50)
+    assert result.summary["events"]["lost_processor_seconds"] == pytest.approx(2 * 50)
+
+
 @pytest.mark.parametrize("rate", ["2", "threshold:1,2:5000"])
 def test_lost_time_is_cut_where_the_dump_ended_whatever_the_rate(jobs, rate):
     result = sojourn.simulate(

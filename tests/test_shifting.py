@@ -75,6 +75,11 @@ def test_a_job_as_long_as_the_series_has_one_start():
     assert columns(shifted).tolist() == [[10.0, 10.0, 10.0]]
 
 
+def test_a_slack_may_be_longer_than_any_series():
+    shifted = shift_emissions([5.0, 1.0, 4.0], length=HOUR, slack=1e300)
+    assert columns(shifted).tolist() == [[5, 1, 1], [1, 1, 1], [4, 4, 4]]
+
+
 def test_steps_of_other_lengths_count_by_their_hours():
     quarter = Carbon(np.arange(4) * 900.0, np.array([400.0, 100.0, 200.0, 300.0]))
     shifted = shift_emissions(quarter, length=1800, slack=900)
@@ -88,6 +93,7 @@ def test_steps_of_other_lengths_count_by_their_hours():
         ([1, 2, 3], 3600, 1800, "slack 1800 s: not a whole number"),
         ([1, 2, 3], 0, 0, "takes some time"),
         ([1, 2, 3], 4 * HOUR, 0, "4 steps, but the series has 3"),
+        ([1, 2, 3], 1e300, 0, r"2\.77\d*e\+296 steps, but the series has 3"),
         ([1, 2, 3], HOUR, -HOUR, "at least 0"),
         ([1, 2, 3], np.nan, 0, "at least 0"),
         ([1, 2, -3], HOUR, 0, "-3 g per kWh"),
@@ -171,6 +177,13 @@ def test_the_verb_says_which_column_it_took_and_whose_hours(tmp_path, capsys):
     assert "values Carbon intensity (LCA)" in shown
     assert "at once 201.5 g of CO2 in the mean" in shown
     assert "hours of UTC" in shown
+
+
+def test_lengths_below_an_hour_are_shown_in_minutes(tmp_path, capsys):
+    path = tmp_path / "grid.csv"
+    path.write_text("time,g_per_kwh\n0,100\n300,90\n600,80\n")
+    assert main(["carbon", str(path), "--length", "5m", "--slack", "0"]) == 0
+    assert "5 min at 1 kW, up to 0 h later" in capsys.readouterr().out
 
 
 def test_semicolons_and_decimal_commas(tmp_path):

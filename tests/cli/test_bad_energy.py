@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -165,11 +166,22 @@ COMMANDS = [
     (AWAKE, ("--defer", "window:5h"), "jobs are held for what? give --carbon or --price, a series"),
     (COUNTED, ("--watts-busy", "-5"), "--watts-busy -5.0: give a number of W, 0 or more"),
     (COUNTED, ("--watts", "1:4"), "write RATE:BUSY:IDLE"),
+    (COUNTED, ("--watts-busy", "3 kWh"), "'kWh' is no unit of a power; did you mean 'kW'?"),
+    (AWAKE, ("--series", "repeat"), "--series: there is none; give --carbon or --price"),
+    (AWAKE, ("--failures", "mtbf=1y,per_rack=4"), "--failures: per_rack alone takes no rack"),
+    (AWAKE, ("--failures", "mtbf=1y,level=2"), "--failures: level alone takes no rack down"),
+    (AWAKE, ("--cap", "1e400"), "--cap: no cap is endless; give less"),
+    (
+        ASLEEP,
+        ("--sleep", "idle:60", "--cap", "9kW", "--sleep-rate", "5"),
+        "--sleep-rate: so many nodes a minute are not defined under a cap",
+    ),
 ]
 
 CLUSTERS = [
     (NODE.replace("watts = 400", "watts = -400"), "'node 1: watts': -400 W is below 0"),
     (NODE.replace("idle_watts = 100", "idle_watts = -1"), "idle_watts': -1 W is below 0"),
+    (NODE.replace("idle_watts = 100", "idle_watts = 401"), "401 W, more than the 400 W of a busy"),
     (NODE.replace("watts = 400", 'watts = "lots"'), "'lots' is not a number"),
     (NODE.replace("watts = 400", "watts = nan"), "nan is not a number"),
     (NODE + "leave = 150\n", "unknown key 'leave'; it belongs in a [[node.sleep]]"),
@@ -254,6 +266,87 @@ def test_on_the_command_line(folder, refused, cluster, options, words):
     line = refused("simulate", "log.swf", *machine, *options, "--out", "run")
     assert words in line
     assert sorted(os.listdir(folder)) == before
+
+
+def test_what_is_right_is_not_guessed(folder, refused):
+    line = refused("simulate", "log.swf", *HELD, "window:5h", "--defer-jobs", "queue=")
+    assert line.endswith("'queue=': write all, fraction=0.3, or queue=3,4 or user=anna")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--depth", "deep"), "--depth 'deep': no node has a sleep state 'deep'; choose from off"),
+        (("--block", "moon"), "--block 'moon': choose one of user, day, week, jobs"),
+        (("--replications", "1"), "--replications 1: give 2 or more"),
+        (("--seed", "-1"), "--seed -1: give a whole number of at least 0"),
+    ],
+)
+def test_savings_say_which_option_is_wrong(folder, refused, options, words):
+    assert words in refused("energy", "log.swf", "--cluster", ASLEEP, *options)
+
+
+def test_savings_need_a_sleep_state(folder, refused):
+    line = refused("energy", "log.swf", "--cluster", AWAKE)
+    assert "--cluster: no node of the cluster has a sleep state" in line
+
+
+def test_quantities_may_have_units(folder, run):
+    told = run("simulate", "log.swf", "--watts-busy", "0.2kW", "--watts-idle", "100 W", "--json")
+    plain = run("simulate", "log.swf", "--watts-busy", 200, "--watts-idle", 100, "--json")
+    assert told.code == plain.code == 0
+    assert json.loads(told.out)["energy"] == json.loads(plain.out)["energy"]
+    boots = ("simulate", "log.swf", "--cluster", ASLEEP, "--sleep", "idle:60", "--json")
+    told = run(*boots, "--boot-failure", 0.5, "--boot-repair", "2 h")
+    plain = run(*boots, "--boot-failure", 0.5, "--boot-repair", 7200)
+    assert json.loads(told.out)["wait"] == json.loads(plain.out)["wait"]
+
+
+SWEPT = """[workload]
+log = "log.swf"
+
+[cluster]
+nodes = "sleepy.toml"
+
+[power]
+price = "0.2, 8:0.3 EUR"
+"""
+
+
+def test_costs_have_their_currency(folder, run):
+    priced = ("--cluster", ASLEEP, "--price", "0.2, 8:0.3 EUR")
+    told = run("compare", "log.swf", "--policies", "fcfs,easy", *priced)
+    heads = [line.split() for line in told.out.splitlines()]
+    at = next(i for i, words in enumerate(heads) if words[:1] == ["policy"])
+    assert "cost" in heads[at - 1]
+    assert "EUR" in heads[at]
+    told = run("energy", "log.swf", *priced, "--idle-times", "60", "--replications", 2)
+    assert "cost EUR" in told.out
+    (folder / "priced.toml").write_text(SWEPT)
+    sweep = ("sweep", "priced.toml", "--workers", 1, "--measures", "cost", "--set")
+    told = run(*sweep, "policy.name=fcfs,easy")
+    assert "EUR" in told.out.splitlines()[1].split()
+    told = run(*sweep, "power.price=0.1,0.2")
+    assert "EUR" not in told.out
+
+
+def test_boots_can_be_asked_for_where_some_points_let_nobody_sleep(folder, run):
+    (folder / "priced.toml").write_text(SWEPT)
+    told = run(
+        *("sweep", "priced.toml", "--workers", 1, "--measures", "wait_mean,boots"),
+        *("--set", "policy.sleep=never,idle:60"),
+    )
+    assert told.code == 0, told.err
+    never = next(line for line in told.out.splitlines() if line.startswith("never"))
+    assert never.split()[-1] == "-"
+
+
+def test_watts_that_are_assumed_beside_given_ones_are_said(folder, run):
+    told = run("simulate", "log.swf", "--watts-busy", 50)
+    assert told.err == "sojourn: an idle processor is taken to draw 18 W; give --watts-idle\n"
+    told = run("simulate", "log.swf", "--watts-idle", 9)
+    assert told.err == "sojourn: a busy processor is taken to draw 41 W; give --watts-busy\n"
+    assert run("simulate", "log.swf", "--watts-busy", 50, "--watts-idle", 9).err == ""
 
 
 @pytest.mark.parametrize(("text", "words"), CLUSTERS)

@@ -322,6 +322,43 @@ def test_half_of_the_last_digit_may_be_printed_up_or_down(tmp_path):
     assert run.changes["time"].tolist()[2:] == [12343.25, 12345.25]
 
 
+def test_times_with_more_than_six_digits_are_taken_as_they_are(tmp_path):
+    """12345.61 s is close to the end of a job, but no rounding of it."""
+    changes = [(0, "0-1", 0), (12345.61, "1", -2), (12347.61, "1", 2)]
+    jobs = [(0, 0, 12345.58, "1", 0), (0, 0, 12345.64, "0", 0)]
+    jobs.append((0, 13000, 20000, "0", 0))
+    rounded = recorded(tmp_path, changes, jobs, energy=False)
+    assert rounded.changes["time"].tolist()[2] == 12345.58
+    path = tmp_path / "out_pstate_changes.csv"
+    path.write_text("time,machine_id,new_pstate\n0,0-1,0\n12345.61,1,-2\n12347.61,1,2\n")
+    run = read_batsim_energy(tmp_path, tmp_path / "platform.xml")
+    assert run.changes["time"].tolist()[2:] == pytest.approx([12345.61, 12347.61], abs=1e-9)
+
+
+@pytest.mark.parametrize("prefix", ["", "medium_late_"])
+def test_names_of_files_may_have_another_prefix(tmp_path, prefix):
+    jobs = [(0, 0, 150, "0", 150 * 90)]
+    run = recorded(tmp_path, [(0, "0-1", 0), (0, "1", -2), (2, "1", 2)], jobs)
+    for path in tmp_path.glob("out_*"):
+        path.rename(tmp_path / path.name.replace("out_", prefix))
+    (tmp_path / "all_jobs.csv").write_text("what else is there\n")
+    again = read_batsim_energy(tmp_path, tmp_path / "platform.xml")
+    assert again.ledger.energy == run.ledger.energy
+    for name in ("b_jobs.csv", "b_pstate_changes.csv"):
+        (tmp_path / name).write_text("another run\n")
+    with pytest.raises(LogError, match=r"several runs \(.*jobs.csv, .*jobs.csv\)"):
+        read_batsim_energy(tmp_path, tmp_path / "platform.xml")
+
+
+def test_hosts_were_processors_once(tmp_path):
+    jobs = [(0, 0, 150, "0", 150 * 90)]
+    run = recorded(tmp_path, [(0, "0-1", 0), (0, "1", -2), (2, "1", 2)], jobs)
+    path = tmp_path / "out_jobs.csv"
+    path.write_text(path.read_text().replace("allocated_resources", "allocated_processors"))
+    again = read_batsim_energy(tmp_path, tmp_path / "platform.xml")
+    assert again.ledger.energy == run.ledger.energy
+
+
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
@@ -358,6 +395,7 @@ def test_bad_platforms(tmp_path, old, new, problem):
     ("file", "old", "new", "problem"),
     [
         ("out_jobs.csv", "starting_time", "began", "has no column 'starting_time'"),
+        ("out_jobs.csv", "allocated_resources", "x", "has no column 'allocated_resources'"),
         ("out_jobs.csv", ",0,", ",0-7,", "line 2, field 'allocated_resources'.*has 2 hosts"),
         ("out_jobs.csv", "150.000000", "soon", "'soon' is not a number"),
         (

@@ -16,12 +16,14 @@ import numpy as np
 from ..cluster.batsim import BatsimHost, read_hosts
 from ..errors import LogError, OptionError
 from ..measures.energy import NodeState, Occupation, StateLedger, state_ledger
-from .printed import OFF, ON, PRINTED, BatsimJob, StateChange, exact_times
+from .printed import DIGITS, OFF, ON, PRINTED, BatsimJob, StateChange, exact_times
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_JOBS, _CHANGES, _SCHEDULE = "out_jobs.csv", "out_pstate_changes.csv", "out_schedule.csv"
+_JOBS, _CHANGES, _SCHEDULE = "jobs.csv", "pstate_changes.csv", "schedule.csv"
+_PREFIX = "out_"
+"""What Batsim puts before the names of its files where it is not given another."""
 _TIMES = tuple(
     f"time_{name}" for name in ("computing", "idle", "sleeping", "switching_off", "switching_on")
 )
@@ -72,7 +74,8 @@ def read_batsim_energy(
 
     Parameters
     ----------
-    folder : with Batsim's ``out_jobs.csv``, ``out_pstate_changes.csv`` and ``out_schedule.csv``.
+    folder : with Batsim's ``out_jobs.csv``, ``out_pstate_changes.csv`` and, if it is there,
+        ``out_schedule.csv``; or with the same names after another prefix than ``out``.
     platform : XML with the watts of its hosts.
     load : of every job on its nodes, 0 to 1. Default: that which gives each job the energy that is
         recorded of it, or 1 where none is. Jobs that only last (profiles of type ``delay``) compute
@@ -85,13 +88,16 @@ def read_batsim_energy(
     ClusterError
         When the platform cannot be read.
     """
-    place = Path(folder)
+    prefix = _prefix(Path(folder))
+    jobs_csv, changes_csv, schedule_csv = (
+        Path(folder) / f"{prefix}{name}" for name in (_JOBS, _CHANGES, _SCHEDULE)
+    )
     hosts = read_hosts(platform)
-    jobs = _read_jobs(place / _JOBS, len(hosts))
-    recorded = _read_schedule(place / _SCHEDULE)
-    read = _read_changes(place / _CHANGES, len(hosts))
-    changes = exact_times(_resolved(read, hosts, place / _CHANGES), jobs, hosts)
-    time, node, _, _, _ = zip(*changes, strict=True)
+    jobs = _read_jobs(jobs_csv, len(hosts))
+    recorded = _read_schedule(schedule_csv)
+    read = _read_changes(changes_csv, len(hosts))
+    changes = exact_times(_resolved(read, hosts, changes_csv), jobs, hosts)
+    time, node, *_ = zip(*changes, strict=True)
     states, state = _states(changes, hosts)
     until = recorded.get("makespan", max((job.end for job in jobs), default=0.0))
     # Batsim prints the makespan rounded; the last end of a job is the same instant.
@@ -110,7 +116,7 @@ def read_batsim_energy(
         )
     except OptionError as error:
         problem = str(error).removeprefix("energy bill: ")
-        raise LogError(place / _JOBS, f"contradicts {_CHANGES}: {problem}") from None
+        raise LogError(jobs_csv, f"contradicts {changes_csv.name}: {problem}") from None
 
     import pandas as pd
 
@@ -119,6 +125,23 @@ def read_batsim_energy(
     return BatsimReplay(
         ledger, further, recorded, np.array(loads, dtype=np.float64), table, assumed
     )
+
+
+def _prefix(folder: Path) -> str:
+    """Return what the names of the files of the run in a folder begin with."""
+    if (folder / f"{_PREFIX}{_JOBS}").exists():
+        return _PREFIX
+    names = sorted(path.name for path in folder.glob(f"*{_JOBS}"))
+    prefixes = [name.removesuffix(_JOBS) for name in names]
+    runs = [
+        prefix
+        for prefix in prefixes
+        if (not prefix or prefix.endswith("_")) and (folder / f"{prefix}{_CHANGES}").exists()
+    ]
+    if len(runs) > 1:
+        problem = f"holds several runs ({runs[0]}{_JOBS}, {runs[1]}{_JOBS}); give each its folder"
+        raise LogError(folder, problem)
+    return runs[0] if runs else _PREFIX
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -169,12 +192,16 @@ def _node_set(path: Path, line: int, field: str, text: str, count: int) -> tuple
 def _read_jobs(path: Path, count: int) -> list[BatsimJob]:
     """Read the jobs that ran."""
     jobs = []
-    names = ("submission_time", "starting_time", "finish_time", "allocated_resources")
+    names = ("submission_time", "starting_time", "finish_time")
     for line, row in _rows(path, names):
-        nodes = _node_set(path, line, names[3], row[names[3]], count)
+        # Batsim 1 called hosts processors.
+        field = "allocated_processors" if "allocated_processors" in row else "allocated_resources"
+        if field not in row:
+            raise LogError(path, f"has no column '{field}'; is it a file of Batsim?", line=1)
+        nodes = _node_set(path, line, field, row[field], count)
         if not nodes:
             continue  # rejected, or killed while it waited
-        submit, start, end = (_number(path, line, name, row[name]) for name in names[:3])
+        submit, start, end = (_number(path, line, name, row[name]) for name in names)
         if end < start:
             raise LogError(path, "ends before it starts", line=line, field="finish_time")
         energy = row.get("consumed_energy", "").strip()
@@ -188,6 +215,7 @@ def _read_changes(path: Path, count: int) -> list[StateChange]:
     """Read the changes of states, one by one."""
     names = ("time", "machine_id", "new_pstate")
     changes = []
+    decimals = 0  # of times, where they are printed with more digits than Batsim's six
     for line, row in _rows(path, names):
         time, number = (_number(path, line, name, row[name]) for name in (names[0], names[2]))
         if number != int(number) or number < OFF:
@@ -196,10 +224,15 @@ def _read_changes(path: Path, count: int) -> list[StateChange]:
         if time < 0:
             problem = f"{time:g} s is before the run begins, at 0"
             raise LogError(path, problem, line=line, field=names[0])
+        mantissa = row[names[0]].strip().lower().partition("e")[0]
+        if len(mantissa.replace(".", "").lstrip("+0")) > DIGITS:
+            decimals = max(decimals, len(mantissa.partition(".")[2]))
         nodes = _node_set(path, line, names[1], row[names[1]], count)
         changes += [StateChange(time, node, int(number), line) for node in nodes]
     if not changes:
         raise LogError(path, "has no state of a node; Batsim writes it with energy switched on")
+    if decimals:
+        changes = [change._replace(unit=10.0**-decimals) for change in changes]
     return sorted(changes, key=lambda change: change.time)
 
 

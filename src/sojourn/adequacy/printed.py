@@ -22,14 +22,15 @@ from ..cluster.batsim import BatsimHost
 ON, OFF = -1, -2
 PRINTED = 2e-6
 """s; instants of jobs are rounded to six decimals."""
-_DIGITS = 6
-_FINE = 1e4  # s; what is printed before is right to 0.01 s
+DIGITS = 6
+_FINE = 0.01  # s; what is printed with such a last digit or a smaller one shows its cause
 
 
 class StateChange(NamedTuple):
     """A change of a node: when (s), to which number, on which line, and to which pstate.
 
-    The pstate of switching is the virtual one that stands for it.
+    The pstate of switching is the virtual one that stands for it. `unit` is what the last digit of
+    the time stands for (s), where it is printed with more digits than usual.
     """
 
     time: float
@@ -37,6 +38,7 @@ class StateChange(NamedTuple):
     number: int
     line: int
     pstate: int = -1
+    unit: float = math.nan
 
 
 class BatsimJob(NamedTuple):
@@ -49,6 +51,30 @@ class BatsimJob(NamedTuple):
     joules: float
 
 
+class _Printed(NamedTuple):
+    """A time as it is printed, and what its last digit stands for (s)."""
+
+    time: float
+    unit: float
+
+    @classmethod
+    def of(cls, change: StateChange) -> _Printed:
+        """Return the printed time of a change."""
+        time, unit = change.time, change.unit
+        if math.isnan(unit):
+            unit = 10.0 ** (math.floor(math.log10(abs(time) or 1.0)) - DIGITS + 1)
+        return cls(time, float(unit))
+
+    def is_of(self, exact: float) -> bool:
+        """Whether Batsim prints an instant like this; what is half-way may go up or down."""
+        return abs(exact - self.time) <= self.unit / 2 + PRINTED
+
+    def last(self, times: Sequence[float]) -> float:
+        """Return the last of some times that is not after this one, but for its last digit."""
+        at = bisect_right(times, self.time + self.unit)
+        return times[at - 1] if at else -math.inf
+
+
 class _Known(NamedTuple):
     """What is known of a change: as printed, instants of all, and of its node (s).
 
@@ -56,7 +82,7 @@ class _Known(NamedTuple):
     switched on for a job; both count only where they are printed like the change.
     """
 
-    printed: float
+    printed: _Printed
     instants: Sequence[float]
     least: float
     most: float
@@ -67,9 +93,9 @@ class _Known(NamedTuple):
 _CAUSES: dict[str, Callable[[_Known], float | None]] = {
     "event": lambda of: _explained(of.instants, of.printed, of.least),
     "in time": lambda of: of.most,
-    "idle": lambda of: of.idle_since + _whole(of.printed - of.idle_since),
-    "clock": lambda of: _whole(of.printed),
-    "first": lambda of: of.first + _whole(of.printed - of.first),
+    "idle": lambda of: of.idle_since + _whole(of.printed.time - of.idle_since),
+    "clock": lambda of: _whole(of.printed.time),
+    "first": lambda of: of.first + _whole(of.printed.time - of.first),
 }
 """What may explain a change, in order where none explains more early ones than another."""
 _OF_NUMBER = {OFF: ("event", "idle", "clock", "first"), ON: ("event", "in time", "clock", "first")}
@@ -108,29 +134,30 @@ def _put_right(
     exact: list[StateChange] = []
     before = -math.inf
     for change in changes:
-        node, printed, kind = change.node, change.time, min(change.number, 0)
+        node, kind = change.node, min(change.number, 0)
+        printed = _Printed.of(change)
         lapse = hosts[node].seconds(change.pstate) if kind else 0.0
-        freed = _last(ends.get(node, ()), printed)
-        needed = _last(starts.get(node, ()), printed + lapse) - lapse
+        freed = printed.last(ends.get(node, ()))
+        needed = printed._replace(time=printed.time + lapse).last(starts.get(node, ())) - lapse
         of = _Known(
             printed,
             known,
-            least=max(before, freed if _is_printed(freed, printed) else -math.inf),
-            most=needed if kind != OFF and _is_printed(needed, printed) else math.inf,
+            least=max(before, freed if printed.is_of(freed) else -math.inf),
+            most=needed if kind != OFF and printed.is_of(needed) else math.inf,
             idle_since=max(freed, up_since.get(node, 0.0)),
             first=first,
         )
         time = None if kind else arrival.pop(node, None)
-        if time is None or not _is_printed(time, printed):
+        if time is None or not printed.is_of(time):
             fits = [cause for cause in ranked[kind] if _fits(_CAUSES[cause](of), of)]
-            if 0 < printed < _FINE:
+            if printed.time > 0 and printed.unit <= _FINE:
                 explained.update((kind, cause) for cause in fits)
             time = _CAUSES[fits[0]](of) if fits else None
         if time is None:
-            time = printed
+            time = printed.time
         else:
             before = max(before, time)
-        time = max(min(time, of.most), freed if _is_printed(freed, printed) else time)
+        time = max(min(time, of.most), freed if printed.is_of(freed) else time)
         time = _snapped(known, time)
         if kind:
             arrival[node] = time + lapse
@@ -144,7 +171,7 @@ def _fits(time: float | None, of: _Known) -> bool:
     """Whether a change can have been at a time, and would then be printed as it is."""
     return (
         time is not None
-        and _is_printed(time, of.printed)
+        and of.printed.is_of(time)
         and of.least - PRINTED <= time <= of.most + PRINTED
     )
 
@@ -163,27 +190,11 @@ def _by_node(jobs: Sequence[BatsimJob], name: str) -> dict[int, list[float]]:
     return times
 
 
-def _unit(printed: float) -> float:
-    """Return what the last digit of a printed time stands for."""
-    return float(10.0 ** (math.floor(math.log10(abs(printed) or 1.0)) - _DIGITS + 1))
-
-
-def _last(times: Sequence[float], printed: float) -> float:
-    """Return the last time that is not after a printed one, but for its last digit."""
-    at = bisect_right(times, printed + _unit(printed))
-    return times[at - 1] if at else -math.inf
-
-
-def _is_printed(exact: float, printed: float) -> bool:
-    """Whether Batsim prints an instant like this; what is half-way may go up or down."""
-    return abs(exact - printed) <= _unit(printed) / 2 + PRINTED
-
-
-def _explained(known: Sequence[float], printed: float, least: float) -> float | None:
+def _explained(known: Sequence[float], printed: _Printed, least: float) -> float | None:
     """Return the first known instant, not before `least`, that is printed like this."""
-    at = bisect_left(known, max(printed - _unit(printed), least - PRINTED))
-    while at < len(known) and known[at] <= printed + _unit(printed):
-        if _is_printed(known[at], printed):
+    at = bisect_left(known, max(printed.time - printed.unit, least) - PRINTED)
+    while at < len(known) and known[at] <= printed.time + printed.unit + PRINTED:
+        if printed.is_of(known[at]):
             return known[at]
         at += 1
     return None

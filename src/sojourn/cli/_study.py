@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..run.scenario import Scenario
     from ..study.intervals import Interval
     from ..study.outcome import Tally
+    from ..study.plan import StudyPlan
 
 _INTERRUPTED = 130
 _WHERE = "Where it runs"
@@ -113,10 +114,17 @@ def as_values(values: Mapping[str, Any]) -> list[str]:
     return [_short(value) for value in values.values()]
 
 
-def heading_of(name: str, *, unit: bool = True) -> str:
-    """Return the heading of a column of a measure, with its unit."""
+def heading_of(name: str, *, unit: bool = True, currency: str = "") -> str:
+    """Return the heading of a column of a measure, with its unit; costs are in a currency."""
     known = measure(name)
+    if name == "cost" and unit:
+        return f"cost\n{currency}".rstrip()
     return known.column(known.units[0].name if unit else "")
+
+
+def currency_of(plan: StudyPlan) -> str:
+    """Return the currency of the costs of a study; empty where points have prices of their own."""
+    return "" if "power.price" in plan.keys else plan.scenario.currency
 
 
 def as_interval(name: str, interval: Interval | None) -> str:

@@ -110,7 +110,9 @@ def _show(facts: dict[str, Any]) -> None:
 
 
 def _hours(seconds: float) -> str:
-    return f"{seconds / 3600.0:g} h"
+    if 0 < seconds < 3600:
+        return f"{seconds / 60:g} min"
+    return f"{seconds / 3600:g} h"
 
 
 def _percent(share: float) -> str:

@@ -149,6 +149,7 @@ class _Compared:
     not_modelled : what runs take no notice of, each once.
     about : the machine, the jobs, and what cleaning did.
     unaccepted : jobs that never fit, by run.
+    currencies : in which the costs of the runs are.
     """
 
     classes: dict[str, list[dict[str, Any]]]
@@ -158,6 +159,7 @@ class _Compared:
     not_modelled: dict[str, None] = field(default_factory=dict)
     about: dict[str, Any] = field(default_factory=dict)
     unaccepted: dict[str, int] = field(default_factory=dict)
+    currencies: set[str] = field(default_factory=set)
 
     def add(self, variant: Variant, result: Result, seconds: float) -> dict[str, Any]:
         """Take up a run, which took so long, and return its row."""
@@ -175,7 +177,13 @@ class _Compared:
             self.recorded[_label(row)] = result.summary["recorded"]
         self.not_modelled |= dict.fromkeys(result.summary["not_modelled"])
         self.unaccepted[_label(row)] = result.summary["unaccepted"]
+        self.currencies.add(str(result.summary.get("energy", {}).get("currency") or ""))
         return row
+
+    @property
+    def currency(self) -> str:
+        """The currency of all costs; empty where runs have several."""
+        return next(iter(self.currencies)) if len(self.currencies) == 1 else ""
 
     @property
     def common(self) -> list[str]:
@@ -211,6 +219,7 @@ def _show(compared: _Compared) -> None:
         assumed=compared.about["power_model"] or "",
         recorded=compared.recorded,
         unaccepted=compared.unaccepted,
+        currency=compared.currency,
     )
     show_compared_classes(Terminal(), compared.classes)
 

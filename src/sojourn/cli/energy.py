@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 
 _DRAWS = 10
 _SLEEP = "What sleeping saves"
+_IN_PYTHON = {
+    "by = ": "--block ",
+    "replications ": "--replications ",
+    "seed = ": "--seed ",
+    "sleep 'idle:0:": "--depth '",
+    "sleep 'idle:0': ": "--cluster: ",
+}
+"""How messages of `sleep_savings` begin, and how those of the command."""
 
 
 @takes(
@@ -27,7 +35,7 @@ _SLEEP = "What sleeping saves"
     log=typer.Argument(
         metavar="LOG|FOLDER",
         help="A log; or the folder of a recorded run, with Batsim's out_jobs.csv, "
-        "out_pstate_changes.csv, out_schedule.csv.",
+        "out_pstate_changes.csv, out_schedule.csv, or with another prefix.",
     ),
     cluster=option(
         "FILE", "The nodes, with their watts and sleep states; of a recorded run its platform.xml."
@@ -125,25 +133,43 @@ def energy(
     run_options = scenario.options(jobs)
     run_options.pop("sleep", None)
     with progress("letting nodes sleep", "runs") as step:
-        savings = sleep_savings(
-            jobs,
-            scenario.cluster_for(jobs),
-            scenario.policy,
-            idle_times=times,
-            depth=depth or "",
-            draws=_DRAWS if replications is None else replications,
-            block=block,
-            draw_seed=seed or 0,
-            progress=step,
-            **run_options,
-        )
+        try:
+            savings = sleep_savings(
+                jobs,
+                scenario.cluster_for(jobs),
+                scenario.policy,
+                idle_times=times,
+                depth=depth or "",
+                draws=_DRAWS if replications is None else replications,
+                block=block,
+                draw_seed=seed or 0,
+                progress=step,
+                **run_options,
+            )
+        except OptionError as error:
+            raise OptionError(_as_typed(str(error))) from None
     numbers = {"log": str(options["log"]), **savings.as_dict()}
     files = {
         "energy.png": picture(lambda: _drawn(savings)),
         "energy.json": as_file(numbers),
         "energy.csv": lambda path: write_rows(path, savings.rows()),
     }
-    hand_over(numbers, lambda: _show_savings(savings, numbers["log"]), files, json=json, out=out)
+    currency = scenario.currency
+    hand_over(
+        numbers,
+        lambda: _show_savings(savings, numbers["log"], currency),
+        files,
+        json=json,
+        out=out,
+    )
+
+
+def _as_typed(problem: str) -> str:
+    """Return what is wrong with an argument of `sleep_savings` as the option says it."""
+    for ours, theirs in _IN_PYTHON.items():
+        if problem.startswith(ours):
+            return theirs + problem.removeprefix(ours)
+    return problem
 
 
 def _times(text: str) -> list[float]:
@@ -165,7 +191,7 @@ def _drawn(savings: SleepSavings) -> Figure:
     return sleep_curve(**savings.curve())
 
 
-def _show_savings(savings: SleepSavings, log: str) -> None:
+def _show_savings(savings: SleepSavings, log: str, currency: str) -> None:
     from ..report.text import Terminal, as_number, as_seconds, new_table
 
     console = Terminal()
@@ -201,7 +227,7 @@ def _show_savings(savings: SleepSavings, log: str) -> None:
         f"replications\n(logs drawn by {savings.block}), with 95 % intervals of paired differences"
     )
     bills = [name for name in ("cost", "carbon") if getattr(savings.points[0], name) is not None]
-    titles = {"cost": "cost\nsaved", "carbon": "CO2 kg\nsaved"}
+    titles = {"cost": f"{f'cost {currency}'.rstrip()}\nsaved", "carbon": "CO2 kg\nsaved"}
     table = new_table(
         *("idle\ntime", "kWh", "mean\nwait s", "boots"),
         *(titles[name] for name in bills),

@@ -46,6 +46,7 @@ def simulate(
         options = {**options, "set": change}
     if str(options.get("policy")).partition(":")[0] != "slurm":
         _check_sleep(scenario)
+    _check_series(scenario)
     saved = None if save_scenario is None else _saved(scenario, save_scenario, out)
     summary = run_chosen("simulate", scenario, options, out, json=json)
     if saved is not None and save_scenario is not None:
@@ -67,6 +68,13 @@ def _check_sleep(scenario: Scenario) -> None:
             f"--{given.replace('_', '-')}: no node sleeps, so that none boots; give --sleep, or "
             "leave it out"
         )
+
+
+def _check_series(scenario: Scenario) -> None:
+    """Refuse to say how a series goes on where there is none."""
+    power = scenario.keys.power
+    if "series" in power.model_fields_set and power.carbon is None and power.price is None:
+        raise OptionError("--series: there is none; give --carbon or --price, or leave it out")
 
 
 def _changes(texts: list[str]) -> dict[str, str]:

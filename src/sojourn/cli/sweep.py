@@ -193,7 +193,8 @@ def _show(
 
     console = Terminal()
     points = list(study.changes(baseline, measures) if baseline else study.points(measures))
-    heads = (st.heading_of(name, unit=not baseline) for name in measures)
+    currency = st.currency_of(study.plan) if "cost" in measures else ""
+    heads = (st.heading_of(name, unit=not baseline, currency=currency) for name in measures)
     table = new_table(*study.plan.keys, "n", *heads)
     for point in points[:_POINTS_SHOWN]:
         intervals = {name: point.measures.get(name) for name in measures}

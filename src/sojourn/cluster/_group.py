@@ -251,7 +251,11 @@ class GroupReader:
         if value is None and base is not None and not base.has_watts:
             raise self.error("watts", f"is missing, and server {base.model} has none; give it")
         full = base.watts[-1] if value is None and base else self._watts("watts", value)
-        return (0.0 if idle is None else self._watts("idle_watts", idle), full), idle is not None
+        least = 0.0 if idle is None else self._watts("idle_watts", idle)
+        if least > full:
+            problem = f"{least:g} W, more than the {full:g} W of a busy node; correct one"
+            raise self.error("idle_watts", problem)
+        return (least, full), idle is not None
 
     def _watts(self, name: str, value: Any) -> float:
         watts = self._number(name, value)

@@ -47,7 +47,7 @@ def parse_chosen(text: str) -> DeferrableJobs:
         return DeferrableJobs(by, share=share)
     names = tuple(name.strip() for name in rest.split(",") if name.strip())
     if by not in CLASSES or not names:
-        near = did_you_mean(by, CLASSES) if equals else ""
+        near = did_you_mean(by, CLASSES) if equals and by not in CLASSES else ""
         raise OptionError(f"'{text}': write all, fraction=0.3, or queue=3,4 or user=anna{near}")
     return DeferrableJobs(by, names)
 

@@ -55,7 +55,9 @@ class Cap:
         if not self.watts or len(self.watts) != len(self.time):
             raise OptionError(f"{self._where}: give watts, and as many times", key="power.cap")
         for watts in self.watts:
-            if not 0 <= watts < math.inf:
+            if watts == math.inf:
+                raise OptionError(f"{self._where}: no cap is endless; give less", key="power.cap")
+            if not watts >= 0:
                 raise OptionError(
                     f"{self._where}: {watts:g} W; give a number of at least 0", key="power.cap"
                 )

@@ -67,6 +67,18 @@ def make_power(keys: PowerKeys) -> Power:
     return ConstantPower(**{f"{name}_watts": value for name, value in watts.items()})
 
 
+def power_in_words(keys: PowerKeys, name_of: Callable[[str], str]) -> str:
+    """Return which watts are assumed beside one that is given; nothing where none are."""
+    watts = _given(keys, "busy", "idle")
+    if len(watts) != 1 or keys.levels is not None:
+        return ""
+    name = "idle" if "busy" in watts else "busy"
+    assumed = getattr(AssumedPower(), f"{name}_watts")
+    option = name_of(f"power.{name}")
+    article = "an" if name == "idle" else "a"
+    return f"{article} {name} processor is taken to draw {assumed:g} W; give {option}"
+
+
 def _given(keys: PowerKeys, *names: str) -> dict[str, Any]:
     values = {name: getattr(keys, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}

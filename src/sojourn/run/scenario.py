@@ -368,6 +368,10 @@ class Scenario:
             words = size_in_words(jobs, None, self.source.name_of("cluster.procs"))
             if words:
                 say(words)
+        if say is not None and self.nodes is None:
+            words = building.power_in_words(self.keys.power, self.source.name_of)
+            if words:
+                say(words)
         return jobs
 
     def _check_cost(self, jobs: Jobs) -> None:
@@ -382,6 +386,16 @@ class Scenario:
             parse_carbon(self.files.get("carbon", power.carbon), clock)
         if power.price is not None:
             parse_price(self.files.get("price", power.price), clock)
+
+    @property
+    def currency(self) -> str:
+        """Of the price of a kWh; empty where there is none, or it says none."""
+        from ..measures.cost import Clock, parse_price
+
+        price = self.keys.power.price
+        if price is None:
+            return ""
+        return parse_price(self.files.get("price", price), Clock.epoch()).currency
 
     def preload(self, *, decisions: bool = False) -> None:
         """Load the compiled code that a run needs, or compile it.

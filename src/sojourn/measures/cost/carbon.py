@@ -91,7 +91,7 @@ def read_carbon(
     return Carbon(read.time, read.value, source, read.is_dated, repeats, read.column, clock)
 
 
-_NAMED = re.compile(r"(?:actual |forecast )?carbon[ _]intensity|intensity\.|moer\b")
+_NAMED = re.compile(r"(?:actual |forecast )?carbon[ _]?intensity|intensity\.|moer\b")
 _IN_UNITS = re.compile(
     r"(?P<mass>kg|lbs?|t|g)[ _]?(?:co\S*?)?[ _]*(?:/|per[ _])[ _]*(?P<per>[km]wh)\b"
 )

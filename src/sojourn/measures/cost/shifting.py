@@ -79,13 +79,14 @@ def shift_emissions(carbon: Carbon | ArrayLike, *, length: float, slack: float) 
         raise OptionError(f"length {length:g} s: a job takes some time; give a step at least")
     if width > count:
         raise OptionError(
-            f"length {length:g} s: {width:,} steps, but {series.source} has {count:,}; give a "
+            f"length {length:g} s: {width:,.15g} steps, but {series.source} has {count:,}; give a "
             "shorter job or a longer series",
             path=series.source,
         )
     grams = series.grams * (step / _HOUR)
+    later = min(later, count)  # what is beyond the series gives no more choice
     at_once = _sliding(np.add, grams, width, 0.0)[: count - width + 1]
-    uninterrupted = _sliding(np.minimum, at_once, min(later, count) + 1, np.inf)
+    uninterrupted = _sliding(np.minimum, at_once, later + 1, np.inf)
     first = np.arange(len(at_once))
     last = np.minimum(first + width + later, count)
     return ShiftedEmissions(

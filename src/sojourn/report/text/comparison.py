@@ -25,6 +25,7 @@ def show_comparison(
     assumed: str = "",
     recorded: Mapping[str, Mapping[str, Any]] | None = None,
     unaccepted: Mapping[str, int] | None = None,
+    currency: str = "",
 ) -> None:
     """Print one line per run; ``*`` marks the best, changes are against the first.
 
@@ -35,6 +36,7 @@ def show_comparison(
     assumed : the watts that energies rest on where nobody gave any.
     recorded : by run, recorded beside simulated waits, as a summary has them.
     unaccepted : by run, jobs that never fit.
+    currency : of costs.
     """
     from ...run.compare import best, change
 
@@ -53,6 +55,8 @@ def show_comparison(
         return as_number(value / units[measure.name].size)
 
     def heading(measure: Measure) -> str:
+        if measure.name == "cost":
+            return f"cost\n{currency}".rstrip()
         return measure.column("" if measure.unit == "share" else units[measure.name].name)
 
     titles = []

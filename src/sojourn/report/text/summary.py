@@ -170,6 +170,12 @@ def _sleep(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "sleep", text
 
 
+_WHOSE_WATTS = {
+    "stated_watts_jobs": "kept on the watts that the log states of {}",
+    "assumed_watts_jobs": "{} without any taken to add by processor what the others do",
+}
+
+
 def _caps(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The peak of each set of nodes beside its cap, and what was exceeded."""
     for name, cap in summary.get("caps", {}).items():
@@ -180,6 +186,9 @@ def _caps(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
             by = as_number(cap["excess_watts"] / 1e3)
             text += f"; exceeded for {as_seconds(cap['exceeded_seconds'])}, by {by} kW at most"
         yield "cap" if name == "cluster" else f"cap of {name}", text
+        for key, words in _WHOSE_WATTS.items():
+            if key in cap:
+                yield "", words.format(f"{cap[key]:,} job{'' if cap[key] == 1 else 's'}")
 
 
 def _jobs(summary: dict[str, Any]) -> list[tuple[str, str]]:

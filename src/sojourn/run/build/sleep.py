@@ -95,8 +95,8 @@ def refuse_staggered(sleep: SleepFacts | None) -> None:
         for name, gap in (("sleep_rate", sleep.sleep_gap), ("wake_rate", sleep.wake_gap)):
             if gap:
                 raise OptionError(
-                    f"{name}: so many nodes a minute are not defined under a cap for which jobs "
-                    "wait; give 0, or no cap",
+                    "so many nodes a minute are not defined under a cap for which jobs wait; give "
+                    "0, or no cap",
                     key=f"policy.{name}",
                 )
 

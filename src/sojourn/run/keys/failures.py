@@ -135,6 +135,13 @@ def make_failures(keys: FailureKeys) -> Failures | None:
     """Return what the keys describe; None where nothing fails."""
     if keys.mtbf is None and keys.log is None:
         return None
+    if "rack" not in keys.model_fields_set:
+        for name in ("per_rack", "level"):
+            if name in keys.model_fields_set:
+                raise OptionError(
+                    f"failures: {name} alone takes no rack down; give rack, a probability",
+                    key=f"failures.{name}",
+                )
     return Failures(**keys.model_dump())
 
 

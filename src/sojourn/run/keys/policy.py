@@ -86,7 +86,11 @@ class ConstraintKeys(Keys):
     ] = None
     memory_per_node: Annotated[
         _Gigabytes | None,
-        Key("Memory that a job needs on each node it uses.", _A_MEMORY, Option(_NODES, "GB")),
+        Key(
+            "Memory that a job needs on each node it uses.",
+            _A_MEMORY,
+            Option(_NODES, "GB", kind=str, read=typed.number_or_text),
+        ),
     ] = None
     whole_node: Annotated[
         bool,
@@ -271,7 +275,7 @@ class PolicyKeys(Keys):
         Key(
             "How long a node is away whose boot has failed.",
             "a number of seconds, 0 or more, or a text such as '1 h'",
-            Option(_NODES, "TIME"),
+            Option(_NODES, "TIME", kind=str, read=typed.number_or_text, default="1h"),
             Keyword(),
         ),
     ] = 3600.0

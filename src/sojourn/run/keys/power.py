@@ -58,7 +58,7 @@ class PowerKeys(Keys):
         Key(
             "Watts of a busy processor at any rate (41 if no power is given).",
             A_POWER,
-            Option(_MACHINE, "W", "--watts-busy"),
+            Option(_MACHINE, "W", "--watts-busy", kind=str, read=typed.number_or_text),
         ),
     ] = None
     idle: Annotated[
@@ -66,7 +66,7 @@ class PowerKeys(Keys):
         Key(
             "Watts of an idle processor at any rate (18 if no power is given).",
             A_POWER,
-            Option(_MACHINE, "W", "--watts-idle"),
+            Option(_MACHINE, "W", "--watts-idle", kind=str, read=typed.number_or_text),
         ),
     ] = None
     levels: Annotated[

@@ -11,7 +11,7 @@ from ...arrays import Floats, Ints
 from ...engine import types as t
 from ...engine.drive import Run
 from ...engine.state import SEGMENT
-from .lost import cut_at_checkpoints, rate_epochs
+from .lost import cut_at_checkpoints, rate_epochs, up_at
 
 COMPLETED, KILLED, UNACCEPTED = "completed", "killed", "unaccepted"
 CANCELLED, WAITING = "cancelled", "waiting"
@@ -52,7 +52,7 @@ class Aftermath(NamedTuple):
 
     def counts(self) -> dict[str, int | float]:
         """How many jobs were struck, and processor-seconds lost."""
-        area = self.lost["held"] * (self.lost["stop"] - self.lost["start"])
+        area = self.lost["held"] * (self.lost["stop"] - up_at(self.lost))
         return {
             "cancelled": int(self.cancelled.sum()),
             "killed": int(self.killed.sum()),

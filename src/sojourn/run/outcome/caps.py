@@ -129,8 +129,11 @@ class CapAccount:
                 "excess_watts": kept.excess,
                 "kept_by": "rate" if self.plan.by_rate else "waiting",
             }
+        first, stated = caps[self.plan.caps[0].name], int((self.plan.of_task >= 0).sum())
         if self.plan.assumed:
-            caps[self.plan.caps[0].name]["assumed_watts_jobs"] = self.plan.assumed
+            first["assumed_watts_jobs"] = self.plan.assumed
+        if stated > self.plan.assumed:
+            first["stated_watts_jobs"] = stated - self.plan.assumed
         return caps
 
     @property

@@ -61,7 +61,7 @@ def cut_at_checkpoints(pieces: NDArray[Any], epochs: Floats, rates: Floats) -> N
             if before >= amount and row != life[-1]:
                 continue
             if before > 0:
-                later = _later(float(_begun(piece)), before * piece["slowness"], epochs, rates)
+                later = _later(float(up_at(piece)), before * piece["slowness"], epochs, rates)
                 piece["start"] = min(later, piece["stop"]) if before < amount else piece["stop"]
             parts.append(piece)
     made = np.zeros(len(parts), pieces.dtype)
@@ -77,8 +77,8 @@ def _amounts(pieces: Any) -> Floats:
     return amounts
 
 
-def _begun(pieces: Any) -> Floats:
-    """When the nodes of each stretch were up (s)."""
+def up_at(pieces: Any) -> Floats:
+    """Return when the nodes of each stretch were up (s): their boot is no work."""
     up = np.maximum(pieces["start"], np.nan_to_num(pieces["up"]))
     begun: Floats = np.minimum(up, pieces["stop"])
     return begun
@@ -265,7 +265,7 @@ def _overheads(schedule: Schedule) -> _Spent:
         kept = float(last["kept"]) if last["lost"] == 1 else amount
         finished = max(int((kept - at_first) / cycle + _ROUNDING), 0)
         saved[job] = saved.get(job, 0) + finished
-        area = float(np.dot(rows["held"], rows["stop"] - _begun(rows)))
+        area = float(np.dot(rows["held"], rows["stop"] - up_at(rows)))
         dumps += area * finished * dump / amount
         restores += area * min(at_first, kept) / amount
     return _Spent(dumps, restores)
@@ -275,7 +275,7 @@ def _dumps_of_others(pieces: NDArray[Any], cycles: Floats, dump: float) -> float
     """Processor time of the dumps of jobs that no failure stopped (processor s)."""
     count = len(cycles)
     amount = np.bincount(pieces["job"], _amounts(pieces), count)
-    area = np.bincount(pieces["job"], pieces["held"] * (pieces["stop"] - _begun(pieces)), count)
+    area = np.bincount(pieces["job"], pieces["held"] * (pieces["stop"] - up_at(pieces)), count)
     ran = amount > 0
     finished = np.floor(amount[ran] / cycles[ran] + _ROUNDING)
     return float(np.sum(area[ran] * finished * dump / amount[ran]))
