@@ -69,8 +69,19 @@ class Allocation(NamedTuple):
         }
 
 
-def allocation(run: Run) -> Allocation:
-    """The nodes of each accepted job in its last stretch of service, by submission."""
+class GivenNodes:
+    """The nodes that a run gave its jobs, read from its tables once."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    @cached_property
+    def of_jobs(self) -> Allocation:
+        """Those of each accepted job in its last stretch of service, by submission."""
+        return _allocation(self._run)
+
+
+def _allocation(run: Run) -> Allocation:
     if run.nodes is None:
         # A discipline with nodes of its own.
         first, node, procs = run.allocated
@@ -136,7 +147,7 @@ class Energy:
 
     def __init__(self, schedule: Schedule) -> None:
         prepared, self._run = schedule.prepared, schedule.run
-        self._schedule = schedule
+        self._nodes = schedule.nodes
         self._cluster = prepared.cluster
         self._options, self._header = prepared.options, prepared.jobs.header
         self._absence = None if prepared.external is None else prepared.external.absence
@@ -153,7 +164,7 @@ class Energy:
     @cached_property
     def given(self) -> Allocation:
         """The nodes of each stretch of service; named nodes only."""
-        return allocation_in_pieces(self._run) if self._in_pieces else self._schedule.allocation
+        return allocation_in_pieces(self._run) if self._in_pieces else self._nodes.of_jobs
 
     @property
     def _up(self) -> Floats:
