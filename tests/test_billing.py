@@ -363,3 +363,42 @@ def test_counted_steps_by_hand():
         billing.counted_steps([0.0, 1.0], [2.0, 2.0], [3, 2], 4, [0.0], [10], [1])
     with pytest.raises(OptionError, match="1 epochs but 2 idle watts"):
         billing.counted_steps([0.0], [2.0], [3], 4, [0.0], [10], [1, 2])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_other_states_are_in_the_power(seed):
+    """Stretches in any order, some beyond the bill, against the power at every instant."""
+    rng = np.random.default_rng(seed)
+    idle = rng.integers(50, 99, 4).astype(float)
+    begin = rng.integers(-3, 40, 25).astype(float)
+    end = begin + rng.integers(0, 9, 25)
+    node, watts = rng.integers(0, 4, 25), rng.integers(0, 200, 25).astype(float)
+    on = rng.integers(100, 900, 6).astype(float)
+    time = np.array([0.0, 5.0, 11.0, 12.0, 20.0, 30.0])
+    bill = billing.Bill(np.zeros(0), np.zeros(0), np.zeros(4), idle * 30.0, time, on)
+    after, joules = billing.in_other_states(bill, node, begin, end, watts, idle)
+    inside = [np.clip(x, 0.0, 30.0) for x in (begin, end)]
+    instants = np.unique(np.concatenate([time, *inside]))
+    assert after.step_time.tolist() == instants.tolist()
+    for at, drawn in zip(instants[:-1], after.step_watts[:-1], strict=True):
+        here = (begin <= at) & (at < end)
+        less = (watts - idle[node])[here].sum()
+        assert drawn == on[np.flatnonzero(time <= at)[-1]] + less
+    lapse = inside[1] - inside[0]
+    assert joules.tolist() == (watts * lapse).tolist()
+    kept = idle * 30.0 - np.bincount(node, idle[node] * lapse, 4)
+    assert after.node_idle_joules.tolist() == kept.tolist()
+    # The same, from places among instants that nobody sorted.
+    places = rng.permutation(50)
+    columns = np.empty(50)
+    columns[places] = np.concatenate([begin, end])
+    states = billing.OtherStates(node, columns, places[:25], places[25:], watts)
+    again, same = billing.with_states(bill, states, idle)
+    assert again.step_watts.tolist() == after.step_watts.tolist()
+    assert same.tolist() == joules.tolist()
+
+
+def test_other_states_of_a_node_that_is_not_there():
+    bill = billing.Bill(*[np.zeros(1)] * 6)
+    with pytest.raises(OptionError, match="names a node that is not there"):
+        billing.in_other_states(bill, [1], [0.0], [1.0], 0.0, [9.0])

@@ -239,6 +239,14 @@ class Cluster:
         return float(total / self.procs)
 
     @cached_property
+    def kinds(self) -> tuple[tuple[Server, ...], NDArray[np.int64]]:
+        """The servers that differ, and which of them each node is."""
+        servers = {id(node.server): node.server for node in self.nodes}
+        place = {number: kind for kind, number in enumerate(servers)}
+        of_node = [place[id(node.server)] for node in self.nodes]
+        return tuple(servers.values()), np.array(of_node, dtype=np.int64)
+
+    @cached_property
     def columns(self) -> NodeColumns:
         """The nodes as columns."""
         servers = [node.server for node in self.nodes]

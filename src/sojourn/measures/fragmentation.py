@@ -143,8 +143,9 @@ def measure_fragmentation(
     until = np.where(is_last, end, np.append(course.time[1:], end)[: len(course.node)])
     lapse = np.minimum(until, end) - np.minimum(course.time, end)
     seconds = np.zeros((len(resources), len(STATES), count))
-    for part, used, left in zip(seconds, course.used, course.left, strict=True):
-        place = course.idle * count + course.node
+    place = course.idle * count + course.node
+    for row, used, left in zip(course.there.tolist(), course.used, course.left, strict=True):
+        part = seconds[row]
         part += np.bincount(place, left * lapse, len(STATES) * count).reshape(part.shape)
         part[_USED] = np.bincount(course.node, used * lapse, count)
     return Fragmentation(resources, course.capacity, max(float(end - begin), 0.0), seconds)
@@ -192,9 +193,9 @@ def over_time(
         # What lasts to the end has its last row there, as power over time has.
         time, level = np.append(time, end), np.concatenate([level, level[-1:]])
     columns: dict[str, Any] = {"time": time}
-    for r in np.flatnonzero(course.capacity.sum(axis=1) > 0).tolist():
-        for s, state in enumerate(STATES):
-            columns[f"{resources[r]}_{state}"] = np.ascontiguousarray(level[:, r, s])
+    for place, r in enumerate(course.there.tolist()):
+        for s, state in enumerate(STATES if course.capacity[r].any() else ()):
+            columns[f"{resources[r]}_{state}"] = np.ascontiguousarray(level[:, place, s])
     return pd.DataFrame(columns, copy=False)
 
 
@@ -202,9 +203,10 @@ class _Course(NamedTuple):
     """What became of the nodes, by node and time: from each instant on to the next of its node."""
 
     capacity: Ints  # resources x nodes
+    there: Ints  # the resources that some node has, or some job holds
     node: Ints
     time: Floats  # s
-    used: Ints  # resources x instants
+    used: Ints  # these resources x instants
     left: Ints  # held by nobody, likewise
     idle: Ints  # what that counts as, a place in `STATES`
 
@@ -239,11 +241,11 @@ def _course(
     # At one instant stops come first, and starts last.
     places = [np.arange(count), node[rows], away[gone], away[gone], node[rows]]
     times = [np.full(count, float(begin)), stop[rows], until[gone], since[gone], start[rows]]
-    nobody = np.zeros((resources, count), np.int64), np.zeros((resources, 2 * len(gone)), np.int64)
-    taken = np.concatenate(
-        [nobody[0], -held.take(rows, axis=1), nobody[1], held.take(rows, axis=1)], axis=1
-    )
-    absent = np.repeat([0, -1, 1, 0], [count + len(rows), len(gone), len(gone), len(rows)])
+    there = np.flatnonzero(size.any(axis=1) | held.any(axis=1))
+    some = len(there)
+    mine = held[there].take(rows, axis=1)
+    nobody = np.zeros((some, count), np.int64), np.zeros((some, 2 * len(gone)), np.int64)
+    taken = np.concatenate([nobody[0], -mine, nobody[1], mine], axis=1)
     which, when = np.concatenate(places), np.concatenate(times)
     order = np.argsort(when, kind="stable")
     # Small integers are sorted by counting.
@@ -251,12 +253,15 @@ def _course(
     which = which[order]
     # Whatever a node gives away comes back to it, so that each begins with 0 again.
     used = np.cumsum(taken.take(order, axis=1), axis=1)
-    room = size.take(which, axis=1)
+    room = size[there].take(which, axis=1)
     left = room - used
     _check_room(holdings, left, rows, order, start)
     used_up = ((left == 0) & (room > 0)).any(axis=0)
-    idle = np.where(np.cumsum(absent[order]) > 0, _DOWN, np.where(used_up, _STRANDED, _FREE))
-    return _Course(size, which, when[order], used, left, idle)
+    idle = np.where(used_up, _STRANDED, _FREE)
+    if len(gone):
+        absent = np.repeat([0, -1, 1, 0], [count + len(rows), len(gone), len(gone), len(rows)])
+        idle[np.cumsum(absent[order]) > 0] = _DOWN
+    return _Course(size, there, which, when[order], used, left, idle)
 
 
 def _check_room(holdings: Holdings, left: Ints, rows: Ints, order: Ints, start: Floats) -> None:

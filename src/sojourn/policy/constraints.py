@@ -20,21 +20,17 @@ _BY = ("user", "group", "queue", "partition")
 
 @dataclass(frozen=True)
 class Asked:
-    """Constraints as columns, one value per job; memory in KB (0 for none), watts (inf)."""
+    """Constraints as columns, one value per job; memory in KB (0 for none), watts (inf).
+
+    `feature` is a place in `words`, of which "" is none.
+    """
 
     memory_per_core: NDArray[np.int64]
     memory_per_node: NDArray[np.int64]
     whole_node: NDArray[np.bool_]
-    feature: NDArray[np.object_]
+    feature: NDArray[np.int64]
+    words: list[str]
     power_budget: NDArray[np.float64]
-
-    @property
-    def plain(self) -> NDArray[np.bool_]:
-        """Which jobs ask for processors only."""
-        memory = (self.memory_per_core > 0) | (self.memory_per_node > 0)
-        feature = self.feature != ""
-        bounded = np.isfinite(self.power_budget)
-        return np.asarray(~(memory | self.whole_node | feature | bounded))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,21 +84,30 @@ class Constraints:
             if per_core != "log":
                 raise OptionError(f"memory per core '{per_core}': give a number of GB, or log")
             # More than any node has is more than any node has.
-            memory = np.clip(np.ceil(jobs.memory), 0.0, _MOST_GB * _KB_PER_GB)
+            memory = np.clip(np.ceil(jobs.memory), 0.0, _MOST_GB * _KB_PER_GB).astype(np.int64)
         else:
-            memory = _spread(jobs, "memory_per_core", per_core, 0.0) * _KB_PER_GB
-        per_node = _spread(jobs, "memory_per_node", self.memory_per_node, 0.0) * _KB_PER_GB
+            memory = _kilobytes(jobs, "memory_per_core", per_core)
+        feature, words = _features(jobs, self.feature)
         return Asked(
-            memory_per_core=np.ceil(memory).astype(np.int64),
-            memory_per_node=np.ceil(per_node).astype(np.int64),
+            memory_per_core=memory,
+            memory_per_node=_kilobytes(jobs, "memory_per_node", self.memory_per_node),
             whole_node=_spread(jobs, "whole_node", self.whole_node, False).astype(np.bool_),
-            feature=_features(jobs, self.feature),
+            feature=feature,
+            words=words,
             power_budget=_spread(jobs, "power_budget", self.power_budget, np.inf),
         )
 
 
 def _short(value: Any) -> str:
     return "by job" if isinstance(value, list | tuple | np.ndarray) else str(value)
+
+
+def _kilobytes(jobs: Jobs, name: str, value: Any) -> NDArray[np.int64]:
+    """KB per job from GB, rounded up."""
+    if value is None:
+        return np.zeros(len(jobs), dtype=np.int64)
+    memory = np.ceil(_spread(jobs, name, value, 0.0) * _KB_PER_GB)
+    return np.asarray(memory, dtype=np.int64)
 
 
 def _spread(jobs: Jobs, name: str, value: Any, nothing: Any) -> NDArray[Any]:
@@ -135,7 +140,17 @@ def _spread(jobs: Jobs, name: str, value: Any, nothing: Any) -> NDArray[Any]:
     return column
 
 
-def _features(jobs: Jobs, feature: Any) -> NDArray[np.object_]:
+def _features(jobs: Jobs, feature: Any) -> tuple[NDArray[np.int64], list[str]]:
+    """The feature that each job asks for, as a place in a list of words, and the list."""
+    if isinstance(feature, str) or feature is None:
+        return np.zeros(len(jobs), dtype=np.int64), [feature or ""]
+    words = _feature_words(jobs, feature).tolist()
+    place = {word: code for code, word in enumerate(dict.fromkeys(words))}
+    return np.array([place[word] for word in words], dtype=np.int64), list(place) or [""]
+
+
+def _feature_words(jobs: Jobs, feature: Any) -> NDArray[np.object_]:
+    """The word that each job asks for, from words by job or by the numbers of columns."""
     asked = np.full(len(jobs), "", dtype=object)
     if isinstance(feature, dict):
         for column, by_value in feature.items():
@@ -144,9 +159,6 @@ def _features(jobs: Jobs, feature: Any) -> NDArray[np.object_]:
                 raise OptionError(f"feature by '{column}'{near}")
             for value, word in _words_by_number(column, by_value).items():
                 asked[jobs[column] == value] = word
-        return asked
-    if isinstance(feature, str) or feature is None:
-        asked[:] = feature or ""
         return asked
     words = list(feature) if np.ndim(feature) == 1 else [feature]
     wrong = [word for word in words if not (word is None or isinstance(word, str))]

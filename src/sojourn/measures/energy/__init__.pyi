@@ -4,12 +4,14 @@ from .capped import stretch_steps as stretch_steps
 from .counted import counted_steps as counted_steps
 from .counted import most_busy as most_busy
 from .nodes import Bill as Bill
+from .nodes import OtherStates as OtherStates
 from .nodes import bill_domains as bill_domains
 from .nodes import bill_nodes as bill_nodes
 from .nodes import in_other_states as in_other_states
 from .nodes import peas_energy as peas_energy
 from .nodes import switched_off as switched_off
 from .nodes import watts_by_busy as watts_by_busy
+from .nodes import with_states as with_states
 from .states import KINDS as KINDS
 from .states import NodeState as NodeState
 from .states import Occupation as Occupation

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ...arrays import Floats, Ints
 from ...jit import compiled, inlined
 
 ALL_FIT = -1
 
+# Of places that are whole numbers without a sign, a kernel need not see whether they count from
+# the end.
+_place: Any = np.uintp
+
 # Columns of the account of a node. Sums are pairs: the sum, and after it what rounding dropped.
 _SHARE, IDLE, BUSY, _CLOCK, _TIME = 0, 2, 4, 6, 8
 ACCOUNT = 9
+
+# Columns of the watts of a node with so many processors in use: of each processor, whatever the
+# rate; at rate 1 of each busy one beside that, and of all of these; of all idle ones.
+BASE, ABOVE, DYNAMIC, UNUSED = 0, 1, 2, 3
 
 
 class BilledJobs(NamedTuple):
@@ -38,62 +48,53 @@ class BilledRows(NamedTuple):
 
 
 class BilledNodes(NamedTuple):
-    """Columns by node; ``[first[k] + b]`` of the others is that of node k with b in use."""
+    """Columns by node; ``watts[first[k] + b]`` is that of node k with b in use, see `WATTS`."""
 
     procs: Ints
     busy: Ints
     first: Ints
-    base: Floats  # W of each processor, whatever the rate
-    dynamic: Floats  # W of all busy processors together, at rate 1
+    watts: Floats
     account: Floats  # nodes x ACCOUNT
 
 
 @inlined
-def _add(cells: Any, k: int, at: int, value: float) -> None:
-    """Add to the sum at `cells[k, at]`, keeping beside it what rounding drops (two-sum).
+def _plus(total: float, rest: float, value: float) -> tuple[float, float]:
+    """Add to a sum, and to what rounding dropped from it (two-sum).
 
     A plain sum over millions of short stretches would lose more than the bill may be off by.
     """
-    before = cells[k, at]
-    total = before + value
-    part = total - before
-    cells[k, at] = total
-    cells[k, at + 1] += (before - (total - part)) + (value - part)
+    after = total + value
+    part = after - total
+    return after, rest + ((total - (after - part)) + (value - part))
 
 
 @inlined
-def _settle(nodes: Any, k: int, now: float, clock: Any) -> None:
+def _add(cells: Any, k: int, at: int, value: float) -> None:
+    """As `_plus`, to the sum at `cells[k, at]`, beside which is what rounding dropped."""
+    cells[k, at], cells[k, at + 1] = _plus(cells[k, at], cells[k, at + 1], value)
+
+
+@inlined
+def _settle(nodes: Any, k: int, now: float, clock: float, clock_rest: float) -> None:
     """Bring the account of node k up to `now`."""
-    account = nodes.account
+    account, watts = nodes.account, nodes.watts
     lapse = now - account[k, _TIME]
     if lapse <= 0:
         return
     busy = nodes.busy[k]
-    base = nodes.base[nodes.first[k] + busy]
+    at = _place(nodes.first[k] + busy)
     if busy > 0:
-        scaled = (clock[0, 0] - account[k, _CLOCK]) + (clock[0, 1] - account[k, _CLOCK + 1])
-        above = nodes.dynamic[nodes.first[k] + busy] / busy
-        _add(account, k, _SHARE, base * lapse + above * scaled)
-    _add(account, k, IDLE, (nodes.procs[k] - busy) * base * lapse)
+        scaled = (clock - account[k, _CLOCK]) + (clock_rest - account[k, _CLOCK + 1])
+        _add(account, k, _SHARE, watts[at, BASE] * lapse + watts[at, ABOVE] * scaled)
+    if watts[at, UNUSED] > 0:
+        _add(account, k, IDLE, watts[at, UNUSED] * lapse)
     account[k, _TIME] = now
-    account[k, _CLOCK] = clock[0, 0]
-    account[k, _CLOCK + 1] = clock[0, 1]
-
-
-@inlined
-def _change(nodes: Any, k: int, more: int, above: Any, below: Any) -> None:
-    """Let `more` processors of node k come into use; fewer if negative."""
-    before = nodes.first[k] + nodes.busy[k]
-    nodes.busy[k] += more
-    _add(above, 0, 0, nodes.dynamic[before + more])
-    _add(above, 0, 0, -nodes.dynamic[before])
-    _add(below, 0, 0, (nodes.base[before + more] - nodes.base[before]) * nodes.procs[k])
+    account[k, _CLOCK] = clock
+    account[k, _CLOCK + 1] = clock_rest
 
 
 @compiled(slow="the energy bill", seconds=1.6)
-def walk(
-    jobs: Any, rows: Any, nodes: Any, rates: Any, steps: Any, last: float, sums: Any
-) -> tuple[int, int]:
+def walk(jobs: Any, rows: Any, nodes: Any, rates: Any, steps: Any, last: float) -> tuple[int, Any]:
     """Go through the instants in order; at each, ends come first, then starts, then the rate.
 
     Parameters
@@ -102,19 +103,19 @@ def walk(
     rates : epochs, and the factor of the dynamic part from each on.
     steps : room for the time and watts of each instant.
     last : the last end, s.
-    sums : zeros (3 x 1 x 2): the integral of the rate factor, the W above the base at rate 1, and
-        the W of the base less that of idle nodes.
 
     Returns
     -------
     The number of steps; and `ALL_FIT`, or the row that takes more than its node has.
     """
-    clock, above, below = sums[0], sums[1], sums[2]
-    account = nodes.account
+    account, watts = nodes.account, nodes.watts
+    # The integral of the rate factor, the W above the base at rate 1, and the W of the base less
+    # that of idle nodes.
+    clock, clock_rest, above, above_rest, below, below_rest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     static = 0.0
     now = rates[0, 0]
     for k in range(len(nodes.procs)):
-        static += nodes.base[nodes.first[k]] * nodes.procs[k]
+        static += watts[nodes.first[k], BASE] * nodes.procs[k]
         account[k, _TIME] = now
     factor = rates[1, 0]
     epoch, started, ended, made = 1, 0, 0, 0
@@ -124,9 +125,9 @@ def walk(
             j = jobs.by_end[ended]
             ended += 1
             spent = 0.0
-            for r in range(jobs.first_row[j], jobs.first_row[j + 1]):
-                k = rows.node[r]
-                _settle(nodes, k, now, clock)
+            for r in range(_place(jobs.first_row[j]), _place(jobs.first_row[j + 1])):
+                k = _place(rows.node[r])
+                _settle(nodes, k, now, clock, clock_rest)
                 share = (account[k, _SHARE] - rows.share[r]) + (
                     account[k, _SHARE + 1] - rows.share_rest[r]
                 )
@@ -134,28 +135,41 @@ def walk(
                 spent += used
                 rows.share[r] = used  # Nobody needs the clock of a row that has ended.
                 _add(account, k, BUSY, used)
-                _change(nodes, k, -rows.procs[r], above, below)
+                before = _place(nodes.first[k] + nodes.busy[k])
+                nodes.busy[k] -= rows.procs[r]
+                after = _place(nodes.first[k] + nodes.busy[k])
+                above, above_rest = _plus(above, above_rest, watts[after, DYNAMIC])
+                above, above_rest = _plus(above, above_rest, -watts[before, DYNAMIC])
+                if watts[after, BASE] != watts[before, BASE]:
+                    more = (watts[after, BASE] - watts[before, BASE]) * nodes.procs[k]
+                    below, below_rest = _plus(below, below_rest, more)
             jobs.joules[j] = spent
         if ended == started:  # exactly idle, whatever rounding left
-            above[:] = 0.0
-            below[:] = 0.0
+            above, above_rest, below, below_rest = 0.0, 0.0, 0.0, 0.0
         while started < count and jobs.start[jobs.by_start[started]] <= now:
             j = jobs.by_start[started]
             started += 1
-            for r in range(jobs.first_row[j], jobs.first_row[j + 1]):
-                k = rows.node[r]
-                _settle(nodes, k, now, clock)
+            for r in range(_place(jobs.first_row[j]), _place(jobs.first_row[j + 1])):
+                k = _place(rows.node[r])
+                _settle(nodes, k, now, clock, clock_rest)
                 if nodes.busy[k] + rows.procs[r] > nodes.procs[k]:
-                    return made, r
+                    return made, np.int64(r)
                 rows.share[r] = account[k, _SHARE]
                 rows.share_rest[r] = account[k, _SHARE + 1]
-                _change(nodes, k, rows.procs[r], above, below)
+                before = _place(nodes.first[k] + nodes.busy[k])
+                nodes.busy[k] += rows.procs[r]
+                after = _place(nodes.first[k] + nodes.busy[k])
+                above, above_rest = _plus(above, above_rest, watts[after, DYNAMIC])
+                above, above_rest = _plus(above, above_rest, -watts[before, DYNAMIC])
+                if watts[after, BASE] != watts[before, BASE]:
+                    more = (watts[after, BASE] - watts[before, BASE]) * nodes.procs[k]
+                    below, below_rest = _plus(below, below_rest, more)
         while epoch < rates.shape[1] and rates[0, epoch] <= now:
             factor = rates[1, epoch]
             epoch += 1
         steps[0, made] = now
-        base = static + (below[0, 0] + below[0, 1])
-        steps[1, made] = base + (above[0, 0] + above[0, 1]) * factor
+        base = static + (below + below_rest)
+        steps[1, made] = base + (above + above_rest) * factor
         made += 1
         if now >= last:
             break
@@ -166,8 +180,8 @@ def walk(
             soon = min(soon, jobs.start[jobs.by_start[started]])
         if epoch < rates.shape[1]:
             soon = min(soon, rates[0, epoch])
-        _add(clock, 0, 0, (soon - now) * factor)
+        clock, clock_rest = _plus(clock, clock_rest, (soon - now) * factor)
         now = soon
     for k in range(len(nodes.procs)):
-        _settle(nodes, k, now, clock)
+        _settle(nodes, k, now, clock, clock_rest)
     return made, ALL_FIT

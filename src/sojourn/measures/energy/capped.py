@@ -47,17 +47,20 @@ def beside_cap(
     if len(at) < 2:
         return BesideCap(0.0, 0.0, 0.0)
     inside = since[(since > at[0]) & (since < at[-1])]
-    every = np.unique(np.concatenate([at, inside]))
-    lasts = np.diff(every)
-    drawn = power[np.searchsorted(at, every[:-1], side="right") - 1]
+    lasts, drawn = np.diff(at), power[:-1]
+    if len(inside) or not (lasts > 0).all():
+        every = np.unique(np.concatenate([at, inside]))
+        lasts = np.diff(every)
+        drawn = power[np.searchsorted(at, every[:-1], side="right") - 1]
+    else:
+        every = at
+    peak = float(drawn.max(initial=0.0))
+    if len(since) == 1 and since[0] <= at[0] and peak <= most[0]:
+        return BesideCap(peak, 0.0, 0.0)
     cap = np.append(most, np.inf)[np.searchsorted(since, every[:-1], side="right") - 1]
     over = drawn - cap
-    is_over = (over > _TOLERANCE * np.maximum(np.abs(drawn), 1.0)) & (lasts > 0)
-    return BesideCap(
-        float(drawn[lasts > 0].max(initial=0.0)),
-        float(lasts[is_over].sum()),
-        float(over[is_over].max(initial=0.0)),
-    )
+    is_over = over > _TOLERANCE * np.maximum(np.abs(drawn), 1.0)
+    return BesideCap(peak, float(lasts[is_over].sum()), float(over[is_over].max(initial=0.0)))
 
 
 def stretch_steps(

@@ -13,13 +13,27 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ...arrays import Floats, Ints
 from ...errors import RunError
 from .. import formulas
 from ._checks import check, check_epochs, check_stretches, is_known, own
-from ._walk import ACCOUNT, ALL_FIT, BUSY, IDLE, BilledJobs, BilledNodes, BilledRows, walk
+from ._merge import BilledStates, Changes, Steps, merge
+from ._walk import (
+    ABOVE,
+    ACCOUNT,
+    ALL_FIT,
+    BASE,
+    BUSY,
+    DYNAMIC,
+    IDLE,
+    UNUSED,
+    BilledJobs,
+    BilledNodes,
+    BilledRows,
+    walk,
+)
 
 _LEVELS = 11
 
@@ -36,6 +50,16 @@ class Bill(NamedTuple):
     node_idle_joules: Floats  # per node: what its idle processors used
     step_time: Floats  # s; each instant at which a job or a rate could change
     step_watts: Floats  # W of the whole cluster from then on
+
+
+class OtherStates(NamedTuple):
+    """Stretches in which nodes are not on, by the instants at which they begin and end."""
+
+    node: Ints
+    time: Floats  # s; instants, of which some may be of no stretch
+    begin: NDArray[np.integer]  # place among the instants
+    end: NDArray[np.integer]
+    watts: Floats  # that the node draws in place of idle ones
 
 
 def watts_by_busy(procs: Ints, curves: Floats) -> tuple[Floats, Ints]:
@@ -59,6 +83,31 @@ def watts_by_busy(procs: Ints, curves: Floats) -> tuple[Floats, Ints]:
     low = curves[node, level]
     high = curves[node, np.minimum(level + 1, _LEVELS - 1)]
     return np.where(beyond > 0, low + (high - low) * (beyond / procs[node]), low), first[:-1]
+
+
+def _watts_table(procs: Ints, curves: Floats) -> tuple[Floats, Ints]:
+    """Watts of each node by the number of its processors in use, in the columns of the walk.
+
+    Parameters
+    ----------
+    procs, curves : as of `watts_by_busy`.
+
+    Returns
+    -------
+    The watts, and where those of each node begin: those of nodes that are all alike, once.
+    """
+    alike = len(procs) > 0 and (procs == procs[0]).all() and (curves == curves[0]).all()
+    some = slice(1) if alike else slice(None)
+    count, idle = procs[some], curves[some, 0]
+    watts, first = watts_by_busy(count, curves[some])
+    busy = np.arange(len(watts)) - np.repeat(first, count + 1)
+    base = np.minimum(watts, np.repeat(idle, count + 1))
+    table = np.empty((len(watts), 4))
+    table[:, BASE] = base / np.repeat(count, count + 1)
+    table[:, DYNAMIC] = watts - base
+    table[:, ABOVE] = table[:, DYNAMIC] / np.maximum(busy, 1)
+    table[:, UNUSED] = (np.repeat(count, count + 1) - busy) * table[:, BASE]
+    return table, np.zeros(len(procs), dtype=np.int64) if alike else first
 
 
 def _check_nodes(first: Ints, rows: BilledRows, procs: Ints, curves: Floats) -> None:
@@ -120,20 +169,12 @@ def bill_nodes(
     rows = BilledRows(node, own(row_procs, np.int64), np.zeros(len(node)), np.empty(len(node)))
     check(len(jobs.first_row) == len(begin) + 1, "first_row needs one entry more than jobs")
     _check_nodes(jobs.first_row, rows, count, curve)
-    watts, first = watts_by_busy(count, curve)
-    base = np.minimum(watts, np.repeat(curve[:, 0], count + 1))
-    nodes = BilledNodes(
-        procs=count,
-        busy=np.zeros_like(count),
-        first=first,
-        base=base / np.repeat(count, count + 1),
-        dynamic=watts - base,
-        account=np.zeros((len(count), ACCOUNT)),
-    )
+    table, first = _watts_table(count, curve)
+    busy, account = np.zeros_like(count), np.zeros((len(count), ACCOUNT))
+    nodes = BilledNodes(procs=count, busy=busy, first=first, watts=table, account=account)
     steps = np.empty((2, 2 * len(by_start) + len(epoch) + 1))
     last = float(stop.max(initial=max(epoch[0], until)))
-    table = np.stack([epoch, speed**exponent])
-    made, overfull = walk(jobs, rows, nodes, table, steps, last, np.zeros((3, 1, 2)))
+    made, overfull = walk(jobs, rows, nodes, np.stack([epoch, speed**exponent]), steps, last)
     if overfull != ALL_FIT:
         j, k = np.searchsorted(jobs.first_row, overfull, side="right") - 1, node[overfull]
         raise RunError(
@@ -242,26 +283,51 @@ def in_other_states(
     The bill, with idle energy of nodes that are on, and the power of all nodes in its steps; and
     the joules of each stretch.
     """
+    since, to = own(begin, np.float64), own(end, np.float64)
+    time, places = np.unique(np.concatenate([since, to]), return_inverse=True)
+    drawn = np.broadcast_to(np.asarray(watts, dtype=np.float64), since.shape)
     which = own(node, np.int64)
-    first, last = bill.step_time[0], bill.step_time[-1]
-    since = np.clip(own(begin, np.float64), first, last)
-    to = np.clip(own(end, np.float64), first, last)
-    saved = own(idle_watts, np.float64)[which]
-    drawn = np.broadcast_to(np.asarray(watts, dtype=np.float64), which.shape)
-    joules = np.bincount(which, weights=saved * (to - since), minlength=len(bill.node_idle_joules))
-    time = np.unique(np.concatenate([bill.step_time, since, to]))
-    before = bill.step_watts[np.searchsorted(bill.step_time, time, side="right") - 1]
-    places = np.searchsorted(time, np.concatenate([since, to]))
-    changed = np.bincount(
-        places, weights=np.concatenate([drawn - saved, saved - drawn]), minlength=len(time)
+    states = OtherStates(which, time, places[: len(since)], places[len(since) :], drawn)
+    return with_states(bill, states, idle_watts)
+
+
+def with_states(bill: Bill, states: OtherStates, idle_watts: ArrayLike) -> tuple[Bill, Floats]:
+    """As `in_other_states`, of stretches that need not be sorted by time."""
+    idle, node = own(idle_watts, np.float64), own(states.node, np.int64)
+    known = not len(node) or (node.min() >= 0 and node.max() < len(idle))
+    check(known, "a stretch in another state names a node that is not there")
+    instants = np.clip(states.time, bill.step_time[0], bill.step_time[-1])
+    time, place = _numbered(instants)
+    stretches = BilledStates(
+        node,
+        own(states.begin, np.int32),
+        own(states.end, np.int32),
+        place.astype(np.int32),
+        own(states.watts, np.float64),
+        np.empty(len(node)),
     )
-    changed[-1] = 0.0  # What lasts no time is not billed.
+    steps = Steps(own(bill.step_time, np.float64), own(bill.step_watts, np.float64))
+    most = len(bill.step_time) + len(time)
+    merged = Steps(np.empty(most), np.empty(most))
+    changes = Changes(time, np.zeros(len(time)), np.zeros(len(time), dtype=np.bool_))
+    saved = np.zeros(len(bill.node_idle_joules))
+    made = merge(steps, stretches, changes, idle, saved, merged)
     after = bill._replace(
-        node_idle_joules=bill.node_idle_joules - joules,
-        step_time=time,
-        step_watts=before + np.cumsum(changed),
+        node_idle_joules=bill.node_idle_joules - saved,
+        step_time=merged.time[:made].copy(),
+        step_watts=merged.value[:made].copy(),
     )
-    return after, drawn * (to - since)
+    return after, stretches.joules
+
+
+def _numbered(time: Floats) -> tuple[Floats, Ints]:
+    """Return the different instants in order, and which of these each is."""
+    if not (time[1:] >= time[:-1]).all():
+        times, places = np.unique(time, return_inverse=True)
+        return times, places
+    new = np.ones(len(time), dtype=np.bool_)
+    np.greater(time[1:], time[:-1], out=new[1:])
+    return time[new], np.cumsum(new) - 1
 
 
 def peas_energy(

@@ -13,7 +13,8 @@ from ...engine.caps import CapFacts
 from ...engine.drive import CapRules
 from ...jobs import Jobs
 from ...policy.cap import NodeCap
-from .machine import REASONS, NamedMachine, usable_tasks
+from .cap_room import CapRoom
+from .machine import REASONS, NamedMachine
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class CapPlan:
         else:
             places = np.flatnonzero(open_jobs)
             first, which = self._kinds(named.requests.alike[places], self.of_task[places])
-            bad = np.array([not self._holds(named, int(places[i])) for i in first], np.bool_)
+            bad = ~CapRoom(self, named).holds(places[first].tolist())
             reason[places[bad[which]]] = why
 
     @staticmethod
@@ -107,70 +108,6 @@ class CapPlan:
         number[kinds] = np.arange(len(kinds))
         return last[kinds], number[alike]
 
-    def _holds(self, named: NamedMachine, j: int) -> bool:
-        """Whether the empty cluster has nodes for job `j` under all caps.
-
-        If nodes sleep, even if all of them must be woken while all others are on.
-        """
-        asked, first = named.requests, named.requests.choice[j]
-        assert self.over is not None
-        task = np.full(len(self.of_proc), self.of_task[j])
-        if self.of_task[j] < 0:
-            task = self.of_proc * asked.need[0, j]
-        for some in asked.eligible[first : first + asked.choices[j]]:
-            most = usable_tasks(asked, j, range(len(asked.capacity)), some)
-            order = np.argsort(self.of_proc, kind="stable")
-            free, left, drawn = self.last.copy(), int(asked.tasks[j]), 0.0
-            neighbours = named.placement.rule == "contiguous"
-            if not neighbours and asked.budget[j] == np.inf:
-                known = self._holds_in_order(most[order], task[order], order, left)
-                if known:
-                    return True
-                if known is not None:
-                    continue
-            if neighbours:
-                stretches = np.split(np.arange(len(most)), np.flatnonzero(most == 0))
-                order = next((s for s in stretches if most[s].sum() >= left), np.arange(0))
-            for k in order.tolist():
-                taken = min(int(most[k]), left)
-                least = 0 if self.changing is None else int(self.changing[k])
-                for c in np.flatnonzero(self.over[:, k]).tolist():
-                    if not neighbours and least > free[c]:
-                        taken = 0
-                    if not neighbours and taken * task[k] > free[c]:
-                        taken = max(int(free[c]), 0) // int(task[k])
-                if taken:
-                    free -= max(taken * int(task[k]), least) * self.over[:, k]
-                drawn += taken * asked.need[0, j] * named.cluster.columns.watts[k]
-                left -= taken
-            if left == 0 and (free >= 0).all() and drawn <= asked.budget[j]:
-                return True
-        return False
-
-    def _holds_in_order(self, most: Ints, task: Ints, order: Ints, tasks: int) -> bool | None:
-        """Whether a job has room on nodes that are filled one after the other; None if unknown.
-
-        It has if no cap is in the way then. If one is, it has none where all nodes are alike.
-
-        Parameters
-        ----------
-        most, task : of each node in order, tasks that it has room for, and mW that each adds.
-        order : the nodes.
-        tasks : of the job.
-        """
-        assert self.over is not None
-        before = np.cumsum(most) - most
-        taken = np.clip(tasks - before, 0, most)
-        least = 0 if self.changing is None else self.changing[order]
-        watts = np.where(taken > 0, np.maximum(taken * task, least), 0)
-        if taken.sum() < tasks:
-            return False
-        if (self.over[:, order] @ watts <= self.last).all():
-            return True
-        kinds = (most, task, np.broadcast_to(least, most.shape))
-        alike = all((kind == kind[0]).all() for kind in kinds)
-        return False if alike and len(self.last) == 1 and self.over.all() else None
-
     def rules(
         self, named: NamedMachine | None, accepted: NDArray[np.bool_], first: float, looks: bool
     ) -> CapRules:
@@ -185,7 +122,7 @@ class CapPlan:
         """
         nodes = None
         if named is not None and not self.by_rate:
-            fixed = np.ascontiguousarray(self.fixed(named)[:, accepted])
+            fixed = self.fixed(named).take(np.flatnonzero(accepted), axis=1)
             over = np.ones((len(self.caps), len(self.of_proc)), np.bool_)
             over = over if self.over is None else self.over
             own = self.of_task[accepted]

@@ -143,12 +143,9 @@ def _named(
     named: NamedMachine,
     depths: Sequence[SleepState | None],
 ) -> CapPlan:
-    known = np.array(
-        [
-            node.server.has_watts or not isinstance(cluster.power, AssumedPower)
-            for node in cluster.nodes
-        ]
-    )
+    servers, kind = cluster.kinds
+    measured = not isinstance(cluster.power, AssumedPower)
+    known = np.array([measured or server.has_watts for server in servers])[kind]
     idle, lent, changing = _by_state(cluster, np.where(known, cluster.curves[:, 0], 0.0), depths)
     own, assumed = watts_of_jobs(jobs), 0
     tasks = named.requests.tasks
@@ -212,14 +209,20 @@ def _by_state(
 
     Of nodes whose watts are not known nothing is known in any state.
     """
-    held, none = idle.copy(), np.zeros(len(idle))
-    lent, changing = none, none.copy()
-    for k, depth in enumerate(depths):
-        if depth is not None and (idle[k] or cluster.nodes[k].server.has_watts):
-            held[k] = max(idle[k], depth.watts)
-            lent[k] = np.floor((held[k] - depth.watts) * _MILLI + _SLACK)
+    held, lent, changing = idle.copy(), np.zeros(len(idle)), np.zeros(len(idle))
+    sleeps = np.array([depth is not None for depth in depths], dtype=np.bool_)
+    # Nodes of one kind that sleep do so alike.
+    kind = np.where(sleeps, cluster.kinds[1], -1) if len(depths) else np.full(len(idle), -1)
+    for number in np.unique(kind[kind >= 0]).tolist():
+        alike = kind == number
+        k = int(np.argmax(alike))
+        depth = depths[k]
+        assert depth is not None
+        if idle[k] or cluster.nodes[k].server.has_watts:
+            held[alike] = drawn = max(idle[k], depth.watts)
+            lent[alike] = np.floor((drawn - depth.watts) * _MILLI + _SLACK)
             most = max(depth.enter_watts, depth.leave_watts)
-            changing[k] = max(np.ceil((most - held[k]) * _MILLI - _SLACK), 0.0)
+            changing[alike] = max(np.ceil((most - drawn) * _MILLI - _SLACK), 0.0)
     return held, lent.astype(np.int64), changing.astype(np.int64)
 
 

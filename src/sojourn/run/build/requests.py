@@ -28,6 +28,8 @@ _MEMORY = 1
 _MOST = 2.0**53
 """KB, more than any node has."""
 _SHOWN = 60
+_FEW = 2**20
+"""Numbers up to this are counted, not sorted."""
 _LICENCE = re.compile(r"([^\s:,]+)(?::(\d{1,15}))?")
 
 
@@ -55,7 +57,7 @@ def acts_on_columns(cluster: Cluster) -> bool:
     return cluster.is_named and bool(
         described
         or len(cluster.resource_names) > 2
-        or any(not node.server.has_speed for node in cluster.nodes)
+        or any(not server.has_speed for server in cluster.kinds[0])
     )
 
 
@@ -108,7 +110,10 @@ class NodeRequests:
         """The first job that asks for exactly the same, by job."""
         columns = [self.whole, self.distinct, self.choice, self.choices, self.budget]
         columns += [self.refused, self.unlicensed, *self.need, *self.per_node, *self.licence]
-        keys = [self.tasks, *(column for column in columns if np.any(column != column[:1]))]
+        varied = [column for column in columns if len(column) and column.min() != column.max()]
+        keys = [self.tasks, *varied]
+        if len(keys) == 1:
+            return _first_of(self.tasks)
         order = np.lexsort(keys)
         differs = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
         begins = np.flatnonzero(np.r_[True, differs][: len(order)])
@@ -129,12 +134,13 @@ class NodeRequests:
 
     def of(self, some: Flags) -> NodeRequests:
         """Return those of some jobs."""
+        if some.all():
+            return self
         tables = ("need", "per_node", "licence")
         columns = ["tasks", "whole", "distinct", "choice", "choices", "budget"]
         columns += ["refused", "unlicensed"]
-        chosen: dict[str, Any] = {
-            name: np.ascontiguousarray(getattr(self, name)[:, some]) for name in tables
-        }
+        mine = np.flatnonzero(some)
+        chosen: dict[str, Any] = {name: getattr(self, name).take(mine, axis=1) for name in tables}
         return replace(self, **chosen, **{name: getattr(self, name)[some] for name in columns})
 
 
@@ -255,7 +261,7 @@ class _Table:
     def places(self, asked: Asked) -> tuple[Flags, Flags, Ints, Ints]:
         """Return sets of eligible nodes, and those without features; by job the first, how many."""
         cluster, count = self.cluster, len(self.jobs)
-        features, plain = _coded(asked.feature)
+        features, plain = asked.feature, asked.words
         words = [(word, "") for word in plain]
         if "features" in self.jobs.names and acts_on_columns(cluster):
             more, texts = self.jobs.coded("features")
@@ -272,7 +278,8 @@ class _Table:
         parts_alone: list[Flags] = []
         first = np.zeros(count, dtype=np.int64)
         number = np.ones(count, dtype=np.int64)
-        for wish in np.unique(wishes).tolist():
+        different = np.unique(wishes) if wishes.any() else wishes[:1]
+        for wish in different.tolist():
             word, expression = words[wish // max(len(kinds), 1)]
             mine = wishes == wish
             try:
@@ -295,13 +302,13 @@ class _Table:
 
     def _with(self, word: str, expression: str) -> Flags:
         """Which nodes have a feature, and what an expression asks for."""
-        nodes = self.cluster.nodes
+        servers, kind = self.cluster.kinds
         has = [
-            (not word or word in node.server.features)
-            and (not expression or has_features(expression, node.server.features))
-            for node in nodes
+            (not word or word in server.features)
+            and (not expression or has_features(expression, server.features))
+            for server in servers
         ]
-        return np.array(has, dtype=np.bool_)
+        return np.array(has, dtype=np.bool_)[kind]
 
     def _partitions(self) -> tuple[Ints, list[list[Flags]]]:
         """The kind of each job, and the nodes of the partitions that each kind may choose from."""
@@ -343,6 +350,16 @@ class _Table:
         return self.cluster.queue(name).partitions
 
 
+def _first_of(numbers: Ints) -> Ints:
+    """The first place of each number."""
+    if numbers.max(initial=0) > _FEW:
+        _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
+        return np.asarray(first[which], dtype=np.int64)
+    places = np.zeros(int(numbers.max(initial=0)) + 1, dtype=np.int64)
+    places[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    return places[numbers]
+
+
 def _within(part: Partition, time: float, nodes: int) -> bool:
     most = part.max_nodes
     few = nodes and (nodes < part.min_nodes or (most is not None and nodes > most))
@@ -364,13 +381,6 @@ def _labels(jobs: Jobs, column: str, known: Any) -> tuple[Ints, list[str]]:
     if not any(part.strip() in known for name in names for part in name.split(",")):
         return nobody
     return codes.astype(np.int64), names
-
-
-def _coded(words: NDArray[np.object_]) -> tuple[Ints, list[str]]:
-    """Places in a list of different words, and the list."""
-    known: dict[str, int] = {}
-    codes = [known.setdefault(word, len(known)) for word in words.tolist()]
-    return np.array(codes, dtype=np.int64), list(known) or [""]
 
 
 def requests_of(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cluster import Cluster
+from ...cluster import Cluster, Server
 from ...cluster.states import SleepState
 from ...engine.nodes import SleepFacts
 from ...errors import OptionError, PolicyError, nearest
@@ -19,21 +19,18 @@ if TYPE_CHECKING:
 _KEY = "policy.sleep"
 
 
-def depths_of(cluster: Cluster, depth: str = "") -> list[SleepState | None]:
-    """The state in which each node sleeps: that of a name, or its first; None if it has none."""
-    depths: list[SleepState | None] = []
-    for node in cluster.nodes:
-        states = node.server.states.sleep
-        named = [state for state in states if not depth or state.name == depth]
-        depths.append(named[0] if named else None)
-    return depths
+def depth_of(server: Server, depth: str = "") -> SleepState | None:
+    """The state in which a server sleeps: that of a name, or its first; None if it has none."""
+    return next((state for state in server.states.sleep if depth in ("", state.name)), None)
 
 
 def depths_in_use(cluster: Cluster, depth: str) -> list[SleepState | None]:
-    """As `depths_of`, but None of nodes that stay on."""
+    """The state in which each node sleeps; None of those that have none, or stay on."""
     on, _ = _staying(cluster)
+    servers, kind = cluster.kinds
+    of_kind = [depth_of(server, depth) for server in servers]
     return [
-        None if stays else state for state, stays in zip(depths_of(cluster, depth), on, strict=True)
+        None if stays else of_kind[k] for k, stays in zip(kind.tolist(), on.tolist(), strict=True)
     ]
 
 
@@ -54,7 +51,8 @@ def sleep_facts(
             f"sleep '{sleep}': policy '{policy}' stops jobs, which is not defined for nodes that "
             "sleep; give another policy"
         )
-    depths = depths_of(cluster, sleep.depth)
+    servers, kind = cluster.kinds
+    depths = [depth_of(server, sleep.depth) for server in servers]
     if not any(depths):
         names = {state.name for node in cluster.nodes for state in node.server.states.sleep}
         what = f"no node has a sleep state '{sleep.depth}'; {nearest(sleep.depth, names)}"
@@ -71,10 +69,10 @@ def sleep_facts(
         sleep_rate = saving.enter_rate if sleep_rate is None else sleep_rate
         wake_rate = saving.leave_rate if wake_rate is None else wake_rate
     return SleepFacts(
-        able=np.array([state is not None for state in depths]) & ~on,
-        enter=np.array([state.enter if state is not None else 0.0 for state in depths]),
-        leave=np.array([state.leave if state is not None else 0.0 for state in depths]),
-        varies=np.array([state is not None and bool(state.leave_varies) for state in depths]),
+        able=np.array([state is not None for state in depths])[kind] & ~on,
+        enter=np.array([state.enter if state is not None else 0.0 for state in depths])[kind],
+        leave=np.array([state.leave if state is not None else 0.0 for state in depths])[kind],
+        varies=np.array([state is not None and bool(state.leave_varies) for state in depths])[kind],
         idle_time=sleep.idle_time,
         idle_varies=sleep.idle_varies,
         keeps=sleep.law is not None,

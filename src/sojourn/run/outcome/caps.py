@@ -67,9 +67,7 @@ class CapAccount:
             bill = billing.bill_domains(*rows, domains.node[nodes], rates, until=schedule.last)
         states = schedule.states
         if states is not None:
-            here = place[states.node] >= 0
-            where = place[states.node[here]], states.begin[here], states.end[here]
-            bill, _ = billing.in_other_states(bill, *where, states.watts[here], curves[:, 0])
+            bill, _ = billing.with_states(bill, states.of_nodes(place), curves[:, 0])
             return bill.step_time, bill.step_watts
         external = schedule.prepared.external
         if external is not None and len(external.absence.node):

@@ -26,6 +26,7 @@ from ...measures.cost import (
     parse_price,
     steps_over,
 )
+from ._rows import gather
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -68,8 +69,19 @@ class Allocation(NamedTuple):
         }
 
 
-def allocation(run: Run) -> Allocation:
-    """The nodes of each accepted job in its last stretch of service, by submission."""
+class GivenNodes:
+    """The nodes that a run gave its jobs, read from its tables once."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    @cached_property
+    def of_jobs(self) -> Allocation:
+        """Those of each accepted job in its last stretch of service, by submission."""
+        return _allocation(self._run)
+
+
+def _allocation(run: Run) -> Allocation:
     if run.nodes is None:
         # A discipline with nodes of its own.
         first, node, procs = run.allocated
@@ -82,13 +94,13 @@ def allocation(run: Run) -> Allocation:
 def _rows_given(run: Run, job: Ints, row: Ints, count: Ints, slowness: Floats) -> Allocation:
     """The nodes in so many rows from each `row` on, which were written in the order of starts."""
     assert run.nodes is not None
-    given = run.nodes.given
     first = np.concatenate([[0], np.cumsum(count)])
-    at = np.repeat(row - first[:-1], count) + np.arange(first[-1])
-    tasks = given[GIVEN_TASKS, at]
+    given = np.empty((2, first[-1]), dtype=np.int64)
+    gather(run.nodes.given, np.ascontiguousarray(row), np.ascontiguousarray(count), given)
+    tasks = given[GIVEN_TASKS]
     # Where all jobs ask for processors only, a task is one.
     procs = tasks * run.nodes.ask[PER_TASK, 0, np.repeat(job, count)] if run.s.vectors else tasks
-    return Allocation(first, given[GIVEN_NODE, at], procs, slowness)
+    return Allocation(first, given[GIVEN_NODE], procs, slowness)
 
 
 def _pieces(run: Run) -> NDArray[Any]:
@@ -135,6 +147,7 @@ class Energy:
 
     def __init__(self, schedule: Schedule) -> None:
         prepared, self._run = schedule.prepared, schedule.run
+        self._nodes = schedule.nodes
         self._cluster = prepared.cluster
         self._options, self._header = prepared.options, prepared.jobs.header
         self._absence = None if prepared.external is None else prepared.external.absence
@@ -151,7 +164,7 @@ class Energy:
     @cached_property
     def given(self) -> Allocation:
         """The nodes of each stretch of service; named nodes only."""
-        return allocation_in_pieces(self._run) if self._in_pieces else allocation(self._run)
+        return allocation_in_pieces(self._run) if self._in_pieces else self._nodes.of_jobs
 
     @property
     def _up(self) -> Floats:
@@ -182,8 +195,7 @@ class Energy:
         states = self._states
         if states is not None:
             # Nodes that were switched off from outside are among them.
-            where = states.node, states.begin, states.end, states.watts
-            return billing.in_other_states(bill, *where, curves[:, 0])
+            return billing.with_states(bill, states.drawn, curves[:, 0])
         if self._absence is not None and len(self._absence.node):
             begin, end, node, _ = self._absence
             watts = self._failed_watts[node]
@@ -193,7 +205,8 @@ class Energy:
     @property
     def _failed_watts(self) -> Floats:
         """W of each node while it is down."""
-        return np.array([node.server.states.failed_watts for node in self._cluster.nodes])
+        servers, kind = self._cluster.kinds
+        return np.array([server.states.failed_watts for server in servers])[kind]
 
     @cached_property
     def elsewhere(self) -> dict[str, float]:
@@ -363,7 +376,7 @@ class Energy:
         if self._cluster.is_named:
             bill["peas_kwh"] = float(self.peas.sum()) / _JOULES_PER_KWH
             # Of nodes without watts those of idle are assumed as well.
-            servers = (node.server for node in self._cluster.nodes)
+            servers, _ = self._cluster.kinds
             bill["idle_known"] = all(s.idle_known or not s.has_watts for s in servers)
         if self.price is not None:
             bill["cost"] = electricity_cost(*self.steps, self.price, self._clock)
@@ -431,10 +444,7 @@ class Energy:
         for name in _CACHED:
             other.__dict__.pop(name, None)
         if self._states is not None:
-            other._states = copy.copy(self._states)
-            other._states.begin, other._states.end = (
-                clock(np.clip(x, first, last)) for x in (self._states.begin, self._states.end)
-            )
+            other._states = self._states.on_clock(lambda at: clock(np.clip(at, first, last)))
         if self._cluster.is_named:
             other.__dict__["given"] = self.given
         if self._absence is not None:

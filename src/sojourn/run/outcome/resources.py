@@ -68,7 +68,13 @@ class Resources:
     def _jobs(self) -> list[int]:
         """How many jobs held some of each resource."""
         job, held = np.asarray(self._holdings.job), np.asarray(self._holdings.held)
-        return [int(np.unique(job[amounts > 0]).size) for amounts in held]
+        counts = []
+        for amounts in held:
+            mine = job[amounts > 0]
+            # Rows of a job stand together: of each such run one is enough.
+            begins = mine[np.append(True, mine[1:] != mine[:-1])[: len(mine)]]
+            counts.append(int(np.unique(begins).size))
+        return counts
 
     def as_dict(self, nodes: ArrayLike | None = None) -> dict[str, dict[str, Any]]:
         """Return the totals of each resource of all nodes or of some, ready for JSON."""
@@ -115,11 +121,13 @@ def _holdings(
     count = np.diff(given.first)
     job = np.repeat(stretches.job, count)
     amounts = asked.held(job, given.node, given.procs // asked.need[0, job])
-    # What nobody asks for is held by nobody.
-    held = np.zeros((len(names), len(job)), dtype=np.int64)
-    for row, name in enumerate(names):
-        if name in asked.resources:
-            held[row] = amounts[asked.resources.index(name)]
+    held = amounts
+    if asked.resources != names:
+        # What nobody asks for is held by nobody.
+        held = np.zeros((len(names), len(job)), dtype=np.int64)
+        for row, name in enumerate(names):
+            if name in asked.resources:
+                held[row] = amounts[asked.resources.index(name)]
     numbers = prepared.jobs.job[accepted]
     start, stop = (np.repeat(column, count) for column in (stretches.start, stretches.stop))
     return Holdings(numbers[job], given.node, start, stop, held)

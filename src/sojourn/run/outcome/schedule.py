@@ -16,7 +16,7 @@ from ..options import Prepared
 from .aftermath import Aftermath, aftermath
 from .caps import CapAccount
 from .domains import DomainRates
-from .energy import Allocation, Energy, Stretches, allocation, stretches_in_pieces
+from .energy import Allocation, Energy, GivenNodes, Stretches, stretches_in_pieces
 from .ledger import EnergyLedger
 from .lost import rate_epochs
 from .resources import Resources
@@ -46,6 +46,7 @@ class Schedule:
         self.end: Floats = run.running.end
         self.held: NDArray[np.int64] = run.running.held
         self.in_pieces = run.in_pieces
+        self.nodes = GivenNodes(run)
 
     @cached_property
     def submit(self) -> Floats:
@@ -122,7 +123,7 @@ class Schedule:
         """The nodes of each accepted job; an error where processors were only counted."""
         if not self.prepared.cluster.is_named:
             raise OptionError("processors were only counted; give the cluster named nodes")
-        return allocation(self.run)
+        return self.nodes.of_jobs
 
     @property
     def slowness(self) -> Floats:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
 from ...engine.sleeping import ASLEEP, ENTERING, FAILED, LEAVING, UP
+from ...measures.energy import OtherStates
 from ...measures.formulas import sum_by_job
-from ..build.sleep import depths_of
+from ..build.sleep import depth_of
 
 if TYPE_CHECKING:
     from .energy import Allocation, Stretches
@@ -31,35 +35,76 @@ class NodeStates:
     def __init__(self, schedule: Schedule) -> None:
         run, self._cluster = schedule.run, schedule.prepared.cluster
         node, state, time = run.state_changes
+        # Places among the instants, so that nobody need sort these again.
+        later = time[1:] > time[:-1]
+        number = np.zeros(len(time), dtype=np.int32)
+        np.cumsum(later, out=number[1:])
+        first = np.concatenate([[0], np.flatnonzero(later) + 1])[: len(time)]
+        self._time = np.append(time[first], schedule.last)
         # Sorting is linear in whole numbers of 16 bits.
         narrow = node.astype(np.uint16) if len(self._cluster.nodes) < 2**16 else node
         order = np.argsort(narrow, kind="stable")
-        node, state, time = node[order], state[order], time[order]
-        ends = np.append(time[1:], schedule.last)
-        ends[np.append(node[1:] != node[:-1], True)[: len(node)]] = schedule.last
+        which, begin = state.astype(np.int8).take(order), number.take(order)
+        narrow = narrow.take(order)
+        end = np.empty_like(begin)
+        end[:-1] = begin[1:]
+        final = np.flatnonzero(np.append(narrow[1:] != narrow[:-1], True)[: len(node)])
+        end[final] = len(first)
         # What begins after the last job has ended is of no account.
-        kept = (state != UP) & (ends > time)
-        self.node: Ints = node[kept]
-        self.state: Ints = state[kept]
-        self.begin: Floats = time[kept]
-        self.end: Floats = ends[kept]
+        kept = (which != UP) & (end > begin)
+        kept[final] &= self._time[begin[final]] < schedule.last
+        mine = np.flatnonzero(kept)
+        self.node: Ints = narrow.take(mine).astype(np.int64)
+        self.state: NDArray[np.int8] = which.take(mine)
+        self._begin, self._end = begin.take(mine), end.take(mine)
         self._depth = schedule.prepared.options.sleep.depth
         self.boots = int(np.count_nonzero(state == LEAVING))
         self._waited = schedule.start - schedule.claim
 
     @cached_property
+    def begin(self) -> Floats:
+        """When each stretch begins (s)."""
+        return self._time[self._begin]
+
+    @cached_property
+    def end(self) -> Floats:
+        """When each stretch ends (s)."""
+        return self._time[self._end]
+
+    def on_clock(self, clock: Callable[[Floats], Floats]) -> NodeStates:
+        """Return the same stretches with all instants on another clock."""
+        other = copy.copy(self)
+        for name in ("begin", "end", "drawn"):
+            other.__dict__.pop(name, None)
+        other._time = clock(self._time)
+        return other
+
+    @cached_property
+    def drawn(self) -> OtherStates:
+        """The stretches as a bill takes them."""
+        return OtherStates(self.node, self._time, self._begin, self._end, self.watts)
+
+    def of_nodes(self, place: Ints) -> OtherStates:
+        """The stretches of some nodes as a bill takes them; `place` of all others is below 0."""
+        here = place[self.node] >= 0
+        columns = (self._begin[here], self._end[here], self.watts[here])
+        return OtherStates(place[self.node[here]], self._time, *columns)
+
+    @cached_property
     def watts(self) -> Floats:
         """W of the node in each stretch."""
-        table = np.zeros((len(self._cluster.nodes), FAILED + 1))
-        for k, depth in enumerate(depths_of(self._cluster, self._depth)):
-            table[k, FAILED] = self._cluster.nodes[k].server.states.failed_watts
+        servers, kind = self._cluster.kinds
+        table = np.zeros((len(servers), FAILED + 1))
+        for k, server in enumerate(servers):
+            table[k, FAILED] = server.states.failed_watts
+            depth = depth_of(server, self._depth)
             if depth is not None:
                 table[k, ENTERING], table[k, ASLEEP] = depth.enter_watts, depth.watts
                 table[k, LEAVING] = depth.leave_watts
             else:
                 # Assumed of nodes that are powered down though no state says how.
-                table[k, [ENTERING, LEAVING]] = self._cluster.curves[k, 0]
-        watts: Floats = table[self.node, self.state]
+                table[k, [ENTERING, LEAVING]] = self._cluster.curves[np.argmax(kind == k), 0]
+        watts: Floats = table[kind][self.node, self.state]
         return watts
 
     def sums(self, joules: Floats) -> dict[str, float]:
