@@ -169,6 +169,16 @@ def test_who_is_woken_just_in_time_is_up_by_then(seed):
     compare(row, draw(row, random.Random(f"{text} {seed} 2026-11-18")))
 
 
+def test_who_is_wanted_right_after_time_zero_wakes_now():
+    """Near zero the next number is 5e-324 s away: time would go from one to the next for ever."""
+    text = (
+        "fastest, conservative, own, plain nodes, none, 1, event, nodes, kept, priority, no, idle, "
+    )
+    text += "yes, constant"
+    row = dict(zip(AXES, text.split(", "), strict=True))
+    compare(row, draw(row, random.Random(f"{text} 1612 2026-11-19")))
+
+
 def crowded(row: Row, rng: random.Random) -> Drawn:
     """Many jobs in a short time that ask for one of few things, for a longer or shorter time."""
     drawn = draw(row, rng)

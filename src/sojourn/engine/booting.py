@@ -18,6 +18,12 @@ ROUNDING = 4e-16
 
 
 @inlined
+def is_now(s, at):
+    """Whether a time is over (s), or now but for rounding."""
+    return at - s.now <= ROUNDING * max(abs(s.now), 1.0)
+
+
+@inlined
 def _up_time(s, nodes, node):
     """When planning expects a node to be up, if it is wanted from now on (s)."""
     it = nodes.sleeper[node]

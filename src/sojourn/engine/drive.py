@@ -389,7 +389,7 @@ class Run:
     def _must_move(self) -> None:
         """Raise if time stands still for more instants than jobs and events can bring about."""
         now, instants = float(self.s.now), int(self.s.instants)
-        if now != self._moved[0]:
+        if now - self._moved[0] > 1e-12 * max(abs(now), 1.0):
             self._moved = (now, instants)
         events = 0 if self.calendar is None else len(self.calendar.event)
         if instants - self._moved[1] > _MOST_AT_ONCE * (len(self.jobs.submit) + events + 1000):

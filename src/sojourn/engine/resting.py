@@ -9,7 +9,7 @@ import numpy as np
 
 from ..jit import called, inlined
 from .bits import bit_next
-from .booting import ROUNDING, is_up_by
+from .booting import is_now, is_up_by
 from .caps import draw_more, may_draw_more
 from .nodes import ORDERED, PICK
 from .sleeping import SleepView, fall_asleep, hold_on_way, is_anybody_due, is_empty, wake
@@ -90,7 +90,7 @@ def expect_sleepers(s, nodes):
     ones. Whether that is all that there is to know now.
     """
     at = s.now + (s.shadow - s.work) / s.rate - s.nap_leave
-    if s.keeps == 1 or at - s.now <= ROUNDING * abs(s.now) or is_anybody_due(s, nodes):
+    if s.keeps == 1 or is_now(s, at) or is_anybody_due(s, nodes):
         return False
     s.counted = 0
     s.awake_by = s.shadow
@@ -153,7 +153,7 @@ def _wake_in_time(s, nodes):
         node = nodes.relied[i]
         if nodes.sleeper[node].state == ASLEEP and nodes.sleeper[node].woken == 0:
             at = _wanted(s, nodes, node) - nodes.sleeper[node].leave
-            if at - s.now > ROUNDING * abs(s.now):
+            if not is_now(s, at):
                 at_next = min(at_next, at)
             elif s.lends == 0:
                 wake(s, nodes, node)
@@ -164,7 +164,7 @@ def _wake_in_time(s, nodes):
         node = nodes.node[place].order
         if nodes.sleeper[node].state == ASLEEP:
             at = _wanted(s, nodes, node) - nodes.sleeper[node].leave
-            if at - s.now <= ROUNDING * abs(s.now):
+            if is_now(s, at):
                 _wake_idle(s, nodes, node)
         place += 1
     return at_next
@@ -215,8 +215,7 @@ def _decide(s, nodes, keep, theta):
         back = s.now + it.enter + it.leave
         wanted = _wanted(s, nodes, node)
         # Who is counted on now would have to wake at once, again and again.
-        not_now = wanted - s.now > ROUNDING * max(abs(s.now), 1.0)
-        if s.idlers > wanted_awake and back <= wanted and not_now:
+        if s.idlers > wanted_awake and back <= wanted and not is_now(s, wanted):
             may = it.enter == 0.0 or may_draw_more(nodes.caps, nodes.node[node].pool, False)
             if may and not (nodes.stays.shape[0] > 0 and _must_stay(s, nodes, node)):
                 if s.sleep_gap > 0.0 and s.next_sleep > s.now:
