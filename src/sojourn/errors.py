@@ -138,3 +138,14 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     if close:
         return f"did you mean '{known[close[0]]}'?"
     return f"choose from {', '.join(known.values())}"
+
+
+def plural(count: int, word: str, words: str | None = None) -> str:
+    """Write how many there are of something.
+
+    Examples
+    --------
+    >>> plural(1, "job"), plural(2000, "job"), plural(2, "switch", "switches")
+    ('1 job', '2,000 jobs', '2 switches')
+    """
+    return f"{count:,} {word if count == 1 else words or word + 's'}"

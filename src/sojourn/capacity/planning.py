@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import checks
-from ..errors import OptionError
+from ..errors import OptionError, plural
 from ..jobs import Jobs
 from ..jobs.arrivals import grown
 from ..policy import Policy, Score, parse_policy
@@ -104,8 +104,8 @@ class Plan:
         more = self.procs - self.today
         change = f"{abs(more):,} {'more' if more > 0 else 'fewer'} than" if more else "as many as"
         answer = (
-            f"{self.procs:,} processors would meet {wanted} under {self.policy}, as simulated: "
-            f"{change} today"
+            f"{plural(self.procs, 'processor')} would meet {wanted} under {self.policy}, as "
+            f"simulated: {change} today"
         )
         return f"{answer} (interrupted: fewer might do)" if self.interrupted else answer
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .. import checks
 from ..arrays import Floats
-from ..errors import OptionError
+from ..errors import OptionError, plural
 from ..jobs import Jobs
 from ..policy import Policy, Score, parse_policy
 from ..theory.estimate import Estimate
@@ -276,5 +276,5 @@ def _sentence(bound: Bound) -> str:
         return f"stable: {bound.name} keeps up to {times:.2f} times this load"
     return (
         f"unstable: {bound.name} keeps up with {100 * times:.0f} % of this load, and needs "
-        f"{bound.smallest:,} processors"
+        f"{plural(bound.smallest, 'processor')}"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..run.scenario import Scenario
     from ..study.intervals import Interval
     from ..study.outcome import Tally
-    from ..study.plan import StudyPlan
 
 _INTERRUPTED = 130
 _WHERE = "Where it runs"
@@ -122,9 +121,9 @@ def heading_of(name: str, *, unit: bool = True, currency: str = "") -> str:
     return known.column(known.units[0].name if unit else "")
 
 
-def currency_of(plan: StudyPlan) -> str:
+def currency_of(scenario: Scenario, varied: Collection[str]) -> str:
     """Return the currency of the costs of a study; empty where points have prices of their own."""
-    return "" if "power.price" in plan.keys else plan.scenario.currency
+    return "" if "power.price" in varied else scenario.currency
 
 
 def as_interval(name: str, interval: Interval | None) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import plural
 from ._options import AsJson, Command, VerbGroup, option
 from ._results import print_json
 
@@ -87,7 +88,11 @@ def convert(
 
     machine = find_cluster(file)
     write_cluster(machine, out)
-    print(f"{len(machine.nodes):,} nodes in {out}" if machine.is_named else f"a count in {out}")
+    print(
+        f"{plural(len(machine.nodes), 'node')} in {out}"
+        if machine.is_named
+        else f"a count in {out}"
+    )
 
 
 @cluster.command(name="list", cls=Command)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import plural
 from ._options import READING, Chosen, takes
 
 
@@ -38,7 +39,7 @@ def convert(
         jobs = scenario.cleaned(jobs, scenario.keys.cluster.procs or jobs.max_procs)
     write_log(jobs, out)
     show_report(jobs.report.as_dict())
-    print(f"{len(jobs):,} jobs written to {out}")
+    print(f"{plural(len(jobs), 'job')} written to {out}")
     if ".csv" in out.suffixes and jobs.header.get("UnixStartTime"):
         print("CSV has no header: the date of second 0 is lost; write .parquet or .swf to keep it")
     lost = columns_beyond_swf(jobs) if ".swf" in out.suffixes else []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import OptionError
+from ..errors import OptionError, plural
 from . import _completion
 from ._options import CLEANING, READING, AsJson, Chosen, option, takes
 from ._results import print_json
@@ -119,13 +119,16 @@ def _show(difference: Difference) -> None:
 
     console = Terminal()
     console.print(
-        f"A is {difference.a}, B is {difference.b}; {difference.jobs:,} jobs of {difference.log}"
+        f"A is {difference.a}, B is {difference.b}; {plural(difference.jobs, 'job')} of "
+        f"{difference.log}"
     )
     trust = difference.trust
     if trust is None:
         console.print("\nThe log recorded no starts: how near A comes to them is not known.")
     else:
-        console.print(f"\nHow near A comes to the log ({trust.jobs:,} jobs with recorded starts)")
+        console.print(
+            f"\nHow near A comes to the log ({plural(trust.jobs, 'job')} with recorded starts)"
+        )
         facts = [
             ("mean wait", f"{as_seconds(trust.wait)}, recorded {as_seconds(trust.recorded)}"),
             ("P, log", f"{as_seconds(trust.P)}, root mean square difference of times in the "
@@ -142,7 +145,9 @@ def _show(difference: Difference) -> None:
     for line in difference.lines:
         console.print(f"  {line.name}", style="bold")
         console.print(f"    A: {_line(line.a)}\n    B: {_line(line.b)}", soft_wrap=True)
-    console.print(f"\nAll jobs; 95 % intervals from {difference.draws} draws by {difference.block}")
+    console.print(
+        f"\nAll jobs; 95 % intervals from {plural(difference.draws, 'draw')} by {difference.block}"
+    )
     table = new_table("measure", "A", "B", "B less A", "interval", "change", "")
     for change in difference.measures:
         table.add_row(change.what.title, *_cells(change))
@@ -155,9 +160,8 @@ def _show(difference: Difference) -> None:
     console.print()
     for sentence in difference.in_words():
         console.print(sentence, soft_wrap=True)
-    left = difference.only_a + difference.only_b
-    if left:
-        console.print(f"{left:,} jobs that run on one side only are left out.")
+    for sentence in difference.remarks():
+        console.print(sentence, soft_wrap=True)
     if difference.not_modelled:
         print("\nnot modelled:")
         for what in difference.not_modelled:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import OptionError
+from ..errors import OptionError, plural
 from ._options import CLEANING, READING, AsJson, Chosen, option, takes
 from ._results import as_file, hand_over, picture, print_json
 from ._run import progress, say
@@ -197,8 +197,8 @@ def _show_savings(savings: SleepSavings, log: str, currency: str) -> None:
     console = Terminal()
     console.facts(
         [
-            ("log", f"{log}: {savings.jobs:,} jobs"),
-            ("machine", f"{savings.nodes:,} nodes, {savings.policy}"),
+            ("log", f"{log}: {plural(savings.jobs, 'job')}"),
+            ("machine", f"{plural(savings.nodes, 'node')}, {savings.policy}"),
             ("no sleep", f"{as_number(savings.kwh)} kWh, mean wait {as_seconds(savings.wait)}"),
             *_in_short(savings),
         ]
@@ -348,7 +348,7 @@ def _show(facts: dict[str, Any]) -> None:
 
     console = Terminal()
     rows = [
-        ("run", f"{facts['run']}: {facts['nodes']:,} nodes"),
+        ("run", f"{facts['run']}: {plural(facts['nodes'], 'node')}"),
         ("energy", f"{as_number(facts['joules'] / 3.6e6)} kWh ({facts['joules']:,.0f} J)"),
     ]
     if facts["difference"] is not None:

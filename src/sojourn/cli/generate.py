@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import OptionError
+from ..errors import OptionError, plural
 from ._options import Command, VerbGroup, option
 
 Jobs = Annotated[int, option("N", "Number of jobs.")]
@@ -57,7 +57,7 @@ def lublin(
         estimates=number_or_text(estimates),
     )
     write_log(made, out)
-    print(f"{len(made):,} jobs written to {out}")
+    print(f"{plural(len(made), 'job')} written to {out}")
 
 
 @generate.command(cls=Command)
@@ -106,4 +106,4 @@ def poisson(
     if estimates != "exact":
         made = apply_estimates(made, number_or_text(estimates), seed=seed)
     write_log(made, out)
-    print(f"{len(made):,} jobs written to {out}")
+    print(f"{plural(len(made), 'job')} written to {out}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import OptionError
+from ..errors import OptionError, plural
 from . import _study as st
 from ._options import AsJson, option
 from ._results import print_json
@@ -107,12 +107,13 @@ def optimise(
             origin=provenance("optimise", given),
         )
     if front.points:
-        remarks = st.remarks_of(read_scenario(scenario), front.points[0].values)
+        searched = read_scenario(scenario)
+        remarks = st.remarks_of(searched, front.points[0].values)
         if json:
             print_json({**front.as_dict(), **remarks})
         else:
             st.show_not_acted_on(remarks)
-            _show(front)
+            _show(front, st.currency_of(searched, front.keys))
             st.show_watts(remarks, [objective.measure for objective in front.objectives])
     if front.interrupted:
         st.end_interrupted(front.done, front.runs, out)
@@ -125,12 +126,13 @@ def _numbers(text: str | None) -> list[float] | None:
         raise OptionError(f"--reference {text}: write numbers, as 3600,1e4") from None
 
 
-def _show(front: Front) -> None:
+def _show(front: Front, currency: str) -> None:
     from ..report.text import Terminal, as_number, new_table
 
     console = Terminal()
     names = [objective.measure for objective in front.objectives]
-    table = new_table(*front.keys, *map(st.heading_of, names), "on the front")
+    heads = (st.heading_of(name, currency=currency) for name in names)
+    table = new_table(*front.keys, *heads, "on the front")
     for point in front.points:
         cells = (st.as_interval(name, point.objectives[name]) for name in names)
         table.add_row(*st.as_values(point.values), *cells, f"{100 * point.share:.0f} %")
@@ -141,11 +143,11 @@ def _show(front: Front) -> None:
     ends = ""
     if volume.half_width >= 0:
         ends = f" (95 % interval {as_number(volume.low)} to {as_number(volume.high)})"
-    note = f"mean ± half of its 95 % interval over {volume.n} replications; "
+    note = f"mean ± half of its 95 % interval over {plural(volume.n, 'replication')}; "
     console.print(
         f"\n{note if volume.n > 1 else ''}hypervolume {as_number(volume.estimate)}{ends} "
         f"up to {corner} (what the front covers, in the product of the units; more is better)\n"
-        f"{front.evaluated:,} points in {front.runs:,} runs",
+        f"{plural(front.evaluated, 'point')} in {plural(front.runs, 'run')}",
         soft_wrap=True,
     )
     unaccepted = ((point.values, point.unaccepted) for point in front.points)

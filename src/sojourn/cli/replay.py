@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import OptionError
+from ..errors import OptionError, plural
 from ._options import AsJson, Chosen, option, takes
 from ._results import as_file, hand_over
 from ._run import progress
@@ -146,7 +146,7 @@ def _show(done: Replay, numbers: dict[str, Any]) -> None:
         low, high = compared.interval
         rows += [
             ("P, log", f"{as_seconds(compared.P)} between model and log; 95 % interval "
-             f"{as_number(low)} to {as_number(high)} s, over {compared.n:,} jobs"),
+             f"{as_number(low)} to {as_number(high)} s, over {plural(compared.n, 'job')}"),
             ("relative", f"{100 * compared.relative:.3g} % of the mean time in the system"),
             ("within 60 s", f"{100 * done.near:.1f} % of the jobs"),
             ("median", f"{as_seconds(compared.median_abs)}, of the absolute differences")

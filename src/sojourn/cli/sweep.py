@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ..errors import OptionError, RunError
+from ..errors import OptionError, RunError, plural
 from ..measures.registry import in_table
 from . import _study as st
 from ._options import AsJson, option
@@ -193,7 +193,7 @@ def _show(
 
     console = Terminal()
     points = list(study.changes(baseline, measures) if baseline else study.points(measures))
-    currency = st.currency_of(study.plan) if "cost" in measures else ""
+    currency = st.currency_of(study.plan.scenario, study.plan.keys) if "cost" in measures else ""
     heads = (st.heading_of(name, unit=not baseline, currency=currency) for name in measures)
     table = new_table(*study.plan.keys, "n", *heads)
     for point in points[:_POINTS_SHOWN]:
@@ -225,7 +225,7 @@ def _show(
     if wanted is not None and (short := _imprecise(study, wanted)):
         short_of = (
             f"{wanted.measure} is not known to {100 * wanted.relative:g} % at {short:,} of "
-            f"{len(points):,} points; allow more replications (--most)"
+            f"{plural(len(points), 'point')}; allow more replications (--most)"
         )
         console.warn(short_of)
     if "unaccepted" in study.measures:
@@ -236,10 +236,10 @@ def _show(
             if "unaccepted" in point.measures
         )
     if study.failed:
-        failures = f"{study.failed:,} of {len(study.plan):,} runs failed: {study.errors[0]}"
+        failures = f"{study.failed:,} of {plural(len(study.plan), 'run')} failed: {study.errors[0]}"
         console.warn(failures)
     if study.folder is not None:
         kept = study.done + study.failed - study.new
         known = f", {kept:,} of them known before" if kept else ""
-        where = f"{len(study.plan):,} runs{known}, in {study.folder / 'runs'}"
+        where = f"{plural(len(study.plan), 'run')}{known}, in {study.folder / 'runs'}"
         console.print(where, soft_wrap=True)

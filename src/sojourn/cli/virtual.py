@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import plural
 from ._options import AsJson, Command, VerbGroup, option
 from ._results import print_json
 from ._run import progress
@@ -173,6 +174,6 @@ def _show(done: StreamRun, files: list[str], k: int) -> None:
     waits = [row["start"] - row["submit"] for row in done.rows if row["start"] != ""]
     mean = sum(waits) / max(len(waits), 1)
     print(
-        f"repetition {k}: {len(done.rows):,} jobs, mean wait {as_seconds(mean)}, "
+        f"repetition {k}: {plural(len(done.rows), 'job')}, mean wait {as_seconds(mean)}, "
         f"{as_seconds(done.span)} in {as_seconds(done.seconds)} (x {done.speed:.0f}), {files[0]}"
     )

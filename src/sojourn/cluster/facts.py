@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .._html import html_table
+from ..errors import plural
 from .cluster import Cluster
 from .partition import Partition, Queue
 from .server import Server
@@ -32,7 +33,7 @@ def cluster_html(cluster: Cluster) -> str:
 
 
 def _node_table(cluster: Cluster) -> str:
-    title = f"cluster of {cluster.procs:,} processors"
+    title = f"cluster of {plural(cluster.procs, 'processor')}"
     if not cluster.is_named:
         return html_table(title, (), [("power", str(cluster.power))])
     servers = [node.server for node in cluster.nodes]
@@ -52,7 +53,7 @@ def _node_table(cluster: Cluster) -> str:
     rest = len(kinds) - len(most)
     note = f"and {rest:,} more kinds of nodes" if rest else ""
     rows = [(count, *kind) for kind, count in most]
-    return html_table(f"{title} on {len(servers):,} nodes", ("nodes", *columns), rows, note)
+    return html_table(f"{title} on {plural(len(servers), 'node')}", ("nodes", *columns), rows, note)
 
 
 def time_words(seconds: float) -> str:
@@ -74,11 +75,11 @@ def partition_words(partition: Partition) -> str:
     """Return the limits of a partition in a line."""
     words = [] if math.isinf(partition.max_time) else [f"at most {time_words(partition.max_time)}"]
     if partition.min_nodes > 1:
-        words.append(f"at least {partition.min_nodes:,} nodes")
+        words.append(f"at least {plural(partition.min_nodes, 'node')}")
     if partition.max_nodes is not None:
-        words.append(f"at most {partition.max_nodes:,} nodes")
+        words.append(f"at most {plural(partition.max_nodes, 'node')}")
     if partition.max_cpus_per_node is not None:
-        words.append(f"{partition.max_cpus_per_node:,} processors of a node")
+        words.append(f"{plural(partition.max_cpus_per_node, 'processor')} of a node")
     if partition.whole_node:
         words.append("whole nodes")
     if partition.tier != 1:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..errors import plural
+
 _SHOWN = 5
 
 
@@ -33,13 +35,13 @@ class Remark:
     def __str__(self) -> str:
         if not self.lines:
             return f"{self.what}{f' ({self.example})' if self.example else ''}"
-        plural = "" if self.count == 1 else "s"
+        lines = "line" if self.count == 1 else "lines"
         more = ", ..." if self.count > _SHOWN else ""
         shown = ", ".join(map(str, self.lines[:_SHOWN]))
         example = f"; {self.example}" if self.example else ""
         return (
-            f"{self.action} {self.count:,} row{plural}: {self.what} "
-            f"(line{plural} {shown}{more}{example})"
+            f"{self.action} {plural(self.count, 'row')}: {self.what} "
+            f"({lines} {shown}{more}{example})"
         )
 
 
@@ -84,9 +86,9 @@ class ClusterReport:
     def lines(self) -> list[str]:
         """Return the report as lines of text: a summary, then one line per remark."""
         head = (
-            f"{self.source}: {self.rows:,} rows read, {self.servers:,} kept "
+            f"{self.source}: {plural(self.rows, 'row')} read, {self.servers:,} kept "
             f"({self.count('repaired'):,} of them repaired), {self.count('refused'):,} refused; "
-            f"{self.nodes:,} nodes"
+            f"{plural(self.nodes, 'node')}"
         )
         return [head, *(f"  {remark}" for remark in self.remarks)]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LogError
+from ..errors import LogError, plural
 from .events import read_accounting
 from .formats.accounting import Accounting, distinct
 from .log import read_log
@@ -109,4 +109,4 @@ def submissions_in_swf(path: str | os.PathLike[str]) -> tuple[list[Submission], 
         if usable[k]
     ]
     left = int((~usable).sum())
-    return made, [f"{left} jobs without processors or runtime: left out"] if left else []
+    return made, [f"{plural(left, 'job')} without processors or runtime: left out"] if left else []

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._html import html_table, sparkline
-from ..errors import OptionError
+from ..errors import OptionError, plural
 from .header import AS_NUMBERS, Header, as_texts, known_names, renumbered
 from .report import CleaningReport
 from .schema import (
@@ -249,7 +249,7 @@ class Jobs:
         ]
         rest = len(self) - len(rows)
         note = f"and {rest:,} more; times in seconds" if rest else "times in seconds"
-        title = f"{len(self):,} jobs" + (f" from {self.source}" if self.source else "")
+        title = f"{plural(len(self), 'job')}" + (f" from {self.source}" if self.source else "")
         return html_table(title, shown, rows, note) + self._arrivals()
 
     def _arrivals(self) -> str:

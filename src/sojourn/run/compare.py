@@ -12,7 +12,7 @@ from ..__about__ import __version__
 from .._html import html_table
 from ..cluster import Cluster
 from ..engine.drive import Run
-from ..errors import OptionError
+from ..errors import OptionError, plural
 from ..jobs import STANDARD, Jobs
 from ..jobs import clean as clean_jobs
 from ..measures.entry import Measure
@@ -172,7 +172,7 @@ class Comparison(Sequence[Outcome]):
         tops = {
             (at, len(keys) + i) for i, measure in enumerate(shown) for at in best(rows, measure)
         }
-        title = f"{len(run):,} jobs on {run.cluster.procs:,} processors"
+        title = f"{plural(len(run), 'job')} on {plural(run.cluster.procs, 'processor')}"
         assumed = (
             run.cluster.power_model if any(measure.rests_on_watts for measure in shown) else None
         )

@@ -14,7 +14,7 @@ from .._html import html_table, sparkline
 from ..arrays import Floats
 from ..cluster.power import assumed_watts
 from ..engine.drive import Run
-from ..errors import OptionError
+from ..errors import OptionError, plural
 from ..jobs.arrivals import arrivals_of, start_later
 from ..measures import formulas, registry
 from .build.deferring import series_name
@@ -100,7 +100,7 @@ class Result:
             if known and (self.states_energy or not measure.rests_on_watts):
                 money = self.summary["energy"].get("currency", "") if measure.name == "cost" else ""
                 rows.append((measure.label, f"{measure.text(value)} {money}".rstrip()))
-        title = f"{self.policy} on {self.cluster.procs:,} processors"
+        title = f"{self.policy} on {plural(self.cluster.procs, 'processor')}"
         assumed = assumed_watts(self.summary) if self.states_energy else ""
         note = f"energy: {assumed}" if assumed else ""
         return html_table(title, (), rows, note) + self._waits_over_time()

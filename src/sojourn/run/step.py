@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..engine.drive import DONE, Run
 from ..engine.passes import DECIDE
-from ..errors import OptionError
+from ..errors import OptionError, plural
 from ..policy import Control, parse_policy
 from ..policy.columns import JobColumns, job_columns
 from .build.engine import watch
@@ -189,7 +189,8 @@ class Simulation:
             raise OptionError("the simulation has not ended; go on stepping")
         if left:
             raise OptionError(
-                f"the run ended with {left} jobs never started: start every job in some decision"
+                f"the run ended with {plural(left, 'job')} never started: start every job in some "
+                "decision"
             )
         self._run.check()
         return Result(self._prepared, self._run)

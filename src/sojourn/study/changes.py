@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OptionError
+from ..cluster.power import assumed_watts
+from ..errors import OptionError, plural
 from ..jobs import Jobs
 from ..jobs.classes import classed
 from ..measures.entry import Measure
@@ -174,13 +175,58 @@ def measure_sides(jobs: Jobs, runs: Sequence[Result], by: Sequence[str]) -> Both
         for name in _COMPARED
         if states_energy or not rests_on_watts(name)
     }
+    same_money = len({currency_of(run) for run in runs}) == 1
     for name in _WHERE_GIVEN:
         pair = get(name).of(summaries[0]), get(name).of(summaries[1])
-        if np.isfinite(pair).all():
+        if np.isfinite(pair).all() and (name != "cost" or same_money):
             measures[name] = pair
     classes = {name: _class_means(*classed(jobs, name), common, columns) for name in by}
     only = int(np.count_nonzero(ran[0] & ~common)), int(np.count_nonzero(ran[1] & ~common))
     return BothSides(int(np.count_nonzero(common)), only, measures, classes)
+
+
+def currency_of(run: Result) -> str:
+    """Return the currency of the costs of a run; empty if it has none."""
+    return str(run.summary.get("energy", {}).get("currency") or "")
+
+
+def remarks_on(runs: tuple[Result, Result], only: tuple[int, int]) -> Iterator[str]:
+    """Yield what to know of the numbers of two sides, A and B, in sentences.
+
+    Parameters
+    ----------
+    runs : of both sides on the log itself.
+    only : jobs that ran on the first side only, and on the second only.
+    """
+    left = sum(only)
+    if left:
+        one = left == 1
+        where = {(True, False): "A", (False, True): "B"}.get((only[0] > 0, only[1] > 0), "one side")
+        yield (
+            f"{plural(left, 'job')} that {'runs' if one else 'run'} on {where} only "
+            f"{'is' if one else 'are'} left out of waits and slowdowns; utilisation and energy "
+            f"have {'it' if one else 'them'}."
+        )
+    stated = [run.states_energy for run in runs]
+    for name, known in (
+        ("energy", stated),
+        *(
+            (name, [bool(np.isfinite(get(name).of(run.summary))) for run in runs])
+            for name in ("cost", "carbon_kg")
+        ),
+    ):
+        if known[0] != known[1]:
+            yield f"Not compared: {get(name).label}, which only {'AB'[known[1]]} has."
+    money = [currency_of(run) for run in runs]
+    if np.isfinite([get("cost").of(run.summary) for run in runs]).all():
+        if money[0] != money[1]:
+            words = " and ".join(f"'{name}'" for name in money)
+            yield f"Not compared: {get('cost').label}, in {words}."
+        elif money[0]:
+            yield f"{get('cost').label.capitalize()}: in {money[0]}."
+    if all(stated):
+        for words in dict.fromkeys(filter(None, (assumed_watts(run.summary) for run in runs))):
+            yield f"Energy and what rests on it: {words}."
 
 
 def _may_be_held(jobs: Jobs, runs: Sequence[Result]) -> NDArray[np.bool_] | None:

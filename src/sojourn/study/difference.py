@@ -34,6 +34,7 @@ from .changes import (
     columns_of,
     measure_sides,
     overall_changes,
+    remarks_on,
 )
 from .sides import LineChange, Side, lines_that_differ, side_of
 
@@ -121,6 +122,7 @@ class Difference:
             "classes": {by: [row.as_dict() for row in rows] for by, rows in self.classes.items()},
             "left": {by: list(names) for by, names in self.left.items()},
             "not_modelled": list(self.not_modelled),
+            "remarks": self.remarks(),
         }
 
     def left_in_words(self, by: str) -> str:
@@ -130,6 +132,10 @@ class Difference:
             return ""
         more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
         return f"In fewer than half of the draws, and not judged: {', '.join(left[:_NAMED])}{more}."
+
+    def remarks(self) -> list[str]:
+        """Return what to know of the numbers: who is left out, and what only one side has."""
+        return list(remarks_on(self.runs, (self.only_a, self.only_b)))
 
     def in_words(self) -> list[str]:
         """Return the answer in a few sentences."""

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...cluster.power import assumed_watts, states_energy
+from ...errors import plural
 from ...measures.recorded import gap_in_words
 from ...measures.registry import get as measure
 from ...measures.registry import rests_on_watts
 from ..figures.style import number
 from .points import LEVEL, RUN, Points
 from .subjects import ComparisonFolder, RunFolder, StudyFolder
-from .words import between, confidence, listed, plural, signed, value_text, with_interval
+from .words import between, confidence, listed, signed, value_text, with_interval
 
 if TYPE_CHECKING:
     from ...study.intervals import Interval
@@ -349,7 +350,7 @@ def _extent(study: StudyFolder, points: Points) -> list[str]:
     counts = [numbers.size for numbers in points.replications]
     times = plural(counts[0], "replication")
     if min(counts) < max(counts):
-        times = f"{min(counts):,} to {max(counts):,} replications"
+        times = f"{min(counts):,} to {plural(max(counts), 'replication')}"
     sentences = [f"{plural(done, 'run')} at {plural(len(points), 'point')}, {times} each."]
     if points.front:
         sentences = [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays import Floats
+from ...errors import plural
 from ...measures.catalogue import DISTRIBUTIONS
 from ...measures.registry import get as measure
 from ..figures.binning import distribution_curve
@@ -16,7 +17,7 @@ from ..figures.style import duration, duration_ticks, number
 from .pack import Packer
 from .points import LEVEL, RUN, Points, in_words, is_numeric
 from .subjects import RunFolder
-from .words import confidence, percent, plural
+from .words import confidence, percent
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...__about__ import __version__
+from ...errors import plural
 from ...run.folder import provenance, write_run
 from ...study.changes import Change, ClassChange
 from ...study.difference import Difference
@@ -55,8 +56,8 @@ def write_difference(difference: Difference, path: str | os.PathLike[str]) -> Pa
 
 def _page(difference: Difference, packer: Packer) -> Page:
     question = (
-        f"What changes from {difference.a} to {difference.b} for the {difference.jobs:,} jobs of "
-        f"{Path(difference.log).name}?"
+        f"What changes from {difference.a} to {difference.b} for the "
+        f"{plural(difference.jobs, 'job')} of {Path(difference.log).name}?"
     )
     answer = Answer(f"{difference.a} and {difference.b}", question, tuple(difference.in_words()))
     sections = [_adequacy(difference), _lines(difference), _measures(difference)]
@@ -96,7 +97,7 @@ def _adequacy(difference: Difference) -> Section:
     ]
     if trust.members > 1:
         what = "the same between runs of the model whose loops begin at other moments"
-        rows.append([f"{what} ({trust.members} runs, median)", f"{trust.itself:,.0f} s"])
+        rows.append([f"{what} ({plural(trust.members, 'run')}, median)", f"{trust.itself:,.0f} s"])
     table = Table(["", "value"], rows, f"{difference.a} and the log")
     return Section("adequacy", "How near the model comes to the log", (), (), [table])
 
@@ -115,9 +116,7 @@ def _lines(difference: Difference) -> Section:
 def _measures(difference: Difference) -> Section:
     rows = [[change.what.title, *_cells(change)] for change in difference.measures]
     table = Table(["measure", difference.a, difference.b, "difference", "change", "verdict"], rows)
-    left = difference.only_a + difference.only_b
-    texts = [f"{left:,} jobs that run on one side only are left out."] if left else []
-    return Section("measures", "All jobs", texts, (), [table])
+    return Section("measures", "All jobs", difference.remarks(), (), [table])
 
 
 def _classes(by: str, rows: Sequence[ClassChange], difference: Difference) -> Section:
@@ -231,7 +230,7 @@ def _places(seconds: Sequence[float]) -> NDArray[np.float64]:
 def _in_words(row: ClassChange) -> str:
     _, _, (middle, reach), share, verdict = _cells(row.wait)
     name = row.name.replace("&", "&amp;").replace("<", "&lt;")
-    return f"{name}, {row.jobs:,} jobs: {middle} s ({share})<br>{reach} s: {verdict}"
+    return f"{name}, {plural(row.jobs, 'job')}: {middle} s ({share})<br>{reach} s: {verdict}"
 
 
 def _runs(difference: Difference) -> list[RunFolder]:

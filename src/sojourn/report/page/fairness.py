@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import plural
 from ...jobs import Jobs
 from ...measures.registry import get as measure
 from ...run.classes import measure_classes, measure_groups
@@ -17,7 +18,7 @@ from .charts import describe_classes
 from .parts import Cell, Figure, Section, Table
 from .subjects import RunFolder
 from .tables import table_of_classes
-from .words import percent, plural, value_text
+from .words import percent, value_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ...errors import plural
 from .subjects import ComparisonFolder, RunFolder, StudyFolder
-from .words import plural
 
 Facts = list[tuple[str, str]]
 
@@ -68,7 +68,7 @@ def _file(facts: Mapping[str, Any]) -> str:
 
 
 def _cleaning(report: Mapping[str, Any]) -> str:
-    words = [f"{report.get('read', 0):,} jobs read, {report.get('kept', 0):,} kept"]
+    words = [f"{plural(report.get('read', 0), 'job')} read, {report.get('kept', 0):,} kept"]
     for row in report.get("findings", []):
         count = plural(int(row["count"]), str(row["unit"]))
         words.append(f"{row['action']} {row['rule']}: {count}, {row['what']}")

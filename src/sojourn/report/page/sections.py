@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...cluster.power import assumed_watts, states_energy
+from ...errors import plural
 from ...measures.registry import get as measure
 from ...measures.registry import in_table
 from ..figures.style import number
@@ -24,7 +25,7 @@ from .provenance import provenance_of
 from .subjects import ComparisonFolder, RunFolder, StudyFolder
 from .tables import table_of_failures, table_of_points, table_of_resources, table_of_run
 from .timeline import describe_timeline
-from .words import between, listed, percent, plural, value_text
+from .words import between, listed, percent, value_text
 
 if TYPE_CHECKING:
     from ...study.intervals import Interval
@@ -160,7 +161,7 @@ def _search(study: StudyFolder, points: Points) -> list[str]:
 def _tiles(run: RunFolder, intervals: Mapping[str, Interval]) -> list[tuple[str, str, list[str]]]:
     summary = run.summary
     served = int(summary.get("completed", 0)) + int(summary.get("killed", 0))
-    tiles = [("jobs served", f"{served:,}", [f"on {run.procs:,} processors"])]
+    tiles = [("jobs served", f"{served:,}", [f"on {plural(run.procs, 'processor')}"])]
     recorded = summary.get("recorded") or {}
     watts = assumed_watts(summary)
     notes = {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import plural
 from ...measures.catalogue import DISTRIBUTIONS, STATISTICS
 from ...measures.fragmentation import STATES
 from ...measures.registry import get as measure
@@ -17,7 +18,7 @@ from ..figures.style import number
 from .parts import Cell, Table
 from .points import RUN, Points, in_words, mean_of_run, quantile_of_run
 from .subjects import RunFolder, StudyFolder
-from .words import between, bounded, percent, plural, signed, value_text
+from .words import between, bounded, percent, signed, value_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -73,11 +73,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if size >= 10 or size == 0 else f"{100 * share:.2g} %"
 
 
-def plural(count: int, word: str, words: str | None = None) -> str:
-    """Write how many there are of something."""
-    return f"{count:,} {word if count == 1 else words or word + 's'}"
-
-
 def listed(words: Iterable[str]) -> str:
     """Write words as a list: ``a, b and c``."""
     items = list(words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...errors import plural
 from .layout import Terminal, as_number, as_seconds, new_table
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ def _facts(
          f" {as_seconds(mean_residence)}"),
         ("median", f"{as_seconds(measured.median_abs)}, of the absolute differences of times in "
          "the system"),
-        ("different", f"{measured.different:,} of {measured.n:,} jobs ({share:.1f} %) would wait"
-         f" another time; {measured.half:,} of them make half of P squared")
+        ("different", f"{measured.different:,} of {plural(measured.n, 'job')} ({share:.1f} %) would "
+         f"wait another time; {measured.half:,} of them make half of P squared")
     ]  # fmt: skip
     if ideal is not None:
         values = ", ".join(f"{value:.4g}" for _, _, value in ideal.pairs)
@@ -84,16 +85,20 @@ def _conditions(measured: Adequacy) -> list[tuple[str, str]]:
     if pair.shift:
         rows.append(("clocks", "count from different zeros: set to each other"))
     if pair.unstarted.size:
-        rows.append(("left out", f"{pair.unstarted.size:,} jobs that never started or ended"))
+        rows.append(
+            ("left out", f"{plural(pair.unstarted.size, 'job')} that never started or ended")
+        )
     if pair.alone.size:
-        rows.append(("left out", f"{pair.alone.size:,} jobs that are in one stream only"))
+        rows.append(("left out", f"{plural(pair.alone.size, 'job')} of one stream only"))
     return rows
 
 
 def show_waits(console: Terminal, waits: dict[str, Any], jobs: int) -> None:
     """Print real and modelled waits side by side."""
     names = ("mean", "median", "95 %")
-    table = new_table(f"waits of the same {jobs:,} jobs", *(f"{name} (s)" for name in names))
+    table = new_table(
+        f"waits of the same {plural(jobs, 'job')}", *(f"{name} (s)" for name in names)
+    )
     for label, key in (("real: they waited", "real"), ("model: they would wait", "model")):
         table.add_row(label, *(as_number(waits[key][name]) for name in ("mean", "median", "p95")))
     console.print(table)
@@ -150,8 +155,8 @@ def _show_divergence(console: Terminal, measured: Adequacy) -> None:
     table.add_row("starts together", *(_few(side.started) for side in sides))
     free = (f"{side.free:,} of {divergence.capacity:,}" for side in sides)
     table.add_row(f"free {resource}", *free)
-    table.add_row("running", *(f"{side.running:,} jobs" for side in sides))
-    table.add_row("waiting", *(f"{side.queued:,} jobs" for side in sides))
+    table.add_row("running", *(f"{plural(side.running, 'job')}" for side in sides))
+    table.add_row("waiting", *(f"{plural(side.queued, 'job')}" for side in sides))
     queues = ([f"{job}({width})" for job, width in side.queue] for side in sides)
     table.add_row("queue", *map(_few, queues))
     console.print(table)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from ...errors import plural
 from .facts import show_report
 from .layout import HOUR, Terminal, as_number, as_seconds, new_table
 from .summary import show_not_acted_on, show_recorded
@@ -40,7 +41,7 @@ def _load(answer: Stability) -> list[tuple[str, str]]:
     """The machine, what its jobs ask of it, and the stability constant."""
     demand = answer.demand
     rows = [
-        ("machine", f"{answer.procs:,} processors; the widest job has {demand.widest:,}"),
+        ("machine", f"{plural(answer.procs, 'processor')}; the widest job has {demand.widest:,}"),
         ("jobs", f"{demand.jobs:,}, {as_number(HOUR * demand.arrival_rate)} an hour"),
         ("service", f"mean {as_seconds(demand.mean_service)}, "
          f"{as_number(demand.mean_width)} processors"),
@@ -53,7 +54,7 @@ def _load(answer: Stability) -> list[tuple[str, str]]:
         because = f"mean processor time is {demand.dependence:.3g} x mean width x mean service"
         rows.append(("dependence", f"{because}: wide jobs run {way}, which C does not know"))
     if answer.unaccepted:
-        rows.append(("left out", f"{answer.unaccepted:,} jobs wider than the machine"))
+        rows.append(("left out", f"{plural(answer.unaccepted, 'job')} wider than the machine"))
     return rows
 
 
@@ -106,7 +107,7 @@ def show_plan(plan: Plan, numbers: dict[str, Any], step: int) -> None:
     )
     if plan.recorded is not None:
         without = "" if plan.growth == 1 else " without growth"
-        today = f"{plan.policy} on {plan.today:,} processors{without}"
+        today = f"{plan.policy} on {plural(plan.today, 'processor')}{without}"
         show_recorded(console, {today: plan.recorded})
 
 
@@ -125,9 +126,9 @@ def _demand(plan: Plan) -> list[tuple[str, str]]:
         ("jobs", f"{demand.jobs:,}, arrivals {dense}as in the log"),
         ("busy", f"{as_number(demand.busy)} processors on average; the widest job has "
          f"{demand.widest:,}"),
-        ("keeps up", f"{plan.least_exponential:,} processors by theory (fcfs, exponential "
+        ("keeps up", f"{plural(plan.least_exponential, 'processor')} by theory (fcfs, exponential "
          f"runtimes){simulated}"),
-        ("first guess", f"{plan.first_guess:,} processors by the theory of waits")
+        ("first guess", f"{plural(plan.first_guess, 'processor')} by the theory of waits")
     ]  # fmt: skip
 
 
@@ -137,7 +138,9 @@ def _answer(plan: Plan, step: int) -> list[tuple[str, str]]:
     if plan.step > step:
         rows.append(("sizes", f"multiples of {plan.step:,}, about 0.2 % of the machine"))
     if plan.today <= plan.demand.busy:
-        rows.append(("today", f"{plan.today:,} processors cannot keep up, whatever the policy"))
+        rows.append(
+            ("today", f"{plural(plan.today, 'processor')} cannot keep up, whatever the policy")
+        )
     if plan.procs is not None and plan.bounded_by_widest:
         rows.append(("bound", "no smaller machine holds the widest job"))
     if plan.also:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...errors import plural
 from ...jobs.formats.slurm_fields import fold_nodes
 from .layout import Terminal, as_number, new_table
 
@@ -208,7 +209,7 @@ def _show_report(console: Terminal, report: dict[str, Any] | None) -> None:
     if report is None:
         return
     console.print(
-        f"{report['source']}: {report['rows']:,} rows read, {report['servers']:,} kept "
+        f"{report['source']}: {plural(report['rows'], 'row')} read, {report['servers']:,} kept "
         f"({report['repaired']:,} repaired), {report['refused']:,} refused",
         soft_wrap=True,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...errors import plural
 from ...run.outcome.recorded_nodes import excess_in_words
 from .classes import show_log_classes
 from .layout import HOUR, Terminal, as_number, new_table
@@ -58,7 +59,7 @@ def _stream(facts: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [
         ("jobs", f"{facts['jobs']:,}"),
         ("span", f"{as_number(facts['span'])} s ({as_number(facts['span'] / 86400)} days)"),
-        ("load", f"{as_number(facts['load'])} of {facts['procs']:,} processors"),
+        ("load", f"{as_number(facts['load'])} of {plural(facts['procs'], 'processor')}"),
         (
             "widths",
             f"{100 * facts['serial_share']:.1f} % serial, "
@@ -68,11 +69,13 @@ def _stream(facts: dict[str, Any]) -> list[tuple[str, str]]:
             "estimates",
             f"{100 * estimates['known'] / jobs:.1f} % known, {estimates['distinct']:,} "
             f"{'value' if estimates['distinct'] == 1 else 'values'}, "
-            f"{estimates['over_limit']:,} jobs beyond theirs",
+            f"{plural(estimates['over_limit'], 'job')} beyond theirs",
         ),
     ]
     if facts["wider_than_machine"]:
-        rows.append(("too wide", f"{facts['wider_than_machine']:,} jobs wider than the machine"))
+        rows.append(
+            ("too wide", f"{plural(facts['wider_than_machine'], 'job')} wider than the machine")
+        )
     rows += _machine(facts)
     for name in ("users", "groups", "accounts", "queues", "partitions", "qos"):
         who = facts[name]
@@ -136,7 +139,7 @@ def _warnings(facts: dict[str, Any]) -> list[str]:
     used = facts["occupancy"]
     if used is not None and used["overlap"]:
         return [
-            f"the recorded jobs overlap to {used['peak']:,} processors, more than the "
+            f"the recorded jobs overlap to {plural(used['peak'], 'processor')}, more than the "
             f"{facts['procs']:,} of the machine, {_moment(used)}"
         ]
     return []
@@ -156,13 +159,12 @@ def show_report(report: dict[str, Any]) -> None:
     if not report["findings"]:
         return
     console = Terminal()
-    console.print(f"{report['read']:,} jobs read, {report['kept']:,} kept")
+    console.print(f"{plural(report['read'], 'job')} read, {report['kept']:,} kept")
     for finding in report["findings"]:
         count, unit = finding["count"], finding["unit"]
-        plural = "" if count == 1 else "s"
         more = ", ..." if count > len(finding["first"]) else ""
         listed = ", ".join(map(str, finding["first"]))
         first = f" (first: {unit} {listed}{more})" if listed else ""
-        line = f"  {finding['action']} {finding['rule']}: {count:,} {unit}{plural}, "
+        line = f"  {finding['action']} {finding['rule']}: {plural(count, unit)}, "
         console.warn(line + finding["what"] + first)
     console.print()

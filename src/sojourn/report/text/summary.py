@@ -10,6 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from ...cluster.power import assumed_watts, states_energy
+from ...errors import plural
 from ...measures.catalogue import DISTRIBUTIONS, STATISTICS
 from ...measures.entry import Measure
 from ...measures.fragmentation import STATES
@@ -51,8 +52,8 @@ def show_peas(summary: dict[str, Any], out: Path | None) -> None:
         ("ART", f"{response}, their average response time, from submit to end"),
     ]
     rows += _measured(summary, lambda measure: measure.rests_on_watts)
-    rows += _jobs(summary)
-    rows += _measured(summary, _is_beside_energy)
+    rows += [*_jobs(summary), *_measured(summary, _is_beside_energy)]
+    rows += [*_sleep(summary), *_caps(summary)]
     console.facts(rows)
     _show_recorded(console, summary)
     _show_end(console, summary, out)
@@ -92,10 +93,9 @@ def _show_resources(console: Terminal, summary: dict[str, Any]) -> None:
 
 def _head(summary: dict[str, Any]) -> str:
     if "nodes" not in summary:
-        return f"{summary['policy']} on {summary['procs']:,} processors, simulated"
-    plural = "" if summary["nodes"] == 1 else "s"
+        return f"{summary['policy']} on {plural(summary['procs'], 'processor')}, simulated"
     kind = summary["processor"] if summary["procs"] == 1 else f"{summary['processor']}s"
-    machine = f"{summary['nodes']:,} node{plural} ({summary['procs']:,} {kind})"
+    machine = f"{plural(summary['nodes'], 'node')} ({summary['procs']:,} {kind})"
     return f"{summary['policy']}, {summary['placement']} on {machine}, simulated"
 
 
@@ -107,7 +107,7 @@ def _show_cluster_report(console: Terminal, summary: dict[str, Any]) -> None:
         console.warn(words)
     if read.get("repaired") or read.get("refused"):
         console.warn(
-            f"{read['path']}: {read['rows']:,} rows read, {read['repaired']:,} repaired, "
+            f"{read['path']}: {plural(read['rows'], 'row')} read, {read['repaired']:,} repaired, "
             f"{read['refused']:,} refused; sojourn cluster inspect says which\n"
         )
 
@@ -141,14 +141,18 @@ def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [*_jobs(summary), *_measured(summary, lambda measure: True)]
     if summary.get("rate_switches"):
         shares = ", ".join(f"{100 * s:.1f} % at {r}" for r, s in summary["rate_shares"].items())
-        rows.append(("rate", f"{summary['rate_switches']:,} switches; {shares}"))
+        rows.append(("rate", f"{plural(summary['rate_switches'], 'switch', 'switches')}; {shares}"))
     return [*rows, *_domains(summary), *_sleep(summary), *_caps(summary)]
 
 
 def _domains(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The rates of each domain, and where watts are known its energy."""
     for name, domain in summary.get("domains", {}).items():
-        switches = f"{domain['rate_switches']:,} switches; " if domain["rate_switches"] else ""
+        switches = (
+            f"{plural(domain['rate_switches'], 'switch', 'switches')}; "
+            if domain["rate_switches"]
+            else ""
+        )
         shares = ", ".join(f"{100 * s:.1f} % at {r}" for r, s in domain["rate_shares"].items())
         text = f"{switches}{shares}"
         if summary["energy"].get("power_model") is None:
@@ -163,10 +167,10 @@ def _sleep(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
         return
     sleep = summary["sleep"]
     waited = sleep["jobs_that_waited"]
-    text = f"{sleep['boots']:,} boots of nodes, {sleep['policy']}"
+    text = f"{plural(sleep['boots'], 'boot')} of nodes, {sleep['policy']}"
     if waited:
-        jobs = "1 job" if waited == 1 else f"{waited:,} jobs"
-        text += f"; {jobs} waited {as_number(sleep['mean_boot_wait'])} s on average for one"
+        mean = as_number(sleep["mean_boot_wait"])
+        text += f"; {plural(waited, 'job')} waited {mean} s on average for one"
     yield "sleep", text
 
 
@@ -188,7 +192,7 @@ def _caps(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "cap" if name == "cluster" else f"cap of {name}", text
         for key, words in _WHOSE_WATTS.items():
             if key in cap:
-                yield "", words.format(f"{cap[key]:,} job{'' if cap[key] == 1 else 's'}")
+                yield "", words.format(plural(cap[key], "job"))
 
 
 def _jobs(summary: dict[str, Any]) -> list[tuple[str, str]]:
@@ -200,7 +204,7 @@ def _jobs(summary: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [("jobs", f"{summary['jobs']:,}: {ran}")]
     if "nodes" in summary:
         taken = summary["jobs"] - summary["unaccepted"]
-        rows = [("accepted", f"{taken:,} of {summary['jobs']:,} jobs: {ran}")]
+        rows = [("accepted", f"{taken:,} of {plural(summary['jobs'], 'job')}: {ran}")]
     if summary["unaccepted"]:
         listed = ", ".join(map(str, summary["unaccepted_jobs"][:10]))
         more = ", ..." if summary["unaccepted"] > 10 else ""
@@ -245,11 +249,11 @@ def _begin(summary: dict[str, Any]) -> list[tuple[str, str]]:
     if "begin" not in summary:
         return []
     count, before, since = (summary["begin"][key] for key in ("jobs", "before", "wait_since"))
-    plural, verb = ("", "asks") if count == 1 else ("s", "ask")
+    verb = "asks" if count == 1 else "ask"
     return [
         (
             "begin",
-            f"{count:,} job{plural} {verb} to begin later, {as_seconds(before['mean'])} after the "
+            f"{plural(count, 'job')} {verb} to begin later, {as_seconds(before['mean'])} after the "
             f"submit on average; counted from there, all jobs would wait "
             f"{as_seconds(since['mean'])}",
         )
@@ -267,13 +271,15 @@ def _deferred(summary: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [
         (
             "held",
-            f"{mine['held']:,} of {mine['jobs']:,} jobs that may be ({mine['how']}), "
+            f"{mine['held']:,} of {plural(mine['jobs'], 'job')} that may be ({mine['how']}), "
             f"{as_seconds(mine['hold_mean'])} on average; they would wait "
             f"{as_seconds(mine['wait_mean'])}{late}",
         )
     ]
     if others["jobs"]:
-        rows.append(("", f"{others['jobs']:,} others would wait {as_seconds(others['wait_mean'])}"))
+        rows.append(
+            ("", f"{plural(others['jobs'], 'other')} would wait {as_seconds(others['wait_mean'])}")
+        )
     return rows
 
 
@@ -303,8 +309,8 @@ def _measured(
 
 def _is_beside_energy(measure: Measure) -> bool:
     """Whether a run on named nodes shows it beside its bill."""
-    own = measure.function is not None and not measure.rests_on_watts
-    return own or measure.name in _SPEED
+    own = measure.function is not None or measure.needs == "failures"
+    return (own and not measure.rests_on_watts) or measure.name in _SPEED
 
 
 def _text(measure: Measure, value: float) -> str:
@@ -362,7 +368,7 @@ def show_recorded(console: Terminal, sections: Mapping[str, Mapping[str, Any]]) 
     add("recorded: they waited", first)
     for name, section in sections.items():
         add(f"{name or 'simulated'}: they would wait", section["simulated"])
-    console.print(f"\nthe {first['jobs']:,} jobs whose wait the log records")
+    console.print(f"\nthe {plural(first['jobs'], 'job')} whose wait the log records")
     console.print(table)
     # Of several runs the one that comes nearest says what all of them lack.
     gaps = {
