@@ -105,6 +105,19 @@ def test_what_is_wrong_is_one_line(run, capsys, options, problem):
     assert told.count("\n") == 1
 
 
+def test_a_makespan_before_the_last_end_is_one_line(run, capsys):
+    """Else the replay would be cut there."""
+    schedule = run / "out_schedule.csv"
+    schedule.write_text("consumed_joules,makespan\n10350.0,49.0\n")
+    assert verb(run) == 2
+    told = capsys.readouterr().err
+    assert "out_schedule.csv, line 2, field 'makespan': 49 s, but a job of out_jobs.csv" in told
+    assert told.count("\n") == 1
+    # Six digits of a time are not all of it.
+    schedule.write_text("consumed_joules,makespan\n10350.0,49.9999\n")
+    assert verb(run) == 0
+
+
 def test_a_folder_that_is_no_record(run, capsys):
     (run / "out_pstate_changes.csv").unlink()
     assert verb(run) == 2

@@ -110,3 +110,53 @@ def test_diff_says_which_watts_are_assumed(folder, run):
     (folder / "a.toml").write_text(scenario("carbon = 300", cluster="procs = 16"))
     told = run("diff", "a.toml", "a.toml", "--log", "log.swf", "--draws", 2)
     assert "Energy and what rests on it: assumed 41/18 W per processor." in told.out
+
+
+def test_a_guess_is_near_or_there_is_none(folder, refused):
+    line = refused("simulate", "log.swf", "--set", "cluster.file=x")
+    assert "cluster.file: is not known; choose from procs, nodes" in line
+    assert "did you mean" not in refused("simulate", "log.swf", "--set", "power.file=x")
+    assert "did you mean 'power.price'?" in refused("simulate", "log.swf", "--set", "power.prise=1")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        (
+            "--carbon",
+            "300g",
+            "--carbon '300g' is neither a number of g per kWh, such as 300, nor a",
+        ),
+        ("--carbon", "0.3kg", "--carbon '0.3kg' is neither a number"),
+        ("--carbon", "no.csv", "--carbon: no.csv: no such file; check the path"),
+        ("--cap", "abc", "--cap 'abc' is neither a power nor a file; write 2MW"),
+        ("--cap", "no.csv", "--cap: no.csv: no such file; check the path"),
+        ("--price", "x", "--price: tariff: 'x' is not [DAYS] [HOUR[:MINUTES]:]PRICE, such as 0.25"),
+        ("--price", "no.csv", "--price: no.csv: no such file; check the path"),
+        ("--failures", "often", "--failures 'often' is neither KEY=VALUE,KEY=VALUE, such as mtbf"),
+        ("--failures", "no.csv", "--failures: no.csv: no such file; check the path"),
+    ],
+)
+def test_what_is_neither_a_value_nor_a_file_names_its_option(option, value, said, folder, refused):
+    given = ("--cluster", "sleepy.toml", option, value, "--out", "out")
+    assert said in refused("simulate", "log.swf", *given)
+    assert said in refused("compare", "log.swf", "--policies", "fcfs,easy", *given)
+    assert not (folder / "out").exists()
+
+
+def test_a_bare_log_is_told_the_shortest_file_of_nodes_that_sleep(folder, run, refused):
+    line = refused("simulate", "log.swf", "--sleep", "idle:600")
+    assert (
+        "processors are only counted; describe nodes that sleep in a .toml file (--cluster)" in line
+    )
+    (folder / "nodes.toml").write_text(line.partition(" and s: ")[2])
+    told = run("simulate", "log.swf", "--cluster", "nodes.toml", "--sleep", "idle:600", "--json")
+    assert told.code == 0, told.err
+    assert json.loads(told.out)["nodes"] == 16
+
+
+def test_a_cap_of_a_bare_log_says_why_no_watts_are_assumed(folder, run, refused):
+    line = refused("simulate", "log.swf", "--cap", "1kW")
+    assert "give --watts-busy and --watts-idle, or nodes with watts: under a cap" in line
+    told = run("simulate", "log.swf", "--cap", "1kW", "--watts-busy", 41, "--watts-idle", 18)
+    assert told.code == 0, told.err

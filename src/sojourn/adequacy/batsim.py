@@ -28,6 +28,7 @@ _TIMES = tuple(
     f"time_{name}" for name in ("computing", "idle", "sleeping", "switching_off", "switching_on")
 )
 """Columns of Batsim, in the order of the kinds of a ledger."""
+_DIGITS = 1e-5  # of a time that is printed with six digits
 _NEAR = 1e-6  # of the energy of a job, which is rounded, too
 
 
@@ -99,7 +100,11 @@ def read_batsim_energy(
     changes = exact_times(_resolved(read, hosts, changes_csv), jobs, hosts)
     time, node, *_ = zip(*changes, strict=True)
     states, state = _states(changes, hosts)
-    until = recorded.get("makespan", max((job.end for job in jobs), default=0.0))
+    last = max((job.end for job in jobs), default=0.0)
+    until = recorded.get("makespan", last)
+    if until < last * (1.0 - _DIGITS):
+        problem = f"{until:.15g} s, but a job of {jobs_csv.name} ends at {last:.15g} s; correct one"
+        raise LogError(schedule_csv, problem, line=2, field="makespan")
     # Batsim prints the makespan rounded; the last end of a job is the same instant.
     until = max((job.end for job in jobs if abs(job.end - until) <= PRINTED), default=until)
     loads = _loads(jobs, states, time, node, state) if load is None else [load] * len(jobs)

@@ -113,6 +113,9 @@ def largest_log() -> int:
     raise OptionError(f"{_LARGEST}='{text[:40]}': give a number of GiB above 0, such as {_DEFAULT}")
 
 
+MISSING = "no such file; check the path"
+
+
 @contextmanager
 def opened(
     path: PathName, error: type[LogError] | type[ClusterError] = LogError
@@ -133,7 +136,7 @@ def opened(
             else:
                 yield file
     except FileNotFoundError:
-        raise error(path, "no such file; check the path") from None
+        raise error(path, MISSING) from None
     except IsADirectoryError:
         raise error(path, "is a directory; name a file inside it") from None
     except PermissionError:
@@ -146,6 +149,14 @@ def opened(
     except (OSError, ValueError) as failure:
         reason = getattr(failure, "strerror", None) or failure
         raise error(path, f"cannot be read ({reason}); check the path") from None
+
+
+_SUFFIX = re.compile(r"\.[A-Za-z]\w*$")
+
+
+def is_no_file(text: str) -> bool:
+    """Whether a text neither names a file that is there nor looks as if it were to name one."""
+    return _SUFFIX.search(text.strip()) is None and not os.path.exists(text)
 
 
 def read_bytes(path: PathName) -> bytes:

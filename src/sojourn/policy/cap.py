@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..cluster import Cluster
 from ..errors import LogError, OptionError, nearest
-from ..files.access import read_text
+from ..files.access import is_no_file, read_text
 from ..measures.cost.clock import START_HINT, Clock, timestamp
 
 _UNITS = {"": 1.0, "W": 1.0, "kW": 1e3, "MW": 1e6}
@@ -20,6 +20,7 @@ _WATTS = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([^\W\d_]
 _NO_NUMBERS = ("nan", "inf", "infinity")
 _TIMES, _POWERS = ("time", "time_s"), ("watts", "cap_w", "cap")
 _SETS = ("partition", "nodes", "of")
+_KEY = "power.cap"
 _FORM = "write 2MW, gpu=40kW, several with commas between, or name a CSV file time,watts"
 
 
@@ -53,17 +54,17 @@ class Cap:
         object.__setattr__(self, "watts", tuple(map(float, self.watts)))
         object.__setattr__(self, "time", tuple(map(float, self.time)))
         if not self.watts or len(self.watts) != len(self.time):
-            raise OptionError(f"{self._where}: give watts, and as many times", key="power.cap")
+            raise OptionError(f"{self._where}: give watts, and as many times", key=_KEY)
         for watts in self.watts:
             if watts == math.inf:
-                raise OptionError(f"{self._where}: no cap is endless; give less", key="power.cap")
+                raise OptionError(f"{self._where}: no cap is endless; give less", key=_KEY)
             if not watts >= 0:
                 raise OptionError(
-                    f"{self._where}: {watts:g} W; give a number of at least 0", key="power.cap"
+                    f"{self._where}: {watts:g} W; give a number of at least 0", key=_KEY
                 )
         rises = all(a < b for a, b in zip(self.time, self.time[1:], strict=False))
         if not rises or math.isnan(self.time[0]) or self.time[-1] == math.inf:
-            raise OptionError(f"{self._where}: its times do not increase", key="power.cap")
+            raise OptionError(f"{self._where}: its times do not increase", key=_KEY)
 
     @property
     def _where(self) -> str:
@@ -105,14 +106,14 @@ def _shown(watts: float) -> str:
 def _watts(text: str, where: str) -> float:
     match = _WATTS.fullmatch(text)
     if match is None:
-        raise OptionError(f"{where} '{text.strip()[:40]}' is no power; {_FORM}", key="power.cap")
+        raise OptionError(f"{where} '{text.strip()[:40]}' is no power; {_FORM}", key=_KEY)
     if match[2] not in _UNITS:
         units = [unit for unit in _UNITS if unit]
         meant = next((unit for unit in units if unit.lower() == match[2].lower()), None)
         hint = f"did you mean '{meant}'?" if meant else f"choose {', '.join(units)}"
         raise OptionError(
             f"{where} '{text.strip()[:40]}': '{match[2]}' is no unit of power; {hint}",
-            key="power.cap",
+            key=_KEY,
         )
     return float(match[1]) * _UNITS[match[2]]
 
@@ -142,19 +143,22 @@ def parse_caps(given: Any, *, files: bool = True, clock: Clock | None = None) ->
     if isinstance(given, os.PathLike) or (isinstance(given, str) and is_cap_file(given)):
         path = os.fspath(given)
         if isinstance(path, str) and not path.strip():
-            raise OptionError(f"cap '': {_FORM}", key="power.cap")
+            raise OptionError(f"cap '': {_FORM}", key=_KEY)
+        if files and is_no_file(os.fsdecode(path)):
+            name = os.path.basename(os.fsdecode(path))[:40]
+            raise OptionError(f"cap '{name}' is neither a power nor a file; {_FORM}", key=_KEY)
         return read_caps(path, clock) if files else ()
     if isinstance(given, str):
         return tuple(_one(part) for part in given.split(","))
     if isinstance(given, Iterable):
         return tuple(cap for one in given for cap in parse_caps(one, files=files, clock=clock))
-    raise OptionError(f"cap {given!r}: {_FORM}", key="power.cap")
+    raise OptionError(f"cap {given!r}: {_FORM}", key=_KEY)
 
 
 def _one(text: str) -> Cap:
     of, equals, watts = text.rpartition("=")
     if equals and not of.strip():
-        raise OptionError(f"cap '{text.strip()[:40]}' names no nodes; {_FORM}", key="power.cap")
+        raise OptionError(f"cap '{text.strip()[:40]}' names no nodes; {_FORM}", key=_KEY)
     return Cap((_watts(watts, "cap"),), of=of.strip())
 
 
@@ -170,7 +174,7 @@ def read_caps(path: str | os.PathLike[str], clock: Clock | None = None) -> tuple
 
     def wrong(problem: object, field: str | None = None) -> OptionError:
         error = LogError(path, str(problem), line=rows.line_num or 1, field=field)
-        return OptionError(str(error), path=path, key="power.cap")
+        return OptionError(str(error), path=path, key=_KEY)
 
     series: dict[str, list[tuple[float, float]]] = {}
     try:
@@ -239,7 +243,7 @@ def resolve_caps(given: Sequence[Cap], cluster: Cluster) -> tuple[NodeCap, ...]:
             for cap in (twice, named[twice.of])
         )
         who = f"'{twice.of}'" if twice.of else "the whole cluster"
-        raise OptionError(f"cap: two of {who}, {both}; leave one out", key="power.cap")
+        raise OptionError(f"cap: two of {who}, {both}; leave one out", key=_KEY)
     caps = [
         NodeCap(Cap((own.watts,), of=own.name, source=OF_CLUSTER), own.nodes)
         for own in cluster.caps
@@ -263,7 +267,7 @@ def _places(cap: Cap, cluster: Cluster) -> tuple[int, ...] | None:
     if not cluster.is_named:
         raise OptionError(
             f"cap '{cap.of}': processors are only counted; name nodes with --cluster, or cap all",
-            key="power.cap",
+            key=_KEY,
         )
     parts = {part.name: part.nodes for part in cluster.partitions}
     parts |= {rack.name: rack.nodes for rack in cluster.racks}
@@ -277,7 +281,7 @@ def _places(cap: Cap, cluster: Cluster) -> tuple[int, ...] | None:
     where = "cap" if cap.source == "cap" else f"{cap.source}: cap"
     raise OptionError(
         f"{where} '{cap.of[:40]}': no partition, rack or set of nodes is called so; {hint}",
-        key="power.cap",
+        key=_KEY,
     )
 
 
@@ -289,5 +293,5 @@ def _check_tree(caps: Sequence[NodeCap]) -> None:
                 raise OptionError(
                     f"cap: '{other}' and '{name}' share nodes, but neither has all of the other's; "
                     "caps must nest",
-                    key="power.cap",
+                    key=_KEY,
                 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, OptionError
+from ..files.access import MISSING
 from .folder import check_folder, staged
 from .inputs import moved
 from .keys import Described, PolicyKeys, described, described_by_flag, with_names
@@ -59,7 +60,10 @@ class CommandLine(Source):
     def located(self, error: InputError, key: KeyPath) -> InputError:
         """Return an error that names the option, where it does not name a file."""
         if not error.key:
-            return error
+            is_missing = str(error).endswith(MISSING) and self._flag(key).startswith("--")
+            return (
+                OptionError(f"{self._flag(key)}: {error}", path=error.path) if is_missing else error
+            )
         # The message may name keys, as it does not know who will read it.
         # "rate control" are words of the field.
         keys = rf"\b(?<!rate )(?:{'|'.join(map(re.escape, described()))})(?![\w.])"

@@ -6,7 +6,7 @@ import contextlib
 import difflib
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, get_args, get_origin
@@ -240,8 +240,8 @@ def unknown_key(key: Path, below: Path = (), values: Mapping[str, Any] | None = 
     name = str(last).lower().replace("-", "_")
     model = model_at(tuple(above)) or ScenarioKeys
     everywhere = _by_name(values or {})
-    near = difflib.get_close_matches(name, model.model_fields, n=1)
-    far = difflib.get_close_matches(name, everywhere, n=1, cutoff=0.75)
+    near = _near(name, model.model_fields, cutoff=0.6)
+    far = _near(name, everywhere, cutoff=0.75)
     # An option may be called as a section is: workload.policy = "easy".
     section = name in ScenarioKeys.model_fields and (below or _is_table(key, values))
     option = described_by_flag().get(name)
@@ -262,6 +262,13 @@ def unknown_key(key: Path, below: Path = (), values: Mapping[str, Any] | None = 
             for path, has in zip(meant, inner, strict=True)
         ]
     return f"is not known; did you mean {' or '.join(repr(dotted(path)) for path in meant)}?"
+
+
+def _near(name: str, known: Collection[str], cutoff: float) -> list[str]:
+    """The nearest name, if it is near: people seldom err in the first letter."""
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+    alike = [other for other in known if other[:1] == name[:1]]
+    return close or difflib.get_close_matches(name, alike, n=1, cutoff=cutoff)
 
 
 def _is_table(key: Path, values: Any) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...arrays import Floats
 from ...errors import OptionError
+from ...files.access import is_no_file
 from ..formulas import clock_at, product_sum, step_integral
 from ._values import JOULES_PER_KWH, number
 from .clock import Clock
@@ -65,6 +66,12 @@ def parse_carbon(
     """Return a carbon intensity from a number (g per kWh), or from a file; see `read_carbon`."""
     grams = number(carbon)
     if grams is None:
+        if is_no_file(str(carbon)):
+            raise OptionError(
+                f"carbon '{os.path.basename(str(carbon))[:40]}' is neither a number of g per kWh, "
+                "such as 300, nor a CSV file time,g_per_kwh; give one",
+                key="power.carbon",
+            )
         return read_carbon(str(carbon), clock, repeats=repeats)
     return Carbon.constant(grams)
 

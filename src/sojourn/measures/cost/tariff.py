@@ -126,7 +126,8 @@ def _entry(text: str) -> _Entry:
     match = _ENTRY.fullmatch(text)
     if match is None:
         raise OptionError(
-            f"tariff: '{text[:40]}' is not [DAYS] [HOUR[:MINUTES]:]PRICE, such as sat 8:30:0.15"
+            f"tariff: '{text[:40]}' is not [DAYS] [HOUR[:MINUTES]:]PRICE, such as 0.25 or "
+            "sat 8:30:0.15; or name a CSV file time,price_per_kwh"
         )
     hour, minute = int(match["hour"] or 0), int(match["minute"] or 0)
     if hour > 23 or minute > 59:

@@ -66,8 +66,8 @@ def _facts(
          f" {as_seconds(mean_residence)}"),
         ("median", f"{as_seconds(measured.median_abs)}, of the absolute differences of times in "
          "the system"),
-        ("different", f"{measured.different:,} of {plural(measured.n, 'job')} ({share:.1f} %) would "
-         f"wait another time; {measured.half:,} of them make half of P squared")
+        ("different", f"{measured.different:,} of {plural(measured.n, 'job')} ({share:.1f} %) "
+         f"would wait another time; {measured.half:,} of them make half of P squared")
     ]  # fmt: skip
     if ideal is not None:
         values = ", ".join(f"{value:.4g}" for _, _, value in ideal.pairs)

@@ -96,7 +96,8 @@ def _processor_watts(cluster: Cluster, rates: Floats) -> tuple[float, float]:
     if isinstance(cluster.power, AssumedPower):
         raise OptionError(
             "cap: the watts of a processor are not known; give --watts-busy and --watts-idle, or "
-            "nodes with watts",
+            "nodes with watts: under a cap they decide who waits, and are not assumed as in a "
+            "bill (41 and 18 W)",
             key=_KEY,
         )
     idle, busy = cluster.power.idle(rates), cluster.power.busy(rates)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cluster import Cluster, Server
+from ...cluster import AssumedPower, Cluster, Server
 from ...cluster.states import SleepState
 from ...engine.nodes import SleepFacts
 from ...errors import OptionError, PolicyError, nearest
@@ -34,6 +34,14 @@ def depths_in_use(cluster: Cluster, depth: str) -> list[SleepState | None]:
     ]
 
 
+def _example(procs: int) -> str:
+    """The shortest file of nodes that sleep."""
+    known = AssumedPower()
+    watts = f"watts = {known.busy_watts:g}, idle_watts = {known.idle_watts:g}"
+    state = f'name = "off", watts = 2, leave = 150, leave_watts = {known.busy_watts:g}'
+    return f"node = [{{count = {procs}, cores = 1, {watts}, sleep = [{{{state}}}]}}]"
+
+
 def sleep_facts(
     cluster: Cluster, policy: Policy, options: Options, sleep: SleepPolicy
 ) -> SleepFacts | None:
@@ -42,8 +50,8 @@ def sleep_facts(
         return None
     if not cluster.is_named:
         raise OptionError(
-            f"sleep '{sleep}': processors are only counted; describe nodes that sleep with "
-            "--cluster",
+            f"sleep '{sleep}': processors are only counted; describe nodes that sleep in a .toml "
+            f"file (--cluster), with your own W and s: {_example(cluster.procs)}",
             key=_KEY,
         )
     if policy.preemptive:

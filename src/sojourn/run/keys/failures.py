@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from ...errors import OptionError, did_you_mean
+from ...files.access import is_no_file
 from ...jobs.models.failures import REPAIRS, Failures
 from ...policy.checkpoints import RULES, Checkpoint
 from ..build.maintenance import Maintenance
@@ -166,6 +167,11 @@ def make_maintenance(keys: MaintenanceKeys) -> Maintenance | None:
 def typed_failures(text: str) -> dict[str, Any]:
     """Return the keys of ``mtbf=5y,repair=1d``, or of the file of a log."""
     if "=" not in text:
+        if is_no_file(text):
+            raise ValueError(
+                f"'{text[:40]}' is neither KEY=VALUE,KEY=VALUE, such as mtbf=5y,repair=1d, nor a "
+                "file; give one"
+            )
         return {"log": text}
     return _pairs(text, FailureKeys)
 
