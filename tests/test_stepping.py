@@ -160,3 +160,22 @@ def test_stepping_on_after_the_end():
     run.step().start(0)
     assert [run.step(), run.step(), run.step()] == [None, None, None]
     assert run.result.end.tolist() == [5.0]
+
+
+@pytest.mark.parametrize("keywords", [{"cap": 1500}, {"maintenance": "every=1w,length=8h"}])
+def test_a_start_that_a_cap_or_a_window_forbids_is_an_error_and_the_job_waits_on(jobs, keywords):
+    machine = sojourn.Cluster.homogeneous(PROCS, power=sojourn.ConstantPower(41, 18))
+    few = jobs[jobs.procs <= 24]
+    run, said = sojourn.Simulation(few, machine, **keywords), set()
+    for decision in run:
+        for j in decision.waiting:
+            if decision.jobs.procs[j] > decision.free:
+                break
+            try:
+                decision.start(j)
+            except OptionError as error:
+                said.add("a cap has no watts left for it" in str(error))
+                break
+    assert said == {"cap" in keywords}
+    compiled = sojourn.simulate(few, machine, "fcfs", **keywords)
+    assert np.array_equal(run.result.jobs["start"], compiled.jobs["start"], equal_nan=True)

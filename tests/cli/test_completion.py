@@ -28,6 +28,7 @@ def _completed(words: str) -> list[str]:
     ("words", "offered"),
     [
         ("sojourn insp", ["inspect"]),
+        ("sojourn simulate log.swf --sleep i", ["idle"]),
         ("sojourn waits log.swf --by partition,acc", ["partition,account"]),
         ("sojourn compare log.swf --policies fcfs,easy-", ["fcfs,easy-sjbf"]),
     ],

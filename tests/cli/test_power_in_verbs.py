@@ -160,3 +160,24 @@ def test_a_cap_of_a_bare_log_says_why_no_watts_are_assumed(folder, run, refused)
     assert "give --watts-busy and --watts-idle, or nodes with watts: under a cap" in line
     told = run("simulate", "log.swf", "--cap", "1kW", "--watts-busy", 41, "--watts-idle", 18)
     assert told.code == 0, told.err
+
+
+SLURM = """SchedulerType=sched/backfill
+SuspendTime=60
+SuspendTimeout=30
+ResumeTimeout=300
+NodeName=n[1-16] CPUs=1
+PartitionName=main Nodes=ALL Default=YES
+"""
+
+
+def test_what_is_assumed_of_nodes_that_slurm_powers_down_is_said_by_all(folder, run):
+    (folder / "slurm.conf").write_text(SLURM)
+    waited = [line.replace(" -1 ", " 7 ", 1) for line in LINES]
+    (folder / "log.swf").write_text("; MaxProcs: 16\n" + "\n".join(waited) + "\n")
+    conf = ("--slurm-conf", "slurm.conf")
+    assumed = "SuspendTime: n[1-16] without a sleep state: assumed to need 30 s to power down"
+    told = run("replay", "log.swf", *conf, "--members", 1)
+    assert assumed in told.out, told.err
+    told = run("plan", "log.swf", "--policy", "slurm", *conf, "--target-wait", "mean=30m")
+    assert assumed in told.out, told.err

@@ -218,7 +218,7 @@ def replay(
         made.append((run, prepared))
     table = node_table(policy.conf)
     runs = [outcome_of(run, table) for run, _ in made]
-    asked = made[0][0].requests
+    asked, sleeping = made[0][0].requests, made[0][0].power_plan
     asked = asked._replace(said=(*said, *asked.said))
     if runs[0].refused.all():
         why = runs[0].why[0]
@@ -254,7 +254,7 @@ def replay(
         itself=itself,
         members=members,
         calibration=calibration,
-        not_modelled=policy.not_modelled,
+        not_modelled=policy.not_modelled + (() if sleeping is None else sleeping.said),
         result=Result(made[chosen][1], made[chosen][0]),
     )
 

@@ -14,6 +14,7 @@ from ..jobs import Jobs
 from ..jobs.arrivals import grown
 from ..policy import Policy, Score, parse_policy
 from ..policy.slurm import SlurmPolicy
+from ..run.options import Prepared
 from ..run.simulate import prepare, simulate
 from ..theory.estimate import Estimate
 from ..theory.stability import smallest_stable
@@ -55,6 +56,7 @@ class Plan:
     recorded : recorded waits of the log beside those simulated on the machine of today, without
         growth, as a summary has them; None where the log knows none, or that machine cannot keep
         up.
+    not_modelled : what of Slurm's configuration has no effect here, and what was assumed.
     """
 
     procs: int | None
@@ -73,6 +75,7 @@ class Plan:
     weeks: tuple[Week, ...] = ()
     interrupted: bool = False
     recorded: dict[str, Any] | None = None
+    not_modelled: tuple[str, ...] = ()
 
     @property
     def chosen(self) -> Size | None:
@@ -177,10 +180,13 @@ def plan(
     targets = parse_targets(target)
     scheduling = parse_policy(policy)
     unit = checks.servers(step, "step", LARGEST)
-    of_site = False
+    of_site, remarks = False, tuple[str, ...]()
+    if isinstance(scheduling, SlurmPolicy):
+        _, prepared = prepare(jobs, procs, scheduling, clean=(), **options)
+        remarks = prepared.remarks
     if procs is None and isinstance(scheduling, SlurmPolicy):
         of_site = True
-        procs, jobs = scheduling.cluster.procs, _that_fit(jobs, scheduling, options)
+        procs, jobs = scheduling.cluster.procs, _that_fit(jobs, prepared)
         unit = max(unit, *(node.cpus for node in scheduling.conf.nodes))
     today = checks.servers(jobs.max_procs if procs is None else procs, "procs", LARGEST)
     jobs = jobs.sorted()
@@ -226,12 +232,12 @@ def plan(
         recorded=None
         if cut_short
         else _recorded(jobs, None if of_site else today, scheduling, options),
+        not_modelled=remarks,
     )
 
 
-def _that_fit(jobs: Jobs, policy: Policy, options: dict[str, Any]) -> Jobs:
+def _that_fit(jobs: Jobs, prepared: Prepared) -> Jobs:
     """Return the jobs that the machine of today does not refuse: no other size would take them."""
-    _, prepared = prepare(jobs, None, policy, clean=(), **options)
     fits = prepared.jobs.job[prepared.accepted]
     if not fits.size:
         raise OptionError("no job fits on the machine of the slurm.conf; check it")

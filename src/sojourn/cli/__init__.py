@@ -83,6 +83,8 @@ _UsageError = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "Usage
 _ClickException = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 
+_COMPLETE = "sojourn simulate"
+"""The verb that has every option that is a key of a scenario."""
 _PLAIN = {
     "Input should be a valid number, unable to parse string as a number": "give a number",
     "Input should be a valid integer, unable to parse string as an integer": "give a whole number",
@@ -188,7 +190,18 @@ def _complain_of_usage(error: BaseException) -> int:
         return WRONG
     for technical, plain in _PLAIN.items():
         message = message.replace(technical, plain)
+    option = str(getattr(error, "option_name", ""))
+    if message.startswith(f"No such option: {option}") and path != _COMPLETE and _is_known(option):
+        # Options of this verb that are spelled alike mean something else.
+        message = f"No such option: {option}, which {_COMPLETE} takes"
     return _complain(f"{message.rstrip('.')}{hint}", WRONG)
+
+
+def _is_known(option: str) -> bool:
+    """Whether a verb that takes all options has one."""
+    from ..run.keys import described_by_flag
+
+    return option in {key.flag for key in described_by_flag().values() if key.flag[:2] == "--"}
 
 
 def _complain(message: str, code: int) -> int:

@@ -42,6 +42,13 @@ def placements(incomplete: str) -> list[str]:
     return _matching(PLACEMENTS, incomplete)
 
 
+def sleep_policies(incomplete: str) -> list[str]:
+    """Names of sleep policies."""
+    from ..policy import SLEEPS
+
+    return _matching(SLEEPS, incomplete)
+
+
 def log_formats(incomplete: str) -> list[str]:
     """Formats of logs."""
     from ..jobs.log import FORMATS

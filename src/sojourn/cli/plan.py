@@ -87,7 +87,10 @@ def plan(
         )
     numbers = {
         **answer.as_dict(),
-        "not_modelled": not_acted_on(jobs, policy, None, scenario.nodes if of_site else None),
+        "not_modelled": [
+            *not_acted_on(jobs, policy, None, scenario.nodes if of_site else None),
+            *answer.not_modelled,
+        ],
         "cleaning": jobs.report.as_dict(),
     }
     files = {"plan.png": picture(lambda: _drawn(answer)), "plan.json": as_file(numbers)}

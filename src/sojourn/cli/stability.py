@@ -70,7 +70,13 @@ def stability(
         )
     numbers = {
         **answer.as_dict(),
-        "not_modelled": list(dict.fromkeys(x for one in policies for x in not_acted_on(jobs, one))),
+        "not_modelled": list(
+            dict.fromkeys(
+                words
+                for one in policies
+                for words in (*not_acted_on(jobs, one), *getattr(one, "not_modelled", ()))
+            )
+        ),
         "cleaning": jobs.report.as_dict(),
     }
     files = {

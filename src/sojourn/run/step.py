@@ -215,9 +215,10 @@ class Simulation:
             procs, free = int(run.jobs.procs[j]), int(run.s.free)
             problem = f"needs {procs} processors, {free} are free"
             if procs <= free:
+                capped = ", or a cap has no watts left for it" if self._prepared.caps else ""
                 problem = (
                     f"finds no room: {free} processors are free, but not such as it asks for, or "
-                    "they are reserved before it would be over"
+                    f"they are reserved before it would be over{capped}"
                 )
             raise OptionError(f"job at position {j} {problem}")
         self._started.append(j)

@@ -234,7 +234,7 @@ class PolicyKeys(Keys):
             + "; ".join(f"{kind.example}: {kind.says}" for kind in SLEEPS.values())
             + ".",
             f"a text such as {', '.join(kind.example for kind in SLEEPS.values())}",
-            Option(_NODES, "KIND[:TIME]"),
+            Option(_NODES, "KIND[:TIME]", complete="sleep_policies"),
             Keyword(
                 what="When idle nodes go to sleep: a text such as 'idle:600', or a function "
                 "decorated with @sojourn.sleep.",
