@@ -100,7 +100,7 @@ def test_likewise_where_nodes_sleep(policy):
     must_agree(one, other)
 
 
-@pytest.mark.parametrize("cap", [None, 1300])
+@pytest.mark.parametrize("cap", [None, pytest.param(1300, marks=pytest.mark.nightly)])
 def test_likewise_where_boots_fail(cap):
     sleepy = [replace(server, states=SLEEPS) for server in (*[THIN] * 4, *[FAT] * 2)]
     options = {"sleep": "idle:300", "boot_failure": 0.2, "cap": cap}
@@ -111,6 +111,7 @@ def test_likewise_where_boots_fail(cap):
     must_agree(one, other)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "easy:2"])
 def test_likewise_under_a_cap(policy):
     one, other = both(work(2), MIXED, policy, "count:1,1.25:2:5", cap=1100)
@@ -135,6 +136,7 @@ def test_likewise_where_nodes_fail_and_jobs_are_withdrawn(policy, failing):
     must_agree(one, other)
 
 
+@pytest.mark.nightly
 def test_likewise_with_queues():
     queues = (Queue("short", max_procs=8, order="sjf"), Queue("long", default=True, max_running=4))
     jobs = work(5)
