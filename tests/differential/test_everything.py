@@ -179,6 +179,22 @@ def test_who_is_wanted_right_after_time_zero_wakes_now():
     compare(row, draw(row, random.Random(f"{text} 1612 2026-11-19")))
 
 
+def test_who_is_kept_out_now_is_so_at_once_and_not_after_a_rounding():
+    """At a completion the work clock is that of its end; a reservation begins there too."""
+    text = "first-fit, conservative, fcfs, counted, reserve, switching, instant, log, kept, "
+    text += "weights, no, never, yes, steps"
+    row = dict(zip(AXES, text.split(", "), strict=True))
+    compare(row, draw(row, random.Random(f"{text} 824 2026-11-19")))
+
+
+def test_a_reserved_node_is_not_chosen_for_a_rounding():
+    """For so long the placement would prefer it, and then look for fast nodes without need."""
+    text = "spread, easy, sjf, plain nodes, all, switching, instant, log, not kept, none, no, "
+    text += "never, no, sets"
+    row = dict(zip(AXES, text.split(", "), strict=True))
+    compare(row, draw(row, random.Random(f"{text} 629 2026-11-19")))
+
+
 def crowded(row: Row, rng: random.Random) -> Drawn:
     """Many jobs in a short time that ask for one of few things, for a longer or shorter time."""
     drawn = draw(row, rng)
