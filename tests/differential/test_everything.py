@@ -195,6 +195,14 @@ def test_a_reserved_node_is_not_chosen_for_a_rounding():
     compare(row, draw(row, random.Random(f"{text} 629 2026-11-19")))
 
 
+def test_nodes_of_a_reservation_wake_by_number():
+    """Where boots begin some time apart, the placement does not say who is first."""
+    text = "lowest-energy, conservative, sjf, partitions, reserve, 2, event, nodes, kept, "
+    text += "round-robin, no, keep, yes, none"
+    row = dict(zip(AXES, text.split(", "), strict=True))
+    compare(row, draw(row, random.Random(f"{text} 1700 2026-11-19")))
+
+
 def crowded(row: Row, rng: random.Random) -> Drawn:
     """Many jobs in a short time that ask for one of few things, for a longer or shorter time."""
     drawn = draw(row, rng)

@@ -36,11 +36,27 @@ def _begin_counting(s):
 
 
 @called
+def _sort_by_number(nodes, first, last):
+    """Put the nodes from one place to another in order."""
+    for i in range(first + 1, last):
+        node = nodes[i]
+        k = i
+        while k > first and nodes[k - 1] > node:
+            nodes[k] = nodes[k - 1]
+            k -= 1
+        nodes[k] = node
+
+
+@called
 def count_on(s, nodes, begin):
     """A reservation at the work `begin` counts on the nodes of the picked pools."""
     _begin_counting(s)
+    first = s.relied
     for i in range(s.picked):
         _rely_on(s, nodes, nodes.node[nodes.list[PICK, i]].order, begin)
+    if s.wake_gap > 0.0:
+        # It matters who wakes first.
+        _sort_by_number(nodes.relied, first, s.relied)
 
 
 @inlined
