@@ -203,6 +203,14 @@ def test_nodes_of_a_reservation_wake_by_number():
     compare(row, draw(row, random.Random(f"{text} 1700 2026-11-19")))
 
 
+def test_a_boot_that_ends_a_rounding_late_ends_with_what_it_was_for():
+    """Else who gets the node in between is stopped when the boot fails, 2e-6 s after its start."""
+    text = "worst-fit, easy, lcfs, plain nodes, reserve, switching, event, nodes, not kept, "
+    text += "priority, no, keep, yes, sets"
+    row = dict(zip(AXES, text.split(", "), strict=True))
+    compare(row, draw(row, random.Random(f"{text} 1531 2026-11-19")))
+
+
 def crowded(row: Row, rng: random.Random) -> Drawn:
     """Many jobs in a short time that ask for one of few things, for a longer or shorter time."""
     drawn = draw(row, rng)

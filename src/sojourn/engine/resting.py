@@ -9,10 +9,10 @@ import numpy as np
 
 from ..jit import called, inlined
 from .bits import bit_next
-from .booting import is_now, is_up_by
+from .booting import is_up_by
 from .caps import draw_more, may_draw_more
 from .nodes import ORDERED, PICK
-from .sleeping import SleepView, fall_asleep, hold_on_way, is_anybody_due, is_empty, wake
+from .sleeping import SleepView, fall_asleep, hold_on_way, is_anybody_due, is_empty, is_now, wake
 from .state import ASLEEP, ENTERING, FAILED, LEAVING
 
 
