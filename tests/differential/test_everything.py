@@ -179,6 +179,38 @@ def test_who_is_wanted_right_after_time_zero_wakes_now():
     compare(row, draw(row, random.Random(f"{text} 1612 2026-11-19")))
 
 
+def test_who_is_kept_out_now_is_so_at_once_and_not_after_a_rounding():
+    """At a completion the work clock is that of its end; a reservation begins there too."""
+    text = "first-fit, conservative, fcfs, counted, reserve, switching, instant, log, kept, "
+    text += "weights, no, never, yes, steps"
+    row = dict(zip(AXES, text.split(", "), strict=True))
+    compare(row, draw(row, random.Random(f"{text} 824 2026-11-19")))
+
+
+def test_a_reserved_node_is_not_chosen_for_a_rounding():
+    """For so long the placement would prefer it, and then look for fast nodes without need."""
+    text = "spread, easy, sjf, plain nodes, all, switching, instant, log, not kept, none, no, "
+    text += "never, no, sets"
+    row = dict(zip(AXES, text.split(", "), strict=True))
+    compare(row, draw(row, random.Random(f"{text} 629 2026-11-19")))
+
+
+def test_nodes_of_a_reservation_wake_by_number():
+    """Where boots begin some time apart, the placement does not say who is first."""
+    text = "lowest-energy, conservative, sjf, partitions, reserve, 2, event, nodes, kept, "
+    text += "round-robin, no, keep, yes, none"
+    row = dict(zip(AXES, text.split(", "), strict=True))
+    compare(row, draw(row, random.Random(f"{text} 1700 2026-11-19")))
+
+
+def test_a_boot_that_ends_a_rounding_late_ends_with_what_it_was_for():
+    """Else who gets the node in between is stopped when the boot fails, 2e-6 s after its start."""
+    text = "worst-fit, easy, lcfs, plain nodes, reserve, switching, event, nodes, not kept, "
+    text += "priority, no, keep, yes, sets"
+    row = dict(zip(AXES, text.split(", "), strict=True))
+    compare(row, draw(row, random.Random(f"{text} 1531 2026-11-19")))
+
+
 def crowded(row: Row, rng: random.Random) -> Drawn:
     """Many jobs in a short time that ask for one of few things, for a longer or shorter time."""
     drawn = draw(row, rng)

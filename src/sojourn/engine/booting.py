@@ -11,16 +11,8 @@ import numpy as np
 from ..jit import called, inlined
 from .caps import wake_for
 from .nodes import PICK, PICK_TASKS
-from .sleeping import boot_time, leave_list, wake
+from .sleeping import ROUNDING, boot_time, leave_list, wake
 from .state import ASLEEP, ENTERING, LEAVING, UP
-
-ROUNDING = 4e-16
-
-
-@inlined
-def is_now(s, at):
-    """Whether a time is over (s), or now but for rounding."""
-    return at - s.now <= ROUNDING * max(abs(s.now), 1.0)
 
 
 @inlined
@@ -69,7 +61,7 @@ def is_up_by(s, nodes, q):
     up = _up_work(s, nodes, node)
     if up > s.awake_by > s.work:
         # Who is woken just in time is up by then, though instants are rounded.
-        up -= 2.5 * ROUNDING * (abs(up) + abs(s.now) * s.rate)
+        up -= ROUNDING * (abs(up) + abs(s.now) * s.rate)
     return up <= s.awake_by
 
 

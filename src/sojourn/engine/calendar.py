@@ -113,6 +113,14 @@ def arrive(s, jobs, calendar):
 
 
 @inlined
+def _begin_of(s, begins):
+    """What the work clock reads at a time, or now if that is past: no rounding parts the two."""
+    if begins <= s.now:
+        return s.work
+    return max(s.anchor_work + (begins - s.anchor_time) * s.rate, s.work)
+
+
+@inlined
 def stretch_of(s, calendar, i):
     """What reservation `i` keeps of the work to come, at the present rate; nothing if it is over.
 
@@ -121,10 +129,8 @@ def stretch_of(s, calendar, i):
     it = calendar.reservation[i]
     if it.announced > s.now or it.ends <= s.now:
         return np.inf, np.inf
-    begins = max(it.begins, s.now)
-    begin = s.anchor_work + (begins - s.anchor_time) * s.rate
     end = s.anchor_work + (it.ends - s.anchor_time) * s.rate
-    return max(begin, s.work), end
+    return _begin_of(s, it.begins), end
 
 
 @inlined
@@ -133,9 +139,8 @@ def fall_of(s, calendar, i):
     it = calendar.fall[i]
     if it.ends <= s.now:
         return np.inf, np.inf
-    begin = s.anchor_work + (max(it.begins, s.now) - s.anchor_time) * s.rate
     end = s.anchor_work + (it.ends - s.anchor_time) * s.rate
-    return max(begin, s.work), end
+    return _begin_of(s, it.begins), end
 
 
 @called

@@ -461,6 +461,7 @@ def loop(
                 if s.stir <= s.now:
                     s.stirred = 1
                 if is_a_change_due(s, nodes):
+                    s.stirred = 1
                     # Of jobs whose nodes have failed the control sees that the workload has grown.
                     while change_states(s, jobs, run, recording, nodes, calendar):
                         if s.controlled == 1:

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..jit import called, inlined
 from .bits import bit_next
-from .booting import is_now, is_up_by
+from .booting import is_up_by
 from .caps import draw_more, may_draw_more
 from .nodes import ORDERED, PICK
-from .sleeping import SleepView, fall_asleep, hold_on_way, is_anybody_due, is_empty, wake
+from .sleeping import SleepView, fall_asleep, hold_on_way, is_anybody_due, is_empty, is_now, wake
 from .state import ASLEEP, ENTERING, FAILED, LEAVING
 
 
@@ -36,11 +36,27 @@ def _begin_counting(s):
 
 
 @called
+def _sort_by_number(nodes, first, last):
+    """Put the nodes from one place to another in order."""
+    for i in range(first + 1, last):
+        node = nodes[i]
+        k = i
+        while k > first and nodes[k - 1] > node:
+            nodes[k] = nodes[k - 1]
+            k -= 1
+        nodes[k] = node
+
+
+@called
 def count_on(s, nodes, begin):
     """A reservation at the work `begin` counts on the nodes of the picked pools."""
     _begin_counting(s)
+    first = s.relied
     for i in range(s.picked):
         _rely_on(s, nodes, nodes.node[nodes.list[PICK, i]].order, begin)
+    if s.wake_gap > 0.0:
+        # It matters who wakes first.
+        _sort_by_number(nodes.relied, first, s.relied)
 
 
 @inlined

@@ -29,6 +29,7 @@ __all__ = [
     "KEEP",
     "KEEP_POINTER",
     "LEAVING",
+    "ROUNDING",
     "UP",
     "SleepView",
     "boot_time",
@@ -40,6 +41,7 @@ __all__ = [
     "is_anybody_due",
     "is_eased",
     "is_empty",
+    "is_now",
     "is_unsettled",
     "is_up_at_once",
     "leave_list",
@@ -49,6 +51,9 @@ __all__ = [
     "stir",
     "wake",
 ]
+
+ROUNDING = 1e-15
+"""The share of a time by which rounding may part two instants that are one."""
 
 # What is drawn: of boots whether they fail and how long they take, and idle times.
 _BOOTS, _RESTS = np.uint64(0xD1B54A32D192ED03), np.uint64(0x2545F4914F6CDD1D)
@@ -163,6 +168,12 @@ def lie_idle(s, nodes, node, at):
 
 
 @inlined
+def is_now(s, at):
+    """Whether a time is over (s), or now but for rounding."""
+    return at - s.now <= ROUNDING * max(abs(s.now), 1.0)
+
+
+@inlined
 def is_empty(nodes, node):
     """Whether no job holds a node."""
     return nodes.node[node].free == nodes.node[node].procs
@@ -261,7 +272,7 @@ def wake(s, nodes, node):
 def _boot(s, nodes, node):
     """A sleeper that was woken begins to leave, or waits until it may."""
     it = nodes.sleeper[node]
-    if it.begins > s.now:
+    if not is_now(s, it.begins):
         _put_on(s, nodes, node, s.classes + 1)
         _await(s, nodes, node, it.begins)
         return
@@ -323,8 +334,8 @@ def is_anybody_due(s, nodes):
 
 @inlined
 def is_a_change_due(s, nodes):
-    """Whether some node arrives where it is on its way to."""
-    return s.transits > 0 and nodes.arrival[0] <= s.now
+    """Whether some node arrives where it is on its way to: rounding makes no boot too late."""
+    return s.transits > 0 and is_now(s, nodes.arrival[0])
 
 
 @inlined
@@ -357,7 +368,7 @@ def is_eased(s, nodes):
 @called
 def stir(s, nodes):
     """Changes of state that are due end; the next node whose boot has failed, or -1."""
-    while s.transits > 0 and nodes.arrival[0] <= s.now:
+    while is_a_change_due(s, nodes):
         node = nodes.arriving[0]
         heap_pop(nodes.arrival, nodes.arriving, s.transits)
         s.transits -= 1
