@@ -340,6 +340,39 @@ def test_processes_at_the_same_time_and_one_after_them(tmp_path: Path, chosen: P
     assert (out, err) == ("1.5 Counter({'float64(float64)': 1})\n", "")
 
 
+SHARED = """
+import numba
+import numpy as np
+from numba import types
+from sojourn.jit import called, compiled
+
+@called
+def share(a, b, c, k):
+    return a[k] if k == 0 else a[k] / (2.0 + share(a, b, c, k - 1))
+
+ROW = types.float64[::1]
+
+@compiled(types.float64(ROW, ROW, ROW, types.int64))
+def kernel(a, b, c, k):
+    return share(a, b, c, k) + share(c, b, a, k - 1)
+
+@numba.njit
+def other(a, b, c, k):
+    return share(a, b, c, k) + share(c, b, a, k - 1)
+
+a = np.arange(5.0)
+print(kernel(a, a, 3.0 * a, 4), other(a, a, 3.0 * a, 4), kernel.py_func(a, a, 3.0 * a, 4))
+"""
+
+
+def test_code_of_others_has_parts_of_its_own(tmp_path: Path, chosen: Path) -> None:
+    """In a kernel a part is handed only what it uses; nobody else may call that one."""
+    (tmp_path / "shared.py").write_text(SHARED)
+    command = [sys.executable, str(tmp_path / "shared.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert len(set(done.stdout.split())) == 1 == len(done.stdout.splitlines())
+
+
 ENGINE = """
 from sojourn.engine import kernels
 from sojourn.engine.drive import Rules, load_kernel

@@ -135,13 +135,15 @@ class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
     """The code of a kernel, whose parts nobody else calls.
 
     Numba leaves them open to others, so that each call hands over all that a part takes: of the
-    tables hundreds of words. Closed, what a part does not use is not handed over.
+    tables hundreds of words. Closed, what a part does not use is not handed over. They have no
+    names then: by its name the linker would take one for the same part in code of others, which
+    hands over everything.
     """
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == llvm.Linkage.linkonce_odr:
-                function.linkage = llvm.Linkage.internal
+                function.linkage = llvm.Linkage.private
         super()._optimize_final_module()
 
 

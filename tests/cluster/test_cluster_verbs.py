@@ -251,7 +251,7 @@ def test_nodes_of_a_slurm_conf_sleep_once_it_is_converted(run, tmp_path, capsys)
     with machine.open("a") as file:
         file.write('[[node.sleep]]\nname = "off"\nwatts = 9\nleave = 60\nleave_watts = 120\n')
     assert main([*command, str(machine)]) == 0
-    assert "1 boots of nodes" in capsys.readouterr().out
+    assert "1 boot of nodes" in capsys.readouterr().out
 
 
 def test_threads_are_no_cores_and_kinds_of_one_name_are_told_apart(run, tmp_path):

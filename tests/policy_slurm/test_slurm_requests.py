@@ -142,7 +142,7 @@ def test_processors_of_a_plain_log_are_spread_over_the_largest_nodes(site, write
     swf = f"1 0 -1 60 17 -1 -1 17 120 {rest}2 5 -1 -1 4 -1 -1 4 9 {rest}"
     found = read_requests(write("log.swf", swf), *site)
     assert (found.nodes.tolist(), found.cpus.tolist()) == ([3], [6])
-    assert found.said[0].startswith("1 jobs without processors or runtime")
+    assert found.said[0].startswith("1 job without processors or runtime")
 
 
 @pytest.mark.parametrize(
