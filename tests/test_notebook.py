@@ -14,6 +14,7 @@ import sojourn
 from sojourn.errors import OptionError
 from sojourn.policy.slurm import plain_conf
 from sojourn.report.figures.of_run import RunPlots
+from sojourn.report.text.layout import as_number
 
 EVIL = "<script>alert('x')</script>"
 
@@ -89,6 +90,23 @@ def test_a_result_without_jobs(jobs):
 def test_a_class_that_is_no_text(result):
     with pytest.raises(OptionError, match="class '3': choose from user"):
         result.by(3)
+
+
+def test_counts_are_words_of_their_number():
+    one = sojourn.Jobs({"submit": [0], "runtime": [1], "procs": [1]})
+    assert repr(one) == "<Jobs: 1 job>"
+    assert repr(sojourn.simulate(one, 1)) == "<Result of 1 job on 1 processor, easy>"
+    many = sojourn.Jobs({"submit": range(1000), "runtime": [1] * 1000, "procs": [1] * 1000})
+    assert repr(many) == "<Jobs: 1,000 jobs>"
+    assert repr(sojourn.simulate(many, 2)) == "<Result of 1,000 jobs on 2 processors, easy>"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(-1e-9, "0.0000"), (-0.00004, "0.0000"), (-0.00006, "-0.0001"), (-1.5, "-1.500"), (0, "0")],
+)
+def test_no_zero_is_below_zero(value, text):
+    assert as_number(value) == text
 
 
 def test_clusters():

@@ -252,6 +252,10 @@ def test_load_gives_the_mean_between_arrivals(folder):
         ),
         (f'{LOG}[power]\ncarbon = "no.csv"\n', "line 4, key 'power.carbon': no.csv: no such file"),
         (
+            f'{LOG}[power]\ncarbon = "300g"\n',
+            "line 4, key 'power.carbon': carbon '300g' is neither a number of g per kWh",
+        ),
+        (
             f"{LOG}[power]\nlevels = [{{ rate = 2, busy = 1, idle = 1 }}]\n",
             "line 4, key 'power.levels': power: no watts for rate 1",
         ),

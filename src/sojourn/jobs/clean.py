@@ -227,7 +227,7 @@ def clean(
     >>> import sojourn
     >>> jobs = sojourn.Jobs({"submit": [0, 5], "runtime": [60, -1], "procs": [4, 8]})
     >>> sojourn.clean(jobs)
-    <Jobs: 1 jobs>
+    <Jobs: 1 job>
     """
     check_jobs(jobs)
     if isinstance(rules, str):

@@ -236,7 +236,7 @@ class Jobs:
 
     def __repr__(self) -> str:
         source = f", from {self.source!r}" if self.source else ""
-        return f"<Jobs: {len(self)} jobs{source}>"
+        return f"<Jobs: {plural(len(self), 'job')}{source}>"
 
     def _repr_html_(self) -> str:
         known = [name for name in self.names if not len(self) or (self[name] != MISSING).any()]

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..files.access import note_input
+from ..files.access import is_no_file, note_input
 from ..measures.cost import is_price_file
 from ..policy import is_cap_file
 from .keys import ScenarioKeys
@@ -54,6 +54,9 @@ def _split(key: str, value: Any, folder: Path) -> tuple[str, str] | None:
     if key == "price" and not is_price_file(value):
         return None
     if key == "cap" and not is_cap_file(value):
+        return None
+    if key in ("carbon", "cap") and is_no_file(str(folder / value)):
+        # A slip in a number: whoever reads it says what may be given.
         return None
     return value, ""
 

@@ -88,7 +88,8 @@ class Result:
 
     def __repr__(self) -> str:
         return (
-            f"<Result of {len(self._prepared.jobs)} jobs on {self.cluster.procs} processors, "
+            f"<Result of {plural(len(self._prepared.jobs), 'job')} on "
+            f"{plural(self.cluster.procs, 'processor')}, "
             f"{self.policy}>"
         )
 

@@ -181,7 +181,7 @@ def lublin(
     --------
     >>> import sojourn
     >>> sojourn.lublin(1000, 128, load=0.8, seed=7, estimates="tsafrir")
-    <Jobs: 1000 jobs, from 'lublin'>
+    <Jobs: 1,000 jobs, from 'lublin'>
     """
     _check(jobs, procs, load)
     kinds = _kinds(parameters)

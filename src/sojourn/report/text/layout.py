@@ -79,7 +79,8 @@ def as_number(value: float | None, digits: int = 4) -> str:
     if value == int(value) and abs(value) < 1e15:
         return f"{value:,.0f}"
     whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
-    return f"{value:,.{max(digits - whole, 0)}f}"
+    text = f"{value:,.{max(digits - whole, 0)}f}"
+    return text if text.strip("-0.") else text.removeprefix("-")
 
 
 def as_seconds(value: float | None) -> str:
