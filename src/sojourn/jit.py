@@ -131,6 +131,10 @@ class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
         """Without machine code nothing can be looked up."""
 
 
+_OF_BUILTINS = "numba7cpython8builtins"
+"""What Numba makes of `min` and `max`: a few words that melt into whoever asks."""
+
+
 class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
     """The code of a kernel, whose parts nobody else calls.
 
@@ -144,6 +148,8 @@ class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == llvm.Linkage.linkonce_odr:
                 function.linkage = llvm.Linkage.private
+                if _OF_BUILTINS in function.name:
+                    function.add_function_attribute("alwaysinline")
         super()._optimize_final_module()
 
 

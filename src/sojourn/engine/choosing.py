@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import called, inlined, spliced
+from .address import at
 from .booting import is_up_by
 from .caps import look_at_room, may_draw, note_draw, watts_of_task
 from .heap import heap_pop, heap_push
@@ -312,7 +313,7 @@ def score_nodes(s, nodes, jobs, j, score, theta):
         nodes.real[IDLE_WATTS],
     )
     for node in range(s.nodes):
-        nodes.real[KEY, node] = score(view, node, jobs, j, s.now, theta)
+        nodes.real[KEY, node] = score(view, node, at(jobs), j, s.now, theta)
 
 
 @inlined

@@ -17,7 +17,7 @@ from numba import types
 from numba.extending import overload
 
 from ..jit import called, inlined
-from .address import address_of
+from .address import Tables, address_of
 from .calendar import arrive, due_time
 from .caps import note_falls
 from .domains import (
@@ -436,13 +436,28 @@ def loop(
     An instant costs 1 of the budget, and 1 for each job that a pass may look at. Functions of the
     policy are handed over one by one, because only as such they are taken for pointers.
     """
+    return _from_instant_to_instant(
+        address_of(d), s, address_of(jobs), address_of(run), address_of(recording),
+        address_of(nodes), address_of(calendar), law, wake, theta, order, order_theta, backfill,
+        backfill_theta, changing, changing_theta, score, score_theta, try_to_start, find_shadow,
+        earliest, take_now, promise, take_promised, find_naturally, keep, keep_theta, budget,
+    )  # fmt: skip
+
+
+@inlined
+def _from_instant_to_instant(
+    d, s, jobs, run, recording, nodes, calendar, law, wake, theta, order, order_theta, backfill,
+    backfill_theta, changing, changing_theta, score, score_theta, try_to_start, find_shadow,
+    earliest, take_now, promise, take_promised, find_naturally, keep, keep_theta, budget,
+):  # fmt: skip
+    """As `loop`, of tables by their addresses."""
     control = RateLaw(law, wake, theta)
     parts = Parts(
         try_to_start, find_shadow, earliest, take_now, promise, take_promised, find_naturally
     )
     tables = None
     if nodes is not None:
-        tables = address_of(run, nodes, jobs, score, score_theta)
+        tables = address_of(Tables(run, nodes, jobs, score, score_theta))
     laws = Laws(
         order, order_theta, backfill, backfill_theta, changing, changing_theta, parts, tables
     )

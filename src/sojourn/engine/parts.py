@@ -12,7 +12,7 @@ import numba
 from numba import types
 
 from . import foresight, shadows, starting
-from .address import Address, at
+from .address import Address, Tables
 from .caps import no_caps
 from .domains import no_domains
 from .nodes import NODE_SCORE_POINTER, example, make_nodes
@@ -23,38 +23,37 @@ _INDEX, _REAL, _YES = types.int64, types.float64, types.boolean
 
 
 def _try_to_start(s, tables, j, reserved):
-    it = at(tables)
-    return starting.try_to_start(s, it.nodes, it.jobs, j, reserved, it.score, it.theta)
+    return starting.try_to_start(
+        s, tables.nodes, tables.jobs, j, reserved, tables.score, tables.theta
+    )
 
 
 def _find_shadow(s, tables, head):
-    it = at(tables)
-    return shadows.find_shadow_on_nodes(s, it.run, it.nodes, it.jobs, head, it.score, it.theta)
+    return shadows.find_shadow_on_nodes(
+        s, tables.run, tables.nodes, tables.jobs, head, tables.score, tables.theta
+    )
 
 
 def _earliest(s, tables, j, at_once):
-    it = at(tables)
-    return foresight.earliest(s, it.nodes, it.jobs, j, at_once, it.score, it.theta)
+    return foresight.earliest(s, tables.nodes, tables.jobs, j, at_once, tables.score, tables.theta)
 
 
 def _take_now(s, tables, j, until):
-    it = at(tables)
-    foresight.take_now(s, it.nodes, it.jobs, j, until, it.score, it.theta)
+    foresight.take_now(s, tables.nodes, tables.jobs, j, until, tables.score, tables.theta)
 
 
 def _promise(s, tables, j, held):
-    it = at(tables)
-    return foresight.promise(s, it.nodes, it.jobs, j, held, it.score, it.theta)
+    return foresight.promise(s, tables.nodes, tables.jobs, j, held, tables.score, tables.theta)
 
 
 def _take_promised(s, tables, j, promised):
-    it = at(tables)
-    return foresight.take_promised(s, it.nodes, it.jobs, j, promised, it.score, it.theta)
+    return foresight.take_promised(
+        s, tables.nodes, tables.jobs, j, promised, tables.score, tables.theta
+    )
 
 
 def _find_naturally(s, tables, j):
-    it = at(tables)
-    return starting.find_naturally(s, it.nodes, it.jobs, j, it.score, it.theta)
+    return starting.find_naturally(s, tables.nodes, tables.jobs, j, tables.score, tables.theta)
 
 
 class Part(NamedTuple):
@@ -85,6 +84,7 @@ def signatures(capped: bool, domained: bool) -> dict[str, Any]:
     beside = no_caps() if capped else None, no_domains() if domained else None
     nodes = make_nodes(scalars, *example(), 0, None, *beside)
     run = make_running(empty_jobs(), scalars, named=True)
-    kinds = [numba.typeof(each) for each in (run, nodes, empty_jobs())]
-    given = numba.typeof(scalars), Address(*kinds, NODE_SCORE_POINTER, types.float64[::1])
+    kinds = [Address(numba.typeof(each)) for each in (run, nodes, empty_jobs())]
+    tables = types.NamedTuple([*kinds, NODE_SCORE_POINTER, types.float64[::1]], Tables)
+    given = numba.typeof(scalars), Address(tables)
     return {name: part.returns(*given, *part.takes) for name, part in PARTS.items()}

@@ -98,6 +98,12 @@ def queue_insert(q, job, procs, plan):
 
 
 @inlined
+def queue_holds(q, rank):
+    """Whether the job of a rank waits."""
+    return (q.word[rank >> 5] >> (rank & 31)) & 1 == 1
+
+
+@inlined
 def queue_remove(q, job):
     """`job` waits no longer."""
     r = q.rank[job]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..jit import called, inlined
+from .address import at
 from .decided import PASSED_OVER
 from .heap import heap_pop, make_heap
 from .state import table
@@ -188,10 +189,10 @@ def take_turns(s, w, jobs, queues, laws):
             w.score[i] = queues.key[w.scored[i]]
         ours = _list_by_law(s, w, queues, OF_POLICY, fixed)
         if ours > fixed:
-            laws.order(jobs, w.scored, fixed, ours, s.now, laws.order_theta, w.score)
+            laws.order(at(jobs), w.scored, fixed, ours, s.now, laws.order_theta, w.score)
         last = _list_by_law(s, w, queues, CHANGING, ours)
         if last > ours:
-            laws.changing(jobs, w.scored, ours, last, s.now, laws.changing_theta, w.score)
+            laws.changing(at(jobs), w.scored, ours, last, s.now, laws.changing_theta, w.score)
         make_heap(w.score, w.scored, s.waiting)
         _form_lines(s, w, queues)
         _merge_lines(s, w, queues)

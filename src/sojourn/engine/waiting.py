@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import called, inlined
+from .address import at
 from .heap import heap_pop, make_heap
 from .types import NEW, WAITS
 
@@ -128,7 +129,7 @@ def put_in_order(s, w, jobs, source, first, size, dynamic, keys, score, theta):
     for i in range(size):
         w.scored[i] = w.sorted[i]
     if dynamic == 1:
-        score(jobs, w.scored, 0, size, s.now, theta, w.score)
+        score(at(jobs), w.scored, 0, size, s.now, theta, w.score)
     else:
         for i in range(size):
             w.score[i] = keys[w.scored[i]]

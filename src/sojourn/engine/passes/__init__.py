@@ -100,4 +100,4 @@ def schedule(d, s, jobs, run, recording, nodes, calendar, laws):
 
 @overload(schedule, jit_options={"forceinline": True, **PART})
 def _schedule(d, s, jobs, run, recording, nodes, calendar, laws):
-    return DISCIPLINES[d.instance_class].run_pass
+    return DISCIPLINES[d.of.instance_class].run_pass

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...jit import called, inlined
+from ..address import at
 from ..calendar import look_ahead
 from ..decided import (
     BACKFILLED_BESIDE,
@@ -154,7 +155,7 @@ def _score_all(d, s, jobs, laws):
     w = d.waiting
     for i in range(s.waiting):
         w.scored[i] = w.job[s.first + i]
-    laws.order(jobs, w.scored, 0, s.waiting, s.now, laws.order_theta, w.score)
+    laws.order(at(jobs), w.scored, 0, s.waiting, s.now, laws.order_theta, w.score)
 
 
 @called
@@ -221,7 +222,7 @@ def _list_candidates(d, s, jobs, nodes, left, planned, beside, laws):
             w.score[size] = value
             size += 1
     if s.own_order == 1 and s.dynamic_backfill == 1:
-        laws.backfill(jobs, w.scored, 0, size, s.now, laws.backfill_theta, w.score)
+        laws.backfill(at(jobs), w.scored, 0, size, s.now, laws.backfill_theta, w.score)
     elif s.own_order == 1:
         for i in range(size):
             w.score[i] = w.backfill_key[w.scored[i]]

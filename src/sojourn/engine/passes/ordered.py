@@ -9,7 +9,14 @@ import numpy as np
 from ...jit import inlined
 from ..caps import procs_that_may_wake, procs_under
 from ..nodes import AHEAD, FREE, SLOWEST, expected
-from ..queue import QueueIndex, make_queue_index, queue_find, queue_insert, queue_remove
+from ..queue import (
+    QueueIndex,
+    make_queue_index,
+    queue_find,
+    queue_holds,
+    queue_insert,
+    queue_remove,
+)
 from ..sleeping import is_eased, is_unsettled
 from ..starting import least_boot, nth_slowness
 from ..verbs import find_shadow, fits, start
@@ -159,10 +166,11 @@ def ordered_pass(d, s, jobs, run, recording, nodes, calendar, laws):
     heads = True
     while s.waiting > 0 and s.free > 0:
         if heads:
-            j = queue_find(d.queue, jobs, s.head, s.servers, s.servers, np.inf)
-            if s.head != d.queue.rank[j]:
+            if not queue_holds(d.queue, s.head):
+                j = queue_find(d.queue, jobs, s.head, s.servers, s.servers, np.inf)
                 s.head = d.queue.rank[j]
                 s.shadow_known = 0
+            j = d.queue.by_rank[s.head]
             if fits(s, jobs, nodes, j, False, laws):
                 _unqueue(d, s, j)
                 start(s, jobs, run, nodes, calendar, j)
