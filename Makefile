@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CORES := $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)))" 2>/dev/null || echo 2)
 # Generated workloads for each row of the comparison with the oracle; `test-nightly` takes more.
-EXAMPLES ?= 200
+EXAMPLES ?= 100
 
 .PHONY: demo test test-browser test-slurm test-nightly check bench docs clean
 .DEFAULT_GOAL := demo
@@ -25,11 +25,13 @@ demo: $(VENV)/with-base
 	$(BIN)/sojourn demo --out demo
 
 # Kernels are compiled once, before several processes would do it at the same time.
+LOAD := from sojourn.engine import load_all_kernels
+SLURMS := from sojourn.policy.slurm.controller import load_kernel
 .PHONY: kernels
 kernels: $(VENV)/with-test,docs
-	$(BIN)/python -c "from sojourn.engine import load_all_kernels; load_all_kernels(0, 2)" & half=$$!; \
-	$(BIN)/python -c "from sojourn.engine import load_all_kernels; load_all_kernels(1, 2)" && \
-	$(BIN)/python -c "from sojourn.policy.slurm.controller import load_kernel; load_kernel()" && wait $$half
+	$(BIN)/python -c "$(LOAD); load_all_kernels('named', 'domains')" & half=$$!; \
+	$(BIN)/python -c "$(LOAD); load_all_kernels('counted', 'caps')" && \
+	$(BIN)/python -c "$(SLURMS); load_kernel(); load_kernel(eventful=True)" && wait $$half
 
 # What needs a real Slurm or a browser has targets of its own.
 APART := --ignore tests/virtual --ignore tests/slurm --ignore tests/page/browser

@@ -380,8 +380,8 @@ def test_code_of_others_has_parts_of_its_own(tmp_path: Path, chosen: Path) -> No
 
 ENGINE = """
 from sojourn.engine import kernels
-from sojourn.engine.drive import Rules, load_kernel
-load_kernel(Rules(1))
+from sojourn.engine.drive import KernelKind, Rules, load_kernel
+load_kernel(KernelKind(Rules(1)))
 print(sum(sum(kernel.stats.cache_hits.values()) for kernel in kernels._kernels.values()))
 """
 
@@ -401,8 +401,8 @@ FIRST_USE = """
 import time
 began = time.process_time()
 from sojourn.engine.backfills import load_backfill
-from sojourn.engine.drive import Rules, load_kernel
-load_kernel(Rules(1, load_backfill("{backfill}")), named=True, eventful=True, queued=True)
+from sojourn.engine.drive import KernelKind, Rules, load_kernel
+load_kernel(KernelKind(Rules(1, load_backfill("{backfill}")), True, True, True))
 print(time.process_time() - began)
 """
 

@@ -41,7 +41,8 @@ def _check(seed, drawn):
     assert set(np.flatnonzero(kernel.timed_out).tolist()) == told.timed_out, seed
     # The controller need not live to see that the last nodes have arrived.
     now = float(run.s.now)
-    node, state, time = run.state_changes
+    changes = run.state_changes
+    node, state, time = (changes[name] for name in ("node", "state", "time"))
     first = min(job["submit"] for job in drawn[0])
     ours = sorted(
         (t, n, c) for n, c, t in zip(node.tolist(), state.tolist(), time.tolist(), strict=True)

@@ -22,9 +22,10 @@ Nothing is compiled before it is needed.
 __all__ = ["load_all_kernels"]
 
 
-def load_all_kernels(part: int = 0, parts: int = 1) -> None:
-    """Compile every kernel that is not in the cache yet, or one of several parts of them."""
-    from .drive import all_kernels, load_kernel
+def load_all_kernels(*machines: str) -> None:
+    """Compile every kernel for these kinds of machines that is not in the cache yet."""
+    from .drive import MACHINES, all_kernels, load_kernel
 
-    for rules, named, eventful, queued in all_kernels()[part::parts]:
-        load_kernel(rules, named=named, eventful=eventful, queued=queued)
+    for machine in machines or MACHINES:
+        for kind in all_kernels(machine):
+            load_kernel(kind)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ..arrays import Floats
 from ..errors import RunError
 from .backfills import BACKFILLS, Backfill, load_backfill
-from .calendar import EVENT, Calendar, make_calendar, with_falls
-from .caps import CapFacts
-from .domains import DomainFacts
+from .calendar import EVENT, FALL, Calendar, make_calendar, with_falls
+from .caps import CapFacts, no_caps
+from .domains import DomainFacts, no_domains
 from .grid import in_seconds, in_ticks, ticks_in
 from .kernels import kernel_for, parts_for
 from .nodes import Facts, Needs, SleepFacts, enlarge, example, make_nodes
@@ -256,12 +256,11 @@ class Run:
         return boot
 
     @property
-    def state_changes(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        """Nodes that changed their state, the new state, and when (s); in order of time."""
+    def state_changes(self) -> NDArray[Any]:
+        """Nodes that changed their state, the new state, and when; in order of time (`CHANGE`)."""
         assert self.nodes is not None
-        changes = self.nodes.change[: self.s.changes]
-        node, state = (changes[name].astype(np.int64) for name in ("node", "state"))
-        return node, state, changes["time"].copy()
+        changes: NDArray[Any] = self.nodes.change[: self.s.changes]
+        return changes
 
     @property
     def ended_by_manager(self) -> NDArray[np.bool_]:
@@ -445,28 +444,61 @@ class Run:
             self.nodes = enlarge(s, self.nodes)
 
 
-def all_kernels() -> list[tuple[Rules, bool, bool, bool]]:
-    """Rules, whether on named nodes, with external events and with queues: one of each kernel."""
+class KernelKind(NamedTuple):
+    """What decides which kernel serves a run: rules, and whether it has each of these."""
+
+    rules: Rules
+    named: bool = False
+    eventful: bool = False
+    queued: bool = False
+    capped: bool = False
+    domained: bool = False
+
+
+MACHINES = {
+    "counted": KernelKind(Rules(1)),
+    "named": KernelKind(Rules(1), named=True),
+    "caps": KernelKind(Rules(1), named=True, capped=True),
+    "domains": KernelKind(Rules(1), named=True, domained=True),
+}
+"""Kinds of machines: kernels for one of them share most of what takes long to compile."""
+
+
+def all_kernels(machine: str) -> list[KernelKind]:
+    """One of each kernel for a kind of machine; of those for domains only what many runs need."""
     rules = {
         kind: Rules(1, rule)
         for rule in map(load_backfill, BACKFILLS)
         for kind in (rule.indexed, rule.discipline)
         if kind is not None
     }
-    kernels = [(each, each.backfill.indexed is not kind, False) for kind, each in rules.items()]
-    kernels += [(each, True, True) for kind, each in rules.items() if "queues" in kind._fields]
-    kernels += [(Rules(1, stop_at_decisions=True), True, False)]
-    # In turns, so that of two halves only one compiles the parts that named nodes share.
-    return [(each, named, a, b) for each, a, b in kernels for named in (True, False)]
+    kinds = [
+        KernelKind(each, eventful=each.backfill.indexed is not kind, queued=queued)
+        for kind, each in rules.items()
+        for queued in (False, True)
+        if not queued or "queues" in kind._fields
+    ]
+    kinds.append(KernelKind(Rules(1, stop_at_decisions=True), eventful=True))
+    kept = MACHINES[machine]
+    return [
+        kept._replace(rules=each.rules, eventful=each.eventful, queued=each.queued)
+        for each in kinds
+        if not (kept.domained and (each.queued or each.rules.backfill.preempts))
+    ]
 
 
-def load_kernel(
-    rules: Rules, *, named: bool = False, eventful: bool = False, queued: bool = False
-) -> None:
-    """Load the compiled code of a run by such rules, or compile it."""
-    calendar = make_calendar(None, None, 0) if eventful else None
-    nothing = PolicyFunctions(*(None, np.zeros(1)) * 2, None, None, np.zeros(1))
-    keys = Orders(np.zeros(0), np.zeros(0))
-    machine = example() if named else None
-    queues = no_queues() if queued else None
-    Run(empty_jobs(), rules, keys, nothing, 1.0, np.zeros(0), machine, calendar, queues)
+def load_kernel(kind: KernelKind) -> None:
+    """Load the compiled code of such runs, or compile it."""
+    Run(
+        empty_jobs(),
+        kind.rules,
+        Orders(np.zeros(0), np.zeros(0)),
+        PolicyFunctions(*(None, np.zeros(1)) * 2, None, None, np.zeros(1)),
+        1.0,
+        np.zeros(0),
+        example() if kind.named else None,
+        make_calendar(None, None, 0) if kind.eventful else None,
+        no_queues() if kind.queued else None,
+        CapRules(no_caps(), table(0, FALL), np.zeros(0)) if kind.capped else None,
+        no_domains() if kind.domained else None,
+    )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...engine.calendar import Calendar, make_calendar
 from ...engine.drive import PAUSED, Orders, PolicyFunctions, Rules, Run
+from ...engine.nodes import CHANGE
 from ...engine.pacing import asked_to_pause
 from ...engine.passes.slurm import Slurm
 from ...engine.passes.slurm_power import NEVER, Saving
@@ -28,7 +29,7 @@ from ...engine.passes.slurm_tables import (
 )
 from ...engine.queues import Queues
 from ...engine.sleeping import ASLEEP, ENTERING, LEAVING, UP
-from ...engine.state import Running
+from ...engine.state import Running, table
 from ...engine.types import KILLED, JobView
 from ...errors import RunError
 from ..control import constant
@@ -189,8 +190,8 @@ class Controller(Run):
         return np.zeros(len(self.start))
 
     @property
-    def state_changes(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Nodes that changed their state, the new state, and when (s); in order of time."""
+    def state_changes(self) -> NDArray[Any]:
+        """Nodes that changed their state, the new state, and when; in order of time (`CHANGE`)."""
         power, naps = self.discipline.power, int(self.discipline.controller[0].naps)
         node, begin = power.nap_node[:naps], power.nap_begin[:naps]
         over, up = power.nap_over[:naps], power.nap_up[:naps]
@@ -201,7 +202,10 @@ class Controller(Run):
         first = self.jobs.submit.min(initial=np.inf)
         order = np.argsort(time, kind="stable")
         order = order[~np.isnan(time[order])]
-        return self.places[np.tile(node, 4)[order]], state[order], np.maximum(time, first)[order]
+        changes = table(len(order), CHANGE)
+        changes["node"] = self.places[np.tile(node, 4)[order]]
+        changes["state"], changes["time"] = state[order], np.maximum(time, first)[order]
+        return changes
 
     @property
     def allocated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

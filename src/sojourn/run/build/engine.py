@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...arrays import Floats
 from ...cluster import Cluster
 from ...engine.checkpoints import CHECKPOINT
-from ...engine.drive import Orders, PolicyFunctions, Rules, Run, load_kernel
+from ...engine.drive import KernelKind, Orders, PolicyFunctions, Rules, Run, load_kernel
 from ...engine.queues import CHANGING, QueueRules
 from ...engine.types import JobView
 from ...jobs import Jobs
@@ -209,7 +209,7 @@ def preload(
         dynamic_backfill=own is not None and own.depends_on_time,
         log=decisions,
     )
-    load_kernel(rules, named=named, eventful=events, queued=queues)
+    load_kernel(KernelKind(rules, named, events, queues))
 
 
 def rules_of(

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
-from ...engine.sleeping import ASLEEP, ENTERING, FAILED, LEAVING, UP
+from ...engine.sleeping import ASLEEP, ENTERING, FAILED, LEAVING
 from ...measures.energy import OtherStates
 from ...measures.formulas import sum_by_job
 from ..build.sleep import depth_of
+from ._stretches import stretches_of
 
 if TYPE_CHECKING:
     from .energy import Allocation, Stretches
@@ -34,31 +35,13 @@ class NodeStates:
 
     def __init__(self, schedule: Schedule) -> None:
         run, self._cluster = schedule.run, schedule.prepared.cluster
-        node, state, time = run.state_changes
-        # Places among the instants, so that nobody need sort these again.
-        later = time[1:] > time[:-1]
-        number = np.zeros(len(time), dtype=np.int32)
-        np.cumsum(later, out=number[1:])
-        first = np.concatenate([[0], np.flatnonzero(later) + 1])[: len(time)]
-        self._time = np.append(time[first], schedule.last)
-        # Sorting is linear in whole numbers of 16 bits.
-        narrow = node.astype(np.uint16) if len(self._cluster.nodes) < 2**16 else node
-        order = np.argsort(narrow, kind="stable")
-        which, begin = state.astype(np.int8).take(order), number.take(order)
-        narrow = narrow.take(order)
-        end = np.empty_like(begin)
-        end[:-1] = begin[1:]
-        final = np.flatnonzero(np.append(narrow[1:] != narrow[:-1], True)[: len(node)])
-        end[final] = len(first)
-        # What begins after the last job has ended is of no account.
-        kept = (which != UP) & (end > begin)
-        kept[final] &= self._time[begin[final]] < schedule.last
-        mine = np.flatnonzero(kept)
-        self.node: Ints = narrow.take(mine).astype(np.int64)
-        self.state: NDArray[np.int8] = which.take(mine)
-        self._begin, self._end = begin.take(mine), end.take(mine)
+        changes = run.state_changes
+        found, self._time = stretches_of(changes, len(self._cluster.nodes), schedule.last)
+        self.node: Ints = found.node
+        self.state: NDArray[np.int8] = found.state
+        self._begin, self._end = found.begin, found.end
         self._depth = schedule.prepared.options.sleep.depth
-        self.boots = int(np.count_nonzero(state == LEAVING))
+        self.boots = int(np.count_nonzero(changes["state"] == LEAVING))
         self._waited = schedule.start - schedule.claim
 
     @cached_property
