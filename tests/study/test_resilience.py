@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -330,6 +331,31 @@ def wait_for_parts(runs: Path) -> None:
     while not (runs.is_dir() and any(runs.glob("part-*"))):
         assert time.monotonic() < deadline, "the study never began"
         time.sleep(0.005)
+
+
+def test_an_interrupt_is_heard_where_processes_have_just_begun(monkeypatch) -> None:
+    """Runs go on in this process while others start: what is done is handed over, then it ends."""
+    came: list[int] = []
+
+    class Interrupted:
+        def __init__(self, bundle: object, *, shared: bool) -> None:
+            pass
+
+        def run(self, number: int) -> int:
+            if number == 4:
+                came.append(number)
+                raise KeyboardInterrupt
+            return number
+
+    monkeypatch.setattr(runners, "Worker", Interrupted)
+    monkeypatch.setattr(runners.Growing, "_start", lambda self: None)
+    monkeypatch.setattr(runners.Growing, "_is_ready", lambda self: bool(came))
+    rows: list[int] = []
+    with contextlib.ExitStack() as stack:
+        growing = runners.Growing(None, 2, stack, required=False)
+        with pytest.raises(KeyboardInterrupt):
+            rows.extend(chain.from_iterable(growing.run(range(10))))
+    assert rows == [0, 1, 2, 3]
 
 
 # A shell lets what it runs in the background ignore Ctrl-C, and its children inherit that.

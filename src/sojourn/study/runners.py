@@ -44,6 +44,7 @@ class Serial:
 
     def __init__(self, bundle: Bundle, *, shared: bool = False) -> None:
         self._worker = Worker(bundle, shared=shared)
+        self.is_interrupted = False
 
     def run(self, runs: Sequence[PlannedRun], together: float | None = None) -> Iterator[list[Row]]:
         """Yield the rows of runs, in order, each time those of so many seconds."""
@@ -57,6 +58,7 @@ class Serial:
                     yield rows
                     rows, begun = [], time.perf_counter()
         except KeyboardInterrupt:
+            self.is_interrupted = True
             if rows:
                 yield rows
             raise
@@ -91,6 +93,9 @@ class Growing:
             for rows in chain.from_iterable(parts):
                 done += len(rows)
                 yield rows
+                if self._serial.is_interrupted:
+                    # What was done by then has been handed over: the interrupt itself comes next.
+                    continue
                 if done == 1:
                     begun = time.perf_counter()
                     continue
