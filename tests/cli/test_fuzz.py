@@ -111,7 +111,7 @@ def fuzz(run: Run, folder: Path, seeds: range) -> None:
 
 
 def test_damaged_logs(run: Run, tmp_path: Path) -> None:
-    fuzz(run, tmp_path, range(300))
+    fuzz(run, tmp_path, range(150))
 
 
 @pytest.mark.nightly

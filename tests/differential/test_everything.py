@@ -99,7 +99,7 @@ def is_possible(row: Row) -> bool:
 
 
 ROWS, IMPOSSIBLE = covering(AXES, is_possible)
-WORKLOADS = max(EXAMPLES // 5, 50)
+WORKLOADS = max(EXAMPLES // 4, 25)
 
 
 def name_of(row: Row) -> str:

@@ -39,7 +39,7 @@ def test_without_compilation(which):
     """The kernels are Python, and mean the same."""
     # Numbers are drawn by sums and products that run over.
     over = "-W", "ignore:overflow encountered in scalar:RuntimeWarning"
-    compare_with(*which, *over, NUMBA_DISABLE_JIT="1", SOJOURN_EXAMPLES="10")
+    compare_with(*which, *over, NUMBA_DISABLE_JIT="1", SOJOURN_EXAMPLES="4")
 
 
 @pytest.mark.nightly

@@ -23,7 +23,7 @@ from .test_differential import EXAMPLES, USUAL
 DISCIPLINES = tuple(name for name in BACKFILLS if name not in ("preempt", "spf", "lpf"))
 SECOND = {"sjf": orders.sjf, "largest": orders.largest}
 SPEED = Speed("1", sojourn.constant(1.0), controls.constant(1.0))
-WORKLOADS = max(EXAMPLES // 20, 10)
+WORKLOADS = max(EXAMPLES // 20, 5)
 
 
 def draw(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import re
 from pathlib import Path
 
@@ -14,6 +15,11 @@ import sojourn
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ("20140331_093036", "20140401_000244", "20140403_020506", "20140403_115948")
 POLICIES = ("fcfs", "easy", "conservative")
+LONG = {("20140403_020506", "conservative"), ("20140403_115948", "conservative")}
+RUNS = [
+    pytest.param(*run, marks=pytest.mark.nightly if run in LONG else ())
+    for run in itertools.product(LOGS, POLICIES)
+]
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +57,7 @@ def _most_over(start, end, watts, caps) -> float:
     return worst
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("log", LOGS)
+@pytest.mark.parametrize(("log", "policy"), RUNS)
 def test_the_caps_are_never_exceeded(eurora, cluster, log, policy):
     jobs = sojourn.read_log(eurora / f"{log}.csv")
     path = eurora / "power_caps_100.csv"

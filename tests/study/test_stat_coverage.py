@@ -219,7 +219,9 @@ def bounds(studies: int) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("studies", [100, pytest.param(500, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("model", [many_servers, two_servers])
+@pytest.mark.parametrize(
+    "model", [pytest.param(many_servers, marks=pytest.mark.nightly), two_servers]
+)
 @pytest.mark.parametrize("make", [replications, long_run, pairs, precision, sweeps])
 def test_intervals_cover(make, model, studies):
     low, high = bounds(studies)
