@@ -380,7 +380,8 @@ def test_code_of_others_has_parts_of_its_own(tmp_path: Path, chosen: Path) -> No
 
 ENGINE = """
 from sojourn.engine import kernels
-from sojourn.engine.drive import KernelKind, Rules, load_kernel
+from sojourn.engine.drive import Rules
+from sojourn.engine.preloading import KernelKind, load_kernel
 load_kernel(KernelKind(Rules(1)))
 print(sum(sum(kernel.stats.cache_hits.values()) for kernel in kernels._kernels.values()))
 """
@@ -401,7 +402,8 @@ FIRST_USE = """
 import time
 began = time.process_time()
 from sojourn.engine.backfills import load_backfill
-from sojourn.engine.drive import KernelKind, Rules, load_kernel
+from sojourn.engine.drive import Rules
+from sojourn.engine.preloading import KernelKind, load_kernel
 load_kernel(KernelKind(Rules(1, load_backfill("{backfill}")), True, True, True))
 print(time.process_time() - began)
 """

@@ -13,6 +13,7 @@
 - `choosing`: the placements on what is or will be free; `starting`: may a job start on nodes now
 - `plans`, `foresight`: what is free ahead by pool, and the earliest start there
 - `kernels`: the loop as compiled for a discipline and a machine
+- `preloading`: kernels that are loaded before there is a run
 - `drive`: sets a run up and drives it to the end; `pacing`: how long it runs at a time; `grid`:
   times with decimals, in whole ticks
 
@@ -24,7 +25,7 @@ __all__ = ["load_all_kernels"]
 
 def load_all_kernels(*machines: str) -> None:
     """Compile every kernel for these kinds of machines that is not in the cache yet."""
-    from .drive import MACHINES, all_kernels, load_kernel
+    from .preloading import MACHINES, all_kernels, load_kernel
 
     for machine in machines or MACHINES:
         for kind in all_kernels(machine):

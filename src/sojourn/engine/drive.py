@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats
 from ..errors import RunError
-from .backfills import BACKFILLS, Backfill, load_backfill
-from .calendar import EVENT, FALL, Calendar, make_calendar, with_falls
-from .caps import CapFacts, no_caps
-from .domains import DomainFacts, no_domains
+from .backfills import Backfill, load_backfill
+from .calendar import EVENT, Calendar, make_calendar, with_falls
+from .caps import CapFacts
+from .domains import DomainFacts
 from .grid import in_seconds, in_ticks, ticks_in
 from .kernels import kernel_for, parts_for
-from .nodes import Facts, Needs, SleepFacts, enlarge, example, make_nodes
+from .nodes import Facts, Needs, SleepFacts, enlarge, make_nodes
 from .pacing import asked_to_pause
 from .passes import DISCIPLINES, Setting
-from .queues import BETWEEN, QueueRules, Queues, make_queues, no_queues
+from .queues import BETWEEN, QueueRules, Queues, make_queues
 from .scores import keep_some, no_node_score
 from .sleeping import set_up_sleep
 from .state import SCALARS, Recording, make_recording, make_running, make_scalars, table
-from .types import CANCELLED, UNDECIDED, JobView, empty_jobs
+from .types import CANCELLED, UNDECIDED, JobView
 
 DONE, PAUSED, FULL = range(3)
 
@@ -442,63 +442,3 @@ class Run:
         )
         if self.nodes is not None:
             self.nodes = enlarge(s, self.nodes)
-
-
-class KernelKind(NamedTuple):
-    """What decides which kernel serves a run: rules, and whether it has each of these."""
-
-    rules: Rules
-    named: bool = False
-    eventful: bool = False
-    queued: bool = False
-    capped: bool = False
-    domained: bool = False
-
-
-MACHINES = {
-    "counted": KernelKind(Rules(1)),
-    "named": KernelKind(Rules(1), named=True),
-    "caps": KernelKind(Rules(1), named=True, capped=True),
-    "domains": KernelKind(Rules(1), named=True, domained=True),
-}
-"""Kinds of machines: kernels for one of them share most of what takes long to compile."""
-
-
-def all_kernels(machine: str) -> list[KernelKind]:
-    """One of each kernel for a kind of machine; of those for domains only what many runs need."""
-    rules = {
-        kind: Rules(1, rule)
-        for rule in map(load_backfill, BACKFILLS)
-        for kind in (rule.indexed, rule.discipline)
-        if kind is not None
-    }
-    kinds = [
-        KernelKind(each, eventful=each.backfill.indexed is not kind, queued=queued)
-        for kind, each in rules.items()
-        for queued in (False, True)
-        if not queued or "queues" in kind._fields
-    ]
-    kinds.append(KernelKind(Rules(1, stop_at_decisions=True), eventful=True))
-    kept = MACHINES[machine]
-    return [
-        kept._replace(rules=each.rules, eventful=each.eventful, queued=each.queued)
-        for each in kinds
-        if not (kept.domained and (each.queued or each.rules.backfill.preempts))
-    ]
-
-
-def load_kernel(kind: KernelKind) -> None:
-    """Load the compiled code of such runs, or compile it."""
-    Run(
-        empty_jobs(),
-        kind.rules,
-        Orders(np.zeros(0), np.zeros(0)),
-        PolicyFunctions(*(None, np.zeros(1)) * 2, None, None, np.zeros(1)),
-        1.0,
-        np.zeros(0),
-        example() if kind.named else None,
-        make_calendar(None, None, 0) if kind.eventful else None,
-        no_queues() if kind.queued else None,
-        CapRules(no_caps(), table(0, FALL), np.zeros(0)) if kind.capped else None,
-        no_domains() if kind.domained else None,
-    )

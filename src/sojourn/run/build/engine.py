@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ...arrays import Floats
 from ...cluster import Cluster
 from ...engine.checkpoints import CHECKPOINT
-from ...engine.drive import KernelKind, Orders, PolicyFunctions, Rules, Run, load_kernel
+from ...engine.drive import Orders, PolicyFunctions, Rules, Run
+from ...engine.preloading import KernelKind, load_kernel
 from ...engine.queues import CHANGING, QueueRules
 from ...engine.types import JobView
 from ...jobs import Jobs
